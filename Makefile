@@ -1,0 +1,138 @@
+# Solo. A bare `make` prints help.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+
+BUILD    := $(if $(SAN),build-san,build)
+CFLAGS   ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -Isrc -Ideps/include -I$(BUILD)/gen
+# an older clang does not know the last of these, and would stop at that
+WARNINGS := -Wall -Wextra -Werror $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-unknown-warning-option) \
+            -Wno-format-truncation
+ifdef SAN
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE)
+
+# jansson goes into the binary where its archive is here, so that the binary runs on machines without it
+JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljansson)
+LDLIBS  += $(JANSSON) -ldl -lm -lpthread
+
+# what the build makes by itself: kernels/ as C, and the version
+GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c
+SOURCES   := $(sort $(shell find src -name '*.c'))
+OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
+LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
+
+# one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c)))
+TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
+TESTS         := $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+ifdef ONLY
+TESTS         := $(foreach t,$(TESTS),$(if $(findstring $(ONLY),$(t)),$(t)))
+endif
+
+SETUP = @CC='$(CC)' sh tools/setup.sh
+# the compiling itself is parallel, with each command's messages kept together; V=1 shows the commands
+COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help build run test install clean distclean format setup always
+
+help:
+	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
+	@echo
+	@echo '  make run        set up what is missing, build, run the demo'
+	@echo '  make test       set up what is missing, build, run every test (ONLY=word: those with it in their name)'
+	@echo '  make build      set up what is missing for building, build build/solo'
+	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo'
+	@echo '  make setup      only set up what is missing for all of this'
+	@echo '  make format     lay out the C sources (clang-format)'
+	@echo '  make clean      remove what was built'
+	@echo '  make distclean  remove what was set up here, too'
+	@echo
+	@echo '  SAN=1  with the address and undefined-behaviour sanitizers, in build-san/'
+	@echo '  V=1    show the commands'
+
+setup:
+	$(SETUP) test
+
+build:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/solo
+
+run:
+	$(SETUP) run
+	$(COMPILE_ALL) $(BUILD)/solo
+	@$(BUILD)/solo demo
+
+# The libraries that the tests load leak on their own; tests/lsan.supp names them.
+test: export SOLO = $(CURDIR)/$(BUILD)/solo
+test: export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=0
+test: export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
+test: export UBSAN_OPTIONS ?= print_stacktrace=1
+test:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS)
+	@sh tests/run.sh $(TESTS)
+
+install:
+	$(SETUP) run
+	$(COMPILE_ALL) $(BUILD)/solo
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/solo'
+	install -m 755 $(BUILD)/solo '$(DESTDIR)$(PREFIX)/bin/solo'
+	install -m 755 deps/lib/*.so '$(DESTDIR)$(PREFIX)/lib/solo/'
+
+clean:
+	rm -rf build build-san
+
+distclean: clean
+	rm -rf deps node_modules
+
+format:
+	@command -v clang-format >/dev/null || { echo 'make format needs clang-format (apt-get install clang-format)' >&2; exit 1; }
+	@find src tests include -name '*.[ch]' -exec clang-format -i {} +
+
+# ---- the binary and the test programs -----------------------------------------
+
+$(BUILD)/solo: $(OBJECTS)
+	@echo '  link $@'
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
+	@echo '  link $@'
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+
+$(BUILD)/tests/%.o: CPPFLAGS += -Itests
+
+$(BUILD)/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
+	@echo '  cc   $<'
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c $< -o $@
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
+	@echo '  cc   $<'
+	$(COMPILE) -MMD -MP -c $< -o $@
+
+# The folders are named too, so that a kernel removed is noticed.
+$(BUILD)/gen/kernels.c: tools/kernels.mjs $(shell find kernels)
+	@echo '  gen  $@'
+	@mkdir -p $(@D)
+	node tools/kernels.mjs $@ $(@:.c=.h)
+
+$(BUILD)/gen/kernels.h: $(BUILD)/gen/kernels.c ;
+
+# Looked at every time, rewritten only when it changes.
+$(BUILD)/gen/version.c: always
+	@mkdir -p $(@D)
+	@commit=unknown; \
+	if [ -e .git ]; then commit=$$(git describe --always --dirty --exclude '*' 2>/dev/null) || commit=unknown; fi; \
+	printf '%s\n' \
+	    'extern const char *const solo_version, *const solo_commit;' \
+	    'const char *const solo_version = "$(VERSION)";' \
+	    "const char *const solo_commit = \"$$commit\";" >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+-include $(OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

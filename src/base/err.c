@@ -1,0 +1,70 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An error is one line: what a library reports over several is joined. */
+static void one_line(char *s)
+{
+    char *out = s;
+    for (char *p = s; *p; p++) {
+        char c = (*p == '\n' || *p == '\r' || *p == '\t') ? ' ' : *p;
+        if (c == ' ' && (out == s || out[-1] == ' '))
+            continue;
+        *out++ = c;
+    }
+    while (out > s && out[-1] == ' ')
+        out--;
+    *out = 0;
+}
+
+static bool set(err *e, err_kind kind, const char *fmt, va_list ap)
+{
+    if (!e || e->kind != ERR_NONE)
+        return false;
+    e->kind = kind;
+    vsnprintf(e->text, sizeof e->text, fmt, ap);
+    one_line(e->text);
+    return false;
+}
+
+bool err_set(err *e, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    set(e, ERR_FAILED, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool err_set_kind(err *e, err_kind kind, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    set(e, kind, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool err_context(err *e, const char *fmt, ...)
+{
+    if (!e || e->kind == ERR_NONE)
+        return false;
+    char why[sizeof e->text];
+    memcpy(why, e->text, sizeof why);
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(e->text, sizeof e->text, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof e->text)
+        snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", why);
+    one_line(e->text);
+    return false;
+}
+
+void err_clear(err *e)
+{
+    e->kind = ERR_NONE;
+    e->text[0] = 0;
+}

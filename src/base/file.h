@@ -1,0 +1,22 @@
+/* file: whole files, read with a limit and written so that nothing is lost. */
+#ifndef SOLO_FILE_H
+#define SOLO_FILE_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* The contents, terminated by a zero byte, or NULL. A file larger than
+ * `limit_bytes` is refused before any of it is read. */
+char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e);
+
+/* Write beside the target and rename: on a full disk the old file stays as it
+ * was and no half-written one is left. "-" writes to standard output. */
+bool file_write(const char *path, const char *bytes, size_t length, err *e);
+
+/* Could this be written? Asked before long work whose result goes there. */
+bool file_writable(const char *path, err *e);
+
+bool file_exists(const char *path);
+
+#endif

@@ -1,0 +1,125 @@
+#include "base/jsonw.h"
+
+#include <math.h>
+#include <stdio.h>
+
+jsonw jsonw_to(str *out)
+{
+    return (jsonw){.out = out};
+}
+
+static bool inline_here(const jsonw *j)
+{
+    return j->depth > 0 && j->flat[j->depth - 1];
+}
+
+static void newline(jsonw *j)
+{
+    str_add(j->out, "\n");
+    for (int i = 0; i < j->depth; i++)
+        str_add(j->out, " ");
+}
+
+static void quoted(str *out, const char *s)
+{
+    str_add(out, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            str_addf(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            str_addf(out, "\\u%04x", c);
+        else
+            str_add_bytes(out, s, 1);
+    }
+    str_add(out, "\"");
+}
+
+static void before_value(jsonw *j, const char *key)
+{
+    if (j->depth > 0) {
+        bool *has = &j->has_items[j->depth - 1];
+        if (*has)
+            str_add(j->out, inline_here(j) ? ", " : ",");
+        *has = true;
+        if (!inline_here(j))
+            newline(j);
+    }
+    if (key) {
+        quoted(j->out, key);
+        str_add(j->out, ": ");
+    }
+}
+
+static void open(jsonw *j, const char *key, char first, char last)
+{
+    bool flat = inline_here(j);
+    before_value(j, key);
+    str_add_bytes(j->out, &first, 1);
+    j->has_items[j->depth] = false;
+    j->flat[j->depth] = flat;
+    j->close[j->depth++] = last;
+}
+
+void jsonw_object(jsonw *j, const char *key)
+{
+    open(j, key, '{', '}');
+}
+
+void jsonw_array(jsonw *j, const char *key)
+{
+    open(j, key, '[', ']');
+}
+
+void jsonw_flat(jsonw *j)
+{
+    j->flat[j->depth - 1] = true;
+}
+
+void jsonw_end(jsonw *j)
+{
+    bool had = j->has_items[j->depth - 1], flat = inline_here(j);
+    char last = j->close[j->depth - 1];
+    j->depth--;
+    if (had && !flat)
+        newline(j);
+    str_add_bytes(j->out, &last, 1);
+    if (j->depth == 0)
+        str_add(j->out, "\n");
+}
+
+void jsonw_text(jsonw *j, const char *key, const char *value)
+{
+    before_value(j, key);
+    if (value)
+        quoted(j->out, value);
+    else
+        str_add(j->out, "null");
+}
+
+void jsonw_number(jsonw *j, const char *key, double value)
+{
+    before_value(j, key);
+    if (!isfinite(value))
+        str_add(j->out, "null");
+    else
+        str_addf(j->out, "%.9g", value);
+}
+
+void jsonw_count(jsonw *j, const char *key, uint64_t value)
+{
+    before_value(j, key);
+    str_addf(j->out, "%llu", (unsigned long long)value);
+}
+
+void jsonw_bool(jsonw *j, const char *key, bool value)
+{
+    before_value(j, key);
+    str_add(j->out, value ? "true" : "false");
+}
+
+void jsonw_null(jsonw *j, const char *key)
+{
+    before_value(j, key);
+    str_add(j->out, "null");
+}

@@ -1,0 +1,33 @@
+#include "base/progress.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { BAR_CELLS = 24 };
+static const uint64_t REDRAW_NS = 100000000;
+
+progress progress_start(const char *what, size_t total)
+{
+    return (progress){.what = what, .total = total, .started_ns = clock_ns(), .on = isatty(STDERR_FILENO)};
+}
+
+void progress_at(progress *p, size_t done)
+{
+    uint64_t now = p->on ? clock_ns() : 0;
+    if (!p->on || now - p->shown_ns < REDRAW_NS || p->total == 0)
+        return;
+    p->shown_ns = now;
+    double share = (double)done / (double)p->total;
+    double left_s = share > 0 ? (double)(now - p->started_ns) / 1e9 * (1 - share) / share : 0;
+    fprintf(stderr, "\r%s [", p->what);
+    for (int i = 0; i < BAR_CELLS; i++)
+        fputc(i < share * BAR_CELLS ? '#' : '.', stderr);
+    fprintf(stderr, "] %3.0f%%  %.0f s left \033[K", share * 100, left_s);
+}
+
+void progress_end(progress *p)
+{
+    if (p->on)
+        fputs("\r\033[K", stderr);
+}

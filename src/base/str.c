@@ -1,0 +1,82 @@
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *or_exit(void *p, size_t bytes)
+{
+    if (!p) {
+        fprintf(stderr, "solo: out of memory (%zu bytes wanted)\n", bytes);
+        exit(1);
+    }
+    return p;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    return or_exit(calloc(1, bytes ? bytes : 1), bytes);
+}
+
+void *mem_grow(void *p, size_t bytes)
+{
+    return or_exit(realloc(p, bytes ? bytes : 1), bytes);
+}
+
+char *mem_dup(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    return memcpy(mem_alloc(n), text, n);
+}
+
+static void reserve(str *s, size_t more)
+{
+    size_t need = s->length + more + 1;
+    if (need <= s->capacity)
+        return;
+    size_t cap = s->capacity ? s->capacity : 64;
+    while (cap < need)
+        cap *= 2;
+    s->data = mem_grow(s->data, cap);
+    s->capacity = cap;
+}
+
+void str_add_bytes(str *s, const char *bytes, size_t n)
+{
+    reserve(s, n);
+    memcpy(s->data + s->length, bytes, n);
+    s->length += n;
+    s->data[s->length] = 0;
+}
+
+void str_add(str *s, const char *text)
+{
+    str_add_bytes(s, text, strlen(text));
+}
+
+void str_vaddf(str *s, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0) {
+        reserve(s, (size_t)n);
+        vsnprintf(s->data + s->length, (size_t)n + 1, fmt, again);
+        s->length += (size_t)n;
+    }
+    va_end(again);
+}
+
+void str_addf(str *s, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str_vaddf(s, fmt, ap);
+    va_end(ap);
+}
+
+void str_free(str *s)
+{
+    free(s->data);
+    *s = (str){0};
+}

@@ -1,0 +1,26 @@
+/* str: a string that grows. Zero-initialise it; `data` is always terminated
+ * once something was added. Memory that cannot be had ends the program. */
+#ifndef SOLO_STR_H
+#define SOLO_STR_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+typedef struct str {
+    char *data;
+    size_t length;
+    size_t capacity;
+} str;
+
+void str_add(str *s, const char *text);
+void str_add_bytes(str *s, const char *bytes, size_t n);
+void str_addf(str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_vaddf(str *s, const char *fmt, va_list ap);
+void str_free(str *s);
+
+/* Allocation that cannot fail: zeroed memory, or one line and exit. */
+void *mem_alloc(size_t bytes);
+void *mem_grow(void *p, size_t bytes);
+char *mem_dup(const char *text);
+
+#endif

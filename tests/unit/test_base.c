@@ -1,0 +1,234 @@
+/* src/base: errors, strings, the JSON writer, clock, statistics, files. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/jsonw.h"
+#include "base/rng.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void first_error_is_kept_on_one_line(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    assert_false(err_set(&e, "first\n  cause:\t%d", 7));
+    assert_false(err_set_kind(&e, ERR_USAGE, "second"));
+    assert_string_equal(e.text, "first cause: 7");
+    assert_int_equal(e.kind, ERR_FAILED);
+    err_context(&e, "file %s", "x.json");
+    assert_string_equal(e.text, "file x.json: first cause: 7");
+    err_clear(&e);
+    assert_int_equal(e.kind, ERR_NONE);
+    assert_false(err_set(NULL, "nobody listens"));
+}
+
+static void a_long_error_is_cut_not_overrun(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    char *text = mem_alloc(5000);
+    memset(text, 'x', 4999);
+    err_set(&e, "%s", text);
+    err_context(&e, "%s", text);
+    assert_int_equal(strlen(e.text), sizeof e.text - 1);
+    free(text);
+}
+
+static void strings_grow(void **unused)
+{
+    (void)unused;
+    str s = {0};
+    for (int i = 0; i < 1000; i++)
+        str_addf(&s, "%03d ", i);
+    assert_int_equal(s.length, 4000);
+    assert_memory_equal(s.data, "000 001 ", 8);
+    assert_string_equal(s.data + 3996, "999 ");
+    str_free(&s);
+    assert_null(s.data);
+}
+
+static void json_is_escaped_and_separated(void **unused)
+{
+    (void)unused;
+    str s = {0};
+    jsonw j = jsonw_to(&s);
+    jsonw_object(&j, NULL);
+    jsonw_flat(&j);
+    jsonw_text(&j, "a\"b", "line\nend\\\x01");
+    jsonw_array(&j, "n");
+    jsonw_number(&j, NULL, 0.1);
+    jsonw_number(&j, NULL, NAN);
+    jsonw_count(&j, NULL, UINT64_MAX);
+    jsonw_bool(&j, NULL, true);
+    jsonw_null(&j, NULL);
+    jsonw_text(&j, NULL, NULL);
+    jsonw_end(&j);
+    jsonw_object(&j, "empty");
+    jsonw_end(&j);
+    jsonw_end(&j);
+    assert_string_equal(s.data, "{\"a\\\"b\": \"line\\u000aend\\\\\\u0001\", \"n\": [0.1, null, 18446744073709551615, "
+                                "true, null, null], \"empty\": {}}\n");
+    str_free(&s);
+}
+
+static void the_clock_moves_forward_and_knows_its_cost(void **unused)
+{
+    (void)unused;
+    uint64_t a = clock_ns(), b = clock_ns();
+    assert_true(b >= a);
+    assert_true(clock_resolution_ns() > 0 && clock_resolution_ns() < 1e7);
+    assert_true(clock_cost_ns() > 0 && clock_cost_ns() < 1e6);
+    char when[32];
+    clock_utc(when);
+    assert_int_equal(strlen(when), strlen("2026-01-31T12:00:00Z"));
+}
+
+static void summary_of_known_samples(void **unused)
+{
+    (void)unused;
+    double samples[101];
+    for (int i = 0; i <= 100; i++)
+        samples[i] = 100 - i;
+    summary s = stats_summary(samples, 101);
+    assert_true(s.n == 101 && s.min == 0 && s.median == 50 && s.mean == 50);
+    assert_true(fabs(s.p10 - 10) < 1e-9 && fabs(s.p90 - 90) < 1e-9);
+    assert_true(fabs(s.sd - 29.3002) < 1e-3);
+    assert_true(s.ci95[0] < 50 && s.ci95[0] > 30 && s.ci95[1] > 50 && s.ci95[1] < 70);
+    assert_true(samples[0] == 100);
+    assert_true(isnan(stats_summary(NULL, 0).median));
+    double one = 3;
+    s = stats_summary(&one, 1);
+    assert_true(s.median == 3 && s.sd == 0 && s.ci95[0] == 3 && s.ci95[1] == 3);
+}
+
+/* The interval must hold the true median about as often as it says. */
+static void intervals_cover(void **unused)
+{
+    (void)unused;
+    enum { TRIALS = 300, N = 25 };
+    rng r = rng_seed(5);
+    int covered = 0;
+    for (int t = 0; t < TRIALS; t++) {
+        double samples[N];
+        for (int i = 0; i < N; i++)
+            samples[i] = -log(1 - rng_unit(&r)); /* median ln 2, long tail */
+        summary s = stats_summary(samples, N);
+        covered += s.ci95[0] <= log(2) && log(2) <= s.ci95[1];
+    }
+    assert_true(covered > TRIALS * 0.90 && covered <= TRIALS);
+}
+
+static void lines_are_fitted(void **unused)
+{
+    (void)unused;
+    double x[] = {1, 2, 4, 8}, y[] = {5, 7, 11, 19};
+    line_fit f = stats_line(x, y, 4);
+    assert_true(fabs(f.slope - 2) < 1e-12 && fabs(f.intercept - 3) < 1e-12 && fabs(f.r2 - 1) < 1e-12);
+    double same[] = {2, 2};
+    assert_true(isnan(stats_line(same, y, 2).slope));
+}
+
+static void ratios_have_intervals(void **unused)
+{
+    (void)unused;
+    double a[20], b[20];
+    for (int i = 0; i < 20; i++) {
+        a[i] = 10 + i * 0.01;
+        b[i] = 20 + i * 0.01;
+    }
+    ratio q = stats_ratio(a, 20, b, 20);
+    assert_true(q.value > 1.99 && q.value < 2.01 && q.lo <= q.value && q.value <= q.hi && q.hi < 2.02);
+    assert_true(isnan(stats_ratio(a, 0, b, 20).value));
+}
+
+static void shuffling_keeps_everything(void **unused)
+{
+    (void)unused;
+    uint32_t items[100], seen = 0, moved = 0;
+    for (uint32_t i = 0; i < 100; i++)
+        items[i] = i;
+    rng r = rng_seed(1);
+    rng_shuffle(&r, items, 100);
+    for (uint32_t i = 0; i < 100; i++) {
+        seen += items[i];
+        moved += items[i] != i;
+    }
+    assert_int_equal(seen, 4950);
+    assert_true(moved > 80);
+    for (int i = 0; i < 1000; i++)
+        assert_true(rng_below(&r, 7) < 7);
+}
+
+static void a_file_comes_back_as_written(void **unused)
+{
+    (void)unused;
+    char folder[] = "/tmp/solo-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.txt", folder);
+    err e = {0};
+    size_t n = 0;
+    assert_true(file_writable(path, &e));
+    assert_true(file_write(path, "one", 3, &e));
+    assert_true(file_write(path, "twelve", 6, &e));
+    char *text = file_read(path, 100, &n, &e);
+    assert_non_null(text);
+    assert_int_equal(n, 6);
+    assert_string_equal(text, "twelve");
+    free(text);
+    assert_null(file_read(path, 5, &n, &e));
+    assert_non_null(strstr(e.text, "larger than 5 bytes"));
+    unlink(path);
+    rmdir(folder);
+}
+
+static void files_that_cannot_be_read_or_written_say_why(void **unused)
+{
+    (void)unused;
+    size_t n;
+    err e = {0};
+    assert_null(file_read("/no/such/file", 100, &n, &e));
+    assert_non_null(strstr(e.text, "/no/such/file: No such file"));
+    err_clear(&e);
+    assert_null(file_read("/tmp", 100, &n, &e));
+    assert_non_null(strstr(e.text, "folder"));
+    err_clear(&e);
+    assert_false(file_write("/no/such/folder/x", "a", 1, &e));
+    assert_non_null(strstr(e.text, "cannot write"));
+    err_clear(&e);
+    assert_false(file_writable("/no/such/folder/x", &e));
+    if (file_exists("/dev/full")) {
+        err_clear(&e);
+        assert_false(file_write("/dev/full", "a", 1, &e));
+        assert_non_null(strstr(e.text, "No space left"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_error_is_kept_on_one_line),
+        cmocka_unit_test(a_long_error_is_cut_not_overrun),
+        cmocka_unit_test(strings_grow),
+        cmocka_unit_test(json_is_escaped_and_separated),
+        cmocka_unit_test(the_clock_moves_forward_and_knows_its_cost),
+        cmocka_unit_test(summary_of_known_samples),
+        cmocka_unit_test(intervals_cover),
+        cmocka_unit_test(lines_are_fitted),
+        cmocka_unit_test(ratios_have_intervals),
+        cmocka_unit_test(shuffling_keeps_everything),
+        cmocka_unit_test(a_file_comes_back_as_written),
+        cmocka_unit_test(files_that_cannot_be_read_or_written_say_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

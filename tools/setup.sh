@@ -1,0 +1,274 @@
+#!/bin/sh
+# tools/setup.sh [build|run|test]: installs what is missing for building, running
+# or testing (each includes the one before), and nothing else. Quick when nothing
+# is missing. Interrupted, it can simply be run again.
+#
+# System packages come through apt-get (Debian, Ubuntu). Everything else goes into
+# this folder, at pinned versions with checked hashes:
+#     node_modules/                  naga (WGSL to SPIR-V, for the build); Dawn
+#     deps/include/webgpu/           webgpu.h, wgpu.h
+#     deps/lib/libwgpu_native.so     WebGPU by wgpu
+#     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn
+#
+# tools/setup.sh driver: only the software Vulkan driver (needs root).
+set -eu
+cd "$(dirname "$0")/.."
+
+goal=${1:-test}
+case $goal in
+    build | run | test | driver) ;;
+    *) echo "usage: tools/setup.sh [build|run|test|driver]" >&2; exit 2 ;;
+esac
+PATH=$PATH:/usr/sbin:/sbin
+cc=${CC:-cc}
+arch=$(uname -m)
+log=deps/setup.log
+
+say() { echo "setup: $*"; }
+die() { echo "setup: $*" >&2; exit 1; }
+
+if [ "$goal" = driver ]; then
+    log=$(mktemp) # run by root in someone else's folder: leaves nothing there
+else
+    mkdir -p deps
+    [ -w deps ] && { [ ! -e deps/.lock ] || [ -w deps/.lock ]; } || die "deps/ belongs to another user: remove it, or set up as that user"
+    rm -f "$log"
+    if command -v flock >/dev/null; then # two set-ups at once would disturb each other
+        exec 9>deps/.lock
+        flock 9
+    fi
+fi
+
+# logged WHAT COMMAND...: runs it quietly; if it fails, one line says what and why
+logged() {
+    what=$1
+    shift
+    if ! "$@" >"$log" 2>&1 9>&-; then
+        why=$(grep -iE '^(E:|npm err(or|!)|error)' "$log" | head -n 1) || :
+        die "$what failed: ${why:-$(tail -n 1 "$log")} (all of it: $log)"
+    fi
+}
+
+# ---- what is here ------------------------------------------------------------
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+have_header() { echo "#include <$1>" | $cc -E -x c - >/dev/null 2>&1; }
+
+have_library() {
+    case "$libraries" in *"$1 "*) return 0 ;; esac
+    for folder in $(echo "${LD_LIBRARY_PATH:-}" | tr : ' '); do
+        [ ! -e "$folder/$1" ] || return 0
+    done
+    return 1
+}
+
+new_enough_mesa() { [ -n "$1" ] && dpkg --compare-versions "$1" ge "$oldest_mesa"; }
+
+# Is there a Vulkan driver that Dawn accepts? It refuses Mesa before this one.
+oldest_mesa=23.1
+have_vulkan_driver() {
+    [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || return 0
+    if [ -e /dev/nvidiactl ]; then
+        ! have_library libEGL_nvidia.so.0 || return 0
+        ! have_library libGLX_nvidia.so.0 || return 0
+    fi
+    mesa=
+    ! have dpkg-query || mesa=$(dpkg-query -W -f '${Version}\n' mesa-vulkan-drivers 2>/dev/null | head -n 1) || :
+    for icd in /usr/share/vulkan/icd.d /usr/local/share/vulkan/icd.d /etc/vulkan/icd.d "${HOME:-}/.local/share/vulkan/icd.d"; do
+        for file in "$icd"/*.json; do
+            [ -e "$file" ] || continue
+            case $(cat "$file") in
+                *nvidia*) ;; # counted above, where its device is
+                *libvulkan_*) # Mesa; not from a package: someone built it
+                    if [ -z "$mesa" ] || new_enough_mesa "$mesa"; then return 0; fi ;;
+                *) return 0 ;;
+            esac
+        done
+    done
+    return 1
+}
+
+npm_done() { # for $1 = build or run
+    [ "$(cat "deps/.npm-$1" 2>/dev/null)" = "$npm_lock" ] && [ -e node_modules/naga-wasm/package.json ] || return 1
+    [ "$1" = build ] || [ "$arch" != x86_64 ] || [ -e deps/lib/libwebgpu_dawn.so ]
+}
+
+wgpu_done() {
+    [ "$(cat deps/.wgpu 2>/dev/null)" = "$wgpu_lock" ] && [ -e deps/lib/libwgpu_native.so ] &&
+        [ -e deps/include/webgpu/webgpu.h ] && [ -e deps/include/webgpu/wgpu.h ]
+}
+
+checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
+
+npm_part=run
+[ "$goal" != build ] || npm_part=build
+npm_lock=$(checksum package.json package-lock.json)
+wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
+libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
+
+packages= need_driver=
+want() { packages="$packages $*"; }
+
+if [ "$goal" != driver ]; then
+    if ! have "$cc"; then
+        [ "$cc" = cc ] || die "the compiler CC=$cc is not here"
+        want gcc
+    fi
+    have_header stdio.h || want libc6-dev
+    have_header jansson.h || want libjansson-dev
+    have_header vulkan/vulkan.h || want libvulkan-dev
+    have node || want nodejs
+    npm_done "$npm_part" || have npm || want npm
+    if ! wgpu_done && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
+        ! /usr/bin/python3 -m pip --version >/dev/null 2>&1; then
+        want python3 python3-pip
+    fi
+    if { ! npm_done "$npm_part" || ! wgpu_done; } && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then
+        want ca-certificates
+    fi
+fi
+case $goal in run | test)
+    have_library libvulkan.so.1 || want libvulkan1
+    have_library libstdc++.so.6 || want libstdc++6 ;;
+esac
+case $goal in run | test | driver)
+    have_vulkan_driver || need_driver=yes ;;
+esac
+if [ "$goal" = test ]; then
+    have_header cmocka.h || want libcmocka-dev
+fi
+
+# ---- system packages ---------------------------------------------------------
+
+apt_get() {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"
+}
+
+mesa_versions() { apt-cache madison mesa-vulkan-drivers | awk '{ print $3 }'; }
+
+# The machine's own Debian source, with the suite changed to its backports.
+backports_source() {
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ -e "$file" ] || continue
+        awk -v suite="$1" '
+            function done() { if (match_suite && !off) { print "# Solo: a newer software Vulkan driver"; printf "%s", text; exit }
+                              text = ""; match_suite = off = 0 }
+            /^#/ { next }
+            /^[ \t]*$/ { done(); next }
+            tolower($1) == "suites:" { for (i = 2; i <= NF; i++) if ($i == suite) match_suite = 1
+                                       text = text "Suites: " suite "-backports\n"; next }
+            tolower($1) == "types:" { text = text "Types: deb\n"; next }
+            tolower($1) == "enabled:" && tolower($2) == "no" { off = 1 }
+            { text = text $0 "\n" }
+            END { done() }' "$file"
+    done
+}
+backports_line() {
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
+        sed -nE "s/^(deb[ \t]+(\[[^]]*\][ \t]+)?[^ \t]+[ \t]+$1)([ \t].*)/\1-backports\3/p" | head -n 1
+}
+
+add_backports() {
+    source=$(backports_source "$1" | awk '/^# Solo/ && n++ { exit } { print }') file=solo-backports.sources
+    [ -n "$source" ] || { source=$(backports_line "$1") file=solo-backports.list; }
+    [ -n "$source" ] || die "no apt source of $1 found to derive $1-backports from; install mesa-vulkan-drivers $oldest_mesa or newer by hand"
+    say "adding the apt source $1-backports (/etc/apt/sources.list.d/$file)"
+    echo "$source" | $sudo tee "/etc/apt/sources.list.d/$file" >/dev/null
+    logged "apt-get update" apt_get update
+}
+
+install_driver() {
+    candidate=$(apt-cache policy mesa-vulkan-drivers | awk '$1 == "Candidate:" { print $2 }')
+    if new_enough_mesa "$candidate"; then
+        say "installing the software Vulkan driver: mesa-vulkan-drivers"
+        logged "apt-get install mesa-vulkan-drivers" apt_get install --no-install-recommends mesa-vulkan-drivers
+        return
+    fi
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    newest() { mesa_versions | while read -r v; do ! new_enough_mesa "$v" || { echo "$v"; break; }; done; }
+    [ -n "$(newest)" ] || add_backports "$codename"
+    [ -n "$(newest)" ] || die "no mesa-vulkan-drivers $oldest_mesa or newer in this machine's package sources"
+    say "installing the software Vulkan driver: mesa-vulkan-drivers $(newest)"
+    logged "apt-get install mesa-vulkan-drivers" apt_get install --no-install-recommends -t "$codename-backports" mesa-vulkan-drivers
+}
+
+if [ -n "$packages$need_driver" ]; then
+    have apt-get || die "missing (Debian's names, install them with this system's package manager):$packages${need_driver:+ mesa-vulkan-drivers}"
+    sudo=
+    if [ "$(id -u)" -ne 0 ]; then
+        if have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+            sudo=sudo
+        else
+            {
+                echo "setup: system packages are missing, and installing them needs root. As root, in this folder, run:"
+                [ -z "$packages" ] || echo "    apt-get update && apt-get install -y --no-install-recommends$packages"
+                [ -z "$need_driver" ] || echo "    sh tools/setup.sh driver"
+            } >&2
+            exit 1
+        fi
+    fi
+    say "reading the package lists"
+    logged "dpkg --configure -a" $sudo env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
+    apt_get -o APT::Update::Error-Mode=any update >"$log" 2>&1 9>&- ||
+        say "apt-get update: $(grep -m 1 '^[EW]:' "$log"); going on with the lists that are here"
+    if [ -n "$packages" ]; then
+        say "installing$packages"
+        # shellcheck disable=SC2086 # a list of words
+        logged "apt-get install$packages" apt_get install --no-install-recommends $packages
+    fi
+    [ -z "$need_driver" ] || install_driver
+fi
+[ "$goal" != driver ] || exit 0
+
+# ---- what goes into this folder ----------------------------------------------
+# Each part is made in a temporary place and moved when complete; its stamp,
+# written last, holds the checksum of the file that pins it.
+
+temporary=
+trap '[ -z "$temporary" ] || rm -rf "$temporary"' EXIT
+trap 'exit 130' INT TERM
+
+if ! npm_done "$npm_part"; then
+    rm -f deps/.npm-build deps/.npm-run
+    if [ "$npm_part" = build ]; then
+        say "installing naga-wasm (npm)"
+        logged "npm ci" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --omit=optional
+    else
+        say "installing naga-wasm and Dawn (npm)"
+        logged "npm ci" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+        dawn=node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so
+        if [ -e "$dawn" ]; then
+            mkdir -p deps/lib
+            cp "$dawn" deps/lib/.libwebgpu_dawn.so
+            mv deps/lib/.libwebgpu_dawn.so deps/lib/libwebgpu_dawn.so
+        elif [ "$arch" = x86_64 ]; then
+            die "npm ci left out Dawn (bun-webgpu-linux-x64): is the network there?"
+        else
+            say "no Dawn for $arch: wgpu-native alone will be used"
+        fi
+        echo "$npm_lock" >deps/.npm-run
+    fi
+    echo "$npm_lock" >deps/.npm-build
+fi
+
+if ! wgpu_done; then
+    case $arch in
+        x86_64 | aarch64) ;;
+        *) die "no wgpu-native for $arch (x86_64 and aarch64 only)" ;;
+    esac
+    say "installing wgpu-native and webgpu.h (pip)"
+    python=python3
+    python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+    rm -rf deps/.new.*
+    temporary=$(mktemp -d deps/.new.XXXXXX)
+    logged "pip download" "$python" -m pip download --disable-pip-version-check --no-deps --require-hashes \
+        --only-binary=:all: --platform "manylinux_2_28_$arch" --python-version 3.12 \
+        -r tools/requirements.txt -d "$temporary"
+    logged "unpacking wgpu-native" "$python" -m zipfile -e "$temporary"/wgpu-*.whl "$temporary"
+    mkdir -p deps/lib deps/include/webgpu
+    # wgpu.h includes "webgpu.h": the two stay side by side
+    mv "$temporary/wgpu/resources/libwgpu_native-release.so" deps/lib/libwgpu_native.so
+    mv "$temporary/wgpu/resources/webgpu.h" "$temporary/wgpu/resources/wgpu.h" deps/include/webgpu/
+    echo "$wgpu_lock" >deps/.wgpu
+fi
