@@ -1,0 +1,96 @@
+/* backend: what a back end of gpu.h provides. Only files in src/gpu see this.
+ *
+ * A back end's own types begin with the structs below ("derive" from them), so
+ * gpu.c can count and check without knowing who stands behind. Every function
+ * must be safe on a device with an error and on a lost one. Errors go to
+ * gpu_fail().                                                              */
+#ifndef SOLO_GPU_BACKEND_H
+#define SOLO_GPU_BACKEND_H
+
+#include "gpu/gpu.h"
+
+typedef struct gpu_backend gpu_backend;
+
+struct gpu {
+    const gpu_backend *backend;
+    gpu_info info;
+    gpu_counters counters;
+    err error; /* the first one since it was last taken */
+    gpu_wait_mode wait_mode;
+    bool lost;
+};
+struct gpu_buffer {
+    gpu *owner;
+    uint64_t bytes;
+    gpu_use use;
+};
+struct gpu_kernel {
+    gpu *owner;
+    uint32_t binding_count;
+};
+struct gpu_bindings {
+    gpu *owner;
+};
+struct gpu_recording {
+    gpu *owner;
+    bool replayable;
+};
+struct gpu_commands {
+    gpu *owner;
+    bool replayable;
+};
+struct gpu_timer {
+    gpu *owner;
+};
+
+struct gpu_backend {
+    const char *name;
+
+    /* NULL and the reason if this cannot work here. */
+    gpu *(*open)(const gpu_choice *choice, err *e);
+    void (*close)(gpu *g);
+    void (*lose)(gpu *g);
+
+    gpu_buffer *(*buffer_new)(gpu *g, uint64_t bytes, gpu_use use);
+    void (*buffer_free)(gpu_buffer *b);
+    void (*write)(gpu *g, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes);
+    void (*read)(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, gpu_done done, void *user);
+
+    gpu_kernel *(*kernel_new)(gpu *g, const gpu_kernel_desc *desc);
+    void (*kernel_free)(gpu_kernel *k);
+    gpu_bindings *(*bindings_new)(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count);
+    void (*bindings_free)(gpu_bindings *b);
+
+    gpu_recording *(*record)(gpu *g, bool replayable);
+    void (*pass_begin)(gpu_recording *r, gpu_timer *timer, int edges);
+    void (*set_kernel)(gpu_recording *r, gpu_kernel *k);
+    void (*set_bindings)(gpu_recording *r, gpu_bindings *b);
+    void (*dispatch)(gpu_recording *r, uint32_t x, uint32_t y, uint32_t z);
+    void (*dispatch_indirect)(gpu_recording *r, gpu_buffer *b, uint64_t offset);
+    void (*pass_end)(gpu_recording *r);
+    void (*copy)(gpu_recording *r, gpu_buffer *from, uint64_t from_offset, gpu_buffer *to, uint64_t to_offset,
+                 uint64_t bytes);
+    gpu_commands *(*finish)(gpu_recording *r);
+    void (*submit)(gpu *g, gpu_commands *c); /* frees it unless replayable */
+    void (*commands_free)(gpu_commands *c);
+
+    void (*when_done)(gpu *g, gpu_done done, void *user);
+    void (*poll)(gpu *g);
+    void (*wait)(gpu *g); /* until submitted work is done, in the way of wait_mode */
+
+    gpu_timer *(*timer_new)(gpu *g);
+    void (*timer_free)(gpu_timer *t);
+    bool (*timer_read)(gpu_timer *t, double *ns, err *e);
+};
+
+extern const gpu_backend gpu_webgpu_backend; /* src/gpu/webgpu/ */
+extern const gpu_backend gpu_vulkan_backend; /* src/gpu/vulkan/ */
+extern const gpu_backend gpu_cuda_backend;   /* src/gpu/cuda/ */
+extern const gpu_backend gpu_stub_backend;   /* src/gpu/stub.c */
+
+/* Keep this as the device's error, unless it has one already. */
+void gpu_fail(gpu *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The device is gone; nothing will work on it again. */
+void gpu_mark_lost(gpu *g, const char *why);
+
+#endif

@@ -1,0 +1,225 @@
+#include "gpu/probe.h"
+#include "base/clock.h"
+#include "base/stats.h"
+#include "base/str.h"
+#include "gpu/chain.h"
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One workgroup of a kernel that works on a few words in place. */
+static bool run_on_words(gpu *g, const gpu_source *source, const char *entry, uint32_t threads, uint32_t *words,
+                         uint32_t count)
+{
+    size_t bytes = count * sizeof *words;
+    gpu_kernel *k = gpu_kernel_new(g, &(gpu_kernel_desc){.source = source,
+                                                         .entry = entry,
+                                                         .workgroup_size = threads,
+                                                         .binding_count = 1,
+                                                         .bindings = {GPU_BIND_WRITE}});
+    gpu_buffer *b = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
+    gpu_write(g, b, 0, words, bytes);
+    gpu_bindings *bind = gpu_bindings_new(g, k, &(gpu_part){.buffer = b}, 1);
+    gpu_recording *r = gpu_record(g, false);
+    gpu_pass_begin(r, NULL, 0);
+    gpu_set_kernel(r, k);
+    gpu_set_bindings(r, bind);
+    gpu_dispatch(r, 1, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(g, gpu_finish(r));
+    bool ok = gpu_read_now(g, b, 0, words, bytes, NULL);
+    /* A failed probe means the feature is not there, not that the device is broken. */
+    gpu_take_error(g, NULL);
+    gpu_bindings_free(bind);
+    gpu_buffer_free(b);
+    gpu_kernel_free(k);
+    return ok;
+}
+
+static bool f16_works(gpu *g)
+{
+    uint32_t words[3] = {2048, 0, 1};
+    return run_on_words(g, &kernel_f16, "probe", 1, words, 3) && words[1] == 2048;
+}
+
+static bool subgroups_work(gpu *g)
+{
+    uint32_t words[2] = {0, 0};
+    if (!run_on_words(g, &kernel_subgroups, "probe", 128, words, 2))
+        return false;
+    uint32_t size = words[0];
+    if (size < 2 || words[1] != size * (size - 1) / 2)
+        return false;
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    if (!info->subgroup_min)
+        info->subgroup_min = info->subgroup_max = size;
+    return true;
+}
+
+static bool packed_dot_works(gpu *g)
+{
+    /* (1, -2, 3, 4) . (5, 6, -7, 8) = 5 - 12 - 21 + 32 */
+    uint32_t words[3] = {0x0403fe01u, 0x08f90605u, 0};
+    return run_on_words(g, &kernel_packed_dot, "probe", 1, words, 3) && words[2] == 4;
+}
+
+static bool timestamps_work(gpu *g)
+{
+    double ns = -1;
+    gpu_timer *t = gpu_timer_new(g);
+    chain *c = chain_new(g, &chain_empty, 1);
+    gpu_recording *r = gpu_record(g, false);
+    gpu_pass_begin(r, t, GPU_TIME_BEGIN | GPU_TIME_END);
+    gpu_set_kernel(r, c->each);
+    gpu_set_bindings(r, c->step[0]);
+    gpu_dispatch(r, 1, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(g, gpu_finish(r));
+    bool ok = gpu_wait(g, NULL) && gpu_timer_read_now(t, &ns, NULL) && ns >= 0;
+    gpu_take_error(g, NULL);
+    chain_free(c);
+    gpu_timer_free(t);
+    return ok;
+}
+
+bool gpu_check_features(gpu *g, err *e)
+{
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    bool has_wgsl = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
+    if (!gpu_ok(g, e))
+        return false;
+    if (info->type == GPU_TYPE_NONE)
+        return true;
+    if (has_wgsl) {
+        info->has_f16 = info->has_f16 && f16_works(g);
+        info->has_subgroups = info->has_subgroups && subgroups_work(g);
+        info->has_packed_dot = packed_dot_works(g);
+    }
+    info->has_timestamps = info->has_timestamps && timestamps_work(g);
+    return gpu_ok(g, e);
+}
+
+/* ---- resident workgroups ------------------------------------------------- */
+
+/* Three barriers over this many workgroups, each looking a bounded number of
+ * times. A software adapter's look takes nanoseconds and its threads may be kept
+ * waiting by others, so there it looks longer and is tried more often. */
+static bool barrier_passes(gpu *g, uint32_t workgroups, bool *passes, err *e)
+{
+    enum { STEPS = 3 };
+    bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
+    int tries = software ? 6 : 3;
+    chain *c = chain_new(g, &chain_neighbours, workgroups);
+    bool ok = true;
+    *passes = false;
+    c->spin_limit = software ? 1u << 20 : 1u << 16;
+    for (int i = 0; ok && i < tries && !*passes; i++) {
+        bool gave_up = false;
+        ok = chain_reset(c, STEPS, e);
+        gpu_recording *r = gpu_record(g, false);
+        gpu_pass_begin(r, NULL, 0);
+        gpu_set_kernel(r, c->one);
+        gpu_set_bindings(r, c->whole);
+        gpu_dispatch(r, workgroups, 1, 1);
+        gpu_pass_end(r);
+        gpu_submit(g, gpu_finish(r));
+        ok = ok && gpu_wait(g, e) && chain_gave_up(c, &gave_up, e);
+        *passes = ok && !gave_up && chain_check(c, STEPS, NULL);
+    }
+    chain_free(c);
+    return ok;
+}
+
+bool gpu_resident_workgroups(gpu *g, uint32_t *workgroups, err *e)
+{
+    *workgroups = 0;
+    if (gpu_get_info(g)->type == GPU_TYPE_NONE)
+        return true;
+    uint32_t good = 0, bad = chain_neighbours.width + 1;
+    bool passes = true;
+    for (uint32_t n = 1; n < bad; n *= 2) {
+        if (!barrier_passes(g, n, &passes, e))
+            return false;
+        if (!passes)
+            bad = n;
+        else
+            good = n;
+    }
+    while (bad - good > 1) {
+        uint32_t n = good + (bad - good) / 2;
+        if (!barrier_passes(g, n, &passes, e))
+            return false;
+        if (passes)
+            good = n;
+        else
+            bad = n;
+    }
+    *workgroups = good;
+    return true;
+}
+
+/* ---- copy bandwidth ------------------------------------------------------ */
+
+static bool time_copies(gpu *g, gpu_kernel *k, gpu_bindings *b, uint32_t groups, int copies, double *us, err *e)
+{
+    double start = clock_us();
+    gpu_recording *r = gpu_record(g, false);
+    gpu_pass_begin(r, NULL, 0);
+    for (int i = 0; i < copies; i++) {
+        gpu_set_kernel(r, k);
+        gpu_set_bindings(r, b);
+        gpu_dispatch(r, groups, 1, 1);
+    }
+    gpu_pass_end(r);
+    gpu_submit(g, gpu_finish(r));
+    bool ok = gpu_wait(g, e);
+    *us = clock_us() - start;
+    return ok;
+}
+
+bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e)
+{
+    enum { ROUNDS = 5, FEW = 2, MANY = 6 };
+    const gpu_info *info = gpu_get_info(g);
+    *gbps = 0;
+    if (info->type == GPU_TYPE_NONE)
+        return true;
+    uint64_t bytes = info->type == GPU_TYPE_SOFTWARE ? 16u << 20 : 512u << 20;
+    if (bytes > info->max_storage_binding_bytes)
+        bytes = info->max_storage_binding_bytes / 16 * 16;
+    uint32_t groups = info->type == GPU_TYPE_SOFTWARE ? 16 : 4096;
+    gpu_kernel *k =
+        gpu_kernel_new(g, &(gpu_kernel_desc){.source = &kernel_copy,
+                                             .entry = "copy",
+                                             .workgroup_size = 256,
+                                             .binding_count = 3,
+                                             .bindings = {GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_UNIFORM}});
+    gpu_buffer *source = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
+    gpu_buffer *target = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
+    gpu_buffer *count = gpu_buffer_new(g, 16, GPU_USE_UNIFORM);
+    gpu_write(g, count, 0, (uint32_t[4]){(uint32_t)(bytes / 16)}, 16);
+    uint32_t mark = 0x50105010, seen = 0;
+    gpu_write(g, source, bytes - 4, &mark, 4);
+    gpu_bindings *b =
+        gpu_bindings_new(g, k, (gpu_part[]){{.buffer = source}, {.buffer = target}, {.buffer = count}}, 3);
+
+    /* The slope between few and many copies leaves the cost of launching out. */
+    double rates[ROUNDS], few, many, warm;
+    bool ok = time_copies(g, k, b, groups, FEW, &warm, e);
+    for (int i = 0; ok && i < ROUNDS; i++) {
+        ok = time_copies(g, k, b, groups, FEW, &few, e) && time_copies(g, k, b, groups, MANY, &many, e);
+        rates[i] = 2.0 * (double)bytes * (MANY - FEW) / ((many - few) * 1e3);
+    }
+    ok = ok && gpu_read_now(g, target, bytes - 4, &seen, 4, e);
+    if (ok && seen != mark)
+        ok = err_set(e, "%s: the copy kernel did not copy", info->impl);
+    if (ok)
+        *gbps = stats_summary(rates, ROUNDS).median;
+    gpu_bindings_free(b);
+    gpu_buffer_free(source);
+    gpu_buffer_free(target);
+    gpu_buffer_free(count);
+    gpu_kernel_free(k);
+    return ok;
+}

@@ -1,0 +1,21 @@
+/* probe: what a device can really do, found by doing it. */
+#ifndef SOLO_PROBE_H
+#define SOLO_PROBE_H
+
+#include "gpu/gpu.h"
+
+/* Run a shader for each feature the device claims; a feature whose shader
+ * fails or computes something else is taken out of gpu_info. */
+bool gpu_check_features(gpu *g, err *e);
+
+/* How many workgroups of 256 threads of a small kernel run at the same time:
+ * the largest number that passes a grid barrier in a bounded test. Another
+ * kernel, with more registers or memory, may have fewer. 0 where no kernel
+ * runs (stub). */
+bool gpu_resident_workgroups(gpu *g, uint32_t *workgroups, err *e);
+
+/* Bytes read plus bytes written per second by a copy kernel over memory larger
+ * than the caches, in GB/s. 0 where no kernel runs. */
+bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e);
+
+#endif

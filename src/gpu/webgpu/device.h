@@ -1,0 +1,72 @@
+/* device: the WebGPU back end's own types, shared by its files. */
+#ifndef SOLO_WEBGPU_DEVICE_H
+#define SOLO_WEBGPU_DEVICE_H
+
+#include "gpu/backend.h"
+#include "gpu/webgpu/library.h"
+
+typedef struct webgpu_recording {
+    gpu_recording base;
+    WGPUCommandEncoder encoder;
+    WGPUComputePassEncoder pass;
+} webgpu_recording;
+
+typedef struct webgpu_commands {
+    gpu_commands base;
+    WGPUCommandBuffer buffer;
+} webgpu_commands;
+
+typedef struct webgpu {
+    gpu base;
+    const webgpu_library *lib;
+    WGPUInstance instance;
+    WGPUAdapter adapter;
+    WGPUDevice device;
+    WGPUQueue queue;
+    bool timed_waits;                  /* InstanceWaitAny may block */
+    bool closing;                      /* losing the device is now expected */
+    const gpu_kernel_desc *compiling;  /* errors that come up now are this kernel's */
+    webgpu_recording *spare_recording; /* one of each kept, so that recording allocates nothing */
+    webgpu_commands *spare_commands;
+} webgpu;
+
+typedef struct webgpu_buffer {
+    gpu_buffer base;
+    WGPUBuffer handle;
+} webgpu_buffer;
+
+typedef struct webgpu_kernel {
+    gpu_kernel base;
+    WGPUShaderModule module;
+    WGPUBindGroupLayout layout;
+    WGPUComputePipeline pipeline;
+} webgpu_kernel;
+
+typedef struct webgpu_bindings {
+    gpu_bindings base;
+    WGPUBindGroup group;
+} webgpu_bindings;
+
+typedef struct webgpu_timer {
+    gpu_timer base;
+    WGPUQuerySet queries;
+    WGPUBuffer resolved;
+} webgpu_timer;
+
+static inline WGPUStringView webgpu_text(const char *s)
+{
+    return (WGPUStringView){s, WGPU_STRLEN};
+}
+
+/* Opening and waiting (device.c). */
+gpu *webgpu_open(const gpu_choice *choice, err *e);
+void webgpu_close(gpu *g);
+void webgpu_lose(gpu *g);
+void webgpu_when_done(gpu *g, gpu_done done, void *user);
+void webgpu_poll(gpu *g);
+void webgpu_wait(gpu *g);
+
+/* A message about a shader, as one line with the WGSL line it points at. */
+void webgpu_shader_error(gpu *g, const gpu_kernel_desc *desc, const char *message);
+
+#endif
