@@ -1,15 +1,22 @@
 /* solo: the command line. */
 #include "base/version.h"
-#include "base/err.h"
+#include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const cli_command COMMANDS[] = {
+    {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
+};
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_help(FILE *to)
 {
     fprintf(to,
             "solo %s: WebGPU in as few dispatches as possible, and what each one costs\n\nusage: solo COMMAND ...\n\n",
             solo_version);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(to, "  %-8s %-28s %s\n", COMMANDS[i].name, COMMANDS[i].arguments, COMMANDS[i].summary);
     fprintf(to, "\n`solo COMMAND --help` says more. Exit status: 0; 1 it failed; 2 wrong usage; 3 no usable GPU.\n");
 }
 
@@ -27,6 +34,9 @@ int main(int argc, char **argv)
         printf("solo %s (%s)\n", solo_version, solo_commit);
         return 0;
     }
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], COMMANDS[i].name) == 0)
+            return COMMANDS[i].run(argc - 1, argv + 1);
     fprintf(stderr, "solo: unknown command '%s' (solo --help)\n", argv[1]);
     return ERR_USAGE;
 }

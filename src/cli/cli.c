@@ -1,0 +1,56 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_fail(const err *e)
+{
+    fprintf(stderr, "solo: %s\n", e->text);
+    return e->kind;
+}
+
+const char *cli_next(cli_args *a)
+{
+    return a->at < a->argc ? a->argv[a->at++] : NULL;
+}
+
+const char *cli_value(cli_args *a, const char *option)
+{
+    const char *value = cli_next(a);
+    if (!value)
+        err_set_kind(a->e, ERR_USAGE, "%s needs a value", option);
+    return value;
+}
+
+bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out)
+{
+    const char *text = cli_value(a, option);
+    if (!text)
+        return false;
+    char *end;
+    errno = 0;
+    *out = strtol(text, &end, 10);
+    if (errno || end == text || *end || *out < lowest || *out > highest)
+        return err_set_kind(a->e, ERR_USAGE, "%s takes a whole number from %ld to %ld, not '%s'", option, lowest,
+                            highest, text);
+    return true;
+}
+
+bool cli_unknown(cli_args *a, const char *word)
+{
+    return err_set_kind(a->e, ERR_USAGE, "unknown %s '%s' (solo %s --help)", word[0] == '-' ? "option" : "argument",
+                        word, a->argv[0]);
+}
+
+bool cli_adapter(const char *text, gpu_adapter_want *want, err *e)
+{
+    static const char *const names[] = {"any", "gpu", "software"};
+    for (int i = 0; text && i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *want = (gpu_adapter_want)i;
+            return true;
+        }
+    return err_set_kind(e, ERR_USAGE, "--adapter takes gpu, software or any, not '%s'", text ? text : "");
+}

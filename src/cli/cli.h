@@ -1,0 +1,43 @@
+/* cli: what the commands share. Each command is one file with one cmd_
+ * function; it returns the exit status: 0, 1 it failed, 2 wrong usage, 3 no
+ * usable GPU. */
+#ifndef SOLO_CLI_H
+#define SOLO_CLI_H
+
+#include "base/err.h"
+#include "gpu/gpu.h"
+
+#include <stdbool.h>
+
+typedef struct cli_command {
+    const char *name, *arguments, *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+} cli_command;
+
+int cmd_info(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+
+/* "solo: TEXT" on stderr; returns the exit status that belongs to the error. */
+int cli_fail(const err *e);
+
+/* Walking through a command line: options first to last, the rest in place. */
+typedef struct cli_args {
+    int argc, at;
+    char **argv;
+    err *e;
+} cli_args;
+
+/* The next word, or NULL at the end. */
+const char *cli_next(cli_args *a);
+/* The value of the option just read, or NULL and a usage error. */
+const char *cli_value(cli_args *a, const char *option);
+/* The same as a whole number within bounds. */
+bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
+bool cli_unknown(cli_args *a, const char *word);
+/* gpu, software or any. */
+bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);
+
+#endif

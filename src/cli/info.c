@@ -1,0 +1,158 @@
+/* solo info: the implementations and adapters that work here. */
+#include "base/file.h"
+#include "base/version.h"
+#include "cli/cli.h"
+#include "lab/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char HELP[] =
+    "usage: solo info [--json] [--impl LIST] [--adapter gpu|software|any]\n\n"
+    "Opens every implementation (dawn, wgpu, vulkan, cuda), checks each feature with a shader that\n"
+    "uses it, finds how many workgroups are resident at once, and measures copy bandwidth.\n\n"
+    "  --json       one JSON object on standard output\n"
+    "  --impl LIST  only these, separated by commas; a library's path is taken too\n"
+    "  --adapter A  what kind of adapter to ask for\n\n"
+    "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu.\n";
+
+static void human_bytes(uint64_t bytes, char out[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit < 5) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, 32, value >= 100 || value == (int)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+static void print_device(const lab_device *d)
+{
+    const gpu_info *i = gpu_get_info(d->g);
+    char buffer[32], binding[32], shared[32], subgroups[48] = "no subgroups";
+    human_bytes(i->max_buffer_bytes, buffer);
+    human_bytes(i->max_storage_binding_bytes, binding);
+    human_bytes(i->max_workgroup_bytes, shared);
+    if (i->has_subgroups)
+        snprintf(subgroups, sizeof subgroups, "subgroups of %u", i->subgroup_max);
+    printf("%-8s %s\n", i->impl, i->device);
+    printf("         %s, %s, %s; %s\n", gpu_type_name(i->type), i->backend, i->driver, i->impl_version);
+    printf("         %s, %s, %s, %s\n", subgroups, i->has_f16 ? "f16" : "no f16",
+           i->has_timestamps ? "timestamps" : "no timestamps",
+           i->has_packed_dot ? "packed integer dot" : "no packed integer dot");
+    printf("         buffer %s, binding %s, %u storage buffers, workgroup %u threads and %s\n", buffer, binding,
+           i->max_storage_buffers, i->max_workgroup_threads, shared);
+    printf("         %u workgroups of 256 threads resident at once, copy %.1f GB/s\n\n", d->resident_workgroups,
+           d->copy_gbps);
+}
+
+typedef struct options {
+    const char *list;
+    bool json;
+    gpu_adapter_want adapter;
+    bool help;
+} options;
+
+static bool parse(options *o, cli_args *a)
+{
+    const char *word;
+    while ((word = cli_next(a))) {
+        if (strcmp(word, "--json") == 0)
+            o->json = true;
+        else if (strcmp(word, "--help") == 0)
+            o->help = true;
+        else if (strcmp(word, "--impl") == 0) {
+            if (!(o->list = cli_value(a, word)))
+                return false;
+        } else if (strcmp(word, "--adapter") == 0) {
+            if (!cli_adapter(cli_value(a, word), &o->adapter, a->e))
+                return false;
+        } else
+            return cli_unknown(a, word);
+    }
+    return true;
+}
+
+typedef struct finding {
+    char impl[256];
+    lab_device device;
+    err why_not;
+} finding;
+
+static int look(const options *o, finding *found, int most)
+{
+    char list[1024];
+    int count = 0;
+    snprintf(list, sizeof list, "%s", o->list ? o->list : "dawn,wgpu,vulkan,cuda");
+    for (char *save, *name = strtok_r(list, ",", &save); name && count < most; name = strtok_r(NULL, ",", &save)) {
+        finding *f = &found[count++];
+        *f = (finding){0};
+        snprintf(f->impl, sizeof f->impl, "%s", name);
+        lab_device_open(&f->device, &(gpu_choice){.impl = f->impl, .adapter = o->adapter}, true, &f->why_not);
+    }
+    return count;
+}
+
+static void write_json(const finding *found, int count, str *out)
+{
+    jsonw j = jsonw_to(out);
+    jsonw_object(&j, NULL);
+    jsonw_text(&j, "solo", solo_version);
+    jsonw_text(&j, "commit", solo_commit);
+    jsonw_array(&j, "gpus");
+    for (int i = 0; i < count; i++)
+        if (found[i].device.g)
+            lab_device_write(&found[i].device, &j, NULL);
+    jsonw_end(&j);
+    jsonw_array(&j, "missing");
+    for (int i = 0; i < count; i++)
+        if (!found[i].device.g) {
+            jsonw_object(&j, NULL);
+            jsonw_text(&j, "impl", found[i].impl);
+            jsonw_text(&j, "why", found[i].why_not.text);
+            jsonw_end(&j);
+        }
+    jsonw_end(&j);
+    jsonw_end(&j);
+}
+
+int cmd_info(int argc, char **argv)
+{
+    enum { MOST = 16 };
+    err e = {0};
+    options o = {0};
+    finding found[MOST];
+    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
+        return cli_fail(&e);
+    if (o.help) {
+        fputs(HELP, stdout);
+        return 0;
+    }
+    int count = look(&o, found, MOST), working = 0, status = ERR_NO_GPU;
+    for (int i = 0; i < count; i++) {
+        if (found[i].device.g)
+            working++;
+        else if (found[i].why_not.kind != ERR_NO_GPU)
+            status = found[i].why_not.kind;
+    }
+    if (o.json) {
+        str out = {0};
+        write_json(found, count, &out);
+        file_write("-", out.data, out.length, &e);
+        str_free(&out);
+    } else {
+        for (int i = 0; i < count; i++)
+            if (found[i].device.g)
+                print_device(&found[i].device);
+    }
+    for (int i = 0; i < count; i++) {
+        if (!found[i].device.g && (!o.json || !working))
+            fprintf(working ? stdout : stderr, working ? "not here: %s\n" : "solo: %s\n", found[i].why_not.text);
+        lab_device_close(&found[i].device);
+    }
+    if (e.kind != ERR_NONE)
+        return cli_fail(&e);
+    return working ? 0 : status;
+}
