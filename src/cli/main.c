@@ -7,6 +7,8 @@
 
 static const cli_command COMMANDS[] = {
     {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
+    {"demo", "", "a first look: what is here, and what a dispatch costs on it", cmd_demo},
+    {"bench", "dispatch [OPTIONS]", "measure what each dispatch costs, with controls", cmd_bench},
 };
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 

@@ -1,0 +1,60 @@
+/* cell: one thing measured: a chain on a device, launched in one way, at one or
+ * more lengths, in every round. What it says is worked out once all rounds are
+ * done: the slope of time against the number of dispatches, round by round. */
+#ifndef SOLO_LAB_CELL_H
+#define SOLO_LAB_CELL_H
+
+#include "base/stats.h"
+#include "lab/device.h"
+#include "lab/launch.h"
+
+/* The results' names in the record. */
+typedef enum {
+    CELL_DISPATCH, /* cost per dispatch: the five strategies */
+    CELL_DEVICE,   /* the same from the device's own timestamps */
+    CELL_HOST,     /* host time of each call */
+    CELL_HABIT,
+    CELL_SUBMITS, /* a batch of fixed length, in more and more submits */
+    CELL_SAFETY,
+    CELL_BARRIER, /* cost of a step inside one dispatch, by workgroups */
+    CELL_WAIT,    /* submit and wait each, by the way of waiting */
+    CELL_NAME_COUNT
+} cell_name;
+extern const char *const cell_names[CELL_NAME_COUNT];
+
+enum { CELL_MAX_POINTS = 5 };
+
+typedef struct cell {
+    cell_name name;
+    const lab_device *device;
+    chain *c;
+    launch how;
+    uint32_t points, n[CELL_MAX_POINTS]; /* lengths of the chain */
+    uint32_t rounds;
+    double *us;                    /* [round * points + point] */
+    double (*call_us)[CALL_COUNT]; /* [round], per call; CELL_HOST only */
+    gpu_counters counted;          /* of the longest run */
+
+    double *samples; /* [round]: slope, or the time itself where there is one point */
+    summary result;
+    line_fit fit; /* over all points of all rounds */
+} cell;
+
+/* Find lengths that take about `budget_us` at most, by trying short ones. */
+bool cell_choose_lengths(cell *k, double budget_us, bool quick, err *e);
+
+/* Make room for `rounds`. */
+void cell_prepare(cell *k, uint32_t rounds);
+
+/* Measure one point in one round. */
+bool cell_measure(cell *k, uint32_t round, uint32_t point, err *e);
+
+/* Work out samples, result and fit. */
+void cell_finish(cell *k);
+
+void cell_free(cell *k);
+
+/* The per-call figures of a CELL_HOST cell. */
+summary cell_call_summary(const cell *k, launch_call call, double *samples);
+
+#endif

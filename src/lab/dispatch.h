@@ -1,0 +1,78 @@
+/* dispatch: the laboratory's first experiment. What does a dispatch cost, on
+ * each implementation, by each launch strategy, and why? */
+#ifndef SOLO_LAB_DISPATCH_H
+#define SOLO_LAB_DISPATCH_H
+
+#include "lab/cell.h"
+
+#include <stdio.h>
+
+typedef struct dispatch_options {
+    const char *impl_list; /* separated by commas; NULL: all that work here */
+    gpu_adapter_want adapter;
+    bool quick;
+    uint32_t rounds; /* 0: as many as quick or not asks for */
+    uint64_t seed;   /* order of the runs; 0: from the clock */
+} dispatch_options;
+
+enum { DISPATCH_MAX_DEVICES = 8, DISPATCH_MAX_VARIANTS = 3, DISPATCH_KINDS = 4 };
+
+typedef struct dispatch_missing {
+    char impl[64];
+    err why;
+} dispatch_missing;
+
+typedef struct dispatch_lab {
+    dispatch_options options;
+    char *impl_words;                         /* the list taken apart; the devices' names point into it */
+    lab_device devices[DISPATCH_MAX_DEVICES]; /* measured side by side */
+    uint32_t device_count;
+    lab_device variants[DISPATCH_MAX_VARIANTS]; /* Dawn with parts of its safety off */
+    uint32_t variant_count;
+    dispatch_missing missing[DISPATCH_MAX_DEVICES];
+    uint32_t missing_count;
+    chain **chains;
+    uint32_t chain_count;
+    cell *cells;
+    uint32_t cell_count;
+    uint64_t runs_checked;
+    double seconds;
+} dispatch_lab;
+
+extern const chain_kind *const dispatch_kinds[DISPATCH_KINDS];
+
+/* Measure. On any error, device loss or wrong output: false, and no result. */
+bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e);
+void dispatch_free(dispatch_lab *lab);
+
+/* The cell with these properties, or NULL. */
+const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *impl, submit_policy submit,
+                          const char *kind);
+
+/* ---- claims (dispatch_claims.c) ------------------------------------------ */
+
+typedef enum { CLAIM_CONFIRMED, CLAIM_PARTLY, CLAIM_CONTRADICTED, CLAIM_CANNOT_TELL } claim_verdict;
+extern const char *const claim_verdict_names[];
+
+typedef struct claim {
+    const char *text, *said_by;
+    char here[512];
+    claim_verdict verdict;
+} claim;
+
+enum { CLAIM_COUNT = 5 };
+void dispatch_claims(const dispatch_lab *lab, claim claims[CLAIM_COUNT]);
+
+/* Where a dispatch's time goes, by difference of implementations: all in us. */
+typedef struct dispatch_shares {
+    bool known;
+    double total, webgpu, vulkan, harness;
+} dispatch_shares;
+dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit);
+
+/* ---- output -------------------------------------------------------------- */
+
+void dispatch_print(const dispatch_lab *lab, FILE *to);  /* dispatch_print.c */
+void dispatch_record(const dispatch_lab *lab, str *out); /* dispatch_record.c */
+
+#endif

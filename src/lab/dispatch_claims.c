@@ -1,0 +1,212 @@
+/* What others said about dispatch cost, beside what this run saw. */
+#include "lab/dispatch.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const claim_verdict_names[] = {"confirmed", "partly", "contradicted", "cannot tell"};
+
+static double cost(const dispatch_lab *lab, const char *impl, submit_policy submit, const char *kind)
+{
+    const cell *k = dispatch_find(lab, CELL_DISPATCH, impl, submit, kind);
+    return k ? k->result.median : NAN;
+}
+
+/* Host time of one dispatch with a recording and a submit of its own: every
+ * call but the wait. */
+static double api_cost(const dispatch_lab *lab, const char *impl)
+{
+    const cell *k = dispatch_find(lab, CELL_HOST, impl, SUBMIT_EACH, "add");
+    if (!k)
+        return NAN;
+    double sum = 0, *samples = mem_alloc(k->rounds * sizeof *samples);
+    for (int call = 0; call < CALL_WAIT; call++)
+        sum += cell_call_summary(k, call, samples).median;
+    free(samples);
+    return sum;
+}
+
+static bool on_software(const dispatch_lab *lab)
+{
+    return gpu_get_info(lab->devices[0].g)->type == GPU_TYPE_SOFTWARE;
+}
+
+/* Cost of one way over cost of another, with its interval. */
+static ratio cost_ratio(const cell *over, const cell *under)
+{
+    if (!over || !under)
+        return (ratio){NAN, NAN, NAN};
+    return stats_ratio(under->samples, under->rounds, over->samples, over->rounds);
+}
+
+/* A ratio that the run did not pin down: its interval spans a factor of two, or
+ * a cost came out as nothing. */
+static bool vague(ratio r)
+{
+    return !(r.lo > 0) || !isfinite(r.hi) || r.hi > 2 * r.lo;
+}
+
+static void add_figure(claim *c, const char *fmt, ...)
+{
+    size_t used = strlen(c->here);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->here + used, sizeof c->here - used, fmt, ap);
+    va_end(ap);
+}
+
+static const char *separator(const claim *c)
+{
+    return c->here[0] ? ", " : "";
+}
+
+static const char *const WEBGPU[] = {"dawn", "wgpu"};
+enum { WEBGPU_COUNT = 2 };
+
+static claim naive_timing(const dispatch_lab *lab)
+{
+    claim c = {"timing one operation and waiting for it overstates the cost of a dispatch about 20x",
+               "arXiv 2604.02344", "", CLAIM_CANNOT_TELL};
+    bool near = true, far = true, any = false;
+    for (int i = 0; i < WEBGPU_COUNT; i++) {
+        ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_SYNC, "empty"),
+                             dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_BATCH, "empty"));
+        if (!isfinite(r.value))
+            continue;
+        add_figure(&c, "%s%s: wait each over one pass is %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], r.value, r.lo,
+                   r.hi);
+        near = near && r.lo >= 10 && r.hi <= 40;
+        far = far && (r.hi < 10 || r.lo > 40);
+        any = any || !vague(r);
+    }
+    if (any)
+        c.verdict = near ? CLAIM_CONFIRMED : far ? CLAIM_CONTRADICTED : CLAIM_PARTLY;
+    return c;
+}
+
+static claim api_cost_range(const dispatch_lab *lab)
+{
+    claim c = {"the API costs 24 to 36 us per dispatch on Vulkan (an encoder, a pass and a submit each)",
+               "arXiv 2604.02344", "", CLAIM_CANNOT_TELL};
+    double best = INFINITY;
+    for (int i = 0; i < WEBGPU_COUNT; i++) {
+        double us = api_cost(lab, WEBGPU[i]);
+        if (!isfinite(us))
+            continue;
+        add_figure(&c, "%s%s: %.1f us on the host", separator(&c), WEBGPU[i], us);
+        best = fmin(best, us);
+    }
+    double pass = cost(lab, "dawn", SUBMIT_BATCH, "empty");
+    if (isfinite(pass))
+        add_figure(&c, "%sall in one pass dawn needs %.2f us with the device's time", separator(&c), pass);
+    if (!isfinite(best))
+        return c;
+    if (on_software(lab))
+        add_figure(&c, " (software Vulkan is not the claim's hardware)");
+    else
+        c.verdict = best >= 24 && best <= 36 ? CLAIM_CONFIRMED : CLAIM_CONTRADICTED;
+    return c;
+}
+
+static claim implementation_choice(const dispatch_lab *lab)
+{
+    claim c = {"the choice of implementation matters 2.2x within one backend", "arXiv 2604.02344", "",
+               CLAIM_CANNOT_TELL};
+    bool large = false, known = true;
+    for (int s = SUBMIT_SYNC; s <= SUBMIT_BATCH; s++) {
+        ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, "wgpu", s, "empty"),
+                             dispatch_find(lab, CELL_DISPATCH, "dawn", s, "empty"));
+        add_figure(&c, "%s%s: wgpu over dawn %.2fx [%.2f %.2f]", separator(&c), submit_names[s], r.value, r.lo, r.hi);
+        known = known && !vague(r);
+        large = large || (!vague(r) && (r.lo > 1.8 || r.hi < 1 / 1.8));
+    }
+    if (!isfinite(cost(lab, "wgpu", SUBMIT_SYNC, "empty") + cost(lab, "dawn", SUBMIT_SYNC, "empty")))
+        c.here[0] = 0;
+    else if (large || known)
+        c.verdict = large ? CLAIM_CONFIRMED : CLAIM_CONTRADICTED;
+    return c;
+}
+
+static claim one_dispatch(const dispatch_lab *lab)
+{
+    static const submit_policy against[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
+    claim c = {"one dispatch instead of a thousand is 20 to 71x faster (median over 92 devices)", "kernelfusion.dev",
+               "", CLAIM_CANNOT_TELL};
+    bool all = true, some = false, any = false;
+    for (int i = 0; i < WEBGPU_COUNT; i++)
+        for (int s = 0; s < 3; s++) {
+            ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], against[s], "add"),
+                                 dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_ONE, "add"));
+            if (!isfinite(r.value))
+                continue;
+            add_figure(&c, "%s%s %s %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], submit_names[against[s]], r.value,
+                       r.lo, r.hi);
+            any = any || !vague(r);
+            all = all && !vague(r) && r.lo >= 20;
+            some = some || (!vague(r) && r.value >= 20);
+        }
+    if (any)
+        c.verdict = all ? CLAIM_CONFIRMED : some ? CLAIM_PARTLY : CLAIM_CONTRADICTED;
+    return c;
+}
+
+dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit)
+{
+    double webgpu = cost(lab, impl, submit, "empty"), vulkan = cost(lab, "vulkan", submit, "empty");
+    double stub = cost(lab, "stub", submit, "empty");
+    dispatch_shares s = {.known = isfinite(webgpu) && isfinite(vulkan) && isfinite(stub)};
+    if (s.known) {
+        s.total = webgpu;
+        s.harness = stub;
+        s.vulkan = vulkan - stub;
+        s.webgpu = webgpu - vulkan;
+    }
+    return s;
+}
+
+static claim validation_is_the_overhead(const dispatch_lab *lab)
+{
+    claim c = {"validation is what a WebGPU dispatch costs more", "common belief", "", CLAIM_CANNOT_TELL};
+    const cell *with = NULL, *without = NULL;
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        if (k->name != CELL_SAFETY || k->how.submit != SUBMIT_BATCH || k->c->kind != &chain_add ||
+            k->device->choice.no_robustness)
+            continue;
+        *(k->device->choice.no_validation ? &without : &with) = k;
+    }
+    const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
+    if (!with || !without || !vulkan)
+        return c;
+    ratio saving = cost_ratio(with, without), gap = cost_ratio(with, vulkan);
+    add_figure(&c, "one pass: dawn %.2f us, without validation %.2f, bare Vulkan %.2f", with->result.median,
+               without->result.median, vulkan->result.median);
+    if (gap.hi <= 1)
+        add_figure(&c, ": there is no gap to explain");
+    else if (gap.lo <= 1)
+        add_figure(&c, ": the gap to bare Vulkan is within the noise");
+    else {
+        /* Shares of the gap, at both ends of the saving's interval. */
+        double least = (1 - 1 / saving.lo) / (1 - 1 / gap.value), most = (1 - 1 / saving.hi) / (1 - 1 / gap.value);
+        add_figure(&c, ": validation is %.0f%% [%.0f %.0f] of the gap",
+                   100 * (1 - 1 / saving.value) / (1 - 1 / gap.value), 100 * least, 100 * most);
+        c.verdict = most < 0.5                   ? CLAIM_CONTRADICTED
+                    : least > 0.75               ? CLAIM_CONFIRMED
+                    : least > 0.1 && most < 0.95 ? CLAIM_PARTLY
+                                                 : CLAIM_CANNOT_TELL;
+    }
+    if (gap.hi <= 1)
+        c.verdict = CLAIM_CONTRADICTED;
+    return c;
+}
+
+void dispatch_claims(const dispatch_lab *lab, claim claims[CLAIM_COUNT])
+{
+    claims[0] = naive_timing(lab);
+    claims[1] = api_cost_range(lab);
+    claims[2] = implementation_choice(lab);
+    claims[3] = one_dispatch(lab);
+    claims[4] = validation_is_the_overhead(lab);
+}

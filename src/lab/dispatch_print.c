@@ -1,0 +1,262 @@
+/* The dispatch experiment as tables a person reads. */
+#include "lab/dispatch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *impl_of(const cell *k)
+{
+    return gpu_get_info(k->device->g)->impl;
+}
+
+/* Three digits that matter. */
+static void figure(double us, char out[16])
+{
+    double size = fabs(us);
+    if (size < 0.0005)
+        us = size = 0;
+    snprintf(out, 16, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f", us);
+}
+
+static void with_interval(const summary *s, char out[64])
+{
+    char mid[16], low[16], high[16];
+    figure(s->median, mid);
+    figure(s->ci95[0], low);
+    figure(s->ci95[1], high);
+    snprintf(out, 64, "%s [%s %s]", mid, low, high);
+}
+
+static void print_devices(const dispatch_lab *lab, FILE *to)
+{
+    for (uint32_t i = 0; i < lab->device_count; i++) {
+        const gpu_info *info = gpu_get_info(lab->devices[i].g);
+        fprintf(to, "  %-8s %s, %s", info->impl, info->device, gpu_type_name(info->type));
+        if (info->type != GPU_TYPE_NONE)
+            fprintf(to, ", %s, %u workgroups resident, copy %.1f GB/s", info->impl_version,
+                    lab->devices[i].resident_workgroups, lab->devices[i].copy_gbps);
+        fputc('\n', to);
+    }
+    for (uint32_t i = 0; i < lab->missing_count; i++)
+        fprintf(to, "  not here: %s\n", lab->missing[i].why.text);
+}
+
+static void print_ladder(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nWHAT ONE DISPATCH COSTS, in us: slope of time against dispatches [95%% interval]\n");
+    for (int k = 0; k < DISPATCH_KINDS; k++) {
+        fprintf(to, "\n  %-10s", dispatch_kinds[k]->name);
+        for (int s = 0; s < SUBMIT_COUNT; s++)
+            fprintf(to, " %-20s", submit_names[s]);
+        fputc('\n', to);
+        for (uint32_t d = 0; d < lab->device_count; d++) {
+            const char *impl = gpu_get_info(lab->devices[d].g)->impl;
+            fprintf(to, "  %-10s", impl);
+            for (int s = 0; s < SUBMIT_COUNT; s++) {
+                char text[64] = "-";
+                const cell *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
+                if (c)
+                    with_interval(&c->result, text);
+                fprintf(to, " %-20s", text);
+            }
+            fputc('\n', to);
+        }
+    }
+    fprintf(to, "\n  sync: submit and wait each   each: submit each, wait once   pass: a pass each, one submit\n"
+                "  batch: all in one pass       one: a single dispatch, a grid barrier between the steps\n");
+}
+
+static void print_calls(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nWHERE THE HOST'S TIME GOES, us per call (kernel add; the clock's own cost is taken off)\n\n  %-17s",
+            "");
+    for (int call = 0; call < CALL_COUNT; call++)
+        fprintf(to, " %14s", call_names[call]);
+    fputc('\n', to);
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        if (k->name != CELL_HOST)
+            continue;
+        double *samples = mem_alloc(k->rounds * sizeof *samples);
+        fprintf(to, "  %-10s %-6s", impl_of(k), submit_names[k->how.submit]);
+        for (int call = 0; call < CALL_COUNT; call++) {
+            char text[16];
+            figure(cell_call_summary(k, call, samples).median, text);
+            fprintf(to, " %14s", text);
+        }
+        fputc('\n', to);
+        free(samples);
+    }
+}
+
+static void print_device_time(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nTHE DEVICE'S OWN CLOCK, us per dispatch (timestamps around the work)\n\n  %-17s", "");
+    for (int k = 0; k < DISPATCH_KINDS; k++)
+        fprintf(to, " %-20s", dispatch_kinds[k]->name);
+    fputc('\n', to);
+    for (uint32_t d = 0; d < lab->device_count; d++)
+        for (int s = SUBMIT_BATCH; s <= SUBMIT_ONE; s++) {
+            const char *impl = gpu_get_info(lab->devices[d].g)->impl;
+            if (!dispatch_find(lab, CELL_DEVICE, impl, s, "add"))
+                continue;
+            fprintf(to, "  %-10s %-6s", impl, submit_names[s]);
+            for (int k = 0; k < DISPATCH_KINDS; k++) {
+                char text[64];
+                with_interval(&dispatch_find(lab, CELL_DEVICE, impl, s, dispatch_kinds[k]->name)->result, text);
+                fprintf(to, " %-20s", text);
+            }
+            fputc('\n', to);
+        }
+}
+
+static void print_habits(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nWHAT HABITS COST, us per dispatch in one pass (kernel add)\n\n  %-10s", "");
+    for (int h = 0; h < HABIT_COUNT; h++)
+        fprintf(to, " %-20s", habit_names[h]);
+    for (uint32_t i = 0, last = UINT32_MAX; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        char text[64];
+        if (k->name != CELL_HABIT)
+            continue;
+        uint32_t device = (uint32_t)(k->device - lab->devices);
+        if (device != last)
+            fprintf(to, "\n  %-10s", impl_of(k));
+        last = device;
+        /* A habit that cannot be had here leaves its column empty. */
+        static int column;
+        if (k->how.habit == HABIT_NONE)
+            column = 0;
+        for (; column < (int)k->how.habit; column++)
+            fprintf(to, " %-20s", "-");
+        column++;
+        with_interval(&k->result, text);
+        fprintf(to, " %-20s", text);
+    }
+    fputc('\n', to);
+}
+
+static void print_submits(const dispatch_lab *lab, FILE *to)
+{
+    bool titled = false;
+    for (uint32_t d = 0; d < lab->device_count; d++) {
+        const cell *best = NULL, *only = NULL;
+        for (uint32_t i = 0; i < lab->cell_count; i++) {
+            const cell *k = &lab->cells[i];
+            if (k->name != CELL_SUBMITS || k->device != &lab->devices[d])
+                continue;
+            if (!titled)
+                fprintf(to, "\nHOW MANY SUBMITS for a batch of %u dispatches, us in all (* the least)\n", k->n[0]);
+            titled = true;
+            only = only ? only : k;
+            if (!best || k->result.median < best->result.median)
+                best = k;
+        }
+        if (!only)
+            continue;
+        fprintf(to, "\n  %-10s", gpu_get_info(lab->devices[d].g)->impl);
+        for (const cell *k = only;
+             k < lab->cells + lab->cell_count && k->name == CELL_SUBMITS && k->device == only->device; k++) {
+            char text[16];
+            figure(k->result.median, text);
+            fprintf(to, " %u:%s%s", k->how.submits, text, k == best ? "*" : "");
+        }
+    }
+    fputc('\n', to);
+}
+
+static void print_safety(const dispatch_lab *lab, FILE *to)
+{
+    bool titled = false;
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        char text[64];
+        if (k->name != CELL_SAFETY)
+            continue;
+        if (!titled)
+            fprintf(to, "\nWHAT SAFETY COSTS in Dawn, us per dispatch\n\n");
+        titled = true;
+        with_interval(&k->result, text);
+        fprintf(to, "  validation %-3s  robustness %-3s  %-5s %-6s %s\n",
+                k->device->choice.no_validation ? "off" : "on", k->device->choice.no_robustness ? "off" : "on",
+                k->c->kind->name, submit_names[k->how.submit], text);
+    }
+}
+
+static void print_waits(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nHOW IT WAITS, us per submit and wait (kernel add)\n\n");
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        char text[64];
+        if (k->name != CELL_WAIT || gpu_get_info(k->device->g)->type == GPU_TYPE_NONE)
+            continue;
+        with_interval(&k->result, text);
+        fprintf(to, "  %-10s %-9s %s\n", impl_of(k), gpu_wait_names[launch_wait_mode(k->device->g, &k->how)], text);
+    }
+}
+
+static void print_barriers(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "\nA GRID BARRIER inside one dispatch, us per step, by workgroups of 256 threads\n");
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        char text[64];
+        if (k->name != CELL_BARRIER)
+            continue;
+        if (i == 0 || lab->cells[i - 1].name != CELL_BARRIER)
+            fprintf(to, "\n  %-10s", impl_of(k));
+        with_interval(&k->result, text);
+        fprintf(to, " %u: %s ", k->c->one_workgroups, text);
+    }
+    fputc('\n', to);
+}
+
+static void print_shares(const dispatch_lab *lab, FILE *to)
+{
+    static const char *const impls[] = {"dawn", "wgpu"};
+    bool titled = false;
+    for (int i = 0; i < 2; i++)
+        for (int s = SUBMIT_SYNC; s <= SUBMIT_BATCH; s++) {
+            dispatch_shares share = dispatch_share(lab, impls[i], s);
+            if (!share.known)
+                continue;
+            if (!titled)
+                fprintf(to,
+                        "\nHOW MUCH OF A DISPATCH IS WEBGPU, by difference (kernel empty), us\n\n"
+                        "  %-17s %10s %10s %10s %10s\n",
+                        "", "in all", "WebGPU", "Vulkan", "harness");
+            titled = true;
+            fprintf(to, "  %-10s %-6s %10.2f %10.2f %10.2f %10.3f\n", impls[i], submit_names[s], share.total,
+                    share.webgpu, share.vulkan, share.harness);
+        }
+}
+
+static void print_claims(const dispatch_lab *lab, FILE *to)
+{
+    claim claims[CLAIM_COUNT];
+    dispatch_claims(lab, claims);
+    fprintf(to, "\nWHAT OTHERS SAID, AND WHAT THIS DEVICE SAYS\n\n");
+    for (int i = 0; i < CLAIM_COUNT; i++)
+        fprintf(to, "  %-12s %s (%s)\n               %s\n", claim_verdict_names[claims[i].verdict], claims[i].text,
+                claims[i].said_by, claims[i].here[0] ? claims[i].here : "not measured in this run");
+}
+
+void dispatch_print(const dispatch_lab *lab, FILE *to)
+{
+    fprintf(to, "solo bench dispatch: %u rounds, %llu runs, every output checked, %.0f s\n\n", lab->options.rounds,
+            (unsigned long long)lab->runs_checked, lab->seconds);
+    print_devices(lab, to);
+    print_ladder(lab, to);
+    print_shares(lab, to);
+    print_calls(lab, to);
+    print_device_time(lab, to);
+    print_habits(lab, to);
+    print_submits(lab, to);
+    print_safety(lab, to);
+    print_waits(lab, to);
+    print_barriers(lab, to);
+    print_claims(lab, to);
+}

@@ -1,0 +1,126 @@
+/* The dispatch experiment as a record. */
+#include "lab/dispatch.h"
+#include "lab/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void write_params(const cell *k, const char *call, jsonw *j)
+{
+    jsonw_object(j, "params");
+    jsonw_flat(j);
+    jsonw_text(j, "impl", gpu_get_info(k->device->g)->impl);
+    jsonw_text(j, "submit", submit_names[k->how.submit]);
+    jsonw_text(j, "kernel", k->c->kind->name);
+    if (call)
+        jsonw_text(j, "call", call);
+    if (k->name == CELL_HABIT)
+        jsonw_text(j, "habit", habit_names[k->how.habit]);
+    if (k->name == CELL_SUBMITS) {
+        jsonw_count(j, "dispatches", k->n[0]);
+        jsonw_count(j, "submits", k->how.submits);
+    }
+    if (k->name == CELL_SAFETY) {
+        jsonw_bool(j, "validation", !k->device->choice.no_validation);
+        jsonw_bool(j, "robustness", !k->device->choice.no_robustness);
+    }
+    if (k->name == CELL_WAIT)
+        jsonw_text(j, "wait", gpu_wait_names[launch_wait_mode(k->device->g, &k->how)]);
+    if (k->how.submit == SUBMIT_ONE)
+        jsonw_count(j, "workgroups", k->c->one_workgroups);
+    jsonw_end(j);
+}
+
+static void write_points(const cell *k, jsonw *j)
+{
+    jsonw_array(j, "points");
+    jsonw_flat(j);
+    for (uint32_t i = 0; i < k->rounds * k->points; i++) {
+        jsonw_array(j, NULL);
+        jsonw_count(j, NULL, k->n[i % k->points]);
+        jsonw_number(j, NULL, k->us[i]);
+        jsonw_end(j);
+    }
+    jsonw_end(j);
+    jsonw_number(j, "intercept", k->fit.intercept);
+    jsonw_number(j, "r2", k->fit.r2);
+}
+
+static void write_cell(const cell *k, jsonw *j)
+{
+    jsonw_object(j, NULL);
+    jsonw_text(j, "name", cell_names[k->name]);
+    write_params(k, NULL, j);
+    record_samples(j, "us", k->samples, &k->result, k->counted);
+    if (k->points > 1)
+        write_points(k, j);
+    jsonw_end(j);
+}
+
+static void write_calls(const cell *k, jsonw *j)
+{
+    double *samples = mem_alloc(k->rounds * sizeof *samples);
+    for (int call = 0; call < CALL_COUNT; call++) {
+        summary s = cell_call_summary(k, call, samples);
+        jsonw_object(j, NULL);
+        jsonw_text(j, "name", cell_names[k->name]);
+        write_params(k, call_names[call], j);
+        record_samples(j, "us", samples, &s, k->counted);
+        jsonw_end(j);
+    }
+    free(samples);
+}
+
+static void write_checks(const dispatch_lab *lab, jsonw *j)
+{
+    str detail = {0};
+    str_addf(&detail, "%llu runs", (unsigned long long)lab->runs_checked);
+    jsonw_array(j, "checks");
+    record_check(j, "outputs equal the CPU reference after every run (the stub computes nothing)", true, detail.data);
+    record_check(j, "outputs equal across launch strategies (all equal the same reference)", true, detail.data);
+    record_check(j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
+    for (uint32_t i = 0; i < lab->missing_count; i++)
+        record_check(j, "implementation not here", true, lab->missing[i].why.text);
+    jsonw_end(j);
+    str_free(&detail);
+}
+
+static void write_claims(const dispatch_lab *lab, jsonw *j)
+{
+    claim claims[CLAIM_COUNT];
+    dispatch_claims(lab, claims);
+    jsonw_array(j, "claims");
+    for (int i = 0; i < CLAIM_COUNT; i++) {
+        jsonw_object(j, NULL);
+        jsonw_text(j, "claim", claims[i].text);
+        jsonw_text(j, "said_by", claims[i].said_by);
+        jsonw_text(j, "here", claims[i].here);
+        jsonw_text(j, "verdict", claim_verdict_names[claims[i].verdict]);
+        jsonw_end(j);
+    }
+    jsonw_end(j);
+}
+
+void dispatch_record(const dispatch_lab *lab, str *out)
+{
+    jsonw j = jsonw_to(out);
+    record_begin(&j, "dispatch", lab->devices, lab->device_count);
+    jsonw_object(&j, "params");
+    jsonw_flat(&j);
+    jsonw_bool(&j, "quick", lab->options.quick);
+    jsonw_count(&j, "rounds", lab->options.rounds);
+    jsonw_count(&j, "seed", lab->options.seed);
+    jsonw_number(&j, "seconds", lab->seconds);
+    jsonw_end(&j);
+    jsonw_array(&j, "results");
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        if (lab->cells[i].name == CELL_HOST)
+            write_calls(&lab->cells[i], &j);
+        else
+            write_cell(&lab->cells[i], &j);
+    }
+    jsonw_end(&j);
+    write_checks(lab, &j);
+    write_claims(lab, &j);
+    jsonw_end(&j);
+}

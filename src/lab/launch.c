@@ -1,0 +1,254 @@
+#include "lab/launch.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+
+const char *const submit_names[SUBMIT_COUNT] = {"sync", "each", "pass", "batch", "one"};
+const char *const habit_names[HABIT_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
+const char *const call_names[CALL_COUNT] = {
+    "encoder", "begin_pass", "set_pipeline", "set_bind_group", "dispatch", "end_pass", "finish", "submit", "wait"};
+
+bool launch_possible(const gpu_info *info, const launch *how)
+{
+    if (how->submit == SUBMIT_PASS && !info->has_passes)
+        return false;
+    if (how->time_device && !info->has_timestamps)
+        return false;
+    if (how->habit == HABIT_INDIRECT && !info->can_indirect)
+        return false;
+    if (how->habit == HABIT_REPLAY && !info->can_replay)
+        return false;
+    return true;
+}
+
+gpu_wait_mode launch_wait_mode(const gpu *g, const launch *how)
+{
+    gpu_wait_mode usual = gpu_get_wait_mode(g);
+    if (!how->other_wait)
+        return usual;
+    return usual == GPU_WAIT_POLLING ? GPU_WAIT_BLOCKING : GPU_WAIT_POLLING;
+}
+
+/* A run under way. */
+typedef struct run {
+    chain *c;
+    const launch *how;
+    uint32_t steps;
+    launch_time *t;
+    gpu_timer *timer;
+    gpu_recording *recording;
+    gpu_bindings **fresh; /* bind groups the habit made, freed after the run */
+    err *e;
+} run;
+
+/* Every call goes through here: with time_calls the clock is read on both
+ * sides, and what reading it costs is taken off. */
+#define TIMED(r, call, statement) \
+    do { \
+        if ((r)->how->time_calls) { \
+            uint64_t before_ = clock_ns(); \
+            statement; \
+            (r)->t->call_us[call] += ((double)(clock_ns() - before_) - clock_cost_ns()) / 1e3; \
+        } else { \
+            statement; \
+        } \
+    } while (0)
+
+static void begin_recording(run *r)
+{
+    TIMED(r, CALL_ENCODER, r->recording = gpu_record(r->c->g, r->how->habit == HABIT_REPLAY));
+}
+
+static void begin_pass(run *r, int edges)
+{
+    TIMED(r, CALL_BEGIN_PASS, gpu_pass_begin(r->recording, r->timer, r->timer ? edges : 0));
+}
+
+static void end_pass(run *r)
+{
+    TIMED(r, CALL_END_PASS, gpu_pass_end(r->recording));
+}
+
+static void submit_recording(run *r)
+{
+    gpu_commands *commands;
+    TIMED(r, CALL_FINISH, commands = gpu_finish(r->recording));
+    TIMED(r, CALL_SUBMIT, gpu_submit(r->c->g, commands));
+}
+
+static bool wait_done(run *r)
+{
+    bool ok;
+    TIMED(r, CALL_WAIT, ok = gpu_wait(r->c->g, r->e));
+    return ok;
+}
+
+static gpu_bindings *bindings_for(run *r, uint32_t step)
+{
+    chain *c = r->c;
+    if (r->how->habit != HABIT_BIND_GROUP)
+        return c->step[step % 2];
+    gpu_part parts[CHAIN_BINDINGS];
+    chain_parts(c, step % 2, parts);
+    return r->fresh[step] = gpu_bindings_new(c->g, c->each, parts, CHAIN_BINDINGS);
+}
+
+/* One step as a dispatch of its own, inside a pass. */
+static void dispatch_step(run *r, uint32_t step)
+{
+    chain *c = r->c;
+    if (r->how->habit == HABIT_PARAM_WRITE) {
+        uint32_t words[4];
+        chain_params(c, step % 2, 1, words);
+        gpu_write(c->g, c->params, chain_slot_offset(c, step % 2), words, sizeof words);
+    }
+    gpu_bindings *bindings = bindings_for(r, step);
+    TIMED(r, CALL_SET_PIPELINE, gpu_set_kernel(r->recording, c->each));
+    TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, bindings));
+    if (r->how->habit == HABIT_INDIRECT)
+        gpu_dispatch_indirect(r->recording, c->indirect, 0);
+    else
+        TIMED(r, CALL_DISPATCH, gpu_dispatch(r->recording, c->kind->workgroups, 1, 1));
+}
+
+static int edges_of(uint32_t step, uint32_t steps)
+{
+    return (step == 0 ? GPU_TIME_BEGIN : 0) | (step + 1 == steps ? GPU_TIME_END : 0);
+}
+
+static bool run_submits_each(run *r)
+{
+    for (uint32_t i = 0; i < r->steps; i++) {
+        begin_recording(r);
+        begin_pass(r, edges_of(i, r->steps));
+        dispatch_step(r, i);
+        end_pass(r);
+        submit_recording(r);
+        if (r->how->submit == SUBMIT_SYNC && !wait_done(r))
+            return false;
+    }
+    return r->how->submit == SUBMIT_SYNC || wait_done(r);
+}
+
+static bool run_pass_each(run *r)
+{
+    begin_recording(r);
+    for (uint32_t i = 0; i < r->steps; i++) {
+        begin_pass(r, edges_of(i, r->steps));
+        dispatch_step(r, i);
+        end_pass(r);
+    }
+    submit_recording(r);
+    return wait_done(r);
+}
+
+static bool run_batch(run *r)
+{
+    uint32_t pieces = r->how->submits > 1 ? r->how->submits : 1, done = 0;
+    for (uint32_t p = 0; p < pieces; p++) {
+        uint32_t end = (uint32_t)((uint64_t)r->steps * (p + 1) / pieces);
+        begin_recording(r);
+        begin_pass(r, edges_of(p, pieces));
+        for (; done < end; done++)
+            dispatch_step(r, done);
+        end_pass(r);
+        submit_recording(r);
+    }
+    return wait_done(r);
+}
+
+static bool run_one(run *r)
+{
+    chain *c = r->c;
+    begin_recording(r);
+    begin_pass(r, GPU_TIME_BEGIN | GPU_TIME_END);
+    TIMED(r, CALL_SET_PIPELINE, gpu_set_kernel(r->recording, c->one));
+    TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, c->whole));
+    TIMED(r, CALL_DISPATCH, gpu_dispatch(r->recording, c->one_workgroups, 1, 1));
+    end_pass(r);
+    submit_recording(r);
+    return wait_done(r);
+}
+
+/* Recorded before the clock starts; only the submit is in the time. */
+static bool run_replay(run *r)
+{
+    begin_recording(r);
+    begin_pass(r, 0);
+    for (uint32_t i = 0; i < r->steps; i++)
+        dispatch_step(r, i);
+    end_pass(r);
+    gpu_commands *commands = gpu_finish(r->recording);
+    double start = clock_us();
+    gpu_submit(r->c->g, commands);
+    bool ok = gpu_wait(r->c->g, r->e);
+    r->t->total_us = clock_us() - start;
+    gpu_commands_free(commands);
+    return ok;
+}
+
+static bool run_timed(run *r)
+{
+    if (r->how->habit == HABIT_REPLAY)
+        return run_replay(r);
+    double start = clock_us();
+    bool ok = r->how->submit == SUBMIT_ONE     ? run_one(r)
+              : r->how->submit == SUBMIT_BATCH ? run_batch(r)
+              : r->how->submit == SUBMIT_PASS  ? run_pass_each(r)
+                                               : run_submits_each(r);
+    r->t->total_us = clock_us() - start;
+    return ok;
+}
+
+static bool read_device_time(run *r)
+{
+    double ns = 0;
+    if (!r->timer)
+        return true;
+    bool ok = gpu_timer_read_now(r->timer, &ns, r->e);
+    r->t->device_us = ns / 1e3;
+    return ok;
+}
+
+static bool check_output(run *r)
+{
+    bool gave_up = false;
+    if (gpu_get_info(r->c->g)->type == GPU_TYPE_NONE) /* the stub computes nothing */
+        return true;
+    if (r->how->submit == SUBMIT_ONE && !chain_gave_up(r->c, &gave_up, r->e))
+        return false;
+    if (gave_up)
+        return err_set(r->e, "%s: kernel %s: the grid barrier gave up with %u workgroups", gpu_get_info(r->c->g)->impl,
+                       r->c->kind->name, r->c->one_workgroups);
+    return chain_check(r->c, r->steps, r->e);
+}
+
+bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err *e)
+{
+    *t = (launch_time){0};
+    run r = {.c = c, .how = how, .steps = steps, .t = t, .e = e};
+    if (!chain_reset(c, steps, e))
+        return false;
+    if (how->time_device)
+        r.timer = gpu_timer_new(c->g);
+    if (how->habit == HABIT_BIND_GROUP)
+        r.fresh = mem_alloc(steps * sizeof *r.fresh);
+    gpu_wait_mode usual = gpu_get_wait_mode(c->g);
+    if (how->other_wait)
+        gpu_set_wait_mode(c->g, launch_wait_mode(c->g, how));
+    gpu_counters before = gpu_get_counters(c->g);
+    bool ok = run_timed(&r);
+    gpu_set_wait_mode(c->g, usual);
+    t->counted = gpu_counters_since(c->g, before);
+    ok = ok && read_device_time(&r) && check_output(&r);
+    for (uint32_t i = 0; r.fresh && i < steps; i++)
+        gpu_bindings_free(r.fresh[i]);
+    free(r.fresh);
+    gpu_timer_free(r.timer);
+    if (!ok) {
+        *t = (launch_time){0}; /* what failed took no time */
+        err_context(e, "%s, %s, %u dispatches", c->kind->name, submit_names[how->submit], steps);
+    }
+    return ok;
+}

@@ -1,0 +1,69 @@
+/* launch: a chain of steps run by one of the launch strategies, and timed.
+ *
+ *   sync   a recording, a submit and a wait for each dispatch
+ *   each   a recording and a submit for each dispatch, one wait at the end
+ *   pass   one recording and submit, a pass for each dispatch
+ *   batch  one recording, one submit, one pass
+ *   one    a single dispatch that makes all steps, a grid barrier between them
+ *
+ * The output is compared with the CPU's after every run, outside the time
+ * taken; a run with a wrong output or any device error has no time.        */
+#ifndef SOLO_LAB_LAUNCH_H
+#define SOLO_LAB_LAUNCH_H
+
+#include "gpu/chain.h"
+
+typedef enum { SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_PASS, SUBMIT_BATCH, SUBMIT_ONE, SUBMIT_COUNT } submit_policy;
+extern const char *const submit_names[SUBMIT_COUNT];
+
+/* Common habits, each on top of `batch`. */
+typedef enum {
+    HABIT_NONE,
+    HABIT_BIND_GROUP,  /* a new bind group for each dispatch */
+    HABIT_PARAM_WRITE, /* parameters written anew for each dispatch */
+    HABIT_INDIRECT,    /* indirect dispatches */
+    HABIT_REPLAY,      /* recorded once beforehand, only submitted in the time taken */
+    HABIT_COUNT
+} launch_habit;
+extern const char *const habit_names[HABIT_COUNT];
+
+/* The calls of the interface, in the order a dispatch makes them. */
+typedef enum {
+    CALL_ENCODER,
+    CALL_BEGIN_PASS,
+    CALL_SET_PIPELINE,
+    CALL_SET_BIND_GROUP,
+    CALL_DISPATCH,
+    CALL_END_PASS,
+    CALL_FINISH,
+    CALL_SUBMIT,
+    CALL_WAIT,
+    CALL_COUNT
+} launch_call;
+extern const char *const call_names[CALL_COUNT];
+
+typedef struct launch {
+    submit_policy submit;
+    launch_habit habit;
+    uint32_t submits; /* `batch` in this many pieces, each with a submit; 0 or 1: one */
+    bool other_wait;  /* wait in the way the device was not opened with */
+    bool time_device; /* timestamps around the work */
+    bool time_calls;  /* a clock reading around every call */
+} launch;
+
+typedef struct launch_time {
+    double total_us;            /* from the first call to the end of the wait */
+    double device_us;           /* with time_device */
+    double call_us[CALL_COUNT]; /* with time_calls: sums over the run, the clock's cost taken off */
+    gpu_counters counted;
+} launch_time;
+
+/* Can this be done here at all? (passes in CUDA, replay in WebGPU, ...) */
+bool launch_possible(const gpu_info *info, const launch *how);
+
+/* The way of waiting this launch uses. */
+gpu_wait_mode launch_wait_mode(const gpu *g, const launch *how);
+
+bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err *e);
+
+#endif

@@ -1,0 +1,98 @@
+#include "lab/record.h"
+#include "base/clock.h"
+#include "base/version.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void cpu_name(char *out, size_t room)
+{
+    snprintf(out, room, "unknown");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) == 0 && colon) {
+            colon[strcspn(colon, "\n")] = 0;
+            snprintf(out, room, "%s", colon + 2);
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+static void write_host(jsonw *j)
+{
+    struct utsname u;
+    char os[512] = "unknown", cpu[128];
+    if (uname(&u) == 0)
+        snprintf(os, sizeof os, "%s %s %s", u.sysname, u.release, u.machine);
+    cpu_name(cpu, sizeof cpu);
+    jsonw_object(j, "host");
+    jsonw_flat(j);
+    jsonw_text(j, "os", os);
+    jsonw_text(j, "cpu", cpu);
+    jsonw_count(j, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    jsonw_end(j);
+}
+
+void record_begin(jsonw *j, const char *experiment, const lab_device *devices, uint32_t count)
+{
+    char when[32];
+    clock_utc(when);
+    jsonw_object(j, NULL);
+    jsonw_text(j, "schema", "solo-record-1");
+    jsonw_object(j, "solo");
+    jsonw_flat(j);
+    jsonw_text(j, "version", solo_version);
+    jsonw_text(j, "commit", solo_commit);
+    jsonw_end(j);
+    jsonw_text(j, "when", when);
+    write_host(j);
+    lab_device_write(&devices[0], j, "gpu");
+    jsonw_array(j, "gpus");
+    for (uint32_t i = 0; i < count; i++)
+        lab_device_write(&devices[i], j, NULL);
+    jsonw_end(j);
+    jsonw_number(j, "clock_ns", clock_resolution_ns());
+    jsonw_number(j, "clock_cost_ns", clock_cost_ns());
+    jsonw_text(j, "experiment", experiment);
+}
+
+void record_samples(jsonw *j, const char *unit, const double *samples, const summary *s, gpu_counters counted)
+{
+    jsonw_text(j, "unit", unit);
+    jsonw_array(j, "samples");
+    jsonw_flat(j);
+    for (size_t i = 0; i < s->n; i++)
+        jsonw_number(j, NULL, samples[i]);
+    jsonw_end(j);
+    jsonw_count(j, "n", s->n);
+    jsonw_number(j, "min", s->min);
+    jsonw_number(j, "p10", s->p10);
+    jsonw_number(j, "median", s->median);
+    jsonw_number(j, "p90", s->p90);
+    jsonw_number(j, "mean", s->mean);
+    jsonw_number(j, "sd", s->sd);
+    jsonw_array(j, "ci95");
+    jsonw_flat(j);
+    jsonw_number(j, NULL, s->ci95[0]);
+    jsonw_number(j, NULL, s->ci95[1]);
+    jsonw_end(j);
+    jsonw_count(j, "dispatches", counted.dispatches);
+    jsonw_count(j, "passes", counted.passes);
+    jsonw_count(j, "submits", counted.submits);
+}
+
+void record_check(jsonw *j, const char *what, bool ok, const char *detail)
+{
+    jsonw_object(j, NULL);
+    jsonw_flat(j);
+    jsonw_text(j, "what", what);
+    jsonw_bool(j, "ok", ok);
+    jsonw_text(j, "detail", detail);
+    jsonw_end(j);
+}
