@@ -9,6 +9,8 @@ static const cli_command COMMANDS[] = {
     {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
     {"demo", "", "a first look: what is here, and what a dispatch costs on it", cmd_demo},
     {"bench", "dispatch [OPTIONS]", "measure what each dispatch costs, with controls", cmd_bench},
+    {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},
+    {"compare", "A.json B.json", "same, faster, slower or cannot tell", cmd_compare},
 };
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
