@@ -33,6 +33,11 @@ bool cell_choose_lengths(cell *k, double budget_us, bool quick, err *e)
         return false;
     double longest = budget_us / step_us;
     longest = longest < SHORTEST ? SHORTEST : longest > LONGEST ? LONGEST : longest;
+    if (k->name == CELL_HOST) { /* a figure per call, from long runs */
+        k->points = 1;
+        k->n[0] = (uint32_t)longest;
+        return true;
+    }
     k->points = quick ? 3 : CELL_MAX_POINTS;
     for (uint32_t i = 0; i < k->points; i++)
         k->n[i] = (uint32_t)(longest * (quick ? few[i] : all[i]));

@@ -13,7 +13,6 @@ enum {
     QUICK_ROUNDS = 8,
     FULL_ROUNDS = 25,
     SUBMITS_BATCH = 256, /* dispatches in the batch that is split into submits */
-    HOST_STEPS = 64,
 };
 static const double QUICK_BUDGET_US = 2500, FULL_BUDGET_US = 12000;
 
@@ -155,13 +154,29 @@ static void add_host_and_habits(dispatch_lab *lab, const lab_device *d, chain *c
 {
     static const submit_policy seen_in[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
     for (int i = 0; i < 3; i++)
-        fix_length(add_cell(lab, CELL_HOST, d, c, (launch){.submit = seen_in[i], .time_calls = true}), HOST_STEPS);
+        add_cell(lab, CELL_HOST, d, c, (launch){.submit = seen_in[i], .time_calls = true});
     for (int other = 0; other < 2; other++)
         add_cell(lab, CELL_WAIT, d, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other});
     for (int h = 0; h < HABIT_COUNT; h++)
         add_cell(lab, CELL_HABIT, d, c, (launch){.submit = SUBMIT_BATCH, .habit = h});
     for (uint32_t s = 1; s <= SUBMITS_BATCH; s *= 2)
         fix_length(add_cell(lab, CELL_SUBMITS, d, c, (launch){.submit = SUBMIT_BATCH, .submits = s}), SUBMITS_BATCH);
+}
+
+/* Both ways of waiting must end after the device's own clock says the work did:
+ * launch_run compares them. Long enough that a wait which does not wait is seen. */
+static bool waits_wait(dispatch_lab *lab, const lab_device *d, err *e)
+{
+    chain *c = add_chain(lab, d, &chain_rmsnorm, 1, e);
+    if (!c || !gpu_get_info(d->g)->has_timestamps)
+        return c != NULL;
+    for (int other = 0; other < 2; other++) {
+        launch how = {.submit = SUBMIT_ONE, .time_device = true, .other_wait = other};
+        launch_time t;
+        if (!launch_run(c, &how, 2000, &t, e))
+            return false;
+    }
+    return true;
 }
 
 static bool add_barriers(dispatch_lab *lab, const lab_device *d, err *e)
@@ -190,7 +205,7 @@ static bool add_device_cells(dispatch_lab *lab, const lab_device *d, err *e)
         if (dispatch_kinds[i] == &chain_add)
             add_host_and_habits(lab, d, c);
     }
-    return gpu_get_info(d->g)->type == GPU_TYPE_NONE || add_barriers(lab, d, e);
+    return gpu_get_info(d->g)->type == GPU_TYPE_NONE || (waits_wait(lab, d, e) && add_barriers(lab, d, e));
 }
 
 static bool add_safety_cells(dispatch_lab *lab, const lab_device *d, err *e)

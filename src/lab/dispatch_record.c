@@ -78,6 +78,8 @@ static void write_checks(const dispatch_lab *lab, jsonw *j)
     jsonw_array(j, "checks");
     record_check(j, "outputs equal the CPU reference after every run (the stub computes nothing)", true, detail.data);
     record_check(j, "outputs equal across launch strategies (all equal the same reference)", true, detail.data);
+    record_check(j, "every wait ended after the device's own clock says the work did", true,
+                 "both ways of waiting, and every run with timestamps");
     record_check(j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
     for (uint32_t i = 0; i < lab->missing_count; i++)
         record_check(j, "implementation not here", true, lab->missing[i].why.text);

@@ -206,9 +206,16 @@ static bool read_device_time(run *r)
     double ns = 0;
     if (!r->timer)
         return true;
-    bool ok = gpu_timer_read_now(r->timer, &ns, r->e);
+    if (!gpu_timer_read_now(r->timer, &ns, r->e))
+        return false;
     r->t->device_us = ns / 1e3;
-    return ok;
+    /* A wait that comes back early would make everything look fast. The work is
+     * inside the time taken, so the device cannot have needed longer; a percent
+     * is for two clocks that do not run alike. */
+    if (r->t->device_us > r->t->total_us * 1.01)
+        return err_set(r->e, "%s: the wait ended after %.1f us, but the device worked for %.1f",
+                       gpu_get_info(r->c->g)->impl, r->t->total_us, r->t->device_us);
+    return true;
 }
 
 static bool check_output(run *r)

@@ -118,6 +118,21 @@ static void calls_and_device_are_timed(void **unused)
     chain_free(c);
 }
 
+/* A wait that returns early would make all work look fast: in both ways of
+ * waiting, the time taken must cover what the device's own clock says. */
+static void waits_wait(void **unused)
+{
+    (void)unused;
+    chain *c = chain_or_fail(&chain_rmsnorm, 1);
+    for (int other = 0; other < 2; other++)
+        for (int s = 0; s < SUBMIT_COUNT; s++) {
+            launch_time t;
+            run_or_fail(c, (launch){.submit = s, .time_device = true, .other_wait = other}, 300, &t);
+            assert_true(t.device_us > 0 && t.device_us <= t.total_us * 1.01);
+        }
+    chain_free(c);
+}
+
 /* Two workgroups that wait for each other, where two are resident. */
 static void the_grid_barrier_holds(void **unused)
 {
@@ -225,6 +240,7 @@ int main(void)
         cmocka_unit_test(habits_give_the_same_answer),
         cmocka_unit_test(replay_is_for_those_who_can),
         cmocka_unit_test(calls_and_device_are_timed),
+        cmocka_unit_test(waits_wait),
         cmocka_unit_test(the_grid_barrier_holds),
         cmocka_unit_test(too_many_workgroups_give_up_and_are_told_of),
         cmocka_unit_test(a_wrong_answer_is_noticed),

@@ -72,7 +72,8 @@ void webgpu_poll(gpu *g)
     webgpu *w = (webgpu *)g;
     if (w->lib->DevicePoll)
         w->lib->DevicePoll(w->device, false, NULL);
-    w->lib->InstanceProcessEvents(w->instance);
+    else
+        w->lib->InstanceProcessEvents(w->instance);
 }
 
 typedef struct pending {
@@ -104,23 +105,18 @@ static void on_wait_done(WGPUQueueWorkDoneStatus status, WGPUStringView message,
     *(int *)user = status == WGPUQueueWorkDoneStatus_Success ? 1 : -1;
 }
 
-/* wgpu-native has a call for it; it also says whether the queue is empty. */
-static void wait_by_device_poll(webgpu *w)
-{
-    bool block = w->base.wait_mode == GPU_WAIT_BLOCKING;
-    while (!w->lib->DevicePoll(w->device, block, NULL) && !w->base.lost)
-        ;
-}
-
 void webgpu_wait(gpu *g)
 {
     webgpu *w = (webgpu *)g;
-    int done = 0;
-    if (w->lib->DevicePoll) {
-        wait_by_device_poll(w);
+    bool block = g->wait_mode == GPU_WAIT_BLOCKING;
+    if (block && w->lib->DevicePoll) {
+        w->lib->DevicePoll(w->device, true, NULL);
         return;
     }
-    bool block = w->timed_waits && g->wait_mode == GPU_WAIT_BLOCKING;
+    block = block && w->timed_waits;
+    /* The callback decides. What DevicePoll returns does not: asked without
+     * waiting, it calls a queue empty whose work is still running. */
+    int done = 0;
     WGPUFuture future = w->lib->QueueOnSubmittedWorkDone(
         w->queue, (WGPUQueueWorkDoneCallbackInfo){.mode = block ? WGPUCallbackMode_WaitAnyOnly
                                                                 : WGPUCallbackMode_AllowProcessEvents,
@@ -129,7 +125,7 @@ void webgpu_wait(gpu *g)
     while (!done && !g->lost) {
         WGPUFutureWaitInfo info = {.future = future};
         if (!block)
-            w->lib->InstanceProcessEvents(w->instance);
+            webgpu_poll(g);
         else if (w->lib->InstanceWaitAny(w->instance, 1, &info, UINT64_MAX) == WGPUWaitStatus_Error) {
             gpu_fail(g, "waiting failed");
             return;

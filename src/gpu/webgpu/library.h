@@ -16,9 +16,10 @@
  * in some libraries and NULL in the others. */
 #define WEBGPU_CALLS(X) \
     X(CreateInstance) \
-    X(InstanceRequestAdapter) X(InstanceProcessEvents) X(InstanceRelease) X(AdapterGetInfo) X(AdapterInfoFreeMembers) \
-        X(AdapterGetLimits) X(AdapterHasFeature) X(AdapterRequestDevice) X(AdapterRelease) X(DeviceGetQueue) \
-            X(DeviceGetLimits) X(DeviceDestroy) X(DeviceRelease) X(DeviceCreateBuffer) X(DeviceCreateShaderModule) \
+    X(InstanceRequestAdapter) \
+    X(InstanceProcessEvents) X(InstanceRelease) X(AdapterGetInfo) X(AdapterInfoFreeMembers) X(AdapterGetLimits) \
+        X(AdapterHasFeature) X(AdapterRequestDevice) X(AdapterRelease) X(DeviceGetQueue) X(DeviceGetLimits) \
+            X(DeviceDestroy) X(DeviceRelease) X(DeviceCreateBuffer) X(DeviceCreateShaderModule) \
                 X(DeviceCreateBindGroupLayout) X(DeviceCreatePipelineLayout) X(DeviceCreateComputePipeline) \
                     X(DeviceCreateBindGroup) X(DeviceCreateCommandEncoder) X(DeviceCreateQuerySet) X(BufferMapAsync) \
                         X(BufferGetConstMappedRange) X(BufferUnmap) X(BufferDestroy) X(BufferRelease) \
