@@ -9,31 +9,35 @@ const char *const cell_names[CELL_NAME_COUNT] = {"dispatch", "device", "host",  
 /* The shortest must leave three different lengths. */
 enum { SHORTEST = 8, LONGEST = 4096 };
 
-/* What one more step costs, from a short and a longer run; the first run of a
- * kernel may still be compiling it, so it does not count. */
-static bool estimate_step_us(cell *k, double *us, err *e)
+/* A length that takes about the budget: from a short run, corrected by longer
+ * ones, since what starting costs hides the cost of a step in a short run. */
+static bool longest_within(cell *k, double budget_us, double *longest, err *e)
 {
-    const uint32_t few = 4, more = 20;
-    launch_time warm, a, b;
-    if (!launch_run(k->c, &k->how, few, &warm, e) || !launch_run(k->c, &k->how, few, &a, e) ||
-        !launch_run(k->c, &k->how, more, &b, e))
+    launch_time t;
+    double n = SHORTEST;
+    /* The first run of a kernel may still be compiling it. */
+    if (!launch_run(k->c, &k->how, SHORTEST, &t, e))
         return false;
-    double slope = (b.total_us - a.total_us) / (more - few), share = b.total_us / more;
-    /* Noise can make the difference small or negative: then only the share is
-     * known, and the truth lies somewhere below it. */
-    *us = slope > share / 16 ? slope : share / 16;
+    for (int i = 0; i < 4; i++) {
+        if (!launch_run(k->c, &k->how, (uint32_t)n, &t, e))
+            return false;
+        double fits = n * budget_us / t.total_us;
+        if (fits < 1.5 * n || n >= LONGEST)
+            break;
+        n = fits < 8 * n ? fits : 8 * n;
+        n = n > LONGEST ? LONGEST : n;
+    }
+    *longest = n;
     return true;
 }
 
 bool cell_choose_lengths(cell *k, double budget_us, bool quick, err *e)
 {
     static const double all[CELL_MAX_POINTS] = {0.125, 0.25, 0.5, 0.75, 1}, few[] = {0.25, 0.5, 1};
-    double step_us;
-    if (!estimate_step_us(k, &step_us, e))
+    double longest;
+    if (!longest_within(k, budget_us, &longest, e))
         return false;
-    double longest = budget_us / step_us;
-    longest = longest < SHORTEST ? SHORTEST : longest > LONGEST ? LONGEST : longest;
-    if (k->name == CELL_HOST) { /* a figure per call, from long runs */
+    if (k->name == CELL_HOST) { /* from long runs: what starting costs is spread thin */
         k->points = 1;
         k->n[0] = (uint32_t)longest;
         return true;
@@ -53,29 +57,14 @@ void cell_prepare(cell *k, uint32_t rounds)
         k->call_us = mem_alloc(rounds * sizeof *k->call_us);
 }
 
-/* How often a call is made in a run: the rest of the calls once per dispatch. */
-static double times_called(const cell *k, launch_call call, const launch_time *t, uint32_t n)
-{
-    bool per_dispatch = call == CALL_SET_PIPELINE || call == CALL_SET_BIND_GROUP || call == CALL_DISPATCH;
-    if (per_dispatch)
-        return n;
-    if (call == CALL_BEGIN_PASS || call == CALL_END_PASS)
-        return (double)t->counted.passes;
-    if (call == CALL_WAIT)
-        return k->how.submit == SUBMIT_SYNC ? n : 1;
-    return (double)t->counted.submits;
-}
-
 bool cell_measure(cell *k, uint32_t round, uint32_t point, err *e)
 {
     launch_time t;
     if (!launch_run(k->c, &k->how, k->n[point], &t, e))
         return false;
     k->us[round * k->points + point] = k->how.time_device ? t.device_us : t.total_us;
-    for (int call = 0; k->call_us && call < CALL_COUNT; call++) {
-        double times = times_called(k, call, &t, k->n[point]);
-        k->call_us[round][call] = times > 0 ? t.call_us[call] / times : 0;
-    }
+    for (int call = 0; k->call_us && call < CALL_COUNT; call++)
+        k->call_us[round][call] = t.call_us[call] / k->n[point];
     if (point + 1 == k->points)
         k->counted = t.counted;
     return true;

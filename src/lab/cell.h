@@ -32,7 +32,7 @@ typedef struct cell {
     uint32_t points, n[CELL_MAX_POINTS]; /* lengths of the chain */
     uint32_t rounds;
     double *us;                    /* [round * points + point] */
-    double (*call_us)[CALL_COUNT]; /* [round], per call; CELL_HOST only */
+    double (*call_us)[CALL_COUNT]; /* [round], per dispatch; CELL_HOST only */
     gpu_counters counted;          /* of the longest run */
 
     double *samples; /* [round]: slope, or the time itself where there is one point */

@@ -69,7 +69,8 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
 
 static void print_calls(const dispatch_lab *lab, FILE *to)
 {
-    fprintf(to, "\nWHERE THE HOST'S TIME GOES, us per call (kernel add; the clock's own cost is taken off)\n\n  %-17s",
+    fprintf(to,
+            "\nWHERE THE HOST'S TIME GOES, us per dispatch (kernel add; the clock's own cost is taken off)\n\n  %-17s",
             "");
     for (int call = 0; call < CALL_COUNT; call++)
         fprintf(to, " %14s", call_names[call]);

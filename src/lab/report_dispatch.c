@@ -15,7 +15,7 @@ static const char *const habit_order[] = {"baseline", "bind_group", "param_write
 
 bool report_dispatch_knows(const char *name)
 {
-    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier"};
+    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier", "wait"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -170,6 +170,28 @@ static void habits(str *out, const record_view *record)
     picked_free(&p);
 }
 
+static void waits(str *out, const record_view *record)
+{
+    static const char *const wait_order[] = {"polling", "blocking", NULL};
+    picked p = results_named(record, "wait");
+    if (p.count) {
+        section_open(
+            out, "How it waits",
+            "One submit and one wait per dispatch, with the two ways of waiting: <b>polling</b> asks again and "
+            "again and keeps a core busy, <b>blocking</b> sleeps until the driver wakes it. A figure for "
+            "\"submit and wait\" that does not say which is half a figure. On the right: times the polling "
+            "one.");
+        axis a = axis_of(&p);
+        axis_finish_auto(&a);
+        bar_card_per_kernel(out, &p,
+                            &(bar_cards){"wait", wait_order, "polling",
+                                         "Microseconds per submit and wait, by implementation and way of waiting."},
+                            a);
+        section_close(out);
+    }
+    picked_free(&p);
+}
+
 /* ---- safety ---- */
 
 static const char *safety_label(const view_result *r)
@@ -316,6 +338,7 @@ void report_dispatch(str *out, const record_view *record)
     report_time_against_n(out, record);
     device_against_host(out, record);
     habits(out, record);
+    waits(out, record);
     report_submits(out, record);
     safety(out, record);
     report_barriers(out, record);

@@ -65,7 +65,7 @@ static void host_card(str *out, const picked *p, const char *impl, const words *
         count++;
     }
     axis_finish_from_zero(&a);
-    svg_stack(out, &(stack_chart){impl, "Host time of one call of each kind, stacked, by way of submitting.",
+    svg_stack(out, &(stack_chart){impl, "Host time per dispatch in each call, stacked, by way of submitting.",
                                   calls->items, calls->count, rows, count, a});
 }
 
@@ -75,7 +75,7 @@ void report_host_calls(str *out, const record_view *record)
     if (p.count) {
         words calls = words_of(&p, "call", call_order), impls = words_of(&p, "impl", impl_order);
         section_open(out, "Where the host's time goes",
-                     "What one call of each kind takes on the CPU, one after the other, seen in each way of "
+                     "What each kind of call takes on the CPU per dispatch, one after the other, in each way of "
                      "submitting. Waiting is given in words: it is the GPU's time as much as the host's. Each "
                      "implementation has its own scale.");
         legend(out, &calls);
