@@ -30,7 +30,7 @@ static void human_bytes(uint64_t bytes, char out[32])
 
 static void print_device(const lab_device *d)
 {
-    const gpu_info *i = gpu_get_info(d->g);
+    const gpu_info *i = &d->info;
     char buffer[32], binding[32], shared[32], subgroups[48] = "no subgroups";
     human_bytes(i->max_buffer_bytes, buffer);
     human_bytes(i->max_storage_binding_bytes, binding);

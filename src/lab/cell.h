@@ -1,18 +1,18 @@
-/* cell: one thing measured: a chain on a device, launched in one way, at one or
- * more lengths, in every round. What it says is worked out once all rounds are
- * done: the slope of time against the number of dispatches, round by round. */
+/* cell: one thing measured: a kernel's chain on a device, launched in one way,
+ * at one or more lengths, in every round. What it says is worked out once all
+ * rounds are done: the slope of time against the number of dispatches, round by
+ * round. Data only; who runs it is a station (station.h). */
 #ifndef SOLO_LAB_CELL_H
 #define SOLO_LAB_CELL_H
 
 #include "base/stats.h"
-#include "lab/device.h"
 #include "lab/launch.h"
 
 /* The results' names in the record. */
 typedef enum {
     CELL_DISPATCH, /* cost per dispatch: the five strategies */
     CELL_DEVICE,   /* the same from the device's own timestamps */
-    CELL_HOST,     /* host time of each call */
+    CELL_HOST,     /* host time in each call */
     CELL_HABIT,
     CELL_SUBMITS, /* a batch of fixed length, in more and more submits */
     CELL_SAFETY,
@@ -24,12 +24,26 @@ extern const char *const cell_names[CELL_NAME_COUNT];
 
 enum { CELL_MAX_POINTS = 5 };
 
-typedef struct cell {
+/* What is measured. */
+typedef struct cell_spec {
     cell_name name;
-    const lab_device *device;
-    chain *c;
+    char kernel[16];
     launch how;
+    gpu_wait_mode wait_mode;
+    uint32_t one_workgroups;             /* of the single dispatch */
     uint32_t points, n[CELL_MAX_POINTS]; /* lengths of the chain */
+} cell_spec;
+
+/* What measuring one point gave. */
+typedef struct cell_time {
+    double us;                  /* by the clock on the wall, or the device's with time_device */
+    double call_us[CALL_COUNT]; /* per dispatch; CELL_HOST only */
+    gpu_counters counted;
+} cell_time;
+
+typedef struct cell {
+    cell_spec spec;
+    uint32_t device; /* whose it is: an index into the experiment's devices */
     uint32_t rounds;
     double *us;                    /* [round * points + point] */
     double (*call_us)[CALL_COUNT]; /* [round], per dispatch; CELL_HOST only */
@@ -40,21 +54,14 @@ typedef struct cell {
     line_fit fit; /* over all points of all rounds */
 } cell;
 
-/* Find lengths that take about `budget_us` at most, by trying short ones. */
-bool cell_choose_lengths(cell *k, double budget_us, bool quick, err *e);
-
 /* Make room for `rounds`. */
 void cell_prepare(cell *k, uint32_t rounds);
-
-/* Measure one point in one round. */
-bool cell_measure(cell *k, uint32_t round, uint32_t point, err *e);
-
+void cell_store(cell *k, uint32_t round, uint32_t point, const cell_time *t);
 /* Work out samples, result and fit. */
 void cell_finish(cell *k);
-
 void cell_free(cell *k);
 
-/* The per-call figures of a CELL_HOST cell. */
+/* The per-call figures of a CELL_HOST cell; `samples` has room for the rounds. */
 summary cell_call_summary(const cell *k, launch_call call, double *samples);
 
 #endif

@@ -3,15 +3,18 @@
 
 bool lab_device_open(lab_device *d, const gpu_choice *choice, bool measure_copy, err *e)
 {
-    *d = (lab_device){.choice = *choice};
+    *d = (lab_device){.no_validation = choice->no_validation, .no_robustness = choice->no_robustness};
     d->g = gpu_open_now(choice, e);
     if (!d->g)
         return false;
-    if (gpu_check_features(d->g, e) && gpu_resident_workgroups(d->g, &d->resident_workgroups, e) &&
-        (!measure_copy || gpu_copy_bandwidth(d->g, &d->copy_gbps, e)))
-        return true;
-    lab_device_close(d);
-    return false;
+    if (!gpu_check_features(d->g, e) || !gpu_resident_workgroups(d->g, &d->resident_workgroups, e) ||
+        (measure_copy && !gpu_copy_bandwidth(d->g, &d->copy_gbps, e))) {
+        lab_device_close(d);
+        return false;
+    }
+    d->info = *gpu_get_info(d->g);
+    d->wait_mode = gpu_get_wait_mode(d->g);
+    return true;
 }
 
 void lab_device_close(lab_device *d)
@@ -52,7 +55,7 @@ static void write_limits(const gpu_info *info, jsonw *j)
 
 void lab_device_write(const lab_device *d, jsonw *j, const char *key)
 {
-    const gpu_info *info = gpu_get_info(d->g);
+    const gpu_info *info = &d->info;
     jsonw_object(j, key);
     jsonw_text(j, "impl", info->impl);
     jsonw_text(j, "impl_version", info->impl_version);
@@ -61,7 +64,7 @@ void lab_device_write(const lab_device *d, jsonw *j, const char *key)
     jsonw_text(j, "device", info->device);
     jsonw_text(j, "driver", info->driver);
     jsonw_text(j, "adapter_type", gpu_type_name(info->type));
-    jsonw_text(j, "waits_by", gpu_wait_names[gpu_get_wait_mode(d->g)]);
+    jsonw_text(j, "waits_by", gpu_wait_names[d->wait_mode]);
     write_features(info, j);
     write_limits(info, j);
     jsonw_count(j, "resident_workgroups", d->resident_workgroups);

@@ -1,4 +1,4 @@
-/* device: an open implementation with what was found out about it. */
+/* device: an implementation on a device, with what was found out about it. */
 #ifndef SOLO_LAB_DEVICE_H
 #define SOLO_LAB_DEVICE_H
 
@@ -6,8 +6,10 @@
 #include "gpu/gpu.h"
 
 typedef struct lab_device {
-    gpu *g;
-    gpu_choice choice;
+    gpu *g; /* open in this process; NULL where only the facts below are known */
+    gpu_info info;
+    gpu_wait_mode wait_mode;
+    bool no_validation, no_robustness;
     uint32_t resident_workgroups;
     double copy_gbps;
 } lab_device;

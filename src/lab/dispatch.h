@@ -4,6 +4,7 @@
 #define SOLO_LAB_DISPATCH_H
 
 #include "lab/cell.h"
+#include "lab/device.h"
 
 #include <stdio.h>
 
@@ -15,24 +16,16 @@ typedef struct dispatch_options {
     uint64_t seed;   /* order of the runs; 0: from the clock */
 } dispatch_options;
 
-enum { DISPATCH_MAX_DEVICES = 8, DISPATCH_MAX_VARIANTS = 3, DISPATCH_KINDS = 4 };
-
-typedef struct dispatch_missing {
-    char impl[64];
-    err why;
-} dispatch_missing;
+enum { DISPATCH_MAX_IMPLS = 8, DISPATCH_MAX_DEVICES = 12, DISPATCH_KINDS = 4 };
 
 typedef struct dispatch_lab {
     dispatch_options options;
-    char *impl_words;                         /* the list taken apart; the devices' names point into it */
-    lab_device devices[DISPATCH_MAX_DEVICES]; /* measured side by side */
-    uint32_t device_count;
-    lab_device variants[DISPATCH_MAX_VARIANTS]; /* Dawn with parts of its safety off */
-    uint32_t variant_count;
-    dispatch_missing missing[DISPATCH_MAX_DEVICES];
+    /* First the implementations, side by side; then Dawn again with parts of its
+     * safety off. */
+    lab_device devices[DISPATCH_MAX_DEVICES];
+    uint32_t impl_count, device_count;
+    err missing[DISPATCH_MAX_IMPLS]; /* why an implementation is not here */
     uint32_t missing_count;
-    chain **chains;
-    uint32_t chain_count;
     cell *cells;
     uint32_t cell_count;
     uint64_t runs_checked;
@@ -47,7 +40,8 @@ void dispatch_free(dispatch_lab *lab);
 
 /* The cell with these properties, or NULL. */
 const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *impl, submit_policy submit,
-                          const char *kind);
+                          const char *kernel);
+const char *dispatch_impl(const dispatch_lab *lab, const cell *k);
 
 /* ---- claims (dispatch_claims.c) ------------------------------------------ */
 

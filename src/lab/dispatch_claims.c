@@ -30,7 +30,7 @@ static double api_cost(const dispatch_lab *lab, const char *impl)
 
 static bool on_software(const dispatch_lab *lab)
 {
-    return gpu_get_info(lab->devices[0].g)->type == GPU_TYPE_SOFTWARE;
+    return lab->devices[0].info.type == GPU_TYPE_SOFTWARE;
 }
 
 /* Cost of one way over cost of another, with its interval. */
@@ -172,10 +172,11 @@ static claim validation_is_the_overhead(const dispatch_lab *lab)
     const cell *with = NULL, *without = NULL;
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
-        if (k->name != CELL_SAFETY || k->how.submit != SUBMIT_BATCH || k->c->kind != &chain_add ||
-            k->device->choice.no_robustness)
+        const lab_device *d = &lab->devices[k->device];
+        if (k->spec.name != CELL_SAFETY || k->spec.how.submit != SUBMIT_BATCH || strcmp(k->spec.kernel, "add") != 0 ||
+            d->no_robustness)
             continue;
-        *(k->device->choice.no_validation ? &without : &with) = k;
+        *(d->no_validation ? &without : &with) = k;
     }
     const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
     if (!with || !without || !vulkan)

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *impl_of(const cell *k)
-{
-    return gpu_get_info(k->device->g)->impl;
-}
-
 /* Three digits that matter. */
 static void figure(double us, char out[16])
 {
@@ -30,8 +25,8 @@ static void with_interval(const summary *s, char out[64])
 
 static void print_devices(const dispatch_lab *lab, FILE *to)
 {
-    for (uint32_t i = 0; i < lab->device_count; i++) {
-        const gpu_info *info = gpu_get_info(lab->devices[i].g);
+    for (uint32_t i = 0; i < lab->impl_count; i++) {
+        const gpu_info *info = &lab->devices[i].info;
         fprintf(to, "  %-8s %s, %s", info->impl, info->device, gpu_type_name(info->type));
         if (info->type != GPU_TYPE_NONE)
             fprintf(to, ", %s, %u workgroups resident, copy %.1f GB/s", info->impl_version,
@@ -39,7 +34,7 @@ static void print_devices(const dispatch_lab *lab, FILE *to)
         fputc('\n', to);
     }
     for (uint32_t i = 0; i < lab->missing_count; i++)
-        fprintf(to, "  not here: %s\n", lab->missing[i].why.text);
+        fprintf(to, "  not here: %s\n", lab->missing[i].text);
 }
 
 static void print_ladder(const dispatch_lab *lab, FILE *to)
@@ -50,8 +45,8 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
         for (int s = 0; s < SUBMIT_COUNT; s++)
             fprintf(to, " %-20s", submit_names[s]);
         fputc('\n', to);
-        for (uint32_t d = 0; d < lab->device_count; d++) {
-            const char *impl = gpu_get_info(lab->devices[d].g)->impl;
+        for (uint32_t d = 0; d < lab->impl_count; d++) {
+            const char *impl = lab->devices[d].info.impl;
             fprintf(to, "  %-10s", impl);
             for (int s = 0; s < SUBMIT_COUNT; s++) {
                 char text[64] = "-";
@@ -77,10 +72,10 @@ static void print_calls(const dispatch_lab *lab, FILE *to)
     fputc('\n', to);
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
-        if (k->name != CELL_HOST)
+        if (k->spec.name != CELL_HOST)
             continue;
         double *samples = mem_alloc(k->rounds * sizeof *samples);
-        fprintf(to, "  %-10s %-6s", impl_of(k), submit_names[k->how.submit]);
+        fprintf(to, "  %-10s %-6s", dispatch_impl(lab, k), submit_names[k->spec.how.submit]);
         for (int call = 0; call < CALL_COUNT; call++) {
             char text[16];
             figure(cell_call_summary(k, call, samples).median, text);
@@ -97,9 +92,9 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
     for (int k = 0; k < DISPATCH_KINDS; k++)
         fprintf(to, " %-20s", dispatch_kinds[k]->name);
     fputc('\n', to);
-    for (uint32_t d = 0; d < lab->device_count; d++)
+    for (uint32_t d = 0; d < lab->impl_count; d++)
         for (int s = SUBMIT_BATCH; s <= SUBMIT_ONE; s++) {
-            const char *impl = gpu_get_info(lab->devices[d].g)->impl;
+            const char *impl = lab->devices[d].info.impl;
             if (!dispatch_find(lab, CELL_DEVICE, impl, s, "add"))
                 continue;
             fprintf(to, "  %-10s %-6s", impl, submit_names[s]);
@@ -120,17 +115,16 @@ static void print_habits(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0, last = UINT32_MAX; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
         char text[64];
-        if (k->name != CELL_HABIT)
+        if (k->spec.name != CELL_HABIT)
             continue;
-        uint32_t device = (uint32_t)(k->device - lab->devices);
-        if (device != last)
-            fprintf(to, "\n  %-10s", impl_of(k));
-        last = device;
+        if (k->device != last)
+            fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
+        last = k->device;
         /* A habit that cannot be had here leaves its column empty. */
         static int column;
-        if (k->how.habit == HABIT_NONE)
+        if (k->spec.how.habit == HABIT_NONE)
             column = 0;
-        for (; column < (int)k->how.habit; column++)
+        for (; column < (int)k->spec.how.habit; column++)
             fprintf(to, " %-20s", "-");
         column++;
         with_interval(&k->result, text);
@@ -142,14 +136,14 @@ static void print_habits(const dispatch_lab *lab, FILE *to)
 static void print_submits(const dispatch_lab *lab, FILE *to)
 {
     bool titled = false;
-    for (uint32_t d = 0; d < lab->device_count; d++) {
+    for (uint32_t d = 0; d < lab->impl_count; d++) {
         const cell *best = NULL, *only = NULL;
         for (uint32_t i = 0; i < lab->cell_count; i++) {
             const cell *k = &lab->cells[i];
-            if (k->name != CELL_SUBMITS || k->device != &lab->devices[d])
+            if (k->spec.name != CELL_SUBMITS || k->device != d)
                 continue;
             if (!titled)
-                fprintf(to, "\nHOW MANY SUBMITS for a batch of %u dispatches, us in all (* the least)\n", k->n[0]);
+                fprintf(to, "\nHOW MANY SUBMITS for a batch of %u dispatches, us in all (* the least)\n", k->spec.n[0]);
             titled = true;
             only = only ? only : k;
             if (!best || k->result.median < best->result.median)
@@ -157,12 +151,12 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
         }
         if (!only)
             continue;
-        fprintf(to, "\n  %-10s", gpu_get_info(lab->devices[d].g)->impl);
+        fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
         for (const cell *k = only;
-             k < lab->cells + lab->cell_count && k->name == CELL_SUBMITS && k->device == only->device; k++) {
+             k < lab->cells + lab->cell_count && k->spec.name == CELL_SUBMITS && k->device == only->device; k++) {
             char text[16];
             figure(k->result.median, text);
-            fprintf(to, " %u:%s%s", k->how.submits, text, k == best ? "*" : "");
+            fprintf(to, " %u:%s%s", k->spec.how.submits, text, k == best ? "*" : "");
         }
     }
     fputc('\n', to);
@@ -174,15 +168,16 @@ static void print_safety(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
         char text[64];
-        if (k->name != CELL_SAFETY)
+        if (k->spec.name != CELL_SAFETY)
             continue;
         if (!titled)
             fprintf(to, "\nWHAT SAFETY COSTS in Dawn, us per dispatch\n\n");
         titled = true;
         with_interval(&k->result, text);
         fprintf(to, "  validation %-3s  robustness %-3s  %-5s %-6s %s\n",
-                k->device->choice.no_validation ? "off" : "on", k->device->choice.no_robustness ? "off" : "on",
-                k->c->kind->name, submit_names[k->how.submit], text);
+                lab->devices[k->device].no_validation ? "off" : "on",
+                lab->devices[k->device].no_robustness ? "off" : "on", k->spec.kernel, submit_names[k->spec.how.submit],
+                text);
     }
 }
 
@@ -192,10 +187,10 @@ static void print_waits(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
         char text[64];
-        if (k->name != CELL_WAIT || gpu_get_info(k->device->g)->type == GPU_TYPE_NONE)
+        if (k->spec.name != CELL_WAIT || lab->devices[k->device].info.type == GPU_TYPE_NONE)
             continue;
         with_interval(&k->result, text);
-        fprintf(to, "  %-10s %-9s %s\n", impl_of(k), gpu_wait_names[launch_wait_mode(k->device->g, &k->how)], text);
+        fprintf(to, "  %-10s %-9s %s\n", dispatch_impl(lab, k), gpu_wait_names[k->spec.wait_mode], text);
     }
 }
 
@@ -205,12 +200,12 @@ static void print_barriers(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
         char text[64];
-        if (k->name != CELL_BARRIER)
+        if (k->spec.name != CELL_BARRIER)
             continue;
-        if (i == 0 || lab->cells[i - 1].name != CELL_BARRIER)
-            fprintf(to, "\n  %-10s", impl_of(k));
+        if (i == 0 || lab->cells[i - 1].spec.name != CELL_BARRIER)
+            fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
         with_interval(&k->result, text);
-        fprintf(to, " %u: %s ", k->c->one_workgroups, text);
+        fprintf(to, " %u: %s ", k->spec.one_workgroups, text);
     }
     fputc('\n', to);
 }

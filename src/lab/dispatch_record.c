@@ -5,29 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_params(const cell *k, const char *call, jsonw *j)
+static void write_params(const dispatch_lab *lab, const cell *k, const char *call, jsonw *j)
 {
+    const cell_spec *spec = &k->spec;
     jsonw_object(j, "params");
     jsonw_flat(j);
-    jsonw_text(j, "impl", gpu_get_info(k->device->g)->impl);
-    jsonw_text(j, "submit", submit_names[k->how.submit]);
-    jsonw_text(j, "kernel", k->c->kind->name);
+    jsonw_text(j, "impl", dispatch_impl(lab, k));
+    jsonw_text(j, "submit", submit_names[spec->how.submit]);
+    jsonw_text(j, "kernel", spec->kernel);
     if (call)
         jsonw_text(j, "call", call);
-    if (k->name == CELL_HABIT)
-        jsonw_text(j, "habit", habit_names[k->how.habit]);
-    if (k->name == CELL_SUBMITS) {
-        jsonw_count(j, "dispatches", k->n[0]);
-        jsonw_count(j, "submits", k->how.submits);
+    if (spec->name == CELL_HABIT)
+        jsonw_text(j, "habit", habit_names[spec->how.habit]);
+    if (spec->name == CELL_SUBMITS) {
+        jsonw_count(j, "dispatches", spec->n[0]);
+        jsonw_count(j, "submits", spec->how.submits);
     }
-    if (k->name == CELL_SAFETY) {
-        jsonw_bool(j, "validation", !k->device->choice.no_validation);
-        jsonw_bool(j, "robustness", !k->device->choice.no_robustness);
+    if (spec->name == CELL_SAFETY) {
+        jsonw_bool(j, "validation", !lab->devices[k->device].no_validation);
+        jsonw_bool(j, "robustness", !lab->devices[k->device].no_robustness);
     }
-    if (k->name == CELL_WAIT)
-        jsonw_text(j, "wait", gpu_wait_names[launch_wait_mode(k->device->g, &k->how)]);
-    if (k->how.submit == SUBMIT_ONE)
-        jsonw_count(j, "workgroups", k->c->one_workgroups);
+    if (spec->name == CELL_WAIT)
+        jsonw_text(j, "wait", gpu_wait_names[spec->wait_mode]);
+    if (spec->how.submit == SUBMIT_ONE)
+        jsonw_count(j, "workgroups", spec->one_workgroups);
     jsonw_end(j);
 }
 
@@ -35,9 +36,9 @@ static void write_points(const cell *k, jsonw *j)
 {
     jsonw_array(j, "points");
     jsonw_flat(j);
-    for (uint32_t i = 0; i < k->rounds * k->points; i++) {
+    for (uint32_t i = 0; i < k->rounds * k->spec.points; i++) {
         jsonw_array(j, NULL);
-        jsonw_count(j, NULL, k->n[i % k->points]);
+        jsonw_count(j, NULL, k->spec.n[i % k->spec.points]);
         jsonw_number(j, NULL, k->us[i]);
         jsonw_end(j);
     }
@@ -46,25 +47,25 @@ static void write_points(const cell *k, jsonw *j)
     jsonw_number(j, "r2", k->fit.r2);
 }
 
-static void write_cell(const cell *k, jsonw *j)
+static void write_cell(const dispatch_lab *lab, const cell *k, jsonw *j)
 {
     jsonw_object(j, NULL);
-    jsonw_text(j, "name", cell_names[k->name]);
-    write_params(k, NULL, j);
+    jsonw_text(j, "name", cell_names[k->spec.name]);
+    write_params(lab, k, NULL, j);
     record_samples(j, "us", k->samples, &k->result, k->counted);
-    if (k->points > 1)
+    if (k->spec.points > 1)
         write_points(k, j);
     jsonw_end(j);
 }
 
-static void write_calls(const cell *k, jsonw *j)
+static void write_calls(const dispatch_lab *lab, const cell *k, jsonw *j)
 {
     double *samples = mem_alloc(k->rounds * sizeof *samples);
     for (int call = 0; call < CALL_COUNT; call++) {
         summary s = cell_call_summary(k, call, samples);
         jsonw_object(j, NULL);
-        jsonw_text(j, "name", cell_names[k->name]);
-        write_params(k, call_names[call], j);
+        jsonw_text(j, "name", cell_names[k->spec.name]);
+        write_params(lab, k, call_names[call], j);
         record_samples(j, "us", samples, &s, k->counted);
         jsonw_end(j);
     }
@@ -80,9 +81,11 @@ static void write_checks(const dispatch_lab *lab, jsonw *j)
     record_check(j, "outputs equal across launch strategies (all equal the same reference)", true, detail.data);
     record_check(j, "every wait ended after the device's own clock says the work did", true,
                  "both ways of waiting, and every run with timestamps");
+    record_check(j, "each implementation measured in a process of its own", true,
+                 "the runs of all interleaved in random order");
     record_check(j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
     for (uint32_t i = 0; i < lab->missing_count; i++)
-        record_check(j, "implementation not here", true, lab->missing[i].why.text);
+        record_check(j, "implementation not here", true, lab->missing[i].text);
     jsonw_end(j);
     str_free(&detail);
 }
@@ -106,7 +109,7 @@ static void write_claims(const dispatch_lab *lab, jsonw *j)
 void dispatch_record(const dispatch_lab *lab, str *out)
 {
     jsonw j = jsonw_to(out);
-    record_begin(&j, "dispatch", lab->devices, lab->device_count);
+    record_begin(&j, "dispatch", lab->devices, lab->impl_count);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_bool(&j, "quick", lab->options.quick);
@@ -116,10 +119,10 @@ void dispatch_record(const dispatch_lab *lab, str *out)
     jsonw_end(&j);
     jsonw_array(&j, "results");
     for (uint32_t i = 0; i < lab->cell_count; i++) {
-        if (lab->cells[i].name == CELL_HOST)
-            write_calls(&lab->cells[i], &j);
+        if (lab->cells[i].spec.name == CELL_HOST)
+            write_calls(lab, &lab->cells[i], &j);
         else
-            write_cell(&lab->cells[i], &j);
+            write_cell(lab, &lab->cells[i], &j);
     }
     jsonw_end(&j);
     write_checks(lab, &j);

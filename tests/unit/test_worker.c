@@ -1,0 +1,114 @@
+/* Stations in processes of their own: they measure, and when one dies the
+ * others go on and the reason is told. */
+#include "lab/worker.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool build_stub(station *s, const gpu_choice *choice, const void *options, err *e)
+{
+    (void)options;
+    if (!lab_device_open(&s->device, choice, true, e))
+        return false;
+    chain *c = station_add_chain(s, &chain_add, 1, e);
+    if (!c)
+        return false;
+    station_add_cell(s, CELL_DISPATCH, c, (launch){.submit = SUBMIT_EACH}, 0);
+    station_add_cell(s, CELL_HOST, c, (launch){.submit = SUBMIT_BATCH, .time_calls = true}, 0);
+    station_add_cell(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = 4}, 64);
+    return station_choose_lengths(s, 500, true, e);
+}
+
+static bool build_and_crash(station *s, const gpu_choice *choice, const void *options, err *e)
+{
+    (void)s, (void)choice, (void)options, (void)e;
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer would report it instead */
+    raise(SIGSEGV);
+    return true;
+}
+
+static bool build_and_fail(station *s, const gpu_choice *choice, const void *options, err *e)
+{
+    (void)s, (void)choice;
+    return err_set_kind(e, ERR_NO_GPU, "no luck with %s", (const char *)options);
+}
+
+static const gpu_choice STUB = {.impl = "stub"};
+
+static void a_worker_measures(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    worker w;
+    cell_time t;
+    assert_true(worker_start(&w, build_stub, &STUB, NULL, &e));
+    assert_string_equal(w.device.info.impl, "stub");
+    assert_null(w.device.g);
+    assert_int_equal(w.cell_count, 3);
+    assert_string_equal(w.cells[0].kernel, "add");
+    assert_int_equal(w.cells[0].points, 3);
+    assert_true(w.cells[0].n[0] < w.cells[0].n[1] && w.cells[0].n[1] < w.cells[0].n[2]);
+    for (uint32_t point = 0; point < 3; point++) {
+        assert_true(worker_measure(&w, 0, point, &t, &e));
+        assert_true(t.us > 0);
+        assert_int_equal(t.counted.dispatches, w.cells[0].n[point]);
+    }
+    assert_int_equal(w.cells[1].points, 1);
+    assert_true(worker_measure(&w, 2, 0, &t, &e));
+    assert_int_equal(t.counted.submits, 4);
+    worker_stop(&w);
+}
+
+static void a_worker_that_cannot_be_built_says_why(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    worker w;
+    assert_false(worker_start(&w, build_and_fail, &STUB, "this", &e));
+    assert_string_equal(e.text, "no luck with this");
+    assert_int_equal(e.kind, ERR_NO_GPU);
+}
+
+static void a_crash_is_an_error_of_one_line(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    worker w;
+    assert_false(worker_start(&w, build_and_crash, &STUB, NULL, &e));
+    assert_non_null(strstr(e.text, "stub: its process was ended by signal 11"));
+}
+
+static void the_others_go_on_when_one_dies(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    worker first, second;
+    cell_time t;
+    assert_true(worker_start(&first, build_stub, &STUB, NULL, &e));
+    assert_true(worker_start(&second, build_stub, &STUB, NULL, &e));
+    kill(first.pid, SIGKILL);
+    assert_false(worker_measure(&first, 0, 0, &t, &e));
+    assert_non_null(strstr(e.text, "signal 9"));
+    err none = {0};
+    assert_true(worker_measure(&second, 0, 0, &t, &none));
+    worker_stop(&first);
+    worker_stop(&second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_measures),
+        cmocka_unit_test(a_worker_that_cannot_be_built_says_why),
+        cmocka_unit_test(a_crash_is_an_error_of_one_line),
+        cmocka_unit_test(the_others_go_on_when_one_dies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
