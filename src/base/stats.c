@@ -24,29 +24,77 @@ static double quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
-static double *sorted_copy(const double *samples, size_t n)
+/* A set of samples ready for resampling. */
+typedef struct pool {
+    size_t n, group, groups;
+    double *sorted;
+    size_t *rank;    /* of the i-th sample as taken, in `sorted` */
+    unsigned *drawn; /* room for one resample: how often each of `sorted` */
+} pool;
+
+typedef struct placed {
+    double value;
+    size_t index;
+} placed;
+
+static int by_placed_value(const void *a, const void *b)
 {
-    double *s = mem_alloc(n * sizeof *s);
-    memcpy(s, samples, n * sizeof *s);
-    qsort(s, n, sizeof *s, by_value);
-    return s;
+    return by_value(&((const placed *)a)->value, &((const placed *)b)->value);
 }
 
-/* The median of one resample drawn with replacement. `sorted` is sorted, so
- * counting how often each index was drawn gives the median without a sort. */
-static double resampled_median(const double *sorted, size_t n, rng *r, unsigned *drawn)
+static pool pool_new(samples s)
 {
-    memset(drawn, 0, n * sizeof *drawn);
-    for (size_t i = 0; i < n; i++)
-        drawn[rng_below(r, (uint32_t)n)]++;
-    size_t low = (n - 1) / 2, high = n / 2, seen = 0;
+    pool p = {.n = s.n, .group = s.group > 1 ? s.group : 1};
+    p.groups = (s.n + p.group - 1) / p.group;
+    p.sorted = mem_alloc(s.n * sizeof *p.sorted);
+    p.rank = mem_alloc(s.n * sizeof *p.rank);
+    p.drawn = mem_alloc(s.n * sizeof *p.drawn);
+    placed *order = mem_alloc(s.n * sizeof *order);
+    for (size_t i = 0; i < s.n; i++)
+        order[i] = (placed){s.values[i], i};
+    qsort(order, s.n, sizeof *order, by_placed_value);
+    for (size_t i = 0; i < s.n; i++) {
+        p.sorted[i] = order[i].value;
+        p.rank[order[i].index] = i;
+    }
+    free(order);
+    return p;
+}
+
+static void pool_free(pool *p)
+{
+    free(p->sorted);
+    free(p->rank);
+    free(p->drawn);
+}
+
+/* Groups are drawn with replacement, then samples within each. */
+static size_t draw(pool *p, rng *r)
+{
+    size_t total = 0;
+    memset(p->drawn, 0, p->n * sizeof *p->drawn);
+    for (size_t g = 0; g < p->groups; g++) {
+        size_t first = rng_below(r, (uint32_t)p->groups) * p->group;
+        size_t size = p->n - first < p->group ? p->n - first : p->group;
+        for (size_t i = 0; i < size; i++)
+            p->drawn[p->rank[first + rng_below(r, (uint32_t)size)]]++;
+        total += size;
+    }
+    return total;
+}
+
+/* The median of one resample. Counting how often each sorted value was drawn
+ * gives it without another sort. */
+static double resampled_median(pool *p, rng *r)
+{
+    size_t total = draw(p, r), low = (total - 1) / 2, high = total / 2, seen = 0;
     double a = 0, b = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t next = seen + drawn[i];
+    for (size_t i = 0; i < p->n; i++) {
+        size_t next = seen + p->drawn[i];
         if (seen <= low && low < next)
-            a = sorted[i];
+            a = p->sorted[i];
         if (seen <= high && high < next) {
-            b = sorted[i];
+            b = p->sorted[i];
             break;
         }
         seen = next;
@@ -54,31 +102,34 @@ static double resampled_median(const double *sorted, size_t n, rng *r, unsigned 
     return (a + b) / 2;
 }
 
-summary stats_summary(const double *samples, size_t n)
+summary stats_summary(samples s)
 {
+    size_t n = s.n;
     if (n == 0)
         return (summary){0, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN}};
-    double *s = sorted_copy(samples, n);
-    summary out = {
-        .n = n, .min = s[0], .p10 = quantile(s, n, 0.1), .median = quantile(s, n, 0.5), .p90 = quantile(s, n, 0.9)};
+    pool p = pool_new(s);
+    summary out = {.n = n,
+                   .min = p.sorted[0],
+                   .p10 = quantile(p.sorted, n, 0.1),
+                   .median = quantile(p.sorted, n, 0.5),
+                   .p90 = quantile(p.sorted, n, 0.9)};
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
-        sum += s[i];
+        sum += p.sorted[i];
     out.mean = sum / (double)n;
     for (size_t i = 0; i < n; i++)
-        squares += (s[i] - out.mean) * (s[i] - out.mean);
+        squares += (p.sorted[i] - out.mean) * (p.sorted[i] - out.mean);
     out.sd = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
 
     rng r = rng_seed(n);
-    unsigned *drawn = mem_alloc(n * sizeof *drawn);
     double medians[RESAMPLES];
     for (int i = 0; i < RESAMPLES; i++)
-        medians[i] = resampled_median(s, n, &r, drawn);
+        medians[i] = resampled_median(&p, &r);
     qsort(medians, RESAMPLES, sizeof *medians, by_value);
-    out.ci95[0] = quantile(medians, RESAMPLES, 0.025);
-    out.ci95[1] = quantile(medians, RESAMPLES, 0.975);
-    free(drawn);
-    free(s);
+    /* With few groups a resampled interval can miss the median itself. */
+    out.ci95[0] = fmin(quantile(medians, RESAMPLES, 0.025), out.median);
+    out.ci95[1] = fmax(quantile(medians, RESAMPLES, 0.975), out.median);
+    pool_free(&p);
     return out;
 }
 
@@ -100,23 +151,21 @@ line_fit stats_line(const double *x, const double *y, size_t n)
     return (line_fit){slope, my - slope * mx, syy > 0 ? sxy * sxy / (sxx * syy) : 1};
 }
 
-ratio stats_ratio(const double *a, size_t na, const double *b, size_t nb)
+ratio stats_ratio(samples a, samples b)
 {
-    if (na == 0 || nb == 0)
+    if (a.n == 0 || b.n == 0)
         return (ratio){NAN, NAN, NAN};
-    double *sa = sorted_copy(a, na), *sb = sorted_copy(b, nb);
-    unsigned *drawn = mem_alloc((na > nb ? na : nb) * sizeof *drawn);
+    pool pa = pool_new(a), pb = pool_new(b);
     double ratios[RESAMPLES];
-    rng r = rng_seed(na * 31 + nb);
+    rng r = rng_seed(a.n * 31 + b.n);
     for (int i = 0; i < RESAMPLES; i++) {
-        double ma = resampled_median(sa, na, &r, drawn);
-        ratios[i] = resampled_median(sb, nb, &r, drawn) / ma;
+        double under = resampled_median(&pa, &r);
+        ratios[i] = resampled_median(&pb, &r) / under;
     }
     qsort(ratios, RESAMPLES, sizeof *ratios, by_value);
-    ratio out = {quantile(sb, nb, 0.5) / quantile(sa, na, 0.5), quantile(ratios, RESAMPLES, 0.025),
+    ratio out = {quantile(pb.sorted, b.n, 0.5) / quantile(pa.sorted, a.n, 0.5), quantile(ratios, RESAMPLES, 0.025),
                  quantile(ratios, RESAMPLES, 0.975)};
-    free(sa);
-    free(sb);
-    free(drawn);
+    pool_free(&pa);
+    pool_free(&pb);
     return out;
 }

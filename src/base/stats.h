@@ -4,14 +4,23 @@
 
 #include <stddef.h>
 
+/* Samples, in the order they were taken. Every `group` of them in a row share
+ * something (the process they were taken in, say) that the next ones do not; an
+ * interval then rests on how the groups differ, not on how many samples each
+ * has. 0 or 1: each sample stands for itself. */
+typedef struct samples {
+    const double *values;
+    size_t n, group;
+} samples;
+
 typedef struct summary {
     size_t n;
     double min, p10, median, p90, mean, sd;
     double ci95[2]; /* of the median, by bootstrap */
 } summary;
 
-/* `samples` is left as it was. With n = 0 every figure is NaN. */
-summary stats_summary(const double *samples, size_t n);
+/* With n = 0 every figure is NaN. */
+summary stats_summary(samples s);
 
 /* Least squares y = intercept + slope * x. Needs two different x. */
 typedef struct line_fit {
@@ -24,6 +33,6 @@ line_fit stats_line(const double *x, const double *y, size_t n);
 typedef struct ratio {
     double value, lo, hi;
 } ratio;
-ratio stats_ratio(const double *a, size_t na, const double *b, size_t nb);
+ratio stats_ratio(samples a, samples b);
 
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char HELP[] =
-    "usage: solo bench dispatch [--impl LIST] [--quick] [--json FILE] [--adapter A] [--rounds N] [--seed N]\n\n"
+    "usage: solo bench dispatch [--impl LIST] [--quick] [--json FILE] [--adapter A] [--rounds N] [--processes N] "
+    "[--seed N]\n\n"
     "Measures what a dispatch costs on every implementation that works here, by five launch strategies,\n"
     "with controls (bare Vulkan, CUDA, a stub that does nothing), all interleaved in random order.\n\n"
     "  --impl LIST   dawn, wgpu, vulkan, cuda, stub or a library's path, separated by commas\n"
@@ -15,6 +16,7 @@ static const char HELP[] =
     "  --json FILE   write the record; - writes it to standard output and nothing else\n"
     "  --adapter A   gpu (software is an error), software or any (default)\n"
     "  --rounds N    how often everything is measured\n"
+    "  --processes N how often every implementation is started anew on the way\n"
     "  --seed N      order of the runs\n";
 
 typedef struct bench_options {
@@ -45,6 +47,10 @@ static bool parse(bench_options *o, cli_args *a)
             if (!cli_number(a, word, 2, 1000, &number))
                 return false;
             o->dispatch.rounds = (uint32_t)number;
+        } else if (strcmp(word, "--processes") == 0) {
+            if (!cli_number(a, word, 1, 100, &number))
+                return false;
+            o->dispatch.processes = (uint32_t)number;
         } else if (strcmp(word, "--seed") == 0) {
             if (!cli_number(a, word, 1, 2147483647, &number))
                 return false;

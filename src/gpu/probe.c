@@ -215,7 +215,7 @@ bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e)
     if (ok && seen != mark)
         ok = err_set(e, "%s: the copy kernel did not copy", info->impl);
     if (ok)
-        *gbps = stats_summary(rates, ROUNDS).median;
+        *gbps = stats_summary((samples){rates, ROUNDS, 1}).median;
     gpu_bindings_free(b);
     gpu_buffer_free(source);
     gpu_buffer_free(target);

@@ -7,9 +7,10 @@
 const char *const cell_names[CELL_NAME_COUNT] = {"dispatch", "device", "host",    "habit",
                                                  "submits",  "safety", "barrier", "wait"};
 
-void cell_prepare(cell *k, uint32_t rounds)
+void cell_prepare(cell *k, uint32_t rounds, uint32_t rounds_per_process)
 {
     k->rounds = rounds;
+    k->rounds_per_process = rounds_per_process;
     k->us = mem_alloc(rounds * k->spec.points * sizeof *k->us);
     k->samples = mem_alloc(rounds * sizeof *k->samples);
     if (k->spec.name == CELL_HOST)
@@ -35,16 +36,16 @@ void cell_finish(cell *k)
         all_n[i] = k->spec.n[i % points];
     for (uint32_t r = 0; r < k->rounds; r++)
         k->samples[r] = points > 1 ? stats_line(n, k->us + r * points, points).slope : k->us[r];
-    k->result = stats_summary(k->samples, k->rounds);
+    k->result = stats_summary((samples){k->samples, k->rounds, k->rounds_per_process});
     k->fit = stats_line(all_n, k->us, k->rounds * points);
     free(all_n);
 }
 
-summary cell_call_summary(const cell *k, launch_call call, double *samples)
+summary cell_call_summary(const cell *k, launch_call call, double *values)
 {
     for (uint32_t r = 0; r < k->rounds; r++)
-        samples[r] = k->call_us[r][call];
-    return stats_summary(samples, k->rounds);
+        values[r] = k->call_us[r][call];
+    return stats_summary((samples){values, k->rounds, k->rounds_per_process});
 }
 
 void cell_free(cell *k)

@@ -44,7 +44,7 @@ typedef struct cell_time {
 typedef struct cell {
     cell_spec spec;
     uint32_t device; /* whose it is: an index into the experiment's devices */
-    uint32_t rounds;
+    uint32_t rounds, rounds_per_process;
     double *us;                    /* [round * points + point] */
     double (*call_us)[CALL_COUNT]; /* [round], per dispatch; CELL_HOST only */
     gpu_counters counted;          /* of the longest run */
@@ -55,13 +55,13 @@ typedef struct cell {
 } cell;
 
 /* Make room for `rounds`. */
-void cell_prepare(cell *k, uint32_t rounds);
+void cell_prepare(cell *k, uint32_t rounds, uint32_t rounds_per_process);
 void cell_store(cell *k, uint32_t round, uint32_t point, const cell_time *t);
 /* Work out samples, result and fit. */
 void cell_finish(cell *k);
 void cell_free(cell *k);
 
-/* The per-call figures of a CELL_HOST cell; `samples` has room for the rounds. */
-summary cell_call_summary(const cell *k, launch_call call, double *samples);
+/* The per-call figures of a CELL_HOST cell; `values` has room for the rounds. */
+summary cell_call_summary(const cell *k, launch_call call, double *values);
 
 #endif

@@ -73,7 +73,11 @@ static bool below_clock(const comparison *c, double clock_ns)
 
 comparison compare_results(const view_result *a, const view_result *b, double clock_ns)
 {
-    comparison c = {.a = a, .b = b, .ratio = stats_ratio(a->samples, a->n, b->samples, b->n), .why = ""};
+    comparison c = {
+        .a = a,
+        .b = b,
+        .ratio = stats_ratio((samples){a->samples, a->n, a->per_process}, (samples){b->samples, b->n, b->per_process}),
+        .why = ""};
     if (strcmp(a->unit, b->unit) != 0)
         return cannot_tell(c, "the units differ");
     if (!is_rate(a->unit) && isnan(unit_ns(a->unit)))

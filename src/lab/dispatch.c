@@ -12,7 +12,9 @@ const chain_kind *const dispatch_kinds[DISPATCH_KINDS] = {&chain_empty, &chain_a
 
 enum {
     QUICK_ROUNDS = 8,
-    FULL_ROUNDS = 25,
+    QUICK_PROCESSES = 2,
+    FULL_ROUNDS = 20,
+    FULL_PROCESSES = 5,
     SUBMITS_BATCH = 256, /* dispatches in the batch that is split into submits */
 };
 static const double QUICK_BUDGET_US = 3500, FULL_BUDGET_US = 12000;
@@ -66,12 +68,42 @@ static void add_safety(station *s, chain *c)
     station_add_cell(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_BATCH}, 0);
 }
 
+/* What a station is built from. The second and later processes of an
+ * implementation take over what the first one found out, so that all measure
+ * the same. */
+typedef struct station_plan {
+    const dispatch_options *options;
+    const lab_device *known_device; /* NULL: find out */
+    const cell *known_cells;
+} station_plan;
+
+static bool open_device(lab_device *d, const gpu_choice *choice, const station_plan *plan, bool variant, err *e)
+{
+    if (!plan->known_device)
+        return lab_device_open(d, choice, !variant, e);
+    *d = *plan->known_device;
+    d->g = gpu_open_now(choice, e);
+    return d->g != NULL;
+}
+
+static bool choose_lengths(station *s, const station_plan *plan, err *e)
+{
+    bool quick = plan->options->quick;
+    if (!plan->known_cells)
+        return station_choose_lengths(s, quick ? QUICK_BUDGET_US : FULL_BUDGET_US, quick, e);
+    for (uint32_t i = 0; i < s->cell_count; i++) {
+        s->cells[i].spec = plan->known_cells[i].spec;
+        s->cells[i].c->one_workgroups = s->cells[i].spec.one_workgroups;
+    }
+    return true;
+}
+
 /* A variant, with safety switched off, is there for the safety cells alone. */
 static bool build_station(station *s, const gpu_choice *choice, const void *context, err *e)
 {
-    const dispatch_options *o = context;
+    const station_plan *plan = context;
     bool variant = choice->no_validation || choice->no_robustness;
-    if (!lab_device_open(&s->device, choice, !variant, e))
+    if (!open_device(&s->device, choice, plan, variant, e))
         return false;
     bool computes = s->device.info.type != GPU_TYPE_NONE;
     for (int i = 0; i < DISPATCH_KINDS; i++) {
@@ -87,7 +119,7 @@ static bool build_station(station *s, const gpu_choice *choice, const void *cont
     }
     if (computes && !variant && !(station_check_waits(s, e) && add_barriers(s, e)))
         return false;
-    return station_choose_lengths(s, o->quick ? QUICK_BUDGET_US : FULL_BUDGET_US, o->quick, e);
+    return choose_lengths(s, plan, e);
 }
 
 /* ---- starting the workers ------------------------------------------------ */
@@ -95,18 +127,22 @@ static bool build_station(station *s, const gpu_choice *choice, const void *cont
 typedef struct crew {
     dispatch_lab *lab;
     worker workers[DISPATCH_MAX_DEVICES];
-    char *impl_words; /* the list taken apart */
+    gpu_choice choices[DISPATCH_MAX_DEVICES];
+    uint32_t first_cell[DISPATCH_MAX_DEVICES]; /* of each device, in the lab */
+    char *impl_words;                          /* the list taken apart */
     progress p;
 } crew;
 
 static void take_over_cells(crew *c, const worker *w, uint32_t device)
 {
     dispatch_lab *lab = c->lab;
+    const dispatch_options *o = &lab->options;
+    c->first_cell[device] = lab->cell_count;
     lab->cells = mem_grow(lab->cells, (lab->cell_count + w->cell_count) * sizeof *lab->cells);
     for (uint32_t i = 0; i < w->cell_count; i++) {
         cell *k = &lab->cells[lab->cell_count++];
         *k = (cell){.spec = w->cells[i], .device = device};
-        cell_prepare(k, lab->options.rounds);
+        cell_prepare(k, o->rounds, o->rounds / o->processes);
     }
 }
 
@@ -114,14 +150,30 @@ static void take_over_cells(crew *c, const worker *w, uint32_t device)
 static bool start(crew *c, const gpu_choice *choice, err *e)
 {
     dispatch_lab *lab = c->lab;
-    if (lab->device_count == DISPATCH_MAX_DEVICES)
-        return err_set_kind(e, ERR_USAGE, "at most %d implementations in one run", DISPATCH_MAX_IMPLS);
     worker *w = &c->workers[lab->device_count];
-    if (!worker_start(w, build_station, choice, &lab->options, e))
+    station_plan plan = {.options = &lab->options};
+    if (!worker_start(w, build_station, choice, &plan, e))
         return false;
+    c->choices[lab->device_count] = *choice;
     lab->devices[lab->device_count] = w->device;
     take_over_cells(c, w, lab->device_count++);
     progress_at(&c->p, lab->device_count);
+    return true;
+}
+
+/* All again, in new processes. */
+static bool restart(crew *c, err *e)
+{
+    dispatch_lab *lab = c->lab;
+    for (uint32_t i = 0; i < lab->device_count; i++) {
+        station_plan plan = {&lab->options, &lab->devices[i], &lab->cells[c->first_cell[i]]};
+        uint32_t cells = c->workers[i].cell_count;
+        worker_stop(&c->workers[i]);
+        if (!worker_start(&c->workers[i], build_station, &c->choices[i], &plan, e))
+            return false;
+        if (c->workers[i].cell_count != cells)
+            return err_set(e, "%s: started anew, it offers other things to measure", lab->devices[i].info.impl);
+    }
     return true;
 }
 
@@ -202,50 +254,56 @@ static void stop_crew(crew *c)
 /* ---- measuring ----------------------------------------------------------- */
 
 typedef struct task {
-    uint32_t cell;   /* of the lab */
-    uint32_t theirs; /* the same cell, as its worker counts */
-    uint32_t point;
+    uint32_t cell, point;
 } task;
 
 static task *list_tasks(const dispatch_lab *lab, uint32_t *count)
 {
-    uint32_t theirs[DISPATCH_MAX_DEVICES] = {0}, n = 0;
+    uint32_t n = 0;
     task *tasks = mem_alloc(lab->cell_count * CELL_MAX_POINTS * sizeof *tasks);
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
-        for (uint32_t point = 0; point < k->spec.points; point++)
-            tasks[n++] = (task){i, theirs[k->device], point};
-        theirs[k->device]++;
-    }
+    for (uint32_t i = 0; i < lab->cell_count; i++)
+        for (uint32_t point = 0; point < lab->cells[i].spec.points; point++)
+            tasks[n++] = (task){i, point};
     *count = n;
     return tasks;
 }
 
-/* Every round measures every point of every cell once, in an order of its own,
- * so that whatever drifts (clocks, heat, other programs) falls on all alike. */
+/* Every point of every cell once, in an order of its own, so that whatever
+ * drifts (clocks, heat, other programs) falls on all alike. */
+static bool run_round(crew *c, const task *tasks, uint32_t *order, uint32_t count, rng *r, uint32_t round, err *e)
+{
+    dispatch_lab *lab = c->lab;
+    rng_shuffle(r, order, count);
+    for (uint32_t i = 0; i < count; i++) {
+        task t = tasks[order[i]];
+        cell *k = &lab->cells[t.cell];
+        cell_time time;
+        if (!worker_measure(&c->workers[k->device], t.cell - c->first_cell[k->device], t.point, &time, e))
+            return false;
+        cell_store(k, round, t.point, &time);
+        progress_at(&c->p, ++lab->runs_checked);
+    }
+    return true;
+}
+
+/* Each block of rounds has new processes, and begins with a round that only
+ * warms up: the next one writes over it. */
 static bool run_rounds(crew *c, err *e)
 {
     dispatch_lab *lab = c->lab;
-    uint32_t count;
+    const dispatch_options *o = &lab->options;
+    uint32_t count, block = o->rounds / o->processes;
     task *tasks = list_tasks(lab, &count);
     uint32_t *order = mem_alloc(count * sizeof *order);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
-    rng r = rng_seed(lab->options.seed);
-    c->p = progress_start("measuring", (size_t)count * (lab->options.rounds + 1));
+    rng r = rng_seed(o->seed);
+    c->p = progress_start("measuring", (size_t)count * (o->rounds + o->processes));
     bool ok = true;
-    /* Round 0 is the warm-up: its figures are written over by the next. */
-    for (uint32_t round = 0; ok && round <= lab->options.rounds; round++) {
-        rng_shuffle(&r, order, count);
-        for (uint32_t i = 0; ok && i < count; i++) {
-            task t = tasks[order[i]];
-            cell *k = &lab->cells[t.cell];
-            cell_time time;
-            ok = worker_measure(&c->workers[k->device], t.theirs, t.point, &time, e);
-            if (ok)
-                cell_store(k, round ? round - 1 : 0, t.point, &time);
-            progress_at(&c->p, ++lab->runs_checked);
-        }
+    for (uint32_t round = 0; ok && round < o->rounds; round++) {
+        bool first = round % block == 0;
+        ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, tasks, order, count, &r, round, e)) &&
+             run_round(c, tasks, order, count, &r, round, e);
     }
     progress_end(&c->p);
     free(order);
@@ -253,14 +311,25 @@ static bool run_rounds(crew *c, err *e)
     return ok;
 }
 
+/* As many rounds in every process. */
+static void settle_options(dispatch_options *o)
+{
+    if (!o->rounds)
+        o->rounds = o->quick ? QUICK_ROUNDS : FULL_ROUNDS;
+    if (!o->processes)
+        o->processes = o->quick ? QUICK_PROCESSES : FULL_PROCESSES;
+    if (o->processes > o->rounds)
+        o->processes = o->rounds;
+    o->rounds = (o->rounds + o->processes - 1) / o->processes * o->processes;
+    if (!o->seed)
+        o->seed = clock_ns();
+}
+
 bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e)
 {
     *lab = (dispatch_lab){.options = *options};
     uint64_t start = clock_ns();
-    if (!lab->options.rounds)
-        lab->options.rounds = options->quick ? QUICK_ROUNDS : FULL_ROUNDS;
-    if (!lab->options.seed)
-        lab->options.seed = start;
+    settle_options(&lab->options);
     crew c = {.lab = lab};
     bool ok = start_crew(&c, e) && run_rounds(&c, e);
     stop_crew(&c);

@@ -12,8 +12,9 @@ typedef struct dispatch_options {
     const char *impl_list; /* separated by commas; NULL: all that work here */
     gpu_adapter_want adapter;
     bool quick;
-    uint32_t rounds; /* 0: as many as quick or not asks for */
-    uint64_t seed;   /* order of the runs; 0: from the clock */
+    uint32_t rounds;    /* in all; 0: as many as quick or not asks for */
+    uint32_t processes; /* how often each implementation is started anew; 0: likewise */
+    uint64_t seed;      /* order of the runs; 0: from the clock */
 } dispatch_options;
 
 enum { DISPATCH_MAX_IMPLS = 8, DISPATCH_MAX_DEVICES = 12, DISPATCH_KINDS = 4 };

@@ -38,7 +38,8 @@ static ratio cost_ratio(const cell *over, const cell *under)
 {
     if (!over || !under)
         return (ratio){NAN, NAN, NAN};
-    return stats_ratio(under->samples, under->rounds, over->samples, over->rounds);
+    return stats_ratio((samples){under->samples, under->rounds, under->rounds_per_process},
+                       (samples){over->samples, over->rounds, over->rounds_per_process});
 }
 
 /* A ratio that the run did not pin down: its interval spans a factor of two, or

@@ -242,8 +242,10 @@ static void print_claims(const dispatch_lab *lab, FILE *to)
 
 void dispatch_print(const dispatch_lab *lab, FILE *to)
 {
-    fprintf(to, "solo bench dispatch: %u rounds, %llu runs, every output checked, %.0f s\n\n", lab->options.rounds,
-            (unsigned long long)lab->runs_checked, lab->seconds);
+    fprintf(to,
+            "solo bench dispatch: %u rounds in %u processes per implementation, %llu runs, every output checked, %.0f "
+            "s\n\n",
+            lab->options.rounds, lab->options.processes, (unsigned long long)lab->runs_checked, lab->seconds);
     print_devices(lab, to);
     print_ladder(lab, to);
     print_shares(lab, to);

@@ -52,7 +52,7 @@ static void write_cell(const dispatch_lab *lab, const cell *k, jsonw *j)
     jsonw_object(j, NULL);
     jsonw_text(j, "name", cell_names[k->spec.name]);
     write_params(lab, k, NULL, j);
-    record_samples(j, "us", k->samples, &k->result, k->counted);
+    record_samples(j, "us", (samples){k->samples, k->rounds, k->rounds_per_process}, &k->result, k->counted);
     if (k->spec.points > 1)
         write_points(k, j);
     jsonw_end(j);
@@ -60,16 +60,16 @@ static void write_cell(const dispatch_lab *lab, const cell *k, jsonw *j)
 
 static void write_calls(const dispatch_lab *lab, const cell *k, jsonw *j)
 {
-    double *samples = mem_alloc(k->rounds * sizeof *samples);
+    double *values = mem_alloc(k->rounds * sizeof *values);
     for (int call = 0; call < CALL_COUNT; call++) {
-        summary s = cell_call_summary(k, call, samples);
+        summary s = cell_call_summary(k, call, values);
         jsonw_object(j, NULL);
         jsonw_text(j, "name", cell_names[k->spec.name]);
         write_params(lab, k, call_names[call], j);
-        record_samples(j, "us", samples, &s, k->counted);
+        record_samples(j, "us", (samples){values, k->rounds, k->rounds_per_process}, &s, k->counted);
         jsonw_end(j);
     }
-    free(samples);
+    free(values);
 }
 
 static void write_checks(const dispatch_lab *lab, jsonw *j)
@@ -81,8 +81,8 @@ static void write_checks(const dispatch_lab *lab, jsonw *j)
     record_check(j, "outputs equal across launch strategies (all equal the same reference)", true, detail.data);
     record_check(j, "every wait ended after the device's own clock says the work did", true,
                  "both ways of waiting, and every run with timestamps");
-    record_check(j, "each implementation measured in a process of its own", true,
-                 "the runs of all interleaved in random order");
+    record_check(j, "each implementation measured in processes of its own, started anew several times", true,
+                 "intervals count processes, not runs; the runs of all are interleaved in random order");
     record_check(j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
     for (uint32_t i = 0; i < lab->missing_count; i++)
         record_check(j, "implementation not here", true, lab->missing[i].text);
@@ -114,6 +114,7 @@ void dispatch_record(const dispatch_lab *lab, str *out)
     jsonw_flat(&j);
     jsonw_bool(&j, "quick", lab->options.quick);
     jsonw_count(&j, "rounds", lab->options.rounds);
+    jsonw_count(&j, "processes", lab->options.processes);
     jsonw_count(&j, "seed", lab->options.seed);
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);

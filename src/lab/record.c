@@ -62,15 +62,16 @@ void record_begin(jsonw *j, const char *experiment, const lab_device *devices, u
     jsonw_text(j, "experiment", experiment);
 }
 
-void record_samples(jsonw *j, const char *unit, const double *samples, const summary *s, gpu_counters counted)
+void record_samples(jsonw *j, const char *unit, samples values, const summary *s, gpu_counters counted)
 {
     jsonw_text(j, "unit", unit);
     jsonw_array(j, "samples");
     jsonw_flat(j);
     for (size_t i = 0; i < s->n; i++)
-        jsonw_number(j, NULL, samples[i]);
+        jsonw_number(j, NULL, values.values[i]);
     jsonw_end(j);
     jsonw_count(j, "n", s->n);
+    jsonw_count(j, "per_process", values.group);
     jsonw_number(j, "min", s->min);
     jsonw_number(j, "p10", s->p10);
     jsonw_number(j, "median", s->median);

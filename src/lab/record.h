@@ -12,7 +12,7 @@ void record_begin(jsonw *j, const char *experiment, const lab_device *devices, u
 
 /* Inside an open result object: unit, samples and everything worked out from
  * them, and what was counted in the longest run. */
-void record_samples(jsonw *j, const char *unit, const double *samples, const summary *s, gpu_counters counted);
+void record_samples(jsonw *j, const char *unit, samples values, const summary *s, gpu_counters counted);
 
 void record_check(jsonw *j, const char *what, bool ok, const char *detail);
 

@@ -294,7 +294,7 @@ static void fill_summary(view_result *out)
     bool whole = isfinite(out->median) && isfinite(out->ci95[0]) && isfinite(out->ci95[1]);
     if (whole)
         return;
-    summary s = stats_summary(out->samples, out->n);
+    summary s = stats_summary((samples){out->samples, out->n, out->per_process});
     if (!isfinite(out->median))
         out->median = s.median;
     if (!isfinite(out->ci95[0]) || !isfinite(out->ci95[1]))
@@ -303,7 +303,11 @@ static void fill_summary(view_result *out)
 
 static bool read_result_numbers(reader *r, json_t *object, view_result *out)
 {
-    double n;
+    double n, per_process = 1;
+    if (!read_number(r, object, "per_process", &per_process))
+        return false;
+    bool sensible = isfinite(per_process) && per_process >= 1 && per_process <= (double)out->n;
+    out->per_process = sensible ? (size_t)per_process : 1;
     return read_number(r, object, "n", &n) && read_number(r, object, "min", &out->min) &&
            read_number(r, object, "p10", &out->p10) && read_number(r, object, "median", &out->median) &&
            read_number(r, object, "p90", &out->p90) && read_number(r, object, "mean", &out->mean) &&

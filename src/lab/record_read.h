@@ -33,7 +33,8 @@ typedef struct view_result {
     view_param *params;   /* sorted by key */
     size_t param_count;
     double *samples;
-    size_t n; /* counted, not taken from the file */
+    size_t n;           /* counted, not taken from the file */
+    size_t per_process; /* so many samples in a row come from one process */
     double min, p10, median, p90, mean, sd, ci95[2];
     double dispatches, passes, submits;
     double *x, *y; /* the points: number of dispatches, total time in `unit` */

@@ -1,8 +1,9 @@
 /* worker: a station in a process of its own, told what to run over a pipe.
  *
- * Implementations disturb each other in one process: an open CUDA context alone
- * makes a wgpu submit several times as dear. In processes of their own they do
- * not, and one that crashes is an error in one line, not the end of the run.  */
+ * So implementations cannot disturb each other inside a process, one that crashes
+ * is an error of one line and not the end of the run, and a process can be
+ * started anew: what a submit costs differs from one process to the next by far
+ * more than within one, and only several of them show it.                   */
 #ifndef SOLO_LAB_WORKER_H
 #define SOLO_LAB_WORKER_H
 

@@ -22,10 +22,11 @@ results = record["results"]
 fields = ["name", "params", "unit", "samples", "n", "min", "p10", "median", "p90", "mean", "sd", "ci95", "dispatches",
           "passes", "submits"]
 check("every result has every field", all(k in r for r in results for k in fields))
-check("every sample is kept", all(len(r["samples"]) == r["n"] == 3 for r in results))
+check("every sample is kept", all(len(r["samples"]) == r["n"] == 4 for r in results))
 check("every sample is a number", all(isinstance(s, (int, float)) and math.isfinite(s) for r in results for s in r["samples"]))
 check("medians are the samples' medians",
       all(abs(statistics.median(r["samples"]) - r["median"]) <= 1e-6 * (1 + abs(r["median"])) for r in results))
+check("rounds are grouped by process", all(r["per_process"] == 2 for r in results) and record["params"]["processes"] == 2)
 check("intervals hold the median", all(r["ci95"][0] <= r["median"] <= r["ci95"][1] for r in results))
 
 ladder = {(r["params"]["impl"], r["params"]["submit"], r["params"]["kernel"]) for r in results if r["name"] == "dispatch"}

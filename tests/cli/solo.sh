@@ -66,7 +66,7 @@ fi
 
 # The record of a real run on everything set up here, checked from outside.
 expect "bench writes its record" 0 "WHAT OTHERS SAID" \
-    "$SOLO" bench dispatch --impl dawn,wgpu,vulkan,stub --quick --rounds 3 --seed 7 --json "$work/r.json"
+    "$SOLO" bench dispatch --impl dawn,wgpu,vulkan,stub --quick --rounds 4 --processes 2 --seed 7 --json "$work/r.json"
 python3 "$(dirname "$0")/check_record.py" "$work/r.json"
 expect "bench to standard output" 0 '"schema": "solo-record-1"' \
     "$SOLO" bench dispatch --impl vulkan,stub --quick --rounds 2 --json -

@@ -97,18 +97,18 @@ static void the_clock_moves_forward_and_knows_its_cost(void **unused)
 static void summary_of_known_samples(void **unused)
 {
     (void)unused;
-    double samples[101];
+    double values[101];
     for (int i = 0; i <= 100; i++)
-        samples[i] = 100 - i;
-    summary s = stats_summary(samples, 101);
+        values[i] = 100 - i;
+    summary s = stats_summary((samples){values, 101, 1});
     assert_true(s.n == 101 && s.min == 0 && s.median == 50 && s.mean == 50);
     assert_true(fabs(s.p10 - 10) < 1e-9 && fabs(s.p90 - 90) < 1e-9);
     assert_true(fabs(s.sd - 29.3002) < 1e-3);
     assert_true(s.ci95[0] < 50 && s.ci95[0] > 30 && s.ci95[1] > 50 && s.ci95[1] < 70);
-    assert_true(samples[0] == 100);
-    assert_true(isnan(stats_summary(NULL, 0).median));
+    assert_true(values[0] == 100);
+    assert_true(isnan(stats_summary((samples){0}).median));
     double one = 3;
-    s = stats_summary(&one, 1);
+    s = stats_summary((samples){&one, 1, 1});
     assert_true(s.median == 3 && s.sd == 0 && s.ci95[0] == 3 && s.ci95[1] == 3);
 }
 
@@ -120,13 +120,31 @@ static void intervals_cover(void **unused)
     rng r = rng_seed(5);
     int covered = 0;
     for (int t = 0; t < TRIALS; t++) {
-        double samples[N];
+        double values[N];
         for (int i = 0; i < N; i++)
-            samples[i] = -log(1 - rng_unit(&r)); /* median ln 2, long tail */
-        summary s = stats_summary(samples, N);
+            values[i] = -log(1 - rng_unit(&r)); /* median ln 2, long tail */
+        summary s = stats_summary((samples){values, N, 1});
         covered += s.ci95[0] <= log(2) && log(2) <= s.ci95[1];
     }
     assert_true(covered > TRIALS * 0.90 && covered <= TRIALS);
+}
+
+/* Five processes, alike inside and different from each other: what counts is
+ * five, not fifty. */
+static void groups_widen_the_interval(void **unused)
+{
+    (void)unused;
+    double values[50];
+    for (int i = 0; i < 50; i++)
+        values[i] = 10 + (i / 10) * 5 + 0.01 * (i % 10);
+    summary apart = stats_summary((samples){values, 50, 1}), together = stats_summary((samples){values, 50, 10});
+    assert_true(together.median == apart.median);
+    assert_true(together.ci95[0] < 16 && together.ci95[1] > 24);
+    assert_true(apart.ci95[1] - apart.ci95[0] < together.ci95[1] - together.ci95[0]);
+    for (int i = 0; i < 50; i++)
+        values[i] = 10 + 0.01 * ((i * 7) % 10); /* processes alike: grouping changes little */
+    together = stats_summary((samples){values, 47, 10});
+    assert_true(together.ci95[1] - together.ci95[0] < 0.06);
 }
 
 static void lines_are_fitted(void **unused)
@@ -147,9 +165,9 @@ static void ratios_have_intervals(void **unused)
         a[i] = 10 + i * 0.01;
         b[i] = 20 + i * 0.01;
     }
-    ratio q = stats_ratio(a, 20, b, 20);
+    ratio q = stats_ratio((samples){a, 20, 1}, (samples){b, 20, 1});
     assert_true(q.value > 1.99 && q.value < 2.01 && q.lo <= q.value && q.value <= q.hi && q.hi < 2.02);
-    assert_true(isnan(stats_ratio(a, 0, b, 20).value));
+    assert_true(isnan(stats_ratio((samples){a, 0, 1}, (samples){b, 20, 1}).value));
 }
 
 static void shuffling_keeps_everything(void **unused)
@@ -224,6 +242,7 @@ int main(void)
         cmocka_unit_test(the_clock_moves_forward_and_knows_its_cost),
         cmocka_unit_test(summary_of_known_samples),
         cmocka_unit_test(intervals_cover),
+        cmocka_unit_test(groups_widen_the_interval),
         cmocka_unit_test(lines_are_fitted),
         cmocka_unit_test(ratios_have_intervals),
         cmocka_unit_test(shuffling_keeps_everything),
