@@ -1,0 +1,18 @@
+#!/bin/sh
+# What the documents say is what the records say.
+cd "$(dirname "$0")/../.." || exit 1
+if stale=$(node tools/tables.mjs --check); then
+    echo "ok the tables are what results/ says"
+else
+    echo "not ok the tables are what results/ says ($stale)"
+fi
+picture=$(mktemp)
+node tools/picture.mjs results/h200-dispatch.json "$picture"
+if cmp -s "$picture" docs/ladder.svg; then
+    echo "ok the picture is what results/ says"
+else
+    echo "not ok the picture is what results/ says"
+fi
+rm -f "$picture"
+missing=$(grep -ohE '\]\([^)#:]+\)' README.md | sed 's/](\(.*\))/\1/' | while read -r path; do [ -e "$path" ] || echo "$path"; done)
+[ -z "$missing" ] && echo "ok the README's links lead somewhere" || echo "not ok the README's links lead somewhere ($missing)"
