@@ -83,6 +83,9 @@ struct gpu_backend {
     bool (*timer_read)(gpu_timer *t, double *ns, err *e);
 };
 
+/* A wait longer than this is a hang, not work. */
+static const uint64_t GPU_HANG_NS = 300ull * 1000000000ull;
+
 extern const gpu_backend gpu_webgpu_backend; /* src/gpu/webgpu/ */
 extern const gpu_backend gpu_vulkan_backend; /* src/gpu/vulkan/ */
 extern const gpu_backend gpu_cuda_backend;   /* src/gpu/cuda/ */

@@ -7,12 +7,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const gpu_impl_names[] = {"dawn", "wgpu", "vulkan", "cuda", "stub", NULL};
-
-/* A wait longer than this is a hang, not work. */
-static const uint64_t HANG_NS = 300ull * 1000000000ull;
 
 /* ---- errors -------------------------------------------------------------- */
 
@@ -208,7 +206,7 @@ static bool in_buffer(gpu *g, const gpu_buffer *b, uint64_t offset, uint64_t byt
 
 void gpu_write(gpu *g, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes)
 {
-    if (g->lost || !in_buffer(g, b, offset, bytes, "a write"))
+    if (g->error.kind != ERR_NONE || !in_buffer(g, b, offset, bytes, "a write"))
         return;
     g->counters.bytes_written += bytes;
     g->backend->write(g, b, offset, data, bytes);
@@ -282,7 +280,7 @@ gpu_recording *gpu_record(gpu *g, bool replayable)
 
 void gpu_pass_begin(gpu_recording *r, gpu_timer *timer, int edges)
 {
-    r->owner->counters.passes++;
+    r->owner->counters.passes += r->owner->info.has_passes;
     r->owner->backend->pass_begin(r, timer, edges);
 }
 
@@ -345,11 +343,11 @@ void gpu_commands_free(gpu_commands *c)
         c->owner->backend->commands_free(c);
 }
 
-/* Every completion passes here, so an error that came up in between turns a
- * finished wait into a failed one. */
+/* A read under way. It is not on the stack: when the device is lost the callback
+ * may come later, or never, and must then find something that is still there. */
 typedef struct completion {
-    gpu *g;
-    bool done, ok;
+    bool done, ok, abandoned;
+    char data[];
 } completion;
 
 static void complete(void *user, bool ok)
@@ -357,23 +355,27 @@ static void complete(void *user, bool ok)
     completion *c = user;
     c->done = true;
     c->ok = ok;
+    if (c->abandoned)
+        free(c);
 }
 
-static bool wait_for(completion *c, const char *what, err *e)
+/* Poll until it is done. False, and the completion is no longer ours, if the
+ * device was lost first. */
+static bool await(gpu *g, completion *c)
 {
     uint64_t start = 0;
-    for (uint64_t polls = 1; !c->done && !c->g->lost; polls++) {
-        c->g->backend->poll(c->g);
+    for (uint64_t polls = 1; !c->done && !g->lost; polls++) {
+        g->backend->poll(g);
         if (polls % 4096 == 0) {
             uint64_t now = clock_ns();
             start = start ? start : now;
-            if (now - start > HANG_NS)
-                gpu_mark_lost(c->g, "the GPU did not finish in five minutes");
+            if (now - start > GPU_HANG_NS)
+                gpu_mark_lost(g, "the GPU did not finish in five minutes");
         }
     }
-    if (c->done && !c->ok)
-        gpu_fail(c->g, "%s failed", what);
-    return gpu_ok(c->g, e);
+    if (!c->done)
+        c->abandoned = true;
+    return c->done;
 }
 
 void gpu_when_done(gpu *g, gpu_done done, void *user)
@@ -411,9 +413,16 @@ gpu_wait_mode gpu_get_wait_mode(const gpu *g)
 
 bool gpu_read_now(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, err *e)
 {
-    completion c = {.g = g};
-    gpu_read(g, b, offset, data, bytes, complete, &c);
-    return wait_for(&c, "reading a buffer", e);
+    completion *c = mem_alloc(sizeof *c + bytes);
+    gpu_read(g, b, offset, c->data, bytes, complete, c);
+    if (await(g, c)) {
+        if (c->ok)
+            memcpy(data, c->data, bytes);
+        else
+            gpu_fail(g, "reading a buffer failed");
+        free(c);
+    }
+    return gpu_ok(g, e);
 }
 
 /* ---- device time --------------------------------------------------------- */

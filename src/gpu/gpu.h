@@ -75,6 +75,7 @@ typedef struct gpu_info {
     /* Features: each seen working in a shader that uses it. */
     bool has_subgroups, has_f16, has_timestamps, has_packed_dot;
     uint32_t subgroup_min, subgroup_max;
+    bool can_block;    /* GPU_WAIT_BLOCKING really sleeps */
     bool can_replay;   /* commands can be submitted again */
     bool can_indirect; /* gpu_dispatch_indirect works */
     bool has_passes;   /* passes are a thing here (not in CUDA) */

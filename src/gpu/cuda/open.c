@@ -171,7 +171,7 @@ static int fill_info(cuda_gpu *g)
                      attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     fill_identity(g);
     fill_limits(g);
-    info->has_subgroups = info->has_f16 = info->has_timestamps = info->can_replay = true;
+    info->has_subgroups = info->has_f16 = info->has_timestamps = info->can_replay = info->can_block = true;
     info->has_packed_dot = capability >= 61;
     info->subgroup_min = info->subgroup_max = (uint32_t)attribute(g, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
     return capability;

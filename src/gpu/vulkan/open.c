@@ -171,7 +171,7 @@ static void fill_identity(gpu_info *info, const VkPhysicalDeviceProperties *p,
     snprintf(info->device, sizeof info->device, "%s", p->deviceName);
     snprintf(info->driver, sizeof info->driver, "%s %s", v12->driverName, v12->driverInfo);
     info->type = type_of(p->deviceType);
-    info->can_replay = info->can_indirect = info->has_passes = true;
+    info->can_block = info->can_replay = info->can_indirect = info->has_passes = true;
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)

@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 
-/* Work that takes longer than this will never end. */
-static const uint64_t HANG_NS = 300ull * 1000000000ull;
-
 /* More retired objects than this are worth a wait to be rid of. */
 enum { MANY_RETIRED = 4096 };
 
@@ -245,7 +242,7 @@ static VkResult poll_for(vulkan_gpu *g, uint64_t submission)
             return result;
         if (looks % 65536 == 0) {
             start = start ? start : clock_ns();
-            if (clock_ns() - start > HANG_NS)
+            if (clock_ns() - start > GPU_HANG_NS)
                 return VK_TIMEOUT;
         }
     }
@@ -257,7 +254,7 @@ static VkResult sleep_for(vulkan_gpu *g, uint64_t submission)
                                 .semaphoreCount = 1,
                                 .pSemaphores = &g->timeline,
                                 .pValues = &submission};
-    return g->vk.WaitSemaphores(g->device, &info, HANG_NS);
+    return g->vk.WaitSemaphores(g->device, &info, GPU_HANG_NS);
 }
 
 bool vulkan_wait_for(vulkan_gpu *g, uint64_t submission)

@@ -99,40 +99,60 @@ void webgpu_when_done(gpu *g, gpu_done done, void *user)
                       .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_work_done, .userdata1 = p});
 }
 
+/* A wait under way; not on the stack, since after a loss its callback may still
+ * come when no one waits any more. */
+typedef struct waiting {
+    int done; /* 1 it went well, -1 it did not */
+    bool abandoned;
+} waiting;
+
 static void on_wait_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *user, void *unused)
 {
     (void)message, (void)unused;
-    *(int *)user = status == WGPUQueueWorkDoneStatus_Success ? 1 : -1;
+    waiting *w = user;
+    w->done = status == WGPUQueueWorkDoneStatus_Success ? 1 : -1;
+    if (w->abandoned)
+        free(w);
+}
+
+/* Until the callback has come: what a library's call returns does not decide.
+ * wgpu-native's DevicePoll, asked without waiting, calls a queue empty whose
+ * work is still running. */
+static void await_callback(webgpu *w, const waiting *wait, WGPUFuture future, bool sleep)
+{
+    uint64_t start = clock_ns();
+    for (uint64_t looks = 1; !wait->done && !w->base.lost; looks++) {
+        WGPUFutureWaitInfo info = {.future = future};
+        if (!sleep)
+            webgpu_poll(&w->base);
+        else if (w->lib->DevicePoll)
+            w->lib->DevicePoll(w->device, true, NULL);
+        else if (w->lib->InstanceWaitAny(w->instance, 1, &info, GPU_HANG_NS) == WGPUWaitStatus_Error)
+            gpu_mark_lost(&w->base, "waiting failed");
+        if ((sleep || looks % 65536 == 0) && clock_ns() - start > GPU_HANG_NS)
+            gpu_mark_lost(&w->base, "the GPU did not finish in five minutes");
+    }
 }
 
 void webgpu_wait(gpu *g)
 {
     webgpu *w = (webgpu *)g;
-    bool block = g->wait_mode == GPU_WAIT_BLOCKING;
-    if (block && w->lib->DevicePoll) {
-        w->lib->DevicePoll(w->device, true, NULL);
+    bool sleep = g->wait_mode == GPU_WAIT_BLOCKING && g->info.can_block;
+    bool by_future = sleep && !w->lib->DevicePoll;
+    waiting *wait = mem_alloc(sizeof *wait);
+    WGPUFuture future = w->lib->QueueOnSubmittedWorkDone(
+        w->queue, (WGPUQueueWorkDoneCallbackInfo){.mode = by_future ? WGPUCallbackMode_WaitAnyOnly
+                                                                    : WGPUCallbackMode_AllowProcessEvents,
+                                                  .callback = on_wait_done,
+                                                  .userdata1 = wait});
+    await_callback(w, wait, future, sleep);
+    if (!wait->done) {
+        wait->abandoned = true;
         return;
     }
-    block = block && w->timed_waits;
-    /* The callback decides. What DevicePoll returns does not: asked without
-     * waiting, it calls a queue empty whose work is still running. */
-    int done = 0;
-    WGPUFuture future = w->lib->QueueOnSubmittedWorkDone(
-        w->queue, (WGPUQueueWorkDoneCallbackInfo){.mode = block ? WGPUCallbackMode_WaitAnyOnly
-                                                                : WGPUCallbackMode_AllowProcessEvents,
-                                                  .callback = on_wait_done,
-                                                  .userdata1 = &done});
-    while (!done && !g->lost) {
-        WGPUFutureWaitInfo info = {.future = future};
-        if (!block)
-            webgpu_poll(g);
-        else if (w->lib->InstanceWaitAny(w->instance, 1, &info, UINT64_MAX) == WGPUWaitStatus_Error) {
-            gpu_fail(g, "waiting failed");
-            return;
-        }
-    }
-    if (done < 0)
+    if (wait->done < 0)
         gpu_fail(g, "the work did not finish");
+    free(wait);
 }
 
 /* ---- opening ------------------------------------------------------------- */
@@ -342,6 +362,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
         return NULL;
     }
     info->has_passes = info->can_indirect = true;
+    info->can_block = w->timed_waits || lib->DevicePoll;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
 }

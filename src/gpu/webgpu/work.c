@@ -365,29 +365,41 @@ static void timer_free(gpu_timer *base)
     free(t);
 }
 
+/* Two timestamps being read; like every read, not on the stack. */
+typedef struct ticks_read {
+    uint64_t ticks[2];
+    int done;
+    bool abandoned;
+} ticks_read;
+
 static void on_ticks(void *user, bool ok)
 {
-    *(int *)user = ok ? 1 : -1;
+    ticks_read *r = user;
+    r->done = ok ? 1 : -1;
+    if (r->abandoned)
+        free(r);
 }
 
 static bool timer_read(gpu_timer *base, double *ns, err *e)
 {
     webgpu *w = (webgpu *)base->owner;
     webgpu_timer *t = (webgpu_timer *)base;
-    uint64_t ticks[2] = {0};
-    int done = 0;
+    ticks_read *r = mem_alloc(sizeof *r);
     WGPUCommandEncoder encoder = w->lib->DeviceCreateCommandEncoder(w->device, NULL);
     w->lib->CommandEncoderResolveQuerySet(encoder, t->queries, 0, 2, t->resolved, 0);
     submit_one(w, encoder);
-    read_handle(w, t->resolved, 0, ticks, sizeof ticks, on_ticks, &done);
-    while (!done && !w->base.lost)
+    read_handle(w, t->resolved, 0, r->ticks, sizeof r->ticks, on_ticks, r);
+    while (!r->done && !w->base.lost)
         webgpu_poll(&w->base);
-    if (done < 1 || ticks[1] < ticks[0])
-        return err_set(e, "%s: timestamps could not be read", w->base.info.impl);
+    r->abandoned = !r->done;
+    if (r->abandoned)
+        return err_set(e, "%s: the device was lost while timestamps were read", w->base.info.impl);
     /* Dawn resolves to nanoseconds, wgpu-native to the device's own ticks. */
     double period = w->lib->QueueGetTimestampPeriod ? w->lib->QueueGetTimestampPeriod(w->queue) : 1;
-    *ns = (double)(ticks[1] - ticks[0]) * period;
-    return true;
+    bool ok = r->done > 0 && r->ticks[1] >= r->ticks[0];
+    *ns = ok ? (double)(r->ticks[1] - r->ticks[0]) * period : 0;
+    free(r);
+    return ok || err_set(e, "%s: timestamps could not be read", w->base.info.impl);
 }
 
 const gpu_backend gpu_webgpu_backend = {
