@@ -57,6 +57,58 @@ static bool is_plain_target(const char *path)
     return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
+/* Where a link leads is what is replaced, not the link. */
+static char *real_target(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : mem_dup(path);
+}
+
+/* A new file beside the target, for it to be renamed from. Its name is in `path`. */
+static int create_beside(const char *target, str *path)
+{
+    str_addf(path, "%s.XXXXXX", target);
+    int fd = mkstemp(path->data);
+    if (fd >= 0)
+        fchmod(fd, 0644);
+    return fd;
+}
+
+static bool write_in_place(const char *path, const char *bytes, size_t length)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && write_all(f, bytes, length);
+    int why = errno;
+    if (f && fclose(f) != 0 && ok)
+        return false;
+    errno = why;
+    return ok;
+}
+
+static bool write_beside_and_rename(const char *path, const char *bytes, size_t length)
+{
+    char *target = real_target(path);
+    str temporary = {0};
+    int fd = create_beside(target, &temporary);
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    bool ok = f && write_all(f, bytes, length) && fsync(fd) == 0;
+    int why = errno;
+    if (f && fclose(f) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && rename(temporary.data, target) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (!ok && fd >= 0)
+        unlink(temporary.data);
+    str_free(&temporary);
+    free(target);
+    errno = why;
+    return ok;
+}
+
 bool file_write(const char *path, const char *bytes, size_t length, err *e)
 {
     if (strcmp(path, "-") == 0) {
@@ -64,40 +116,33 @@ bool file_write(const char *path, const char *bytes, size_t length, err *e)
             return err_set(e, "standard output: %s", strerror(errno));
         return true;
     }
-    bool plain = is_plain_target(path);
-    str temporary = {0};
-    str_addf(&temporary, plain ? "%s.partial" : "%s", path);
-    FILE *f = fopen(temporary.data, "wb");
-    bool ok = f != NULL;
-    if (ok) {
-        ok = write_all(f, bytes, length) && (!plain || fsync(fileno(f)) == 0);
-        int why = errno;
-        ok = fclose(f) == 0 && ok;
-        if (!ok && why)
-            errno = why;
-    }
-    if (ok && plain)
-        ok = rename(temporary.data, path) == 0;
-    if (!ok) {
-        err_set(e, "%s: cannot write: %s", path, strerror(errno));
-        if (plain)
-            unlink(temporary.data);
-    }
-    str_free(&temporary);
-    return ok;
+    bool ok =
+        is_plain_target(path) ? write_beside_and_rename(path, bytes, length) : write_in_place(path, bytes, length);
+    return ok || err_set(e, "%s: cannot write: %s", path, strerror(errno));
 }
 
 bool file_writable(const char *path, err *e)
 {
-    str folder = {0};
-    const char *slash = strrchr(path, '/');
-    if (slash)
-        str_add_bytes(&folder, path, slash == path ? 1 : (size_t)(slash - path));
-    else
-        str_add(&folder, ".");
-    bool ok = is_plain_target(path) ? access(folder.data, W_OK) == 0 : access(path, W_OK) == 0;
-    if (!ok)
-        err_set(e, "%s: cannot write: %s", path, strerror(errno));
-    str_free(&folder);
-    return ok;
+    struct stat info;
+    bool ok;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        ok = false;
+    } else if (!is_plain_target(path))
+        ok = access(path, W_OK) == 0;
+    else {
+        char *target = real_target(path);
+        str temporary = {0};
+        int fd = *path ? create_beside(target, &temporary) : -1;
+        ok = fd >= 0;
+        int why = *path ? errno : ENOENT;
+        if (ok) {
+            close(fd);
+            unlink(temporary.data);
+        }
+        str_free(&temporary);
+        free(target);
+        errno = why;
+    }
+    return ok || err_set(e, "%s: cannot write: %s", path, strerror(errno));
 }

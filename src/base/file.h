@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 /* The contents, terminated by a zero byte, or NULL. A file larger than
- * `limit_bytes` is refused before any of it is read. */
+ * `limit_bytes` is refused. */
 char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e);
 
-/* Write beside the target and rename: on a full disk the old file stays as it
- * was and no half-written one is left. "-" writes to standard output. */
+/* Write a new file beside the target and rename it: on a full disk the old file
+ * stays as it was and no half-written one is left. "-" writes to standard output. */
 bool file_write(const char *path, const char *bytes, size_t length, err *e);
 
 /* Could this be written? Asked before long work whose result goes there. */

@@ -20,17 +20,35 @@ static void newline(jsonw *j)
         str_add(j->out, " ");
 }
 
-static void quoted(str *out, const char *s)
+/* The length of the well-formed UTF-8 sequence that begins here, or 0. */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return n && (overlong || beyond) ? 0 : n;
+}
+
+/* File and driver names may hold any bytes; JSON is UTF-8. */
+static void quoted(str *out, const char *text)
 {
     str_add(out, "\"");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            str_addf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            str_addf(out, "\\u%04x", c);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t n = utf8_length(s);
+        if (*s == '"' || *s == '\\')
+            str_addf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            str_addf(out, "\\u%04x", *s);
+        else if (n)
+            str_add_bytes(out, (const char *)s, n);
         else
-            str_add_bytes(out, s, 1);
+            str_add(out, "\xef\xbf\xbd"); /* U+FFFD */
+        s += n ? n : 1;
     }
     str_add(out, "\"");
 }

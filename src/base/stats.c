@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESAMPLES = 2000 };
+/* Resamples enough for the last digit shown, fewer where there are so many samples
+ * that it would take minutes. */
+enum { MOST_RESAMPLES = 2000, FEWEST_RESAMPLES = 200, MOST_DRAWS = 4000000 };
+
+static int resamples_for(size_t n)
+{
+    size_t fit = MOST_DRAWS / n;
+    return fit > MOST_RESAMPLES ? MOST_RESAMPLES : fit < FEWEST_RESAMPLES ? FEWEST_RESAMPLES : (int)fit;
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -122,13 +130,15 @@ summary stats_summary(samples s)
     out.sd = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
 
     rng r = rng_seed(n);
-    double medians[RESAMPLES];
-    for (int i = 0; i < RESAMPLES; i++)
+    int count = resamples_for(n);
+    double *medians = mem_alloc((size_t)count * sizeof *medians);
+    for (int i = 0; i < count; i++)
         medians[i] = resampled_median(&p, &r);
-    qsort(medians, RESAMPLES, sizeof *medians, by_value);
+    qsort(medians, (size_t)count, sizeof *medians, by_value);
     /* With few groups a resampled interval can miss the median itself. */
-    out.ci95[0] = fmin(quantile(medians, RESAMPLES, 0.025), out.median);
-    out.ci95[1] = fmax(quantile(medians, RESAMPLES, 0.975), out.median);
+    out.ci95[0] = fmin(quantile(medians, (size_t)count, 0.025), out.median);
+    out.ci95[1] = fmax(quantile(medians, (size_t)count, 0.975), out.median);
+    free(medians);
     pool_free(&p);
     return out;
 }
@@ -151,21 +161,43 @@ line_fit stats_line(const double *x, const double *y, size_t n)
     return (line_fit){slope, my - slope * mx, syy > 0 ? sxy * sxy / (sxx * syy) : 1};
 }
 
-ratio stats_ratio(samples a, samples b)
+static double over(double b, double a)
+{
+    return b / a;
+}
+
+static double minus(double b, double a)
+{
+    return b - a;
+}
+
+static estimate two_sided(samples a, samples b, double (*combine)(double, double))
 {
     if (a.n == 0 || b.n == 0)
-        return (ratio){NAN, NAN, NAN};
+        return (estimate){NAN, NAN, NAN};
     pool pa = pool_new(a), pb = pool_new(b);
-    double ratios[RESAMPLES];
+    int count = resamples_for(a.n + b.n);
+    double *drawn = mem_alloc((size_t)count * sizeof *drawn);
     rng r = rng_seed(a.n * 31 + b.n);
-    for (int i = 0; i < RESAMPLES; i++) {
+    for (int i = 0; i < count; i++) {
         double under = resampled_median(&pa, &r);
-        ratios[i] = resampled_median(&pb, &r) / under;
+        drawn[i] = combine(resampled_median(&pb, &r), under);
     }
-    qsort(ratios, RESAMPLES, sizeof *ratios, by_value);
-    ratio out = {quantile(pb.sorted, b.n, 0.5) / quantile(pa.sorted, a.n, 0.5), quantile(ratios, RESAMPLES, 0.025),
-                 quantile(ratios, RESAMPLES, 0.975)};
+    qsort(drawn, (size_t)count, sizeof *drawn, by_value);
+    estimate out = {combine(quantile(pb.sorted, b.n, 0.5), quantile(pa.sorted, a.n, 0.5)),
+                    quantile(drawn, (size_t)count, 0.025), quantile(drawn, (size_t)count, 0.975)};
+    free(drawn);
     pool_free(&pa);
     pool_free(&pb);
     return out;
+}
+
+ratio stats_ratio(samples a, samples b)
+{
+    return two_sided(a, b, over);
+}
+
+estimate stats_difference(samples a, samples b)
+{
+    return two_sided(a, b, minus);
 }

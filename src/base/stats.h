@@ -28,11 +28,13 @@ typedef struct line_fit {
 } line_fit;
 line_fit stats_line(const double *x, const double *y, size_t n);
 
-/* The ratio median(b) / median(a) with its 95% interval, by bootstrap.
- * Both sides are resampled, so their sizes may differ. */
-typedef struct ratio {
+/* A figure made of two sets of samples, with its 95% interval by bootstrap: both
+ * sides are resampled, so their sizes may differ. */
+typedef struct estimate {
     double value, lo, hi;
-} ratio;
-ratio stats_ratio(samples a, samples b);
+} estimate;
+typedef estimate ratio;
+ratio stats_ratio(samples a, samples b);         /* median(b) / median(a) */
+estimate stats_difference(samples a, samples b); /* median(b) - median(a) */
 
 #endif

@@ -5,6 +5,7 @@
 #include "lab/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char HELP[] =
@@ -81,17 +82,29 @@ typedef struct finding {
     err why_not;
 } finding;
 
-static int look(const options *o, finding *found, int most)
+/* Opens each in turn; -1 if the list cannot be taken. */
+static int look(const options *o, finding *found, int most, err *e)
 {
-    char list[1024];
+    char *list = mem_dup(o->list ? o->list : "dawn,wgpu,vulkan,cuda"), *save;
     int count = 0;
-    snprintf(list, sizeof list, "%s", o->list ? o->list : "dawn,wgpu,vulkan,cuda");
-    for (char *save, *name = strtok_r(list, ",", &save); name && count < most; name = strtok_r(NULL, ",", &save)) {
+    for (char *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+        if (count == most || strlen(name) >= sizeof found->impl) {
+            err_set_kind(e, ERR_USAGE, "--impl takes up to %d names of up to %zu letters", most,
+                         sizeof found->impl - 1);
+            break;
+        }
         finding *f = &found[count++];
         *f = (finding){0};
-        snprintf(f->impl, sizeof f->impl, "%s", name);
+        strcpy(f->impl, name);
         lab_device_open(&f->device, &(gpu_choice){.impl = f->impl, .adapter = o->adapter}, true, &f->why_not);
+        if (f->why_not.kind == ERR_USAGE) {
+            err_set_kind(e, ERR_USAGE, "%s", f->why_not.text);
+            break;
+        }
     }
+    free(list);
+    if (count == 0)
+        err_set_kind(e, ERR_USAGE, "--impl names no implementation");
     return count;
 }
 
@@ -130,7 +143,12 @@ int cmd_info(int argc, char **argv)
         fputs(HELP, stdout);
         return 0;
     }
-    int count = look(&o, found, MOST), working = 0, status = ERR_NO_GPU;
+    int count = look(&o, found, MOST, &e), working = 0, status = ERR_NO_GPU;
+    if (e.kind != ERR_NONE) {
+        for (int i = 0; i < count; i++)
+            lab_device_close(&found[i].device);
+        return cli_fail(&e);
+    }
     for (int i = 0; i < count; i++) {
         if (found[i].device.g)
             working++;

@@ -2,8 +2,11 @@
 #include "base/version.h"
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command COMMANDS[] = {
     {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
@@ -24,7 +27,18 @@ static void print_help(FILE *to)
     fprintf(to, "\n`solo COMMAND --help` says more. Exit status: 0; 1 it failed; 2 wrong usage; 3 no usable GPU.\n");
 }
 
-int main(int argc, char **argv)
+/* Pipes and files must not come to stand where standard input, output and error
+ * are expected, even if someone closed those. */
+static void occupy_standard_streams(void)
+{
+    for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR))
+        if (fd > STDERR_FILENO) {
+            close(fd);
+            return;
+        }
+}
+
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -43,4 +57,16 @@ int main(int argc, char **argv)
             return COMMANDS[i].run(argc - 1, argv + 1);
     fprintf(stderr, "solo: unknown command '%s' (solo --help)\n", argv[1]);
     return ERR_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    occupy_standard_streams();
+    int status = run(argc, argv);
+    /* What was printed must have arrived: a full disk is a failure. */
+    if (status == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        fprintf(stderr, "solo: standard output: %s\n", strerror(errno));
+        status = ERR_FAILED;
+    }
+    return status;
 }
