@@ -14,37 +14,49 @@ void cell_prepare(cell *k, uint32_t rounds, uint32_t rounds_per_process)
     k->us = mem_alloc(rounds * k->spec.points * sizeof *k->us);
     k->samples = mem_alloc(rounds * sizeof *k->samples);
     if (k->spec.name == CELL_HOST)
-        k->call_us = mem_alloc(rounds * sizeof *k->call_us);
+        k->call_us = mem_alloc(rounds * k->spec.points * sizeof *k->call_us);
 }
 
 void cell_store(cell *k, uint32_t round, uint32_t point, const cell_time *t)
 {
     k->us[round * k->spec.points + point] = t->us;
     if (k->call_us)
-        memcpy(k->call_us[round], t->call_us, sizeof t->call_us);
+        memcpy(k->call_us[round * k->spec.points + point], t->call_us, sizeof t->call_us);
     if (point + 1 == k->spec.points)
         k->counted = t->counted;
+}
+
+/* The slope through one round's points, or the value itself where there is one. */
+static double round_slope(const cell *k, const double *y)
+{
+    double n[CELL_MAX_POINTS];
+    for (uint32_t i = 0; i < k->spec.points; i++)
+        n[i] = k->spec.n[i];
+    return k->spec.points > 1 ? stats_line(n, y, k->spec.points).slope : y[0];
 }
 
 void cell_finish(cell *k)
 {
     uint32_t points = k->spec.points;
-    double n[CELL_MAX_POINTS], *all_n = mem_alloc(k->rounds * points * sizeof *all_n);
-    for (uint32_t i = 0; i < points; i++)
-        n[i] = k->spec.n[i];
+    double *all_n = mem_alloc(k->rounds * points * sizeof *all_n);
     for (uint32_t i = 0; i < k->rounds * points; i++)
         all_n[i] = k->spec.n[i % points];
     for (uint32_t r = 0; r < k->rounds; r++)
-        k->samples[r] = points > 1 ? stats_line(n, k->us + r * points, points).slope : k->us[r];
+        k->samples[r] = round_slope(k, k->us + r * points);
     k->result = stats_summary((samples){k->samples, k->rounds, k->rounds_per_process});
     k->fit = stats_line(all_n, k->us, k->rounds * points);
     free(all_n);
 }
 
-summary cell_call_summary(const cell *k, launch_call call, double *values)
+summary cell_calls_summary(const cell *k, unsigned calls, double *values)
 {
-    for (uint32_t r = 0; r < k->rounds; r++)
-        values[r] = k->call_us[r][call];
+    for (uint32_t r = 0; r < k->rounds; r++) {
+        double us[CELL_MAX_POINTS] = {0};
+        for (uint32_t i = 0; i < k->spec.points; i++)
+            for (int call = 0; call < CALL_COUNT; call++)
+                us[i] += calls >> call & 1 ? k->call_us[r * k->spec.points + i][call] : 0;
+        values[r] = round_slope(k, us);
+    }
     return stats_summary((samples){values, k->rounds, k->rounds_per_process});
 }
 

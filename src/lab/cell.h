@@ -37,8 +37,9 @@ typedef struct cell_spec {
 /* What measuring one point gave. */
 typedef struct cell_time {
     double us;                  /* by the clock on the wall, or the device's with time_device */
-    double call_us[CALL_COUNT]; /* per dispatch; CELL_HOST only */
+    double call_us[CALL_COUNT]; /* sums over the run; CELL_HOST only */
     gpu_counters counted;
+    bool output_checked, wait_checked;
 } cell_time;
 
 typedef struct cell {
@@ -46,7 +47,7 @@ typedef struct cell {
     uint32_t device; /* whose it is: an index into the experiment's devices */
     uint32_t rounds, rounds_per_process;
     double *us;                    /* [round * points + point] */
-    double (*call_us)[CALL_COUNT]; /* [round], per dispatch; CELL_HOST only */
+    double (*call_us)[CALL_COUNT]; /* likewise; CELL_HOST only */
     gpu_counters counted;          /* of the longest run */
 
     double *samples; /* [round]: slope, or the time itself where there is one point */
@@ -61,7 +62,8 @@ void cell_store(cell *k, uint32_t round, uint32_t point, const cell_time *t);
 void cell_finish(cell *k);
 void cell_free(cell *k);
 
-/* The per-call figures of a CELL_HOST cell; `values` has room for the rounds. */
-summary cell_call_summary(const cell *k, launch_call call, double *values);
+/* What a call costs per dispatch in a CELL_HOST cell: slopes, like all costs. `calls`
+ * says which calls are added up, a bit for each; `values` has room for the rounds. */
+summary cell_calls_summary(const cell *k, unsigned calls, double *values);
 
 #endif

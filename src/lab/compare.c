@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_SAMPLES = 3 };
+enum { FEWEST_SAMPLES = 3, FEWEST_PROCESSES = 4 };
 
 /* ---- one pair of results ---- */
 
@@ -71,6 +71,12 @@ static bool below_clock(const comparison *c, double clock_ns)
     return effect < fmax(clock_step(c->a, clock_ns), clock_step(c->b, clock_ns));
 }
 
+/* Samples of few processes say little of how processes differ. */
+static bool too_few_processes(const view_result *r)
+{
+    return r->per_process > 1 && (r->n + r->per_process - 1) / r->per_process < FEWEST_PROCESSES;
+}
+
 comparison compare_results(const view_result *a, const view_result *b, double clock_ns)
 {
     comparison c = {
@@ -84,6 +90,8 @@ comparison compare_results(const view_result *a, const view_result *b, double cl
         return cannot_tell(c, "the unit has no better direction");
     if (a->n < FEWEST_SAMPLES || b->n < FEWEST_SAMPLES)
         return cannot_tell(c, "fewer than 3 samples");
+    if (too_few_processes(a) || too_few_processes(b))
+        return cannot_tell(c, "fewer than 4 processes");
     if (!(a->median > 0) || !(b->median > 0) || !isfinite(c.ratio.lo) || !isfinite(c.ratio.hi) || c.ratio.lo <= 0)
         return cannot_tell(c, "not above zero");
     c = judge_interval(c);

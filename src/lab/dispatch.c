@@ -12,7 +12,7 @@ const chain_kind *const dispatch_kinds[DISPATCH_KINDS] = {&chain_empty, &chain_a
 
 enum {
     QUICK_ROUNDS = 8,
-    QUICK_PROCESSES = 2,
+    QUICK_PROCESSES = 4,
     FULL_ROUNDS = 20,
     FULL_PROCESSES = 5,
     SUBMITS_BATCH = 256, /* dispatches in the batch that is split into submits */
@@ -75,6 +75,7 @@ typedef struct station_plan {
     const dispatch_options *options;
     const lab_device *known_device; /* NULL: find out */
     const cell *known_cells;
+    uint32_t known_count;
 } station_plan;
 
 static bool open_device(lab_device *d, const gpu_choice *choice, const station_plan *plan, bool variant, err *e)
@@ -83,6 +84,8 @@ static bool open_device(lab_device *d, const gpu_choice *choice, const station_p
         return lab_device_open(d, choice, !variant, e);
     *d = *plan->known_device;
     d->g = gpu_open_now(choice, e);
+    if (d->g)
+        strcpy(d->info.device, gpu_get_info(d->g)->device); /* the caller compares */
     return d->g != NULL;
 }
 
@@ -91,7 +94,7 @@ static bool choose_lengths(station *s, const station_plan *plan, err *e)
     bool quick = plan->options->quick;
     if (!plan->known_cells)
         return station_choose_lengths(s, quick ? QUICK_BUDGET_US : FULL_BUDGET_US, quick, e);
-    for (uint32_t i = 0; i < s->cell_count; i++) {
+    for (uint32_t i = 0; i < s->cell_count && i < plan->known_count; i++) {
         s->cells[i].spec = plan->known_cells[i].spec;
         s->cells[i].c->one_workgroups = s->cells[i].spec.one_workgroups;
     }
@@ -117,7 +120,7 @@ static bool build_station(station *s, const gpu_choice *choice, const void *cont
         if (c->kind == &chain_add)
             add_host_and_habits(s, c);
     }
-    if (computes && !variant && !(station_check_waits(s, e) && add_barriers(s, e)))
+    if (computes && !(station_check_waits(s, e) && (variant || add_barriers(s, e))))
         return false;
     return choose_lengths(s, plan, e);
 }
@@ -146,6 +149,16 @@ static void take_over_cells(crew *c, const worker *w, uint32_t device)
     }
 }
 
+/* Results are told apart by the implementation's name and its safety. */
+static bool already_here(const dispatch_lab *lab, const lab_device *d)
+{
+    for (uint32_t i = 0; i < lab->device_count; i++)
+        if (strcmp(lab->devices[i].info.impl, d->info.impl) == 0 && lab->devices[i].no_validation == d->no_validation &&
+            lab->devices[i].no_robustness == d->no_robustness)
+            return true;
+    return false;
+}
+
 /* One after the other: two that set up at once would disturb each other. */
 static bool start(crew *c, const gpu_choice *choice, err *e)
 {
@@ -154,6 +167,11 @@ static bool start(crew *c, const gpu_choice *choice, err *e)
     station_plan plan = {.options = &lab->options};
     if (!worker_start(w, build_station, choice, &plan, e))
         return false;
+    if (already_here(lab, &w->device)) {
+        err_set_kind(e, ERR_USAGE, "%s is named twice", w->device.info.impl);
+        worker_stop(w);
+        return false;
+    }
     c->choices[lab->device_count] = *choice;
     lab->devices[lab->device_count] = w->device;
     take_over_cells(c, w, lab->device_count++);
@@ -166,11 +184,14 @@ static bool restart(crew *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     for (uint32_t i = 0; i < lab->device_count; i++) {
-        station_plan plan = {&lab->options, &lab->devices[i], &lab->cells[c->first_cell[i]]};
         uint32_t cells = c->workers[i].cell_count;
+        station_plan plan = {&lab->options, &lab->devices[i], &lab->cells[c->first_cell[i]], cells};
         worker_stop(&c->workers[i]);
         if (!worker_start(&c->workers[i], build_station, &c->choices[i], &plan, e))
             return false;
+        if (strcmp(c->workers[i].device.info.device, lab->devices[i].info.device) != 0)
+            return err_set(e, "%s: started anew, it is on %s instead of %s", lab->devices[i].info.impl,
+                           c->workers[i].device.info.device, lab->devices[i].info.device);
         if (c->workers[i].cell_count != cells)
             return err_set(e, "%s: started anew, it offers other things to measure", lab->devices[i].info.impl);
     }
@@ -281,7 +302,9 @@ static bool run_round(crew *c, const task *tasks, uint32_t *order, uint32_t coun
         if (!worker_measure(&c->workers[k->device], t.cell - c->first_cell[k->device], t.point, &time, e))
             return false;
         cell_store(k, round, t.point, &time);
-        progress_at(&c->p, ++lab->runs_checked);
+        lab->outputs_checked += time.output_checked;
+        lab->waits_checked += time.wait_checked;
+        progress_at(&c->p, ++lab->runs);
     }
     return true;
 }
@@ -361,4 +384,18 @@ const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *i
             return k;
     }
     return NULL;
+}
+
+bool dispatch_one_device(const dispatch_lab *lab)
+{
+    const char *first = NULL;
+    for (uint32_t i = 0; i < lab->impl_count; i++) {
+        const gpu_info *info = &lab->devices[i].info;
+        if (info->type == GPU_TYPE_NONE)
+            continue;
+        if (first && strcmp(first, info->device) != 0)
+            return false;
+        first = info->device;
+    }
+    return true;
 }

@@ -29,7 +29,7 @@ typedef struct dispatch_lab {
     uint32_t missing_count;
     cell *cells;
     uint32_t cell_count;
-    uint64_t runs_checked;
+    uint64_t runs, outputs_checked, waits_checked;
     double seconds;
 } dispatch_lab;
 
@@ -42,6 +42,8 @@ void dispatch_free(dispatch_lab *lab);
 /* The cell with these properties, or NULL. */
 const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *impl, submit_policy submit,
                           const char *kernel);
+/* Are all implementations on one device? Otherwise their difference says nothing. */
+bool dispatch_one_device(const dispatch_lab *lab);
 const char *dispatch_impl(const dispatch_lab *lab, const cell *k);
 
 /* ---- claims (dispatch_claims.c) ------------------------------------------ */
@@ -61,7 +63,8 @@ void dispatch_claims(const dispatch_lab *lab, claim claims[CLAIM_COUNT]);
 /* Where a dispatch's time goes, by difference of implementations: all in us. */
 typedef struct dispatch_shares {
     bool known;
-    double total, webgpu, vulkan, harness;
+    double total, harness;
+    estimate webgpu, vulkan;
 } dispatch_shares;
 dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit);
 

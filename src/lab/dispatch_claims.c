@@ -16,16 +16,15 @@ static double cost(const dispatch_lab *lab, const char *impl, submit_policy subm
 
 /* Host time of one dispatch with a recording and a submit of its own: every
  * call but the wait. */
-static double api_cost(const dispatch_lab *lab, const char *impl)
+static summary api_cost(const dispatch_lab *lab, const char *impl)
 {
     const cell *k = dispatch_find(lab, CELL_HOST, impl, SUBMIT_EACH, "add");
     if (!k)
-        return NAN;
-    double sum = 0, *samples = mem_alloc(k->rounds * sizeof *samples);
-    for (int call = 0; call < CALL_WAIT; call++)
-        sum += cell_call_summary(k, call, samples).median;
-    free(samples);
-    return sum;
+        return stats_summary((samples){0});
+    double *values = mem_alloc(k->rounds * sizeof *values);
+    summary s = cell_calls_summary(k, (1u << CALL_WAIT) - 1, values);
+    free(values);
+    return s;
 }
 
 static bool on_software(const dispatch_lab *lab)
@@ -33,20 +32,27 @@ static bool on_software(const dispatch_lab *lab)
     return lab->devices[0].info.type == GPU_TYPE_SOFTWARE;
 }
 
+static samples samples_of(const cell *k)
+{
+    return (samples){k->samples, k->rounds, k->rounds_per_process};
+}
+
 /* Cost of one way over cost of another, with its interval. */
 static ratio cost_ratio(const cell *over, const cell *under)
 {
     if (!over || !under)
         return (ratio){NAN, NAN, NAN};
-    return stats_ratio((samples){under->samples, under->rounds, under->rounds_per_process},
-                       (samples){over->samples, over->rounds, over->rounds_per_process});
+    return stats_ratio(samples_of(under), samples_of(over));
 }
 
-/* A ratio that the run did not pin down: its interval spans a factor of two, or
- * a cost came out as nothing. */
-static bool vague(ratio r)
+/* Fewer processes than this do not show how processes differ. */
+enum { FEWEST_PROCESSES = 4 };
+
+/* A ratio that the run did not pin down: too few processes, an interval that spans
+ * a factor of two, or a cost that came out as nothing. */
+static bool vague(const dispatch_lab *lab, ratio r)
 {
-    return !(r.lo > 0) || !isfinite(r.hi) || r.hi > 2 * r.lo;
+    return lab->options.processes < FEWEST_PROCESSES || !(r.lo > 0) || !isfinite(r.hi) || r.hi > 2 * r.lo;
 }
 
 static void add_figure(claim *c, const char *fmt, ...)
@@ -80,7 +86,7 @@ static claim naive_timing(const dispatch_lab *lab)
                    r.hi);
         near = near && r.lo >= 10 && r.hi <= 40;
         far = far && (r.hi < 10 || r.lo > 40);
-        any = any || !vague(r);
+        any = any || !vague(lab, r);
     }
     if (any)
         c.verdict = near ? CLAIM_CONFIRMED : far ? CLAIM_CONTRADICTED : CLAIM_PARTLY;
@@ -91,23 +97,27 @@ static claim api_cost_range(const dispatch_lab *lab)
 {
     claim c = {"the API costs 24 to 36 us per dispatch on Vulkan (an encoder, a pass and a submit each)",
                "arXiv 2604.02344", "", CLAIM_CANNOT_TELL};
-    double best = INFINITY;
+    double low = INFINITY, high = INFINITY; /* of the cheaper one */
     for (int i = 0; i < WEBGPU_COUNT; i++) {
-        double us = api_cost(lab, WEBGPU[i]);
-        if (!isfinite(us))
+        summary us = api_cost(lab, WEBGPU[i]);
+        if (us.n == 0)
             continue;
-        add_figure(&c, "%s%s: %.1f us on the host", separator(&c), WEBGPU[i], us);
-        best = fmin(best, us);
+        add_figure(&c, "%s%s: %.1f us [%.1f %.1f] on the host", separator(&c), WEBGPU[i], us.median, us.ci95[0],
+                   us.ci95[1]);
+        low = fmin(low, us.ci95[0]);
+        high = fmin(high, us.ci95[1]);
     }
     double pass = cost(lab, "dawn", SUBMIT_BATCH, "empty");
     if (isfinite(pass))
         add_figure(&c, "%sall in one pass dawn needs %.2f us with the device's time", separator(&c), pass);
-    if (!isfinite(best))
+    if (!isfinite(low))
         return c;
     if (on_software(lab))
         add_figure(&c, " (software Vulkan is not the claim's hardware)");
-    else
-        c.verdict = best >= 24 && best <= 36 ? CLAIM_CONFIRMED : CLAIM_CONTRADICTED;
+    else if (low >= 24 && high <= 36)
+        c.verdict = CLAIM_CONFIRMED;
+    else if (high < 24 || low > 36)
+        c.verdict = CLAIM_CONTRADICTED;
     return c;
 }
 
@@ -115,18 +125,20 @@ static claim implementation_choice(const dispatch_lab *lab)
 {
     claim c = {"the choice of implementation matters 2.2x within one backend", "arXiv 2604.02344", "",
                CLAIM_CANNOT_TELL};
-    bool large = false, known = true;
+    int large = 0, small = 0, known = 0;
     for (int s = SUBMIT_SYNC; s <= SUBMIT_BATCH; s++) {
         ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, "wgpu", s, "empty"),
                              dispatch_find(lab, CELL_DISPATCH, "dawn", s, "empty"));
         add_figure(&c, "%s%s: wgpu over dawn %.2fx [%.2f %.2f]", separator(&c), submit_names[s], r.value, r.lo, r.hi);
-        known = known && !vague(r);
-        large = large || (!vague(r) && (r.lo > 1.8 || r.hi < 1 / 1.8));
+        bool clear = !vague(lab, r);
+        known += clear;
+        large += clear && (r.lo > 1.8 || r.hi < 1 / 1.8);
+        small += clear && r.lo > 1 / 1.8 && r.hi < 1.8;
     }
     if (!isfinite(cost(lab, "wgpu", SUBMIT_SYNC, "empty") + cost(lab, "dawn", SUBMIT_SYNC, "empty")))
         c.here[0] = 0;
-    else if (large || known)
-        c.verdict = large ? CLAIM_CONFIRMED : CLAIM_CONTRADICTED;
+    else if (known >= 3)
+        c.verdict = large >= 3 ? CLAIM_CONFIRMED : small == known ? CLAIM_CONTRADICTED : CLAIM_PARTLY;
     return c;
 }
 
@@ -144,9 +156,9 @@ static claim one_dispatch(const dispatch_lab *lab)
                 continue;
             add_figure(&c, "%s%s %s %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], submit_names[against[s]], r.value,
                        r.lo, r.hi);
-            any = any || !vague(r);
-            all = all && !vague(r) && r.lo >= 20;
-            some = some || (!vague(r) && r.value >= 20);
+            any = any || !vague(lab, r);
+            all = all && !vague(lab, r) && r.lo >= 20;
+            some = some || (!vague(lab, r) && r.value >= 20);
         }
     if (any)
         c.verdict = all ? CLAIM_CONFIRMED : some ? CLAIM_PARTLY : CLAIM_CONTRADICTED;
@@ -155,14 +167,15 @@ static claim one_dispatch(const dispatch_lab *lab)
 
 dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit)
 {
-    double webgpu = cost(lab, impl, submit, "empty"), vulkan = cost(lab, "vulkan", submit, "empty");
-    double stub = cost(lab, "stub", submit, "empty");
-    dispatch_shares s = {.known = isfinite(webgpu) && isfinite(vulkan) && isfinite(stub)};
+    const cell *webgpu = dispatch_find(lab, CELL_DISPATCH, impl, submit, "empty");
+    const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", submit, "empty");
+    const cell *stub = dispatch_find(lab, CELL_DISPATCH, "stub", submit, "empty");
+    dispatch_shares s = {.known = webgpu && vulkan && stub && dispatch_one_device(lab)};
     if (s.known) {
-        s.total = webgpu;
-        s.harness = stub;
-        s.vulkan = vulkan - stub;
-        s.webgpu = webgpu - vulkan;
+        s.total = webgpu->result.median;
+        s.webgpu = stats_difference(samples_of(vulkan), samples_of(webgpu));
+        s.vulkan = stats_difference(samples_of(stub), samples_of(vulkan));
+        s.harness = stub->result.median;
     }
     return s;
 }
@@ -174,13 +187,13 @@ static claim validation_is_the_overhead(const dispatch_lab *lab)
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const cell *k = &lab->cells[i];
         const lab_device *d = &lab->devices[k->device];
-        if (k->spec.name != CELL_SAFETY || k->spec.how.submit != SUBMIT_BATCH || strcmp(k->spec.kernel, "add") != 0 ||
-            d->no_robustness)
+        if (k->spec.name != CELL_SAFETY || strcmp(d->info.impl, "dawn") != 0 || k->spec.how.submit != SUBMIT_BATCH ||
+            strcmp(k->spec.kernel, "add") != 0 || d->no_robustness)
             continue;
         *(d->no_validation ? &without : &with) = k;
     }
     const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
-    if (!with || !without || !vulkan)
+    if (!with || !without || !vulkan || !dispatch_one_device(lab))
         return c;
     ratio saving = cost_ratio(with, without), gap = cost_ratio(with, vulkan);
     add_figure(&c, "one pass: dawn %.2f us, without validation %.2f, bare Vulkan %.2f", with->result.median,

@@ -14,13 +14,18 @@ static void figure(double us, char out[16])
     snprintf(out, 16, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f", us);
 }
 
-static void with_interval(const summary *s, char out[64])
+static void with_interval(double value, double lo, double hi, char out[64])
 {
     char mid[16], low[16], high[16];
-    figure(s->median, mid);
-    figure(s->ci95[0], low);
-    figure(s->ci95[1], high);
+    figure(value, mid);
+    figure(lo, low);
+    figure(hi, high);
     snprintf(out, 64, "%s [%s %s]", mid, low, high);
+}
+
+static void result_text(const summary *s, char out[64])
+{
+    with_interval(s->median, s->ci95[0], s->ci95[1], out);
 }
 
 static void print_devices(const dispatch_lab *lab, FILE *to)
@@ -33,6 +38,8 @@ static void print_devices(const dispatch_lab *lab, FILE *to)
                     lab->devices[i].resident_workgroups, lab->devices[i].copy_gbps);
         fputc('\n', to);
     }
+    if (!dispatch_one_device(lab))
+        fprintf(to, "  These are different devices: compare within an implementation only.\n");
     for (uint32_t i = 0; i < lab->missing_count; i++)
         fprintf(to, "  not here: %s\n", lab->missing[i].text);
 }
@@ -52,7 +59,7 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
                 char text[64] = "-";
                 const cell *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
                 if (c)
-                    with_interval(&c->result, text);
+                    result_text(&c->result, text);
                 fprintf(to, " %-20s", text);
             }
             fputc('\n', to);
@@ -78,7 +85,7 @@ static void print_calls(const dispatch_lab *lab, FILE *to)
         fprintf(to, "  %-10s %-6s", dispatch_impl(lab, k), submit_names[k->spec.how.submit]);
         for (int call = 0; call < CALL_COUNT; call++) {
             char text[16];
-            figure(cell_call_summary(k, call, samples).median, text);
+            figure(cell_calls_summary(k, 1u << call, samples).median, text);
             fprintf(to, " %14s", text);
         }
         fputc('\n', to);
@@ -100,7 +107,7 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
             fprintf(to, "  %-10s %-6s", impl, submit_names[s]);
             for (int k = 0; k < DISPATCH_KINDS; k++) {
                 char text[64];
-                with_interval(&dispatch_find(lab, CELL_DEVICE, impl, s, dispatch_kinds[k]->name)->result, text);
+                result_text(&dispatch_find(lab, CELL_DEVICE, impl, s, dispatch_kinds[k]->name)->result, text);
                 fprintf(to, " %-20s", text);
             }
             fputc('\n', to);
@@ -127,7 +134,7 @@ static void print_habits(const dispatch_lab *lab, FILE *to)
         for (; column < (int)k->spec.how.habit; column++)
             fprintf(to, " %-20s", "-");
         column++;
-        with_interval(&k->result, text);
+        result_text(&k->result, text);
         fprintf(to, " %-20s", text);
     }
     fputc('\n', to);
@@ -173,7 +180,7 @@ static void print_safety(const dispatch_lab *lab, FILE *to)
         if (!titled)
             fprintf(to, "\nWHAT SAFETY COSTS in Dawn, us per dispatch\n\n");
         titled = true;
-        with_interval(&k->result, text);
+        result_text(&k->result, text);
         fprintf(to, "  validation %-3s  robustness %-3s  %-5s %-6s %s\n",
                 lab->devices[k->device].no_validation ? "off" : "on",
                 lab->devices[k->device].no_robustness ? "off" : "on", k->spec.kernel, submit_names[k->spec.how.submit],
@@ -189,7 +196,7 @@ static void print_waits(const dispatch_lab *lab, FILE *to)
         char text[64];
         if (k->spec.name != CELL_WAIT || lab->devices[k->device].info.type == GPU_TYPE_NONE)
             continue;
-        with_interval(&k->result, text);
+        result_text(&k->result, text);
         fprintf(to, "  %-10s %-9s %s\n", dispatch_impl(lab, k), gpu_wait_names[k->spec.wait_mode], text);
     }
 }
@@ -204,7 +211,7 @@ static void print_barriers(const dispatch_lab *lab, FILE *to)
             continue;
         if (i == 0 || lab->cells[i - 1].spec.name != CELL_BARRIER)
             fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
-        with_interval(&k->result, text);
+        result_text(&k->result, text);
         fprintf(to, " %u: %s ", k->spec.one_workgroups, text);
     }
     fputc('\n', to);
@@ -222,11 +229,14 @@ static void print_shares(const dispatch_lab *lab, FILE *to)
             if (!titled)
                 fprintf(to,
                         "\nHOW MUCH OF A DISPATCH IS WEBGPU, by difference (kernel empty), us\n\n"
-                        "  %-17s %10s %10s %10s %10s\n",
-                        "", "in all", "WebGPU", "Vulkan", "harness");
+                        "  %-17s %8s   %-22s %-22s %s\n",
+                        "", "in all", "WebGPU", "Vulkan and device", "harness");
             titled = true;
-            fprintf(to, "  %-10s %-6s %10.2f %10.2f %10.2f %10.3f\n", impls[i], submit_names[s], share.total,
-                    share.webgpu, share.vulkan, share.harness);
+            char webgpu[64], vulkan[64];
+            with_interval(share.webgpu.value, share.webgpu.lo, share.webgpu.hi, webgpu);
+            with_interval(share.vulkan.value, share.vulkan.lo, share.vulkan.hi, vulkan);
+            fprintf(to, "  %-10s %-6s %8.2f   %-22s %-22s %.3f\n", impls[i], submit_names[s], share.total, webgpu,
+                    vulkan, share.harness);
         }
 }
 
@@ -245,7 +255,7 @@ void dispatch_print(const dispatch_lab *lab, FILE *to)
     fprintf(to,
             "solo bench dispatch: %u rounds in %u processes per implementation, %llu runs, every output checked, %.0f "
             "s\n\n",
-            lab->options.rounds, lab->options.processes, (unsigned long long)lab->runs_checked, lab->seconds);
+            lab->options.rounds, lab->options.processes, (unsigned long long)lab->runs, lab->seconds);
     print_devices(lab, to);
     print_ladder(lab, to);
     print_shares(lab, to);

@@ -19,6 +19,8 @@ bool launch_possible(const gpu_info *info, const launch *how)
         return false;
     if (how->habit == HABIT_REPLAY && !info->can_replay)
         return false;
+    if (how->other_wait && !info->can_block)
+        return false;
     return true;
 }
 
@@ -209,12 +211,15 @@ static bool read_device_time(run *r)
     if (!gpu_timer_read_now(r->timer, &ns, r->e))
         return false;
     r->t->device_us = ns / 1e3;
+    if (!(ns > 0))
+        return err_set(r->e, "%s: its timestamps do not move", gpu_get_info(r->c->g)->impl);
     /* A wait that comes back early would make everything look fast. The work is
      * inside the time taken, so the device cannot have needed longer; a percent
      * is for two clocks that do not run alike. */
     if (r->t->device_us > r->t->total_us * 1.01)
         return err_set(r->e, "%s: the wait ended after %.1f us, but the device worked for %.1f",
                        gpu_get_info(r->c->g)->impl, r->t->total_us, r->t->device_us);
+    r->t->wait_checked = true;
     return true;
 }
 
@@ -225,15 +230,17 @@ static bool check_output(run *r)
         return true;
     if (r->how->submit == SUBMIT_ONE && !chain_gave_up(r->c, &gave_up, r->e))
         return false;
+    r->t->gave_up = gave_up;
     if (gave_up)
         return err_set(r->e, "%s: kernel %s: the grid barrier gave up with %u workgroups", gpu_get_info(r->c->g)->impl,
                        r->c->kind->name, r->c->one_workgroups);
-    return chain_check(r->c, r->steps, r->e);
+    return r->t->output_checked = chain_check(r->c, r->steps, r->e);
 }
 
 bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err *e)
 {
     *t = (launch_time){0};
+    clock_cost_ns(); /* measured now if it was not yet, and not inside the run */
     run r = {.c = c, .how = how, .steps = steps, .t = t, .e = e};
     if (!chain_reset(c, steps, e))
         return false;
@@ -254,7 +261,7 @@ bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err
     free(r.fresh);
     gpu_timer_free(r.timer);
     if (!ok) {
-        *t = (launch_time){0}; /* what failed took no time */
+        *t = (launch_time){.gave_up = t->gave_up}; /* what failed took no time */
         err_context(e, "%s, %s, %u dispatches", c->kind->name, submit_names[how->submit], steps);
     }
     return ok;

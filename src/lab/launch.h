@@ -56,6 +56,9 @@ typedef struct launch_time {
     double device_us;           /* with time_device */
     double call_us[CALL_COUNT]; /* with time_calls: sums over the run, the clock's cost taken off */
     gpu_counters counted;
+    bool output_checked; /* against the CPU's answer */
+    bool wait_checked;   /* against the device's own clock */
+    bool gave_up;        /* why it failed: too many workgroups for the grid barrier */
 } launch_time;
 
 /* Can this be done here at all? (passes in CUDA, replay in WebGPU, ...) */

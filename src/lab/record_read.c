@@ -287,18 +287,17 @@ static bool read_interval(reader *r, json_t *object, double out[2])
     return true;
 }
 
-/* A fitted slope has its own interval, so what the file says is kept; only
- * what it leaves out is worked out from the samples. */
+/* What the file says of its samples is not believed: it is worked out again. */
 static void fill_summary(view_result *out)
 {
-    bool whole = isfinite(out->median) && isfinite(out->ci95[0]) && isfinite(out->ci95[1]);
-    if (whole)
-        return;
     summary s = stats_summary((samples){out->samples, out->n, out->per_process});
-    if (!isfinite(out->median))
-        out->median = s.median;
-    if (!isfinite(out->ci95[0]) || !isfinite(out->ci95[1]))
-        memcpy(out->ci95, s.ci95, sizeof out->ci95);
+    out->min = s.min;
+    out->p10 = s.p10;
+    out->median = s.median;
+    out->p90 = s.p90;
+    out->mean = s.mean;
+    out->sd = s.sd;
+    memcpy(out->ci95, s.ci95, sizeof out->ci95);
 }
 
 static bool read_result_numbers(reader *r, json_t *object, view_result *out)

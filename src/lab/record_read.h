@@ -17,9 +17,9 @@
 /* A parsed number takes about twenty times the bytes that "1," does, so this
  * also bounds memory. A full run of every experiment stays below 10 MiB. */
 enum {
-    RECORD_MAX_BYTES = 64 << 20,
-    RECORD_MAX_RESULTS = 5000,   /* ten times a full run */
-    RECORD_MAX_SAMPLES = 100000, /* per result; as many points */
+    RECORD_MAX_BYTES = 16 << 20,
+    RECORD_MAX_RESULTS = 5000,  /* ten times a full run */
+    RECORD_MAX_SAMPLES = 10000, /* per result; as many points */
 };
 
 typedef struct view_param {

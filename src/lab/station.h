@@ -30,7 +30,8 @@ void station_add_cell(station *s, cell_name name, chain *c, launch how, uint32_t
 /* Lengths that take about `budget_us` at most, three (few) or five to a cell. */
 bool station_choose_lengths(station *s, double budget_us, bool few, err *e);
 
-/* Both ways of waiting must end after the device's own clock says the work did. */
+/* By every strategy and in both ways, a wait must end after the device's own clock
+ * says the work did. */
 bool station_check_waits(station *s, err *e);
 
 bool station_measure(station *s, uint32_t cell, uint32_t point, cell_time *t, err *e);

@@ -47,6 +47,20 @@ expect "an unwritable record is told of before measuring" 1 "cannot write" \
     "$SOLO" bench dispatch --impl stub --quick --json /no/such/folder/r.json
 [ -e /dev/full ] && expect "a full disk" 1 "No space left" "$SOLO" bench dispatch --impl stub --quick --json /dev/full
 
+expect "a folder for the record" 1 "Is a directory" "$SOLO" bench dispatch --impl stub --quick --json "$work"
+expect "an implementation named twice" 2 "stub is named twice" "$SOLO" bench dispatch --impl stub,stub --quick
+expect "a list of nothing" 2 "names no implementation" "$SOLO" info --impl ,,,
+expect "a list of nothing to measure" 2 "names no implementation" "$SOLO" bench dispatch --impl ,
+[ -e /dev/full ] && {
+    "$SOLO" --version >/dev/full 2>"$work/err"
+    [ $? -eq 1 ] && grep -q "No space left" "$work/err" && echo "ok a full standard output" || echo "not ok a full standard output"
+}
+echo keep >"$work/r.json.partial"
+timeout 60 "$SOLO" bench dispatch --impl stub --quick --rounds 2 --json "$work/stub.json" <&- >&- 2>&-
+[ $? -ne 124 ] && echo "ok closed streams hang nothing" || echo "not ok closed streams hang nothing"
+grep -q "outputs equal" "$work/stub.json" && echo "not ok the stub's record claims no checks it did not make" ||
+    echo "ok the stub's record claims no checks it did not make"
+
 own=$(cd "$(dirname "$0")/../.." && pwd)/deps/lib/libwgpu_native.so
 if [ -e "$own" ]; then
     expect "a library by its path" 0 "wgpu:libwgpu_native.so" "$SOLO" info --impl "$own"
