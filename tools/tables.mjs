@@ -17,6 +17,24 @@ const middle = (r) => (r ? figure(r.median) : "–");
 const row = (cells) => `| ${cells.join(" | ")} |`;
 const table = (head, rows) => [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
 
+// The difference of two medians with its 95% interval: processes are drawn with replacement,
+// then samples within each, as the laboratory itself does.
+function difference(a, b) {
+    let state = 1;
+    const below = (n) => ((state = (Math.imul(state, 1664525) + 1013904223) >>> 0), Math.floor((state / 4294967296) * n));
+    const median = (v) => { const s = [...v].sort((x, y) => x - y), m = s.length / 2; return (s[Math.ceil(m) - 1] + s[Math.floor(m)]) / 2; };
+    const draw = ({ samples, per_process: size }) => {
+        const groups = samples.length / size, out = [];
+        for (let g = 0; g < groups; g++) {
+            const first = below(groups) * size;
+            for (let i = 0; i < size; i++) out.push(samples[first + below(size)]);
+        }
+        return median(out);
+    };
+    const drawn = Array.from({ length: 2000 }, () => draw(b) - draw(a)).sort((x, y) => x - y);
+    return { median: b.median - a.median, ci95: [drawn[50], drawn[1949]] };
+}
+
 function find(record, name, params) {
     return record.results.find((r) => r.name === name && Object.entries(params).every(([k, v]) => r.params[k] === v));
 }
@@ -36,18 +54,27 @@ const TABLES = {
         return table(["µs per dispatch", ...SUBMITS.map((s) => `\`${s}\``)],
             implsOf(record).map((impl) => [impl, ...SUBMITS.map((submit) => middle(find(record, "dispatch", { impl, submit, kernel: "add" })))]));
     },
+    // As `solo bench dispatch` prints it.
+    terminal(record) {
+        const cell = (r) => (r ? `${figure(r.median)} [${figure(r.ci95[0])} ${figure(r.ci95[1])}]` : "-").padEnd(21);
+        const line = (first, cells) => `  ${first.padEnd(11)}${cells.join("")}`.trimEnd();
+        return ["```", "WHAT ONE DISPATCH COSTS, in us: slope of time against dispatches [95% interval]", "",
+            line("add", SUBMITS.map((s) => s.padEnd(21))),
+            ...implsOf(record).map((impl) => line(impl, SUBMITS.map((submit) => cell(find(record, "dispatch", { impl, submit, kernel: "add" }))))),
+            "```"].join("\n");
+    },
     ladder(record) {
         return KERNELS.map((kernel) => table([`\`${kernel}\``, ...SUBMITS],
             implsOf(record).map((impl) => [impl, ...SUBMITS.map((submit) => spread(find(record, "dispatch", { impl, submit, kernel })))]))).join("\n\n");
     },
     shares(record) {
-        const cost = (impl, submit) => find(record, "dispatch", { impl, submit, kernel: "empty" })?.median;
+        const cost = (impl, submit) => find(record, "dispatch", { impl, submit, kernel: "empty" });
         const rows = [];
         for (const impl of ["dawn", "wgpu"])
             for (const submit of SUBMITS.slice(0, 4)) {
                 const all = cost(impl, submit), vulkan = cost("vulkan", submit), stub = cost("stub", submit);
                 if (all === undefined) continue;
-                rows.push([`${impl}, \`${submit}\``, figure(all), figure(all - vulkan), figure(vulkan - stub), figure(stub)]);
+                rows.push([`${impl}, \`${submit}\``, middle(all), spread(difference(vulkan, all)), spread(difference(stub, vulkan)), middle(stub)]);
             }
         return table(["µs per dispatch", "in all", "WebGPU", "Vulkan and device", "harness"], rows);
     },
