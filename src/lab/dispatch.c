@@ -212,6 +212,27 @@ static bool start_listed(crew *c, err *e)
     return lab->device_count > 0 || err_set_kind(e, ERR_USAGE, "--impl names no implementation");
 }
 
+static bool build_nothing(station *s, const gpu_choice *choice, const void *context, err *e)
+{
+    (void)context;
+    s->device.g = gpu_open_now(choice, e);
+    if (s->device.g)
+        s->device.info = *gpu_get_info(s->device.g);
+    return s->device.g != NULL;
+}
+
+/* A GPU was asked for and this implementation was not to be had: because there is
+ * only software for it? Then the run must fail, not go on without it. */
+static bool has_only_software(const char *impl)
+{
+    worker w;
+    if (!worker_start(&w, build_nothing, &(gpu_choice){.impl = impl}, NULL, NULL))
+        return false;
+    bool software = w.device.info.type == GPU_TYPE_SOFTWARE;
+    worker_stop(&w);
+    return software;
+}
+
 /* One that is not here is left out; one that is here and fails is an error. */
 static bool start_all(crew *c, err *e)
 {
@@ -221,7 +242,8 @@ static bool start_all(crew *c, err *e)
         err why = {0};
         if (start(c, &(gpu_choice){.impl = gpu_impl_names[i], .adapter = lab->options.adapter}, &why))
             real = real || lab->devices[lab->device_count - 1].info.type != GPU_TYPE_NONE;
-        else if (why.kind != ERR_NO_GPU)
+        else if (why.kind != ERR_NO_GPU ||
+                 (lab->options.adapter == GPU_ADAPTER_GPU && has_only_software(gpu_impl_names[i])))
             return err_set_kind(e, why.kind, "%s", why.text);
         else
             lab->missing[lab->missing_count++] = why;

@@ -73,6 +73,7 @@ expect "info as JSON" 0 '"resident_workgroups"' "$SOLO" info --json --impl dawn
 python3 -m json.tool <"$work/out" >/dev/null 2>&1 && echo "ok info's JSON is JSON" || echo "not ok info's JSON is JSON"
 if "$SOLO" info --json --impl dawn | grep -q '"adapter_type": "software"'; then
     expect "a GPU asked for, software found" 3 "a GPU was asked for" "$SOLO" bench dispatch --impl dawn --adapter gpu
+    expect "a GPU asked for of all, software found" 3 "a GPU was asked for" "$SOLO" bench dispatch --adapter gpu
     expect "demo" 0 "WHAT ONE DISPATCH COSTS" "$SOLO" demo
 else
     echo "skip a GPU asked for, software found (there is a GPU)"
