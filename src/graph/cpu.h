@@ -1,0 +1,25 @@
+/* cpu: running a graph on the CPU, plainly and in double precision where sums are
+ * made: the answer every other way of running it is compared with. Slow. */
+#ifndef SOLO_GRAPH_CPU_H
+#define SOLO_GRAPH_CPU_H
+
+#include "graph/graph.h"
+
+typedef struct cpu_run cpu_run;
+
+/* Weights are asked for by name; the data must stay. NULL: there is none. */
+typedef const void *(*cpu_weight)(void *user, const char *name);
+
+/* States start as zeros. */
+cpu_run *cpu_run_new(const graph *g, cpu_weight weight, void *user, err *e);
+void cpu_run_free(cpu_run *r);
+
+/* An input's, state's or output's values: floats or whole numbers by its dtype
+ * (F16 states are floats rounded to that). NULL if there is none of that name. */
+float *cpu_floats(cpu_run *r, const char *name);
+uint32_t *cpu_words(cpu_run *r, const char *name);
+
+/* Every node once. False if an index leaves its tensor. */
+bool cpu_run_once(cpu_run *r, err *e);
+
+#endif

@@ -1,0 +1,352 @@
+#include "graph/graph.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const graph_op_names[OP_COUNT] = {"input",  "weight",    "state",   "unary",  "binary",
+                                              "reduce", "softmax",   "rmsnorm", "matmul", "gather",
+                                              "rope",   "attention", "store",   "slice",  "reshape"};
+
+struct graph {
+    graph_node *nodes; /* [0] is no node */
+    uint32_t count, capacity;
+    err error;
+};
+
+/* ---- shapes -------------------------------------------------------------- */
+
+shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return (shape){{a, b, c, d}};
+}
+
+shape shape3(uint32_t a, uint32_t b, uint32_t c)
+{
+    return shape4(1, a, b, c);
+}
+
+shape shape2(uint32_t a, uint32_t b)
+{
+    return shape4(1, 1, a, b);
+}
+
+shape shape1(uint32_t a)
+{
+    return shape4(1, 1, 1, a);
+}
+
+uint64_t shape_count(shape s)
+{
+    uint64_t count = 1;
+    for (int i = 0; i < GRAPH_MAX_DIMS; i++)
+        count *= s.dims[i];
+    return count;
+}
+
+static bool same(shape a, shape b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+enum { LAST = GRAPH_MAX_DIMS - 1 };
+
+/* "4x64", without the leading ones. */
+static void shape_text(shape s, char out[64])
+{
+    int first = 0;
+    size_t used = 0;
+    while (first < LAST && s.dims[first] == 1)
+        first++;
+    out[0] = 0;
+    for (int i = first; i < GRAPH_MAX_DIMS; i++)
+        used += (size_t)snprintf(out + used, 64 - used, "%s%u", i > first ? "x" : "", s.dims[i]);
+}
+
+/* ---- the graph ----------------------------------------------------------- */
+
+graph *graph_new(void)
+{
+    graph *g = mem_alloc(sizeof *g);
+    g->capacity = 64;
+    g->nodes = mem_alloc(g->capacity * sizeof *g->nodes);
+    return g;
+}
+
+void graph_free(graph *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 1; i <= g->count; i++)
+        free((char *)g->nodes[i].name);
+    free(g->nodes);
+    free(g);
+}
+
+bool graph_ok(const graph *g, err *e)
+{
+    return g->error.kind == ERR_NONE || err_set_kind(e, g->error.kind, "%s", g->error.text);
+}
+
+uint32_t graph_count(const graph *g)
+{
+    return g->count;
+}
+
+const graph_node *graph_at(const graph *g, node n)
+{
+    return &g->nodes[n <= g->count ? n : 0];
+}
+
+node graph_find(const graph *g, const char *name)
+{
+    for (uint32_t i = 1; i <= g->count; i++)
+        if (g->nodes[i].name && strcmp(g->nodes[i].name, name) == 0)
+            return i;
+    return 0;
+}
+
+static node add(graph *g, graph_node n)
+{
+    if (shape_count(n.s) == 0)
+        err_set(&g->error, "graph: %s %s has a dimension of 0", graph_op_names[n.op], n.name ? n.name : "");
+    if (n.name) {
+        if (graph_find(g, n.name))
+            err_set(&g->error, "graph: two nodes are called %s", n.name);
+        n.name = mem_dup(n.name);
+    }
+    if (g->count + 2 > g->capacity) {
+        g->capacity *= 2;
+        g->nodes = mem_grow(g->nodes, g->capacity * sizeof *g->nodes);
+    }
+    g->nodes[++g->count] = n;
+    return g->count;
+}
+
+/* The operands of a new node, checked to be there. After an error they are not
+ * looked at any more: everything is already in vain. */
+static bool operands(graph *g, graph_node *n, uint32_t count, ...)
+{
+    va_list ap;
+    va_start(ap, count);
+    n->operand_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        n->operands[i] = va_arg(ap, node);
+        if (n->operands[i] == 0 || n->operands[i] > g->count)
+            err_set(&g->error, "graph: %s lacks operand %u", graph_op_names[n->op], i);
+    }
+    va_end(ap);
+    return g->error.kind == ERR_NONE;
+}
+
+static bool wrong_shapes(graph *g, const graph_node *n, const char *why)
+{
+    char a[64] = "", b[64] = "";
+    shape_text(g->nodes[n->operands[0]].s, a);
+    if (n->operand_count > 1)
+        shape_text(g->nodes[n->operands[1]].s, b);
+    return err_set(&g->error, "graph: %s of %s%s%s: %s", graph_op_names[n->op], a, b[0] ? " and " : "", b, why);
+}
+
+static const graph_node *operand(const graph *g, const graph_node *n, int i)
+{
+    return &g->nodes[n->operands[i]];
+}
+
+/* ---- leaves -------------------------------------------------------------- */
+
+node graph_input(graph *g, const char *name, dtype type, shape s)
+{
+    return add(g, (graph_node){.op = OP_INPUT, .type = type, .s = s, .name = name});
+}
+
+node graph_weight(graph *g, const char *name, tensor_type type, shape s)
+{
+    const type_info *info = type_find(type);
+    if (!info || s.dims[LAST] % info->block_weights != 0)
+        err_set(&g->error, "graph: weight %s has rows of %u, which %s cannot hold", name, s.dims[LAST],
+                info ? info->name : "an unknown type");
+    return add(g, (graph_node){.op = OP_WEIGHT, .type = DTYPE_F32, .s = s, .name = name, .as.weight = type});
+}
+
+node graph_state(graph *g, const char *name, dtype type, shape s)
+{
+    return add(g, (graph_node){.op = OP_STATE, .type = type, .s = s, .name = name});
+}
+
+void graph_output(graph *g, const char *name, node n)
+{
+    if (n == 0 || n > g->count)
+        err_set(&g->error, "graph: output %s is no node", name);
+    else if (g->nodes[n].name)
+        err_set(&g->error, "graph: output %s is already called %s", name, g->nodes[n].name);
+    else
+        g->nodes[n].name = mem_dup(name);
+}
+
+/* ---- operators ----------------------------------------------------------- */
+
+static node unary(graph *g, unary_kind kind, node x, float a, float b)
+{
+    graph_node n = {.op = OP_UNARY, .as.unary = {kind, a, b}};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    return add(g, n);
+}
+
+node graph_unary(graph *g, unary_kind kind, node x)
+{
+    return unary(g, kind, x, 0, 0);
+}
+
+node graph_scale(graph *g, node x, float a, float b)
+{
+    return unary(g, UNARY_SCALE, x, a, b);
+}
+
+node graph_softcap(graph *g, node x, float cap)
+{
+    return unary(g, UNARY_SOFTCAP, x, cap, 0);
+}
+
+node graph_binary(graph *g, binary_kind kind, node a, node b)
+{
+    graph_node n = {.op = OP_BINARY, .as.binary = kind};
+    if (!operands(g, &n, 2, a, b))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    shape other = operand(g, &n, 1)->s;
+    for (int i = 0; i < GRAPH_MAX_DIMS; i++)
+        if (other.dims[i] != n.s.dims[i] && other.dims[i] != 1)
+            return wrong_shapes(g, &n, "the second must fit the first or be 1 there"), 0;
+    return add(g, n);
+}
+
+node graph_reduce(graph *g, reduce_kind kind, node x)
+{
+    graph_node n = {.op = OP_REDUCE, .as.reduce = kind, .type = kind == REDUCE_ARGMAX ? DTYPE_U32 : DTYPE_F32};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    n.s.dims[LAST] = 1;
+    return add(g, n);
+}
+
+node graph_softmax(graph *g, node x, float scale)
+{
+    graph_node n = {.op = OP_SOFTMAX, .as.softmax_scale = scale};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    return add(g, n);
+}
+
+node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_offset)
+{
+    graph_node n = {.op = OP_RMSNORM, .as.rmsnorm = {epsilon, weight_offset}};
+    if (!operands(g, &n, 2, x, weight))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    if (!same(operand(g, &n, 1)->s, shape1(n.s.dims[LAST])))
+        return wrong_shapes(g, &n, "a weight for each element of a row is wanted"), 0;
+    return add(g, n);
+}
+
+node graph_matmul(graph *g, node x, node weight)
+{
+    graph_node n = {.op = OP_MATMUL};
+    if (!operands(g, &n, 2, x, weight))
+        return 0;
+    shape w = operand(g, &n, 1)->s;
+    n.s = operand(g, &n, 0)->s;
+    if (w.dims[0] != 1 || w.dims[1] != 1 || w.dims[LAST] != n.s.dims[LAST])
+        return wrong_shapes(g, &n, "rows of both must be of one length"), 0;
+    n.s.dims[LAST] = w.dims[LAST - 1];
+    return add(g, n);
+}
+
+node graph_gather(graph *g, node weight, node rows)
+{
+    graph_node n = {.op = OP_GATHER};
+    if (!operands(g, &n, 2, weight, rows))
+        return 0;
+    shape w = operand(g, &n, 0)->s;
+    const graph_node *r = operand(g, &n, 1);
+    if (r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
+        return wrong_shapes(g, &n, "the rows are a list of whole numbers"), 0;
+    n.s = shape2(r->s.dims[LAST], w.dims[LAST]);
+    return add(g, n);
+}
+
+/* One whole number, known only when it runs: where row 0 stands. */
+static bool is_position(const graph *g, node n)
+{
+    return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
+}
+
+node graph_rope(graph *g, node x, node position, rope_spec spec)
+{
+    graph_node n = {.op = OP_ROPE, .as.rope = spec};
+    if (!operands(g, &n, spec.factors ? 3 : 2, x, position, spec.factors))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    if (n.s.dims[0] != 1 || !is_position(g, position) || spec.rotated % 2 || spec.rotated > n.s.dims[LAST])
+        return wrong_shapes(g, &n, "rows of heads and a position are wanted, and an even part of a head"), 0;
+    if (spec.factors && shape_count(operand(g, &n, 2)->s) != spec.rotated / 2)
+        return wrong_shapes(g, &n, "a factor for each pair is wanted"), 0;
+    return add(g, n);
+}
+
+node graph_store(graph *g, node state, node x, node position)
+{
+    graph_node n = {.op = OP_STORE};
+    if (!operands(g, &n, 3, state, x, position))
+        return 0;
+    const graph_node *s = operand(g, &n, 0), *rows = operand(g, &n, 1);
+    n.s = s->s;
+    n.type = s->type;
+    if (s->op != OP_STATE || s->s.dims[0] != 1 || rows->s.dims[0] != 1 || s->s.dims[2] != rows->s.dims[2] ||
+        s->s.dims[3] != rows->s.dims[3] || rows->s.dims[1] > s->s.dims[1] || !is_position(g, position))
+        return wrong_shapes(g, &n, "rows that fit a state, and a position, are wanted"), 0;
+    return add(g, n);
+}
+
+node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec)
+{
+    graph_node n = {.op = OP_ATTENTION, .as.attention = spec};
+    if (!operands(g, &n, 4, q, keys, values, position))
+        return 0;
+    shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
+    if (!same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] || s.dims[2] % k.dims[2] != 0 ||
+        !is_position(g, position))
+        return wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
+    n.s = shape2(s.dims[1], s.dims[2] * s.dims[3]);
+    return add(g, n);
+}
+
+node graph_slice(graph *g, node x, uint32_t start, uint32_t count)
+{
+    graph_node n = {.op = OP_SLICE, .as.slice_start = start};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    n.type = operand(g, &n, 0)->type;
+    if (start > n.s.dims[LAST] || count > n.s.dims[LAST] - start)
+        return wrong_shapes(g, &n, "the slice ends beyond the row"), 0;
+    n.s.dims[LAST] = count;
+    return add(g, n);
+}
+
+node graph_reshape(graph *g, node x, shape s)
+{
+    graph_node n = {.op = OP_RESHAPE, .s = s};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.type = operand(g, &n, 0)->type;
+    if (shape_count(s) != shape_count(operand(g, &n, 0)->s))
+        return wrong_shapes(g, &n, "the new shape holds another number of elements"), 0;
+    return add(g, n);
+}

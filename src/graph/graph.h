@@ -1,0 +1,160 @@
+/* graph: tensors and the operators between them; the small language in which a
+ * workload is described before anyone decides how it is launched.
+ *
+ *     graph *g = graph_new();
+ *     node x = graph_input(g, "x", DTYPE_F32, shape2(4, 64));
+ *     node w = graph_weight(g, "w", TYPE_Q8_0, shape2(32, 64));
+ *     node y = graph_unary(g, UNARY_SILU, graph_matmul(g, x, w));
+ *     graph_output(g, "y", y);
+ *     if (!graph_ok(g, &e)) ...
+ *
+ * Shapes have up to four dimensions, outermost first, all known when the graph is
+ * built. Nodes are made in the order in which they can run: a node's operands come
+ * before it. What goes wrong while building (shapes that do not fit) is kept as the
+ * graph's first error, and building goes on harmlessly, so that callers check once.
+ *
+ * `state` tensors (a KV cache, a simulation's state) live on between runs and are
+ * the only ones an operator may write in place (graph_store).                  */
+#ifndef SOLO_GRAPH_H
+#define SOLO_GRAPH_H
+
+#include "base/err.h"
+#include "graph/type.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct graph graph;
+typedef uint32_t node; /* 0 is no node */
+
+enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 4 };
+
+typedef struct shape {
+    uint32_t dims[GRAPH_MAX_DIMS]; /* outermost first; unused leading ones are 1 */
+} shape;
+shape shape1(uint32_t a);
+shape shape2(uint32_t a, uint32_t b);
+shape shape3(uint32_t a, uint32_t b, uint32_t c);
+shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d);
+uint64_t shape_count(shape s);
+
+typedef enum { DTYPE_F32, DTYPE_U32, DTYPE_F16 } dtype; /* F16: states only */
+
+typedef enum {
+    OP_INPUT,  /* written by the caller before a run */
+    OP_WEIGHT, /* constant, of any weight type */
+    OP_STATE,  /* lives on between runs */
+    OP_UNARY,
+    OP_BINARY, /* with broadcasting */
+    OP_REDUCE, /* over the last dimension */
+    OP_SOFTMAX,
+    OP_RMSNORM,
+    OP_MATMUL,
+    OP_GATHER, /* rows of a weight */
+    OP_ROPE,
+    OP_ATTENTION,
+    OP_STORE, /* rows into a state */
+    OP_SLICE, /* of the last dimension */
+    OP_RESHAPE,
+    OP_COUNT
+} graph_op;
+extern const char *const graph_op_names[OP_COUNT];
+
+typedef enum {
+    UNARY_COPY,
+    UNARY_NEG,
+    UNARY_ABS,
+    UNARY_SQUARE,
+    UNARY_SQRT,
+    UNARY_EXP,
+    UNARY_LOG,
+    UNARY_TANH,
+    UNARY_SIGMOID,
+    UNARY_RELU,
+    UNARY_SILU,
+    UNARY_GELU, /* the tanh form */
+    UNARY_SIN,
+    UNARY_COS,
+    UNARY_SCALE,   /* x * a + b */
+    UNARY_SOFTCAP, /* a * tanh(x / a) */
+    UNARY_COUNT
+} unary_kind;
+
+typedef enum { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_MAX, BINARY_MIN, BINARY_COUNT } binary_kind;
+typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_ARGMAX, REDUCE_COUNT } reduce_kind;
+
+/* Rotation of pairs of a head's first `rotated` elements by position. */
+typedef struct rope_spec {
+    uint32_t rotated; /* elements of a head that turn; the rest pass through */
+    bool interleaved; /* pairs (2i, 2i+1); otherwise (i, i + rotated/2) */
+    float base;       /* theta */
+    node factors;     /* a weight [rotated/2] that divides the frequencies, or 0 */
+    float magnitude;  /* scales the result; 0 means 1 */
+} rope_spec;
+
+typedef struct attention_spec {
+    float scale;     /* of q . k */
+    float softcap;   /* 0: none */
+    uint32_t window; /* how many positions back are seen, itself included; 0: all */
+} attention_spec;
+
+/* A node as it is kept. */
+typedef struct graph_node {
+    graph_op op;
+    dtype type;
+    shape s;
+    const char *name; /* inputs, weights, states and outputs; else NULL */
+    node operands[GRAPH_MAX_OPERANDS];
+    uint32_t operand_count;
+    union {
+        tensor_type weight;
+        struct {
+            unary_kind kind;
+            float a, b;
+        } unary;
+        binary_kind binary;
+        reduce_kind reduce;
+        struct {
+            float epsilon;
+            float weight_offset; /* gemma's weights are stored less one */
+        } rmsnorm;
+        float softmax_scale;
+        rope_spec rope;
+        attention_spec attention;
+        uint32_t slice_start;
+    } as;
+} graph_node;
+
+graph *graph_new(void);
+void graph_free(graph *g);
+bool graph_ok(const graph *g, err *e);
+
+uint32_t graph_count(const graph *g); /* nodes are 1 .. count */
+const graph_node *graph_at(const graph *g, node n);
+node graph_find(const graph *g, const char *name); /* of an input, weight, state or output; or 0 */
+
+node graph_input(graph *g, const char *name, dtype type, shape s);
+node graph_weight(graph *g, const char *name, tensor_type type, shape s);
+node graph_state(graph *g, const char *name, dtype type, shape s);
+void graph_output(graph *g, const char *name, node n);
+
+node graph_unary(graph *g, unary_kind kind, node x);
+node graph_scale(graph *g, node x, float a, float b);
+node graph_softcap(graph *g, node x, float cap);
+node graph_binary(graph *g, binary_kind kind, node a, node b); /* dims equal, or 1 in b */
+node graph_reduce(graph *g, reduce_kind kind, node x);
+node graph_softmax(graph *g, node x, float scale);
+node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_offset);
+node graph_matmul(graph *g, node x, node weight);                 /* [.., k] and [n, k] to [.., n] */
+node graph_gather(graph *g, node weight, node rows);              /* [n, k] and u32 [t] to [t, k] */
+node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size], u32 position [1] of row 0 */
+/* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
+node graph_store(graph *g, node state, node x, node position);
+/* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
+ * up to position + i. To [t, heads * size]. */
+node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
+node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
+node graph_reshape(graph *g, node x, shape s);
+
+#endif
