@@ -25,7 +25,7 @@ OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 
 # one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name
-TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c)))
+TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c tests/fuzz/fuzz_*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
 TESTS         := $(TEST_PROGRAMS) $(TEST_SCRIPTS)
 ifdef ONLY
@@ -39,7 +39,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build run test install clean distclean format setup always
+.PHONY: help build run test fuzz install clean distclean format setup always
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -49,6 +49,7 @@ help:
 	@echo '  make build      set up what is missing for building, build build/solo'
 	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo'
 	@echo '  make setup      only set up what is missing for all of this'
+	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
 	@echo '  make format     lay out the C sources (clang-format)'
 	@echo '  make clean      remove what was built'
 	@echo '  make distclean  remove what was set up here, too'
@@ -91,6 +92,18 @@ clean:
 distclean: clean
 	rm -rf deps node_modules
 
+# Each target for FUZZ_SECONDS, with what it finds in build/fuzz/NAME.
+FUZZ_SECONDS ?= 300
+FUZZ_CC      ?= clang-19
+fuzz:
+	@command -v $(FUZZ_CC) >/dev/null || { echo 'make fuzz needs $(FUZZ_CC) with libFuzzer (apt-get install clang-19 libclang-rt-19-dev), or FUZZ_CC=clang' >&2; exit 1; }
+	@for target in tests/fuzz/fuzz_*.c; do \
+	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
+	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) $$target \
+	        src/base/*.c src/model/*.c src/graph/graph.c src/graph/type*.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
+	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
+	done
+
 format:
 	@command -v clang-format >/dev/null || { echo 'make format needs clang-format (apt-get install clang-format)' >&2; exit 1; }
 	@find src tests include -name '*.[ch]' -exec clang-format -i {} +
@@ -106,6 +119,8 @@ $(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
 $(BUILD)/tests/%.o: CPPFLAGS += -Itests
+# in the tests a fuzz target runs its corpus and some thousand fixed mutations
+$(BUILD)/tests/fuzz/%.o: CPPFLAGS += -DFUZZ_MAIN
 
 $(BUILD)/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  cc   $<'

@@ -1,0 +1,117 @@
+/* config: what a decoder is made of, said once for every architecture and wherever
+ * the model comes from.
+ *
+ * Filled from a GGUF file's metadata or from a Hugging Face config.json, and
+ * checked: whoever has a model_config may allocate and divide by what it says.
+ * It is a plain value: copy it, throw it away.
+ *
+ * The decoder, for a token at position p; [..] only where the field says so:
+ *
+ *     x = embedding[token] * embedding_scale
+ *     for every layer:
+ *         y = rms_norm(x, norm_epsilon)                          weight + 1 if norm_adds_one
+ *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
+ *         q, k = [rms_norm of every head: qk_norm], then turned by p (see rope)
+ *         a = softmax(cap(q . k * attention_scale)) v            over config_window() positions
+ *         y = a * Wo [+ bo]                                      [output_bias]
+ *         x += [rms_norm of] y                                   [post_norms]
+ *         y = rms_norm(x)
+ *         y = (act(y * Wgate) . (y * Wup)) * Wdown
+ *         x += [rms_norm of] y                                   [post_norms]
+ *     logits = cap(rms_norm(x) * Woutput)                        Woutput = embedding if tied_embeddings
+ *
+ * with cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
+#ifndef SOLO_CONFIG_H
+#define SOLO_CONFIG_H
+
+#include "base/err.h"
+#include "model/gguf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum { ARCH_LLAMA, ARCH_MISTRAL, ARCH_QWEN2, ARCH_QWEN3, ARCH_PHI3, ARCH_GEMMA, ARCH_GEMMA2 } model_arch;
+
+typedef enum {
+    ACT_SILU,
+    ACT_GELU_TANH /* the approximation with tanh */
+} model_act;
+
+/* Which two numbers of a head one angle turns. */
+typedef enum {
+    ROPE_HALVES,  /* x[i] and x[i + rope_dims/2]: Hugging Face, and GGUF but for llama */
+    ROPE_ADJACENT /* x[2i] and x[2i+1]: llama in GGUF, where q's and k's rows are reordered for it */
+} rope_order;
+
+/* How the angles are stretched for more positions than were trained at first. Whatever
+ * it is, `rope_divisors` already says what to do; this says why. */
+typedef enum {
+    ROPE_PLAIN,
+    ROPE_LINEAR,   /* all angles by rope_factor */
+    ROPE_LLAMA3,   /* slow angles by rope_factor, fast ones not at all, those between in between */
+    ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
+    ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3) */
+} rope_scaling;
+
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024 };
+
+typedef struct model_config {
+    model_arch arch;
+
+    /* sizes, in numbers */
+    uint32_t layer_count;
+    uint32_t vocab_tok;     /* rows of the embedding */
+    uint32_t context_tok;   /* positions it was made for */
+    uint32_t embedding_dim; /* of x */
+    uint32_t ffn_dim;       /* of what lies between Wgate, Wup and Wdown */
+    uint32_t head_count;    /* of q; a multiple of kv_head_count */
+    uint32_t kv_head_count; /* of k and v */
+    uint32_t head_dim;      /* of one head of q, k and v; need not be embedding_dim / head_count */
+
+    /* attention */
+    float attention_scale;                  /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
+    float attention_cap;                    /* limit of the scores; 0: none */
+    uint32_t window_tok;                    /* positions that windowed layers see, the own among them; 0: none is */
+    uint8_t is_windowed[CONFIG_MAX_LAYERS]; /* (layer_count); all 0 if window_tok is 0 */
+    bool qkv_bias, output_bias;
+    bool qk_norm; /* each head of q and k by a weight of (head_dim) */
+
+    /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
+     * sine and cosine multiplied by rope_magnitude; the last head_dim - rope_dims stay */
+    rope_order rope_order;
+    uint32_t rope_dims; /* even, at most head_dim */
+    float rope_base;
+    float rope_magnitude;
+    rope_scaling rope_scaling;
+    bool rope_divisors_missing; /* GGUF without its data: they are in the tensors rope_freqs.weight (given), or
+                                 * rope_factors_short.weight and rope_factors_long.weight (longrope) */
+    /* (rope_dims / 2) each; [1] in contexts of more than rope_original_tok positions; mostly both the same, and 1 */
+    float rope_divisors[2][CONFIG_MAX_HEAD_DIM / 2];
+    float rope_factor, rope_low_factor, rope_high_factor; /* linear and llama3, as they stand in the file */
+    uint32_t rope_original_tok;                           /* positions trained at first; llama3 and longrope */
+
+    /* the rest */
+    model_act act;
+    float norm_epsilon;
+    bool norm_adds_one;    /* norms multiply by 1 + weight (gemma; GGUF has the 1 in its weights) */
+    bool post_norms;       /* norms after attention and feed-forward too (gemma2) */
+    float embedding_scale; /* 1, or sqrt(embedding_dim) (gemma) */
+    float logit_cap;       /* limit of the logits; 0: none */
+    bool tied_embeddings;  /* the output uses the embedding's weights */
+} model_config;
+
+/* Errors name the key, and call the file "GGUF": the reader does not tell its name. */
+bool config_from_gguf(const gguf *g, model_config *c, err *e);
+
+/* `text` is a config.json of any age: with rope_theta or with rope_parameters, and so on;
+ * `name` its file, for errors. Not in the browser, which reads GGUF only. */
+bool config_from_hf(const char *text, size_t length, const char *name, model_config *c, err *e);
+
+/* "llama" */
+const char *config_arch_name(model_arch arch);
+
+/* Positions that a layer sees when there are `context_tok` of them. */
+uint32_t config_window(const model_config *c, uint32_t layer, uint32_t context_tok);
+
+#endif

@@ -1,0 +1,246 @@
+/* Feeds bytes to the GGUF reader and touches everything it lets through.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ...      fuzz_gguf CORPUS_FOLDER
+ *     cc -DFUZZ_MAIN -fsanitize=address,undefined ...    fuzz_gguf [-n N] FILE...
+ *
+ * With FUZZ_MAIN it is a program of its own: it reads each file (those of
+ * tests/fuzz/corpus/gguf if none is given), then N mutations of them (50,000 unless
+ * told), always the same ones. It ends in `ok fuzz_gguf`.
+ *
+ * Each input is read twice: as a whole file, and as the first part of one that is
+ * longer by the number in the input's last two bytes. */
+#include "base/err.h"
+#include "base/str.h"
+#include "model/gguf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile uint64_t seen; /* what was read goes here, so that it is read */
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fuzz_gguf: %s\n", what);
+    abort();
+}
+
+static void touch(const void *bytes, size_t length)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < length; i++)
+        sum = sum * 31 + ((const uint8_t *)bytes)[i];
+    seen += sum;
+}
+
+static void touch_array(const gguf_array *a)
+{
+    for (size_t i = 0; i <= a->count; i++) { /* one past the end, too */
+        gguf_text t = gguf_array_text(a, i);
+        touch(t.data, t.length);
+        seen += (uint64_t)gguf_array_int(a, i);
+        double d = gguf_array_float(a, i);
+        touch(&d, sizeof d);
+    }
+}
+
+static void touch_key(const gguf *g, size_t i)
+{
+    gguf_text key = gguf_key_at(g, i), text;
+    char *name = mem_alloc(key.length + 1);
+    memcpy(name, key.data, key.length);
+    require(gguf_has(g, name), "a key is listed but not found");
+
+    err e = {0};
+    uint32_t whole;
+    float real;
+    bool truth;
+    gguf_array array;
+    int kinds = 0;
+    if (gguf_get_u32(g, name, &whole, &e))
+        seen += whole, kinds++;
+    if (gguf_get_f32(g, name, &real, &e))
+        touch(&real, sizeof real), kinds++;
+    if (gguf_get_bool(g, name, &truth, &e))
+        seen += truth, kinds++;
+    if (gguf_get_text(g, name, &text, &e))
+        touch(text.data, text.length), kinds++;
+    if (gguf_get_texts(g, name, &array, &e))
+        touch_array(&array), kinds++;
+    if (gguf_get_numbers(g, name, &array, &e))
+        touch_array(&array), kinds++;
+    require(kinds <= 1, "a value is of two kinds");
+    require(kinds == 1 || e.text[0], "a value that cannot be had has no error");
+    free(name);
+}
+
+static void touch_tensor(const gguf *g, size_t i, size_t available, uint64_t file_bytes)
+{
+    const gguf_tensor *t = gguf_tensor_at(g, i);
+    char name[65] = "";
+    require(t->name.length < sizeof name, "a tensor's name is too long");
+    memcpy(name, t->name.data, t->name.length);
+    require(gguf_find_tensor(g, name) == t, "a tensor is listed but not found");
+
+    uint64_t weights = t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3];
+    require(weights > 0 && t->bytes == type_bytes(t->type, weights), "a tensor's size is wrong");
+    require(t->offset <= file_bytes && t->bytes <= file_bytes - t->offset, "a tensor is outside the file");
+    require((t->data != NULL) == (t->offset + t->bytes <= available), "a tensor's data is wrongly there, or not");
+    if (!t->data)
+        return;
+    float *floats = mem_alloc((size_t)weights * sizeof *floats);
+    type_to_f32(t->type, t->data, floats, (size_t)weights);
+    touch(floats, (size_t)weights * sizeof *floats);
+    free(floats);
+}
+
+static void read_as(const uint8_t *bytes, size_t available, uint64_t file_bytes)
+{
+    err e = {0};
+    uint64_t wanted = 1;
+    gguf *g = gguf_read(bytes, available, file_bytes, "input", &wanted, &e);
+    if (!g) {
+        require(e.kind == ERR_FAILED && strncmp(e.text, "input: ", 7) == 0, "an error does not name the file");
+        require(!strchr(e.text, '\n'), "an error has two lines");
+        require(wanted == 0 || (wanted > available && wanted <= file_bytes), "wants bytes that cannot be had");
+        return;
+    }
+    require(wanted == 0 && e.kind == ERR_NONE, "an error beside a result");
+    seen += gguf_version(g);
+    for (size_t i = 0; i < gguf_key_count(g); i++)
+        touch_key(g, i);
+    for (size_t i = 0; i < gguf_tensor_count(g); i++)
+        touch_tensor(g, i, available, file_bytes);
+    require(!gguf_has(g, "") && !gguf_find_tensor(g, ""), "a name that is empty was found");
+    gguf_close(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    read_as(bytes, length, length);
+    if (length >= 2)
+        read_as(bytes, length, length + bytes[length - 1] * 256u + bytes[length - 2]);
+    return 0;
+}
+
+#ifdef FUZZ_MAIN
+#include "base/file.h"
+#include "base/rng.h"
+
+#include <glob.h>
+
+typedef struct input {
+    uint8_t *bytes;
+    size_t length;
+} input;
+
+/* A copy of exactly its length on the heap, so that a sanitizer sees a read past it. */
+static void run_copy(const uint8_t *bytes, size_t length)
+{
+    uint8_t *copy = mem_alloc(length);
+    memcpy(copy, bytes, length);
+    LLVMFuzzerTestOneInput(copy, length);
+    free(copy);
+}
+
+/* Numbers that lengths, counts and types go wrong at. */
+static uint64_t odd_number(rng *r)
+{
+    static const uint64_t odd[] = {0, 1, 2, 7, 8, 9, 13, 31, 32, 63, 64, 255, 256, 65535, 65536};
+    switch (rng_below(r, 4)) {
+    case 0: return odd[rng_below(r, sizeof odd / sizeof odd[0])];
+    case 1: return UINT64_MAX - rng_below(r, 40);
+    case 2: return (uint64_t)1 << rng_below(r, 64);
+    default: return rng_next(r);
+    }
+}
+
+static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
+{
+    if (*length == 0)
+        return;
+    size_t at = rng_below(r, (uint32_t)*length), left = *length - at;
+    uint64_t number = odd_number(r);
+    static const size_t widths[] = {1, 4, 8};
+    size_t width = widths[rng_below(r, 3)];
+    switch (rng_below(r, 6)) {
+    case 0: bytes[at] ^= (uint8_t)(1 << rng_below(r, 8)); break;
+    case 1: bytes[at] = (uint8_t)rng_next(r); break;
+    case 2:
+    case 3:
+        for (size_t i = 0; i < width && i < left; i++)
+            bytes[at + i] = (uint8_t)(number >> 8 * i);
+        break;
+    case 4: { /* copy a piece over another */
+        size_t from = rng_below(r, (uint32_t)*length), n = 1 + rng_below(r, 64);
+        size_t most = *length - (from > at ? from : at);
+        memmove(bytes + at, bytes + from, n < most ? n : most);
+        break;
+    }
+    default: /* take a piece out, or cut the end off */
+        if (rng_below(r, 2))
+            *length = at;
+        else {
+            size_t n = 1 + rng_below(r, 16);
+            n = n < left ? n : left;
+            memmove(bytes + at, bytes + at + n, left - n);
+            *length -= n;
+        }
+    }
+}
+
+static input load_input(const char *path)
+{
+    err e = {0};
+    input in = {0};
+    in.bytes = (uint8_t *)file_read(path, 64 << 20, &in.length, &e);
+    if (!in.bytes) {
+        fprintf(stderr, "fuzz_gguf: %s\n", e.text);
+        exit(1);
+    }
+    return in;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t mutations = 50000;
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
+        mutations = strtoull(argv[2], NULL, 10);
+        first = 3;
+    }
+    glob_t corpus = {0};
+    char **paths = argv + first;
+    size_t count = (size_t)(argc - first);
+    if (count == 0 && glob("tests/fuzz/corpus/gguf/*", 0, NULL, &corpus) == 0) {
+        paths = corpus.gl_pathv;
+        count = corpus.gl_pathc;
+    }
+    input *inputs = mem_alloc(count * sizeof *inputs);
+    for (size_t i = 0; i < count; i++) {
+        inputs[i] = load_input(paths[i]);
+        run_copy(inputs[i].bytes, inputs[i].length);
+    }
+    rng r = rng_seed(1);
+    for (uint64_t i = 0; i < mutations && count; i++) {
+        const input *in = &inputs[rng_below(&r, (uint32_t)count)];
+        uint8_t *bytes = mem_alloc(in->length);
+        size_t length = in->length;
+        memcpy(bytes, in->bytes, length);
+        for (uint32_t n = 1 + rng_below(&r, 3); n; n--)
+            mutate_once(&r, bytes, &length);
+        run_copy(bytes, length);
+        free(bytes);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(inputs[i].bytes);
+    free(inputs);
+    globfree(&corpus);
+    puts(count ? "ok fuzz_gguf" : "skip fuzz_gguf: no input");
+    return 0;
+}
+#endif

@@ -1,0 +1,255 @@
+/* Feeds bytes to the safetensors reader and to the reader of config.json, and
+ * touches everything they let through.
+ *
+ *     clang -fsanitize=fuzzer,address,undefined ...      fuzz_safetensors CORPUS_FOLDER
+ *     cc -DFUZZ_MAIN -fsanitize=address,undefined ...    fuzz_safetensors [-n N] FILE...
+ *
+ * With FUZZ_MAIN it is a program of its own: it reads each file, then N mutations
+ * of them (20,000 unless told), always the same ones. It ends in `ok fuzz_safetensors`.
+ *
+ * An input is a safetensors file; one that begins with a brace is also the header
+ * of one, with the length put before it and data behind, and a config.json. */
+#include "base/err.h"
+#include "base/str.h"
+#include "model/config.h"
+#include "model/safetensors.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile uint64_t seen; /* what was read goes here, so that it is read */
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fuzz_safetensors: %s\n", what);
+    abort();
+}
+
+static void check_error(const err *e)
+{
+    require(e->kind == ERR_FAILED && strncmp(e->text, "input: ", 7) == 0, "an error does not name the file");
+    for (const char *p = e->text; *p; p++)
+        require((unsigned char)*p >= 0x20 && *p != 0x7f, "an error has control characters");
+}
+
+static void touch_tensor(const safetensors *s, size_t i, const uint8_t *bytes, size_t length)
+{
+    const safetensor *t = safetensors_at(s, i);
+    err e = {0};
+    const uint8_t *data = t->data;
+    require(data >= bytes && data <= bytes + length && t->bytes <= (uint64_t)(bytes + length - data),
+            "a tensor is outside the file");
+    require(safetensors_has(s, t->name), "a tensor is listed but not found");
+    require((safetensors_find(s, t->name, &e) == t) == t->readable, "a tensor cannot be read, or can");
+    require(i == 0 || strcmp(safetensors_at(s, i - 1)->name, t->name) < 0, "names are out of order");
+    require(t->dim_count <= SAFETENSORS_MAX_DIMS, "too many dimensions");
+    uint64_t weights = 1;
+    for (uint32_t d = 0; d < t->dim_count; d++)
+        weights *= t->dims[d];
+    require(!t->readable || t->bytes == weights * (t->type == TYPE_F32 ? 4 : 2), "a tensor's size is wrong");
+    for (uint64_t b = 0; b < t->bytes; b++)
+        seen += data[b];
+    seen += strlen(t->dtype);
+}
+
+static void read_tensors(const uint8_t *bytes, size_t length)
+{
+    err e = {0};
+    safetensors *s = safetensors_read(bytes, length, "input", &e);
+    if (!s) {
+        check_error(&e);
+        return;
+    }
+    for (size_t i = 0; i < safetensors_count(s); i++)
+        touch_tensor(s, i, bytes, length);
+    require(!safetensors_has(s, ""), "a name that is empty was found");
+    safetensors_close(s);
+}
+
+/* The input as a header, before `data_bytes` of data. */
+static void read_header(const uint8_t *bytes, size_t length, size_t data_bytes)
+{
+    uint8_t *file = mem_alloc(8 + length + data_bytes);
+    for (int i = 0; i < 8; i++)
+        file[i] = (uint8_t)((uint64_t)length >> 8 * i);
+    memcpy(file + 8, bytes, length);
+    read_tensors(file, 8 + length + data_bytes);
+    free(file);
+}
+
+static void read_config(const uint8_t *bytes, size_t length)
+{
+    err e = {0};
+    model_config c;
+    if (!config_from_hf((const char *)bytes, length, "input", &c, &e)) {
+        check_error(&e);
+        return;
+    }
+    require(c.layer_count && c.layer_count <= CONFIG_MAX_LAYERS && c.vocab_tok && c.context_tok && c.embedding_dim &&
+                c.ffn_dim && c.head_count && c.kv_head_count && c.head_dim,
+            "a size is absurd");
+    require(c.head_count % c.kv_head_count == 0, "heads cannot be shared");
+    require(c.rope_dims >= 2 && c.rope_dims % 2 == 0 && c.rope_dims <= c.head_dim, "rope is wrong");
+    for (uint32_t i = 0; i < c.rope_dims / 2; i++)
+        require(c.rope_divisors[0][i] > 0 && c.rope_divisors[1][i] > 0, "a divisor is not positive");
+    require(isfinite(c.attention_scale) && isfinite(c.rope_base) && isfinite(c.rope_magnitude) && c.norm_epsilon > 0,
+            "a number is not finite");
+    for (uint32_t i = 0; i < c.layer_count; i++)
+        require(config_window(&c, i, 1000) > 0 && (c.window_tok || !c.is_windowed[i]), "a layer sees nothing");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    read_tensors(bytes, length);
+    if (length && bytes[0] == '{') {
+        read_header(bytes, length, 24);
+        read_config(bytes, length);
+    }
+    return 0;
+}
+
+#ifdef FUZZ_MAIN
+#include "base/file.h"
+#include "base/rng.h"
+
+typedef struct input {
+    uint8_t *bytes;
+    size_t length;
+} input;
+
+/* A copy of exactly its length on the heap, so that a sanitizer sees a read past it. */
+static void run_copy(const uint8_t *bytes, size_t length)
+{
+    uint8_t *copy = mem_alloc(length);
+    memcpy(copy, bytes, length);
+    LLVMFuzzerTestOneInput(copy, length);
+    free(copy);
+}
+
+/* Pieces of JSON that readers go wrong at. */
+static const char *const words[] = {
+    "null",
+    "true",
+    "\"\"",
+    "[]",
+    "{}",
+    "0",
+    "-1",
+    "1e308",
+    "1e-9",
+    "0.5",
+    "1.0",
+    "24",
+    "16",
+    "\\u0000",
+    "\\u001b",
+    "\"F16\"",
+    "[[",
+    "}}",
+    "\"a\"",
+    "\"I8\"",
+    "\xff",
+    "16777217",
+    "2147483648",
+    "9223372036854775807",
+    "\"gemma2\"",
+    "\"qwen2\"",
+    "\"yarn\"",
+    "\"llama3\"",
+    "\"longrope\"",
+    "\"head_dim\":",
+    "\"sliding_window\":",
+    "\n",
+};
+
+/* `*bytes` has room for 64 more. */
+static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
+{
+    size_t at = rng_below(r, (uint32_t)*length + 1), left = *length - at, n = 1 + rng_below(r, 16);
+    const char *word = words[rng_below(r, sizeof words / sizeof *words)];
+    size_t word_length = strlen(word);
+    switch (rng_below(r, 6)) {
+    case 0:
+    case 1: /* a word over what is there, up to the next separator */
+        for (n = 0; n < left && n < 32 && !strchr(",:]}", bytes[at + n]); n++)
+            ;
+        memmove(bytes + at + word_length, bytes + at + n, left - n);
+        memcpy(bytes + at, word, word_length);
+        *length += word_length - n;
+        break;
+    case 2:
+        if (left)
+            bytes[at] ^= (uint8_t)(1 << rng_below(r, 8));
+        break;
+    case 3:
+        if (left)
+            bytes[at] = (uint8_t) "0123456789{}[]\",:-e "[rng_below(r, 20)];
+        break;
+    case 4: /* a piece taken out */
+        n = n < left ? n : left;
+        memmove(bytes + at, bytes + at + n, left - n);
+        *length -= n;
+        break;
+    default: /* a piece over another */
+        if (left) {
+            size_t from = rng_below(r, (uint32_t)*length), most = *length - (from > at ? from : at);
+            memmove(bytes + at, bytes + from, n < most ? n : most);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t mutations = 20000;
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
+        mutations = strtoull(argv[2], NULL, 10);
+        first = 3;
+    }
+    size_t count = 0;
+    input *inputs = mem_alloc((size_t)argc * sizeof *inputs);
+    glob_t corpus = {0};
+    if (first == argc && glob("tests/fuzz/corpus/safetensors/*", 0, NULL, &corpus) == 0) {
+        argv = corpus.gl_pathv;
+        argc = (int)corpus.gl_pathc;
+        first = 0;
+        free(inputs);
+        inputs = mem_alloc((size_t)argc * sizeof *inputs);
+    }
+    for (int i = first; i < argc; i++) {
+        err e = {0};
+        input *in = &inputs[count];
+        in->bytes = (uint8_t *)file_read(argv[i], 64 << 20, &in->length, &e);
+        if (!in->bytes) {
+            fprintf(stderr, "fuzz_safetensors: %s\n", e.text);
+            return 1;
+        }
+        run_copy(in->bytes, in->length);
+        count++;
+    }
+    rng r = rng_seed(1);
+    for (uint64_t i = 0; i < mutations && count; i++) {
+        const input *in = &inputs[rng_below(&r, (uint32_t)count)];
+        uint8_t *bytes = mem_alloc(in->length + 3 * 64);
+        size_t length = in->length;
+        memcpy(bytes, in->bytes, length);
+        for (uint32_t n = 1 + rng_below(&r, 3); n; n--)
+            mutate_once(&r, bytes, &length);
+        run_copy(bytes, length);
+        free(bytes);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(inputs[i].bytes);
+    free(inputs);
+    globfree(&corpus);
+    puts(count ? "ok fuzz_safetensors" : "skip fuzz_safetensors: no input");
+    return 0;
+}
+#endif
