@@ -1,0 +1,141 @@
+/* tokenizer: text to token ids and back.
+ *
+ * Two families: byte-level BPE ("gpt2": ranked merges inside words that a
+ * pre-tokenizer cuts) and SentencePiece-like merging by score ("llama": no words,
+ * spaces are U+2581, what is not in the vocabulary falls back to bytes).
+ *
+ * A tokenizer is made from `tokenizer_parts`, which any file format can fill in.
+ * It copies what it needs; the source may be closed afterwards. It never changes,
+ * so that several threads may use one.                                          */
+#ifndef SOLO_TOKENIZER_H
+#define SOLO_TOKENIZER_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/gguf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tokenizer tokenizer;
+
+enum { TOKEN_NONE = -1 };
+
+typedef struct token_list {
+    int32_t *ids;
+    size_t count, capacity;
+} token_list;
+
+void token_list_add(token_list *list, int32_t id);
+void token_list_free(token_list *list);
+
+/* ---- making one ------------------------------------------------------------ */
+
+typedef enum { TOKENIZER_BPE, TOKENIZER_SPM } tokenizer_kind;
+
+/* GGUF's own numbers. */
+typedef enum {
+    TOKEN_NORMAL = 1,
+    TOKEN_UNKNOWN = 2,
+    TOKEN_CONTROL = 3,      /* found in text only when asked for, printed only when asked for */
+    TOKEN_USER_DEFINED = 4, /* always found in text, before anything is merged */
+    TOKEN_UNUSED = 5,
+    TOKEN_BYTE = 6 /* "<0x0A>" */
+} token_type;
+
+/* Spaces around a token found in text that go with it. */
+enum { TOKEN_STRIPS_LEFT = 1, TOKEN_STRIPS_RIGHT = 2 };
+
+typedef struct token_text {
+    const char *data; /* not terminated */
+    size_t length;
+} token_text;
+
+typedef struct token_merge {
+    token_text left, right;
+} token_merge;
+
+typedef struct tokenizer_parts {
+    tokenizer_kind kind;
+    size_t token_count;
+    const token_text *tokens; /* (token_count) a token's place is its id */
+    const float *scores;      /* (token_count) SPM: higher merges first; BPE: NULL */
+    const uint8_t *types;     /* (token_count) token_type; NULL: all are normal */
+    const uint8_t *strips;    /* (token_count) TOKEN_STRIPS_ bits; NULL: none */
+    size_t merge_count;
+    const token_merge *merges;               /* (merge_count) BPE: the first merges first */
+    token_text pre;                          /* BPE: the pre-tokenizer's name (pretokenize.h) */
+    int32_t bos, eos, eot, unknown, padding; /* TOKEN_NONE: there is none */
+    bool add_bos, add_eos;
+    bool add_space_prefix; /* SPM: a space goes before the text */
+    bool ignore_merges;    /* BPE: a word that is a token is not merged */
+} tokenizer_parts;
+
+/* Tokens that are empty are never found. Of tokens with the same text the first is
+ * found. Merges whose parts or result are no tokens are left out. A score that is
+ * no number counts as the lowest. */
+tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e);
+
+/* From the keys tokenizer.ggml.*; errors name the key. */
+tokenizer *tokenizer_from_gguf(const gguf *g, err *e);
+
+void tokenizer_free(tokenizer *t);
+
+/* ---- asking ------------------------------------------------------------------ */
+
+size_t tokenizer_size(const tokenizer *t);
+int32_t tokenizer_bos(const tokenizer *t); /* these: or TOKEN_NONE */
+int32_t tokenizer_eos(const tokenizer *t);
+int32_t tokenizer_eot(const tokenizer *t);
+int32_t tokenizer_unknown(const tokenizer *t);
+int32_t tokenizer_padding(const tokenizer *t);
+bool tokenizer_adds_bos(const tokenizer *t); /* does the model want it? */
+bool tokenizer_adds_eos(const tokenizer *t);
+bool tokenizer_ends(const tokenizer *t, int32_t id);         /* a turn or a text is over */
+int32_t tokenizer_find(const tokenizer *t, token_text text); /* the token written so, or TOKEN_NONE */
+
+/* ---- encoding ------------------------------------------------------------------ */
+
+/* Append the ids of a text. With `parse_special`, control tokens written in it are
+ * those tokens; else they are text. `add_bos` puts BOS first, if there is one. The
+ * text may be any bytes: those that are not UTF-8 are byte tokens for SPM, and
+ * U+FFFD for BPE. Fails only for a text of more than 1 GiB. */
+bool tokenizer_encode(const tokenizer *t, const char *text, size_t bytes, bool parse_special, bool add_bos,
+                      token_list *out, err *e);
+
+/* ---- decoding ------------------------------------------------------------------- */
+
+/* Append the bytes of one token, which may be part of a character. Control tokens
+ * and the unknown one have none unless `special`; nor has an id out of range. */
+void tokenizer_piece(const tokenizer *t, int32_t id, bool special, str *out);
+
+/* Text as tokens come in, in whole characters. Zero-initialise; begin a text that
+ * was encoded from its start with `strip_space`, to take off the space that SPM put
+ * there. */
+typedef struct decode_stream {
+    bool strip_space; /* until the first byte */
+    bool special;     /* print control tokens, too */
+    char held[4];     /* the beginning of a character */
+    size_t held_bytes;
+} decode_stream;
+
+/* Append what is complete. Bytes that are no character become U+FFFD, each. */
+void decode_stream_add(decode_stream *s, const tokenizer *t, int32_t id, str *out);
+void decode_stream_end(decode_stream *s, str *out);
+
+/* ---- for the encoders (bpe.c, spm.c) ---------------------------------------------- */
+
+typedef struct vocab {
+    size_t count, longest_bytes;
+    token_text *texts; /* (count) */
+    float *scores;     /* (count) */
+    uint8_t *types;    /* (count) */
+    char *bytes;       /* what the texts point into */
+    uint32_t *slots;   /* hash table of id + 1 */
+    size_t slot_mask;
+} vocab;
+
+int32_t vocab_find(const vocab *v, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,727 @@
+/* Tokenizers: small vocabularies whose results were worked out by hand, text in
+ * pieces, hostile data, and llama.cpp's vectors where they are at hand. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "model/pretokenize.h"
+#include "model/tokenizer.h"
+#include "model/unicode.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- vocabularies made here ---------------------------------------------------- */
+
+enum { MAX_TOKENS = 320 };
+
+typedef struct fixture {
+    tokenizer_parts parts;
+    char written[MAX_TOKENS][16];
+    token_text tokens[MAX_TOKENS];
+    float scores[MAX_TOKENS];
+    uint8_t types[MAX_TOKENS];
+    token_merge merges[16];
+} fixture;
+
+static int32_t add(fixture *f, const char *text, float score, token_type type)
+{
+    size_t i = f->parts.token_count++;
+    snprintf(f->written[i], sizeof f->written[i], "%s", text);
+    f->tokens[i] = (token_text){f->written[i], strlen(f->written[i])};
+    f->scores[i] = score;
+    f->types[i] = (uint8_t)type;
+    return (int32_t)i;
+}
+
+static void merge(fixture *f, const char *left, const char *right)
+{
+    f->merges[f->parts.merge_count++] = (token_merge){{left, strlen(left)}, {right, strlen(right)}};
+}
+
+static void begin(fixture *f, tokenizer_kind kind)
+{
+    *f = (fixture){.parts = {.kind = kind,
+                             .pre = {"gpt-2", 5},
+                             .bos = TOKEN_NONE,
+                             .eos = TOKEN_NONE,
+                             .eot = TOKEN_NONE,
+                             .unknown = TOKEN_NONE,
+                             .padding = TOKEN_NONE}};
+    f->parts.tokens = f->tokens;
+    f->parts.scores = f->scores;
+    f->parts.types = f->types;
+    f->parts.merges = f->merges;
+}
+
+enum { BYTES = 3, SP = 259, A, B, C, AB, BC, SP_AB, SP_A, AA, USER }; /* the ids below */
+
+static void spm_parts(fixture *f)
+{
+    begin(f, TOKENIZER_SPM);
+    add(f, "<unk>", 0, TOKEN_UNKNOWN);
+    f->parts.unknown = 0;
+    f->parts.bos = add(f, "<s>", 0, TOKEN_CONTROL);
+    f->parts.eos = add(f, "</s>", 0, TOKEN_CONTROL);
+    for (int byte = 0; byte < 256; byte++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", byte);
+        add(f, name, 0, TOKEN_BYTE);
+    }
+    add(f, "▁", -10, TOKEN_NORMAL);
+    add(f, "a", -11, TOKEN_NORMAL);
+    add(f, "b", -12, TOKEN_NORMAL);
+    add(f, "c", -13, TOKEN_NORMAL);
+    add(f, "ab", -2, TOKEN_NORMAL);
+    add(f, "bc", -1, TOKEN_NORMAL);
+    add(f, "▁ab", -3, TOKEN_NORMAL);
+    add(f, "▁a", -5, TOKEN_NORMAL);
+    add(f, "aa", -6, TOKEN_NORMAL);
+    add(f, "c b", 0, TOKEN_USER_DEFINED);
+    f->parts.add_bos = f->parts.add_space_prefix = true;
+}
+
+enum { HE = 256, LL, HELL, SPACE_H, END, NAME };
+
+/* Byte `i` is token i; then four merges, a control token and a user-defined one. */
+static void bpe_parts(fixture *f)
+{
+    begin(f, TOKENIZER_BPE);
+    uint32_t next = 256;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        bool itself = (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+        char text[5] = {0};
+        utf8_put(itself ? byte : next++, text);
+        add(f, text, 0, TOKEN_NORMAL);
+    }
+    add(f, "he", 0, TOKEN_NORMAL);
+    add(f, "ll", 0, TOKEN_NORMAL);
+    add(f, "hell", 0, TOKEN_NORMAL);
+    add(f, "Ġh", 0, TOKEN_NORMAL);
+    f->parts.eos = add(f, "<|end|>", 0, TOKEN_CONTROL);
+    add(f, "Ann", 0, TOKEN_USER_DEFINED);
+    merge(f, "h", "e");
+    merge(f, "l", "l");
+    merge(f, "he", "ll");
+    merge(f, "Ġ", "h");
+}
+
+static tokenizer *made(const fixture *f)
+{
+    err e = {0};
+    tokenizer *t = tokenizer_new(&f->parts, &e);
+    assert_string_equal(e.text, "");
+    assert_non_null(t);
+    return t;
+}
+
+static void expect_ids(const tokenizer *t, const char *text, size_t bytes, bool special, bool bos, const int32_t *ids,
+                       size_t count)
+{
+    err e = {0};
+    token_list list = {0};
+    assert_true(tokenizer_encode(t, text, bytes, special, bos, &list, &e));
+    assert_int_equal(list.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(list.ids[i], ids[i]);
+    token_list_free(&list);
+}
+
+#define EXPECT(t, text, special, bos, ...) \
+    expect_ids(t, text, sizeof(text) - 1, special, bos, (const int32_t[]){__VA_ARGS__}, \
+               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+/* ---- SPM -------------------------------------------------------------------------- */
+
+static void spm_merges_by_score(void **state)
+{
+    (void)state;
+    fixture f;
+    spm_parts(&f);
+    tokenizer *t = made(&f);
+    EXPECT(t, "ab", false, false, SP_AB);
+    EXPECT(t, "abc", false, false, SP_A, BC); /* bc merges first, and then there is no abc */
+    EXPECT(t, "aaa", false, false, SP_A, AA);
+    EXPECT(t, "ab ab", false, true, 1, SP_AB, SP_AB);
+    EXPECT(t, "  a", false, false, SP, SP, SP_A);
+    EXPECT(t, "é", false, false, SP, BYTES + 0xC3, BYTES + 0xA9);
+    EXPECT(t, "\xFF", false, false, SP, BYTES + 0xFF);
+    expect_ids(t, "", 0, true, false, NULL, 0);
+    expect_ids(t, "", 0, true, true, (const int32_t[]){1}, 1);
+    tokenizer_free(t);
+
+    f.parts.add_space_prefix = false;
+    t = made(&f);
+    EXPECT(t, "aaa", false, false, AA, A); /* the left one of two equal pairs */
+    EXPECT(t, "ab", false, false, AB);
+    tokenizer_free(t);
+}
+
+static void spm_finds_special_tokens(void **state)
+{
+    (void)state;
+    fixture f;
+    spm_parts(&f);
+    tokenizer *t = made(&f);
+    EXPECT(t, "<s>ab", true, false, 1, SP_AB);
+    EXPECT(t, "ab</s>ab", true, true, 1, SP_AB, 2, SP_AB);
+    EXPECT(t, "<s>ab", false, false, SP, BYTES + '<', BYTES + 's', BYTES + '>', AB);
+    EXPECT(t, "bc bc", false, false, SP, B, USER, SP, C); /* user-defined: always; a space goes behind it */
+    assert_true(tokenizer_ends(t, 2));
+    assert_false(tokenizer_ends(t, A));
+    assert_false(tokenizer_ends(t, -1));
+    assert_false(tokenizer_ends(t, 1 << 20));
+    tokenizer_free(t);
+
+    uint8_t strips[MAX_TOKENS] = {[1] = TOKEN_STRIPS_RIGHT, [2] = TOKEN_STRIPS_LEFT | TOKEN_STRIPS_RIGHT};
+    f.parts.strips = strips;
+    t = made(&f);
+    EXPECT(t, "<s> \n ab", true, false, 1, SP_AB);
+    EXPECT(t, "ab \t</s> ", true, false, SP_AB, 2);
+    tokenizer_free(t);
+}
+
+/* A token with a space inside: words can no longer be done one by one. */
+static void spm_merges_across_words(void **state)
+{
+    (void)state;
+    fixture f;
+    spm_parts(&f);
+    int32_t across = add(&f, "b▁", -0.5f, TOKEN_NORMAL), longer = add(&f, "b▁c", -0.25f, TOKEN_NORMAL);
+    tokenizer *t = made(&f);
+    EXPECT(t, "ab a", false, false, SP_A, across, A);
+    EXPECT(t, "b c", false, false, SP, longer);
+    tokenizer_free(t);
+}
+
+/* ---- BPE -------------------------------------------------------------------------- */
+
+static void bpe_merges_by_rank(void **state)
+{
+    (void)state;
+    fixture f;
+    bpe_parts(&f);
+    tokenizer *t = made(&f);
+    EXPECT(t, "hello", false, false, HELL, 'o');
+    EXPECT(t, "hello hello", false, false, HELL, 'o', ' ', HELL, 'o'); /* h e goes before Ġ h */
+    EXPECT(t, " hi", false, false, SPACE_H, 'i');
+    EXPECT(t, "llll", false, false, LL, LL);
+    EXPECT(t, "lll", false, false, LL, 'l');
+    EXPECT(t, "é\n", false, false, 0xC3, 0xA9, '\n');
+    EXPECT(t,
+           "a\xFF"
+           "b",
+           false, false, 'a', 0xEF, 0xBF, 0xBD, 'b');
+    EXPECT(t, "<|end|>", true, false, END);
+    EXPECT(t, "heAnn", false, true, HE, NAME); /* there is no BOS to put first */
+    tokenizer_free(t);
+
+    /* a word that is a token, but that the merges do not lead to */
+    int32_t word = add(&f, "Ġlle", 0, TOKEN_NORMAL);
+    f.parts.ignore_merges = true;
+    t = made(&f);
+    EXPECT(t, "x lle", false, false, 'x', word);
+    tokenizer_free(t);
+    f.parts.ignore_merges = false;
+    t = made(&f);
+    EXPECT(t, "x lle", false, false, 'x', ' ', LL, 'e');
+    tokenizer_free(t);
+}
+
+static void expect_words(const char *rule_name, const char *text, const char *expected)
+{
+    const pre_rule *rule = pre_find(rule_name, strlen(rule_name));
+    assert_non_null(rule);
+    pre_text t = {0};
+    pre_words words = {0};
+    str got = {0};
+    pre_text_set(&t, text, strlen(text));
+    pre_split(rule, &t, &words);
+    for (uint32_t w = 0, at = 0; w < words.count; w++) {
+        if (w)
+            str_add(&got, "|");
+        for (; at < words.ends[w]; at++) {
+            char c[4];
+            str_add_bytes(&got, c, utf8_put(t.points[at], c));
+        }
+    }
+    assert_string_equal(got.data, expected);
+    str_free(&got);
+    pre_words_free(&words);
+    pre_text_free(&t);
+}
+
+static void words_are_cut_as_each_family_does(void **state)
+{
+    (void)state;
+    expect_words("gpt-2", "I'm  fine\n\n 12ab!?", "I|'m| | fine|\n\n| 12|ab|!?");
+    expect_words("gpt-2", "I'M\t", "I|'|M|\t");
+    expect_words("llama-bpe", "I'LL 12345 x\n\n  y..\n", "I|'LL| |123|45| x|\n\n| | y|..\n");
+    expect_words("qwen2",
+                 "a12\xC2\xA0"
+                 "b",
+                 "a|1|2|\xC2\xA0"
+                 "b");
+    expect_words("qwen2", "e\xCC\x81t", "e|\xCC\x81t");
+    expect_words("qwen35", "e\xCC\x81t", "e\xCC\x81t");
+    expect_words("gpt-4o", "HelloWORLD's fooBar ÀÉt 1234", "Hello|WORLD's| foo|Bar| ÀÉt| |123|4");
+    expect_words("tekken", "don't/\n12", "don|'t|/\n|1|2");
+    expect_words("deepseek-coder", "a1\n你好b", "a|1|\n|你好|b");
+    expect_words("deepseek-llm", "a 12 \n", "a| |12| |\n");
+    expect_words("deepseek-v3", "(abc) 1234", "(abc|)| |123|4");
+    expect_words("starcoder", "ab 123", "ab| |1|2|3");
+    expect_words("falcon", "x1234!!", "x|123|4|!!");
+    expect_words("bloom", "one, two (x)", "one|,| two| (|x|)");
+    assert_null(pre_find("gpt", 3));
+    assert_null(pre_find("", 0));
+    assert_null(pre_find("phi-2 jina-es", 13));
+}
+
+/* ---- decoding ----------------------------------------------------------------------- */
+
+static void expect_piece(const tokenizer *t, int32_t id, bool special, const char *expected)
+{
+    str out = {0};
+    str_add(&out, "");
+    tokenizer_piece(t, id, special, &out);
+    assert_string_equal(out.data, expected);
+    str_free(&out);
+}
+
+static void pieces_are_the_bytes_of_tokens(void **state)
+{
+    (void)state;
+    fixture f;
+    spm_parts(&f);
+    tokenizer *t = made(&f);
+    expect_piece(t, SP_AB, false, " ab");
+    expect_piece(t, BYTES + 'x', false, "x");
+    expect_piece(t, 1, false, "");
+    expect_piece(t, 1, true, "<s>");
+    expect_piece(t, USER, false, "c b");
+    expect_piece(t, -1, true, "");
+    expect_piece(t, INT32_MAX, true, "");
+    tokenizer_free(t);
+
+    bpe_parts(&f);
+    t = made(&f);
+    expect_piece(t, SPACE_H, false, " h");
+    expect_piece(t, '\n', false, "\n");
+    expect_piece(t, END, false, "");
+    expect_piece(t, END, true, "<|end|>");
+    assert_int_equal(tokenizer_size(t), 262);
+    assert_int_equal(tokenizer_find(t, (token_text){"hell", 4}), HELL);
+    assert_int_equal(tokenizer_find(t, (token_text){"hel", 3}), TOKEN_NONE);
+    tokenizer_free(t);
+}
+
+static void text_comes_in_whole_characters(void **state)
+{
+    (void)state;
+    fixture f;
+    spm_parts(&f);
+    tokenizer *t = made(&f);
+    str out = {0};
+    decode_stream s = {.strip_space = true};
+    static const unsigned char bytes[] = {0xF0, 0x9F, 0x98, 0x80};
+    decode_stream_add(&s, t, SP_AB, &out);
+    assert_string_equal(out.data, "ab");
+    for (int i = 0; i < 3; i++) {
+        decode_stream_add(&s, t, BYTES + bytes[i], &out);
+        assert_string_equal(out.data, "ab");
+    }
+    decode_stream_add(&s, t, BYTES + bytes[3], &out);
+    assert_string_equal(out.data, "ab😀");
+    decode_stream_add(&s, t, SP_A, &out); /* only the first space was SPM's own */
+    assert_string_equal(out.data, "ab😀 a");
+
+    out.length = 0;
+    decode_stream_add(&s, t, BYTES + 0xF0, &out);
+    decode_stream_add(&s, t, BYTES + 0x9F, &out);
+    decode_stream_add(&s, t, A, &out);
+    assert_string_equal(out.data, "\uFFFD\uFFFDa");
+    out.length = 0;
+    decode_stream_add(&s, t, BYTES + 0xE2, &out);
+    decode_stream_add(&s, t, BYTES + 0x82, &out);
+    decode_stream_end(&s, &out);
+    assert_string_equal(out.data, "\uFFFD\uFFFD");
+    decode_stream_end(&s, &out);
+    assert_string_equal(out.data, "\uFFFD\uFFFD");
+    str_free(&out);
+    tokenizer_free(t);
+}
+
+static void utf8_knows_what_is_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int length;
+    } cases[] = {{"a", 1},
+                 {"é", 2},
+                 {"€", 3},
+                 {"😀", 4},
+                 {"\xC3", 0},
+                 {"\xE2\x82", 0},
+                 {"\xF0\x9F\x98", 0},
+                 {"\x80", -1},
+                 {"\xC0\x80", -1},
+                 {"\xE0\x80\x80", -1},
+                 {"\xED\xA0\x80", -1},
+                 {"\xF4\x90\x80\x80", -1},
+                 {"\xF5\x80\x80\x80", -1},
+                 {"\xC3(", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(utf8_length(cases[i].text, strlen(cases[i].text)), cases[i].length);
+    assert_int_equal(unicode_class('A'), UNICODE_UPPER);
+    assert_int_equal(unicode_class(0x1C5), UNICODE_UPPER); /* title case */
+    assert_int_equal(unicode_class(0x4E00), UNICODE_CASELESS);
+    assert_int_equal(unicode_class(0x301), UNICODE_MARK);
+    assert_int_equal(unicode_class(0x85), UNICODE_SPACE);
+    assert_int_equal(unicode_class(0x1C), 0);
+    assert_int_equal(unicode_class(0x10FFFF), 0);
+    assert_int_equal(unicode_class(0xFFFFFFFF), 0);
+}
+
+/* ---- hostile data --------------------------------------------------------------------- */
+
+static void expect_refused(const fixture *f, const char *why)
+{
+    err e = {0};
+    assert_null(tokenizer_new(&f->parts, &e));
+    assert_non_null(strstr(e.text, why));
+}
+
+static void bad_parts_are_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f, TOKENIZER_BPE);
+    expect_refused(&f, "empty");
+    bpe_parts(&f);
+    f.parts.pre = (token_text){"nobody", 6};
+    expect_refused(&f, "nobody");
+    bpe_parts(&f);
+    f.parts.bos = 262;
+    expect_refused(&f, "BOS");
+    bpe_parts(&f);
+    f.parts.padding = -7;
+    expect_refused(&f, "padding");
+    spm_parts(&f);
+    f.parts.scores = NULL;
+    expect_refused(&f, "scores");
+}
+
+static void odd_parts_are_borne(void **state)
+{
+    (void)state;
+    fixture f;
+    bpe_parts(&f);
+    add(&f, "", 0, TOKEN_CONTROL);
+    add(&f, "he", 0, TOKEN_NORMAL);
+    merge(&f, "no", "body");
+    merge(&f, "", "");
+    merge(&f, "o", "o"); /* no such token comes of it */
+    merge(&f, "h", "e");
+    tokenizer *t = made(&f);
+    EXPECT(t, "hello oo", true, false, HELL, 'o', ' ', 'o', 'o');
+    tokenizer_free(t);
+
+    spm_parts(&f);
+    f.scores[AB] = NAN; /* the lowest */
+    f.scores[BC] = -INFINITY;
+    f.types[C] = 200;
+    tokenizer *u = made(&f);
+    EXPECT(u, "baab", false, false, SP, B, AA, B);
+    EXPECT(u, "bab", false, false, SP, B, AB);
+    expect_piece(u, C, true, "");
+    tokenizer_free(u);
+
+    /* no byte tokens, and no unknown one: what cannot be written is left out */
+    begin(&f, TOKENIZER_SPM);
+    add(&f, "a", 0, TOKEN_NORMAL);
+    t = made(&f);
+    EXPECT(t, "a€a", false, true, 0, 0);
+    tokenizer_free(t);
+    f.parts.unknown = add(&f, "<unk>", 0, TOKEN_UNKNOWN);
+    t = made(&f);
+    EXPECT(t, "aéa", false, false, 0, 1, 1, 0);
+    tokenizer_free(t);
+}
+
+/* Long runs without a space are where careless merging takes the square of the time. */
+static void time_grows_with_the_text(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    char *text = mem_alloc(N);
+    static const char *const fills[] = {"l", "a", " ", "<", "\n", "\xF0", "ab ", "hello<|end|>"};
+    for (int kind = 0; kind < 2; kind++) {
+        fixture f;
+        (kind ? spm_parts : bpe_parts)(&f);
+        tokenizer *t = made(&f);
+        for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+            err e = {0};
+            token_list list = {0};
+            for (size_t at = 0; at < N; at++)
+                text[at] = fills[i][at % strlen(fills[i])];
+            double start = clock_us();
+            assert_true(tokenizer_encode(t, text, N, true, false, &list, &e));
+            assert_true(clock_us() - start < 20e6);
+            assert_true(list.count > 0);
+            token_list_free(&list);
+        }
+        tokenizer_free(t);
+    }
+    free(text);
+}
+
+/* ---- GGUF ------------------------------------------------------------------------------ */
+
+enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_TEXT = 8, GGUF_ARRAY = 9 };
+
+static void put(str *s, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        str_add_bytes(s, &(char){(char)(value >> 8 * i)}, 1);
+}
+
+static void put_text(str *s, const char *text)
+{
+    put(s, strlen(text), 8);
+    str_add(s, text);
+}
+
+typedef struct file {
+    str body;
+    size_t keys;
+} file;
+
+static void key(file *f, const char *name, uint32_t type)
+{
+    put_text(&f->body, name);
+    put(&f->body, type, 4);
+    f->keys++;
+}
+
+static void text_key(file *f, const char *name, const char *value)
+{
+    key(f, name, GGUF_TEXT);
+    put_text(&f->body, value);
+}
+
+static void u32_key(file *f, const char *name, uint32_t value)
+{
+    key(f, name, GGUF_U32);
+    put(&f->body, value, 4);
+}
+
+static void array_key(file *f, const char *name, uint32_t type, size_t count)
+{
+    key(f, name, GGUF_ARRAY);
+    put(&f->body, type, 4);
+    put(&f->body, count, 8);
+    for (size_t i = 0; type != GGUF_TEXT && i < count; i++)
+        put(&f->body, type == GGUF_I32, 4); /* types: normal; scores: 0 */
+}
+
+static void tokens_key(file *f)
+{
+    array_key(f, "tokenizer.ggml.tokens", GGUF_TEXT, 3);
+    put_text(&f->body, "a");
+    put_text(&f->body, "b");
+    put_text(&f->body, "ab");
+}
+
+/* NULL: it is taken. Else the error must say `why`. */
+static void expect_gguf(file *f, const char *why)
+{
+    str all = {0};
+    str_add(&all, "GGUF");
+    put(&all, 3, 4);
+    put(&all, 0, 8);
+    put(&all, f->keys, 8);
+    str_add_bytes(&all, f->body.data, f->body.length);
+    err e = {0};
+    gguf *g = gguf_read(all.data, all.length, all.length, "made here", NULL, &e);
+    assert_string_equal(e.text, "");
+    tokenizer *t = tokenizer_from_gguf(g, &e);
+    if (why) {
+        assert_null(t);
+        assert_non_null(strstr(e.text, why));
+    } else
+        assert_non_null(t);
+    tokenizer_free(t);
+    gguf_close(g);
+    str_free(&all);
+    str_free(&f->body);
+}
+
+static void gguf_errors_name_the_key(void **state)
+{
+    (void)state;
+    file f = {0};
+    text_key(&f, "general.name", "none");
+    expect_gguf(&f, "tokenizer.ggml.model");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "bert");
+    expect_gguf(&f, "'bert'");
+    f = (file){0};
+    u32_key(&f, "tokenizer.ggml.model", 1);
+    expect_gguf(&f, "tokenizer.ggml.model");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "gpt2");
+    text_key(&f, "tokenizer.ggml.pre", "nobody");
+    expect_gguf(&f, "tokenizer.ggml.pre");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    expect_gguf(&f, "tokenizer.ggml.tokens");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    array_key(&f, "tokenizer.ggml.tokens", GGUF_TEXT, 0);
+    expect_gguf(&f, "tokenizer.ggml.tokens");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "gpt2");
+    tokens_key(&f);
+    expect_gguf(&f, "tokenizer.ggml.merges");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    tokens_key(&f);
+    expect_gguf(&f, "tokenizer.ggml.scores");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    tokens_key(&f);
+    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 2);
+    expect_gguf(&f, "tokenizer.ggml.scores");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    tokens_key(&f);
+    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
+    array_key(&f, "tokenizer.ggml.token_type", GGUF_I32, 4);
+    expect_gguf(&f, "tokenizer.ggml.token_type");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    tokens_key(&f);
+    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
+    u32_key(&f, "tokenizer.ggml.eos_token_id", 3);
+    expect_gguf(&f, "tokenizer.ggml.eos_token_id");
+    f = (file){0};
+    text_key(&f, "tokenizer.ggml.model", "llama");
+    tokens_key(&f);
+    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
+    array_key(&f, "tokenizer.ggml.token_type", GGUF_I32, 3);
+    u32_key(&f, "tokenizer.ggml.eos_token_id", 2);
+    u32_key(&f, "tokenizer.ggml.padding_token_id", UINT32_MAX); /* seen in files, and harmless */
+    expect_gguf(&f, NULL);
+}
+
+/* ---- llama.cpp's vectors ------------------------------------------------------------------ */
+
+static void parse_ids(const char *line, size_t length, token_list *list)
+{
+    char *at = strndup(line, length), *next = at, *end;
+    for (long id; id = strtol(next, &end, 10), end != next; next = end)
+        token_list_add(list, (int32_t)id);
+    free(at);
+}
+
+static void expect_vectors(const char *name)
+{
+    enum { LIMIT = 1 << 20 };
+    static const char between[] = "\n__ggml_vocab_test__\n";
+    char path[256], path_in[256], path_out[256];
+    snprintf(path, sizeof path, "../shared/vocab/ggml-vocab-%s.gguf", name);
+    snprintf(path_in, sizeof path_in, "%s.inp", path);
+    snprintf(path_out, sizeof path_out, "%s.out", path);
+    if (!file_exists(path) || !file_exists(path_in) || !file_exists(path_out))
+        skip();
+
+    err e = {0};
+    gguf *g = gguf_open(path, &e);
+    tokenizer *t = g ? tokenizer_from_gguf(g, &e) : NULL;
+    assert_string_equal(e.text, "");
+    gguf_close(g);
+    size_t in_bytes, out_bytes, cases = 0;
+    char *in = file_read(path_in, LIMIT, &in_bytes, &e), *out = file_read(path_out, LIMIT, &out_bytes, &e);
+    assert_non_null(in);
+    assert_non_null(out);
+    const char *text = in, *line = out;
+    for (bool last = false; !last; cases++) {
+        const char *text_end = memmem(text, (size_t)(in + in_bytes - text), between, sizeof between - 1);
+        last = !text_end;
+        if (last)
+            text_end = in + in_bytes;
+        size_t line_bytes = strcspn(line, "\n");
+        token_list expected = {0}, got = {0};
+        parse_ids(line, line_bytes, &expected);
+        assert_true(tokenizer_encode(t, text, (size_t)(text_end - text), true, false, &got, &e));
+        assert_int_equal(got.count, expected.count);
+        if (got.count)
+            assert_memory_equal(got.ids, expected.ids, got.count * sizeof *got.ids);
+
+        str back = {0};
+        decode_stream s = {.strip_space = true};
+        for (size_t i = 0; i < got.count; i++)
+            decode_stream_add(&s, t, got.ids[i], &back);
+        decode_stream_end(&s, &back);
+        assert_int_equal(back.length, text_end - text);
+        if (back.length)
+            assert_memory_equal(back.data, text, back.length);
+        str_free(&back);
+        token_list_free(&expected);
+        token_list_free(&got);
+        text = text_end + sizeof between - 1;
+        line += line_bytes + (line[line_bytes] == '\n');
+    }
+    assert_true(cases > 40);
+    free(in);
+    free(out);
+    tokenizer_free(t);
+}
+
+static void vectors_gpt_2(void **state)
+{
+    (void)state;
+    expect_vectors("gpt-2");
+}
+
+static void vectors_llama_spm(void **state)
+{
+    (void)state;
+    expect_vectors("llama-spm");
+}
+
+static void vectors_phi_3(void **state)
+{
+    (void)state;
+    expect_vectors("phi-3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spm_merges_by_score),
+        cmocka_unit_test(spm_finds_special_tokens),
+        cmocka_unit_test(spm_merges_across_words),
+        cmocka_unit_test(bpe_merges_by_rank),
+        cmocka_unit_test(words_are_cut_as_each_family_does),
+        cmocka_unit_test(pieces_are_the_bytes_of_tokens),
+        cmocka_unit_test(text_comes_in_whole_characters),
+        cmocka_unit_test(utf8_knows_what_is_not),
+        cmocka_unit_test(bad_parts_are_refused),
+        cmocka_unit_test(odd_parts_are_borne),
+        cmocka_unit_test(time_grows_with_the_text),
+        cmocka_unit_test(gguf_errors_name_the_key),
+        cmocka_unit_test(vectors_gpt_2),
+        cmocka_unit_test(vectors_llama_spm),
+        cmocka_unit_test(vectors_phi_3),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
