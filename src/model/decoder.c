@@ -1,0 +1,159 @@
+#include "model/decoder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct building {
+    graph *g;
+    const model *m;
+    const model_config *c;
+    const decoder_options *o;
+    node position, divisors;
+    err *e;
+} building;
+
+/* A weight by its name, with the shape it must have. */
+static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
+{
+    char name[96];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(name, sizeof name, fmt, ap);
+    va_end(ap);
+    model_weight w;
+    if (b->e->kind != ERR_NONE || !model_find_weight(b->m, name, &w, b->e))
+        return 0;
+    if (w.rows != rows || w.columns != columns) {
+        err_set(b->e, "weight %s is %u x %u and should be %u x %u", name, w.rows, w.columns, rows, columns);
+        return 0;
+    }
+    return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
+}
+
+static node norm(building *b, node x, uint32_t width, const char *fmt, uint32_t layer)
+{
+    char name[96];
+    snprintf(name, sizeof name, fmt, layer);
+    return graph_rmsnorm(b->g, x, weight(b, 1, width, "%s", name), b->c->norm_epsilon, b->c->norm_adds_one ? 1 : 0);
+}
+
+/* y = x W [+ b] */
+static node linear(building *b, node x, uint32_t rows, uint32_t columns, const char *part, uint32_t layer, bool biased)
+{
+    node y = graph_matmul(b->g, x, weight(b, rows, columns, "blk.%u.%s.weight", layer, part));
+    return biased ? graph_binary(b->g, BINARY_ADD, y, weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
+}
+
+/* Heads of q or k: apart, normed where they are, and turned. */
+static node heads_turned(building *b, node x, uint32_t heads, const char *norm_name, uint32_t layer)
+{
+    const model_config *c = b->c;
+    node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, c->head_dim));
+    if (c->qk_norm)
+        h = norm(b, h, c->head_dim, norm_name, layer);
+    rope_spec spec = {.rotated = c->rope_dims,
+                      .interleaved = c->rope_order == ROPE_ADJACENT,
+                      .base = c->rope_base,
+                      .factors = b->divisors,
+                      .magnitude = c->rope_magnitude};
+    return graph_rope(b->g, h, b->position, spec);
+}
+
+static node cached(building *b, node rows, const char *fmt, uint32_t layer)
+{
+    char name[32];
+    snprintf(name, sizeof name, fmt, layer);
+    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, b->c->kv_head_count, b->c->head_dim));
+    return graph_store(b->g, state, rows, b->position);
+}
+
+static node attention(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    uint32_t q_dim = c->head_count * c->head_dim, kv_dim = c->kv_head_count * c->head_dim;
+    node q = linear(b, x, q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
+    node k = linear(b, x, kv_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
+    node v = linear(b, x, kv_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
+    q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm.weight", layer);
+    k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm.weight", layer);
+    v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
+    attention_spec spec = {
+        .scale = c->attention_scale, .softcap = c->attention_cap, .window = c->is_windowed[layer] ? c->window_tok : 0};
+    node keys = cached(b, k, "keys.%u", layer), values = cached(b, v, "values.%u", layer);
+    node a = graph_attention(b->g, q, keys, values, b->position, spec);
+    return linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
+}
+
+static node feed_forward(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    node gate = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, false);
+    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, false);
+    node act = graph_unary(b->g, c->act == ACT_SILU ? UNARY_SILU : UNARY_GELU, gate);
+    return linear(b, graph_binary(b->g, BINARY_MUL, act, up), c->embedding_dim, c->ffn_dim, "ffn_down", layer, false);
+}
+
+static node layer_of(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    node y = attention(b, norm(b, x, c->embedding_dim, "blk.%u.attn_norm.weight", layer), layer);
+    if (c->post_norms)
+        y = norm(b, y, c->embedding_dim, "blk.%u.post_attention_norm.weight", layer);
+    x = graph_binary(b->g, BINARY_ADD, x, y);
+    y = feed_forward(b, norm(b, x, c->embedding_dim, "blk.%u.ffn_norm.weight", layer), layer);
+    if (c->post_norms)
+        y = norm(b, y, c->embedding_dim, "blk.%u.post_ffw_norm.weight", layer);
+    return graph_binary(b->g, BINARY_ADD, x, y);
+}
+
+const float *decoder_rope_divisors(const model_config *c, uint32_t context_tok)
+{
+    bool is_long = c->rope_original_tok && context_tok > c->rope_original_tok;
+    const float *divisors = c->rope_divisors[is_long];
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++)
+        if (divisors[i] != 1)
+            return divisors;
+    return NULL;
+}
+
+static node output(building *b, node x, node embedding)
+{
+    const model_config *c = b->c;
+    x = norm(b, x, c->embedding_dim, "output_norm.weight", 0);
+    node head = c->tied_embeddings ? embedding : weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
+    node logits = graph_matmul(b->g, x, head);
+    return c->logit_cap > 0 ? graph_softcap(b->g, logits, c->logit_cap) : logits;
+}
+
+graph *decoder_graph(const model *m, const decoder_options *o, err *e)
+{
+    const model_config *c = model_get_config(m);
+    building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
+    node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
+    b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
+    if (decoder_rope_divisors(c, o->context_tok))
+        b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
+    node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
+    node x = graph_gather(b.g, embedding, tokens);
+    if (c->embedding_scale != 1)
+        x = graph_scale(b.g, x, c->embedding_scale, 0);
+    for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
+        x = layer_of(&b, x, layer);
+    graph_output(b.g, "logits", output(&b, x, embedding));
+    if (e->kind == ERR_NONE && graph_ok(b.g, e))
+        return b.g;
+    graph_free(b.g);
+    return NULL;
+}
+
+const void *decoder_find_weight(void *weights, const char *name)
+{
+    const decoder_weights *d = weights;
+    model_weight w;
+    if (strcmp(name, DECODER_ROPE_DIVISORS) == 0)
+        return decoder_rope_divisors(model_get_config(d->m), d->context_tok);
+    return model_find_weight(d->m, name, &w, NULL) ? w.data : NULL;
+}

@@ -1,0 +1,32 @@
+/* decoder: a model's graph. Inputs "tokens" (u32 [rows]) and "position" (u32 [1],
+ * of the first row); states "keys.N" and "values.N"; output "logits" [rows, vocab].
+ * With rows = 1 it decodes, with more it reads a prompt.                        */
+#ifndef SOLO_DECODER_H
+#define SOLO_DECODER_H
+
+#include "graph/graph.h"
+#include "model/model.h"
+
+typedef struct decoder_options {
+    uint32_t rows;        /* tokens per run */
+    uint32_t context_tok; /* positions the cache holds */
+    dtype cache;          /* DTYPE_F16 or DTYPE_F32 */
+} decoder_options;
+
+/* NULL with an error if a weight is missing or of another shape than the
+ * configuration says. */
+graph *decoder_graph(const model *m, const decoder_options *o, err *e);
+
+/* The divisors of the rotation's angles stand in the graph as a weight of this
+ * name, where there are any: (rope_dims / 2) floats of the configuration. */
+#define DECODER_ROPE_DIVISORS "rope_divisors"
+const float *decoder_rope_divisors(const model_config *c, uint32_t context_tok);
+
+/* The graph's weights by name, for those who run it; `weights` is a decoder_weights. */
+typedef struct decoder_weights {
+    const model *m;
+    uint32_t context_tok;
+} decoder_weights;
+const void *decoder_find_weight(void *weights, const char *name);
+
+#endif
