@@ -1,0 +1,30 @@
+// A row to one number. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 which: sum, mean, max, argmax.
+//!include "graph.wgsl"
+var<workgroup> places: array<u32, THREADS>;
+
+fn body(v: u32, local: u32) {
+    let row = arg(2) + v * arg(3);
+    var sum = 0.0;
+    var best = -3.4e38;
+    var place = 0u;
+    for (var i = local; i < arg(3); i += THREADS) {
+        let x = load(row + i);
+        sum += x;
+        if (x > best) { best = x; place = i; }
+    }
+    let most = max_of_all(best, local);
+    let total = sum_of_all(sum, local);
+    // The first of equals wins, whoever found it.
+    places[local] = select(0xffffffffu, place, best == most);
+    workgroupBarrier();
+    if (local == 0u) {
+        var first = 0xffffffffu;
+        for (var i = 0u; i < THREADS; i++) { first = min(first, places[i]); }
+        switch (arg(4)) {
+            case 0u: { store(arg(1) + v, total); }
+            case 1u: { store(arg(1) + v, total / f32(arg(3))); }
+            case 2u: { store(arg(1) + v, most); }
+            default: { activations[arg(1) + v] = first; }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+// x / sqrt(mean(x^2) + epsilon) * (weight + offset), row by row.
+// Arguments: 0 rows, 1 out, 2 x, 3 length, 4 weight, 5 epsilon, 6 offset.
+//!include "graph.wgsl"
+
+fn body(v: u32, local: u32) {
+    let row = v * arg(3);
+    var sum = 0.0;
+    for (var i = local; i < arg(3); i += THREADS) {
+        let x = load(arg(2) + row + i);
+        sum += x * x;
+    }
+    let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(3)) + arg_float(5));
+    for (var i = local; i < arg(3); i += THREADS) {
+        store(arg(1) + row + i, load(arg(2) + row + i) * scale * (load(arg(4) + i) + arg_float(6)));
+    }
+}

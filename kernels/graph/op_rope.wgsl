@@ -1,0 +1,25 @@
+// Turns pairs of a head by their position. A workgroup for each head of each row.
+// Arguments: 0 rows * heads, 1 out, 2 x, 3 size of a head, 4 heads, 5 position, 6 how much of a head turns,
+// 7 pairs lie side by side, 8 log2 of the base, 9 magnitude, 10 has divisors, 11 divisors.
+//!include "graph.wgsl"
+
+fn body(v: u32, local: u32) {
+    let head = v * arg(3);
+    let half = arg(6) / 2u;
+    let position = f32(load_word(arg(5)) + v / arg(4));
+    for (var i = local; i < arg(3); i += THREADS) {
+        if (i >= arg(6)) { store(arg(1) + head + i, load(arg(2) + head + i)); }
+    }
+    for (var i = local; i < half; i += THREADS) {
+        let a = head + select(i, 2u * i, arg(7) == 1u);
+        let b = head + select(i + half, 2u * i + 1u, arg(7) == 1u);
+        var angle = position * exp2(-2.0 * f32(i) / f32(arg(6)) * arg_float(8));
+        if (arg(10) == 1u) { angle /= load(arg(11) + i); }
+        let c = cos(angle) * arg_float(9);
+        let s = sin(angle) * arg_float(9);
+        let x = load(arg(2) + a);
+        let y = load(arg(2) + b);
+        store(arg(1) + a, x * c - y * s);
+        store(arg(1) + b, x * s + y * c);
+    }
+}

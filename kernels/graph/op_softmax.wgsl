@@ -1,0 +1,15 @@
+// softmax(x * scale) of each row. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 scale.
+//!include "graph.wgsl"
+
+fn body(v: u32, local: u32) {
+    let row = v * arg(3);
+    var best = -3.4e38;
+    for (var i = local; i < arg(3); i += THREADS) { best = max(best, load(arg(2) + row + i) * arg_float(4)); }
+    let most = max_of_all(best, local);
+    var sum = 0.0;
+    for (var i = local; i < arg(3); i += THREADS) { sum += exp(load(arg(2) + row + i) * arg_float(4) - most); }
+    let total = sum_of_all(sum, local);
+    for (var i = local; i < arg(3); i += THREADS) {
+        store(arg(1) + row + i, exp(load(arg(2) + row + i) * arg_float(4) - most) / total);
+    }
+}
