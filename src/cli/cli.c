@@ -54,3 +54,10 @@ bool cli_adapter(const char *text, gpu_adapter_want *want, err *e)
         }
     return err_set_kind(e, ERR_USAGE, "--adapter takes gpu, software or any, not '%s'", text ? text : "");
 }
+
+bool cli_level(const char *text, err *e)
+{
+    if (text && strcmp(text, "none") == 0)
+        return true;
+    return err_set_kind(e, ERR_USAGE, "--fuse %s is not to be had yet; there is: none", text ? text : "");
+}

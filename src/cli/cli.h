@@ -17,6 +17,9 @@ typedef struct cli_command {
 int cmd_info(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_tokenize(int argc, char **argv);
+int cmd_logits(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 
@@ -37,6 +40,8 @@ const char *cli_value(cli_args *a, const char *option);
 /* The same as a whole number within bounds. */
 bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
 bool cli_unknown(cli_args *a, const char *word);
+/* A fusion level that is to be had. */
+bool cli_level(const char *text, err *e);
 /* gpu, software or any. */
 bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);
 

@@ -12,6 +12,9 @@ static const cli_command COMMANDS[] = {
     {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
     {"demo", "", "a first look: what is here, and what a dispatch costs on it", cmd_demo},
     {"bench", "dispatch [OPTIONS]", "measure what each dispatch costs, with controls", cmd_bench},
+    {"run", "MODEL -p TEXT [-n N]", "continue a text", cmd_run},
+    {"tokenize", "MODEL [--bos] < text", "a text as token ids", cmd_tokenize},
+    {"logits", "MODEL --tokens 5,9,11", "what a model thinks of the next token", cmd_logits},
     {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},
     {"compare", "A.json B.json", "same, faster, slower or cannot tell", cmd_compare},
 };

@@ -1,0 +1,122 @@
+/* solo run: a text continued by a model. */
+#include "cli/cli.h"
+#include "llm/generation.h"
+#include "model/tokenizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [--fuse none] [--impl I]\n\n"
+                           "Continues a text with the most likely token each time.\n\n"
+                           "  MODEL         a GGUF file\n"
+                           "  -p TEXT       the text to continue\n"
+                           "  -n N          how many tokens at most (default 128)\n"
+                           "  --fuse LEVEL  none: a dispatch for each operator (the only level there is yet)\n"
+                           "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+
+typedef struct options {
+    const char *model, *prompt, *impl;
+    long tokens;
+    bool help;
+} options;
+
+static bool parse(options *o, cli_args *a)
+{
+    const char *word;
+    while ((word = cli_next(a))) {
+        if (strcmp(word, "--help") == 0)
+            o->help = true;
+        else if (strcmp(word, "-p") == 0) {
+            if (!(o->prompt = cli_value(a, word)))
+                return false;
+        } else if (strcmp(word, "-n") == 0) {
+            if (!cli_number(a, word, 1, 1000000, &o->tokens))
+                return false;
+        } else if (strcmp(word, "--impl") == 0) {
+            if (!(o->impl = cli_value(a, word)))
+                return false;
+        } else if (strcmp(word, "--fuse") == 0) {
+            if (!cli_level(cli_value(a, word), a->e))
+                return false;
+        } else if (word[0] == '-' || o->model)
+            return cli_unknown(a, word);
+        else
+            o->model = word;
+    }
+    if (!o->help && (!o->model || !o->prompt))
+        return err_set_kind(a->e, ERR_USAGE, "a model and a text (-p) are wanted (solo run --help)");
+    return true;
+}
+
+static void print_piece(decode_stream *stream, const tokenizer *t, int32_t id)
+{
+    str text = {0};
+    decode_stream_add(stream, t, id, &text);
+    if (text.length)
+        fwrite(text.data, 1, text.length, stdout);
+    fflush(stdout);
+    str_free(&text);
+}
+
+/* The prompt is printed as its tokens say it, then what follows as it comes. */
+static bool talk(generation *n, const tokenizer *t, const token_list *prompt, long limit, err *e)
+{
+    decode_stream stream = {.strip_space = true};
+    uint32_t next = 0;
+    for (size_t i = 0; i < prompt->count; i++) {
+        uint32_t id = (uint32_t)prompt->ids[i];
+        if (!generation_feed(n, &id, 1, &next, e))
+            return false;
+        print_piece(&stream, t, prompt->ids[i]);
+    }
+    for (long i = 0; i < limit && !tokenizer_ends(t, (int32_t)next); i++) {
+        print_piece(&stream, t, (int32_t)next);
+        if (generation_position(n) == generation_context(n)) {
+            fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
+            break;
+        }
+        if (i + 1 < limit && !generation_feed(n, (uint32_t[]){next}, 1, &next, e))
+            return false;
+    }
+    str rest = {0};
+    decode_stream_end(&stream, &rest);
+    printf("%s\n", rest.data ? rest.data : "");
+    str_free(&rest);
+    return true;
+}
+
+static bool run_model(const options *o, const model *m, gpu *g, err *e)
+{
+    token_list prompt = {0};
+    const gguf *file = model_get_gguf(m);
+    if (!file)
+        return err_set(e, "%s: a folder's tokenizer.json cannot be read yet; a GGUF file can", o->model);
+    tokenizer *t = tokenizer_from_gguf(file, e);
+    generation *n = t ? generation_new(g, m, 0, e) : NULL;
+    bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
+    if (ok && prompt.count == 0)
+        ok = err_set(e, "the text is empty, and this model begins no text by itself");
+    ok = ok && talk(n, t, &prompt, o->tokens, e);
+    token_list_free(&prompt);
+    generation_free(n);
+    tokenizer_free(t);
+    return ok;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    err e = {0};
+    options o = {.tokens = 128};
+    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
+        return cli_fail(&e);
+    if (o.help) {
+        fputs(HELP, stdout);
+        return 0;
+    }
+    model *m = model_open(o.model, &e);
+    gpu *g = m ? gpu_open_now(&(gpu_choice){.impl = o.impl}, &e) : NULL;
+    bool ok = g && run_model(&o, m, g, &e);
+    gpu_close(g);
+    model_close(m);
+    return ok ? 0 : cli_fail(&e);
+}
