@@ -51,4 +51,61 @@ static void expect_logits(const char *arch, size_t position, json_t *right, cons
         fail_msg("%s, position %zu: logits off by %g where they spread over %g", arch, position, worst, high - low);
 }
 
+/* A way of running a model: made for so many rows, given tokens and the position
+ * of the first, answering with logits (rows, vocab). */
+typedef struct golden_runner {
+    void *(*open)(const char *folder, uint32_t rows);
+    const float *(*run)(void *session, const uint32_t *tokens, uint32_t position);
+    void (*close)(void *session, uint32_t runs);
+} golden_runner;
+
+enum { GOLDEN_CONTEXT = 64 };
+
+static void golden_prompt_at_once(const golden_runner *way, const char *arch)
+{
+    char folder[128];
+    json_t *golden = golden_or_skip(arch, folder), *prompt = json_object_get(golden, "prompt");
+    json_t *right = json_object_get(golden, "logits");
+    uint32_t count = (uint32_t)json_array_size(prompt), tokens[GOLDEN_CONTEXT];
+    for (uint32_t i = 0; i < count; i++)
+        tokens[i] = number_at(prompt, i);
+    void *session = way->open(folder, count);
+    const float *logits = way->run(session, tokens, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        expect_logits(arch, i, json_array_get(right, i), logits);
+        logits += json_array_size(json_array_get(right, i));
+    }
+    way->close(session, 1);
+    json_decref(golden);
+}
+
+/* Token by token through the cache, then on by itself. A token may differ where the
+ * best two are closer than rounding. */
+static void golden_one_by_one(const golden_runner *way, const char *arch)
+{
+    char folder[128];
+    json_t *golden = golden_or_skip(arch, folder), *prompt = json_object_get(golden, "prompt");
+    json_t *right = json_object_get(golden, "logits"), *greedy = json_object_get(golden, "greedy");
+    json_t *margin = json_object_get(golden, "greedy_margin");
+    size_t vocab = json_array_size(json_array_get(right, 0));
+    void *session = way->open(folder, 1);
+    uint32_t position = 0;
+    const float *logits = NULL;
+    for (; position < json_array_size(prompt); position++) {
+        uint32_t token = number_at(prompt, position);
+        logits = way->run(session, &token, position);
+        expect_logits(arch, position, json_array_get(right, position), logits);
+    }
+    for (size_t i = 0; i < json_array_size(greedy) && position < GOLDEN_CONTEXT; i++) {
+        uint32_t best = 0, wanted = number_at(greedy, i);
+        for (uint32_t t = 1; t < vocab; t++)
+            best = logits[t] > logits[best] ? t : best;
+        if (best != wanted && json_number_value(json_array_get(margin, i)) > 1e-3)
+            fail_msg("%s: greedy token %zu is %u instead of %u", arch, i, best, wanted);
+        logits = way->run(session, &wanted, position++);
+    }
+    way->close(session, position);
+    json_decref(golden);
+}
+
 #endif
