@@ -55,9 +55,17 @@ bool cli_adapter(const char *text, gpu_adapter_want *want, err *e)
     return err_set_kind(e, ERR_USAGE, "--adapter takes gpu, software or any, not '%s'", text ? text : "");
 }
 
-bool cli_level(const char *text, err *e)
+bool cli_model_word(cli_args *a, const char *word, cli_model *m)
 {
-    if (text && strcmp(text, "none") == 0)
-        return true;
-    return err_set_kind(e, ERR_USAGE, "--fuse %s is not to be had yet; there is: none", text ? text : "");
+    if (strcmp(word, "--impl") == 0)
+        return (m->impl = cli_value(a, word)) != NULL;
+    if (strcmp(word, "--fuse") == 0) {
+        const char *level = cli_value(a, word);
+        return level && (strcmp(level, "none") == 0 ||
+                         err_set_kind(a->e, ERR_USAGE, "--fuse %s is not to be had yet; there is: none", level));
+    }
+    if (word[0] == '-' || m->path)
+        return cli_unknown(a, word);
+    m->path = word;
+    return true;
 }

@@ -40,8 +40,14 @@ const char *cli_value(cli_args *a, const char *option);
 /* The same as a whole number within bounds. */
 bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
 bool cli_unknown(cli_args *a, const char *word);
-/* A fusion level that is to be had. */
-bool cli_level(const char *text, err *e);
+
+/* What every command that runs a model takes: MODEL, --fuse LEVEL, --impl I. */
+typedef struct cli_model {
+    const char *path, *impl;
+} cli_model;
+/* Takes `word` if it is one of these; an unknown option or a second model is an error. */
+bool cli_model_word(cli_args *a, const char *word, cli_model *m);
+
 /* gpu, software or any. */
 bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);
 

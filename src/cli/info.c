@@ -82,14 +82,26 @@ typedef struct finding {
     err why_not;
 } finding;
 
-/* Opens each in turn; -1 if the list cannot be taken. */
+/* Beside a GPU there may be software for the same implementation: another adapter. */
+static bool look_for_software(const finding *gpu_found, finding *f)
+{
+    gpu_type type = gpu_found->device.info.type;
+    if (!gpu_found->device.g || type == GPU_TYPE_SOFTWARE || type == GPU_TYPE_NONE)
+        return false;
+    *f = (finding){0};
+    strcpy(f->impl, gpu_found->impl);
+    gpu_choice choice = {.impl = f->impl, .adapter = GPU_ADAPTER_SOFTWARE};
+    return lab_device_open(&f->device, &choice, true, &f->why_not);
+}
+
+/* Opens each in turn, and each of its adapters. */
 static int look(const options *o, finding *found, int most, err *e)
 {
     char *list = mem_dup(o->list ? o->list : "dawn,wgpu,vulkan,cuda"), *save;
     int count = 0;
     for (char *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-        if (count == most || strlen(name) >= sizeof found->impl) {
-            err_set_kind(e, ERR_USAGE, "--impl takes up to %d names of up to %zu letters", most,
+        if (count + 1 >= most || strlen(name) >= sizeof found->impl) {
+            err_set_kind(e, ERR_USAGE, "--impl takes up to %d names of up to %zu letters", most / 2,
                          sizeof found->impl - 1);
             break;
         }
@@ -101,6 +113,8 @@ static int look(const options *o, finding *found, int most, err *e)
             err_set_kind(e, ERR_USAGE, "%s", f->why_not.text);
             break;
         }
+        if (o->adapter == GPU_ADAPTER_ANY && look_for_software(f, &found[count]))
+            count++;
     }
     free(list);
     if (count == 0)
@@ -133,7 +147,7 @@ static void write_json(const finding *found, int count, str *out)
 
 int cmd_info(int argc, char **argv)
 {
-    enum { MOST = 16 };
+    enum { MOST = 32 };
     err e = {0};
     options o = {0};
     finding found[MOST];

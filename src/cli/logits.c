@@ -19,7 +19,8 @@ static const char HELP[] =
     "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
-    const char *model, *tokens, *impl;
+    cli_model model;
+    const char *tokens;
     bool help;
 } options;
 
@@ -32,18 +33,10 @@ static bool parse(options *o, cli_args *a)
         else if (strcmp(word, "--tokens") == 0) {
             if (!(o->tokens = cli_value(a, word)))
                 return false;
-        } else if (strcmp(word, "--impl") == 0) {
-            if (!(o->impl = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "--fuse") == 0) {
-            if (!cli_level(cli_value(a, word), a->e))
-                return false;
-        } else if (word[0] == '-' || o->model)
-            return cli_unknown(a, word);
-        else
-            o->model = word;
+        } else if (!cli_model_word(a, word, &o->model))
+            return false;
     }
-    if (!o->help && (!o->model || !o->tokens))
+    if (!o->help && (!o->model.path || !o->tokens))
         return err_set_kind(a->e, ERR_USAGE, "a model and --tokens are wanted (solo logits --help)");
     return true;
 }
@@ -122,9 +115,9 @@ int cmd_logits(int argc, char **argv)
         return 0;
     }
     uint32_t count = 0;
-    model *m = model_open(o.model, &e);
+    model *m = model_open(o.model.path, &e);
     uint32_t *tokens = m ? read_tokens(o.tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
-    gpu *g = tokens ? gpu_open_now(&(gpu_choice){.impl = o.impl}, &e) : NULL;
+    gpu *g = tokens ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
     bool ok = g && run(g, m, tokens, count, &e);
     gpu_close(g);
     free(tokens);

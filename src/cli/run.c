@@ -15,7 +15,8 @@ static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [--fuse none] [
                            "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
-    const char *model, *prompt, *impl;
+    cli_model model;
+    const char *prompt;
     long tokens;
     bool help;
 } options;
@@ -32,18 +33,10 @@ static bool parse(options *o, cli_args *a)
         } else if (strcmp(word, "-n") == 0) {
             if (!cli_number(a, word, 1, 1000000, &o->tokens))
                 return false;
-        } else if (strcmp(word, "--impl") == 0) {
-            if (!(o->impl = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "--fuse") == 0) {
-            if (!cli_level(cli_value(a, word), a->e))
-                return false;
-        } else if (word[0] == '-' || o->model)
-            return cli_unknown(a, word);
-        else
-            o->model = word;
+        } else if (!cli_model_word(a, word, &o->model))
+            return false;
     }
-    if (!o->help && (!o->model || !o->prompt))
+    if (!o->help && (!o->model.path || !o->prompt))
         return err_set_kind(a->e, ERR_USAGE, "a model and a text (-p) are wanted (solo run --help)");
     return true;
 }
@@ -90,7 +83,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
     token_list prompt = {0};
     const gguf *file = model_get_gguf(m);
     if (!file)
-        return err_set(e, "%s: a folder's tokenizer.json cannot be read yet; a GGUF file can", o->model);
+        return err_set(e, "%s: a folder's tokenizer.json cannot be read yet; a GGUF file can", o->model.path);
     tokenizer *t = tokenizer_from_gguf(file, e);
     generation *n = t ? generation_new(g, m, 0, e) : NULL;
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
@@ -113,8 +106,8 @@ int cmd_run(int argc, char **argv)
         fputs(HELP, stdout);
         return 0;
     }
-    model *m = model_open(o.model, &e);
-    gpu *g = m ? gpu_open_now(&(gpu_choice){.impl = o.impl}, &e) : NULL;
+    model *m = model_open(o.model.path, &e);
+    gpu *g = m ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
     bool ok = g && run_model(&o, m, g, &e);
     gpu_close(g);
     model_close(m);

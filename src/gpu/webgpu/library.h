@@ -23,8 +23,9 @@
     X(AdapterInfoFreeMembers) \
     X(AdapterGetLimits) \
     X(AdapterHasFeature) \
-    X(AdapterRequestDevice) X(AdapterRelease) X(DeviceGetQueue) X(DeviceGetLimits) X(DeviceDestroy) X(DeviceRelease) \
-        X(DeviceCreateBuffer) X(DeviceCreateShaderModule) X(DeviceCreateBindGroupLayout) X(DeviceCreatePipelineLayout) \
+    X(AdapterRequestDevice) \
+    X(AdapterRelease) X(DeviceGetQueue) X(DeviceGetLimits) X(DeviceDestroy) X(DeviceRelease) X(DeviceCreateBuffer) \
+        X(DeviceCreateShaderModule) X(DeviceCreateBindGroupLayout) X(DeviceCreatePipelineLayout) \
             X(DeviceCreateComputePipeline) X(DeviceCreateBindGroup) X(DeviceCreateCommandEncoder) \
                 X(DeviceCreateQuerySet) X(BufferMapAsync) X(BufferGetConstMappedRange) X(BufferUnmap) X(BufferDestroy) \
                     X(BufferRelease) X(ShaderModuleRelease) X(BindGroupLayoutRelease) X(PipelineLayoutRelease) \
