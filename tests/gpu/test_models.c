@@ -2,8 +2,13 @@
  * transformers' own logits and greedy tokens. */
 #include "golden.h"
 #include "gpu/devices.h"
+#include "graph/cpu.h"
 #include "graph/run.h"
+#include "llm/generation.h"
 #include "model/decoder.h"
+#include "tiny_model.h"
+
+#include <unistd.h>
 
 typedef struct session {
     model *m;
@@ -72,11 +77,98 @@ static void tokens_one_by_one(void **unused)
         golden_one_by_one(&ON_GPU, ARCHITECTURES[a]);
 }
 
+/* ---- models of our own, against the CPU reference --------------------------- */
+
+static const tiny_model TINY[] = {
+    {"llama", 2, 64, 96, 4, 4, 16, 50, TYPE_F32, .tied = true},
+    {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_Q4_0, .tied = false},
+    {"llama", 1, 96, 32, 3, 1, 32, 33, TYPE_Q8_0, .tied = false}, /* three heads on one, an odd vocabulary */
+    {"qwen2", 2, 64, 128, 2, 1, 32, 70, TYPE_F16, .qkv_bias = true, .tied = true},
+    {"qwen3", 2, 64, 64, 4, 2, 32, 40, TYPE_BF16, .qk_norm = true}, /* heads wider than the embedding */
+    {"gemma2", 3, 64, 96, 4, 2, 16, 60, TYPE_Q5_1, .post_norms = true, .tied = true},
+};
+enum { TINY_COUNT = sizeof TINY / sizeof *TINY, TINY_STEPS = 12 };
+
+/* Some tokens one by one on both; the CPU's choice goes on. */
+static void follow(const char *path, const tiny_model *tiny)
+{
+    err e = {0};
+    session *s = open_session(path, 1);
+    cpu_run *cpu = cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+    if (!cpu)
+        fail_msg("%s", e.text);
+    uint32_t token = 1;
+    for (uint32_t position = 0; position < TINY_STEPS; position++) {
+        cpu_words(cpu, "tokens")[0] = token;
+        cpu_words(cpu, "position")[0] = position;
+        assert_true(cpu_run_once(cpu, &e));
+        const float *got = run_tokens(s, &token, position), *right = cpu_floats(cpu, "logits");
+        uint32_t best = 0;
+        for (uint32_t i = 0; i < tiny->vocab; i++) {
+            if (!(fabsf(got[i] - right[i]) <= 1e-3f * (1 + fabsf(right[i]))))
+                fail_msg("%s: logit %u at position %u is %g instead of %g", tiny->arch, i, position, (double)got[i],
+                         (double)right[i]);
+            best = right[i] > right[best] ? i : best;
+        }
+        token = best;
+    }
+    cpu_run_free(cpu);
+    close_session(s, TINY_STEPS);
+}
+
+static void models_of_our_own(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < TINY_COUNT; i++) {
+        err e = {0};
+        char path[] = "/tmp/solo-tiny-XXXXXX";
+        close(mkstemp(path));
+        if (!tiny_model_write(&TINY[i], (uint64_t)i + 1, path, &e))
+            fail_msg("%s", e.text);
+        follow(path, &TINY[i]);
+        unlink(path);
+    }
+}
+
+/* A generation makes the same choices, and says when its context is full. */
+static void generations_go_on_until_the_context_is_full(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&TINY[1], 2, path, &e));
+    model *m = model_open(path, &e);
+    generation *a = generation_new(device, m, 8, &e), *b = generation_new(device, m, 8, &e);
+    if (!a || !b)
+        fail_msg("%s", e.text);
+    uint32_t prompt[] = {1, 7, 3}, next_a = 0, next_b = 0;
+    assert_true(generation_feed(a, prompt, 3, &next_a, &e));
+    for (int i = 0; i < 3; i++)
+        assert_true(generation_feed(b, &prompt[i], 1, &next_b, &e));
+    assert_int_equal(next_a, next_b);
+    for (uint32_t i = 3; i < 8; i++) {
+        assert_int_equal(generation_position(a), i);
+        assert_true(generation_feed(a, (uint32_t[]){next_a}, 1, &next_a, &e));
+    }
+    assert_false(generation_feed(a, (uint32_t[]){next_a}, 1, &next_a, &e));
+    assert_non_null(strstr(e.text, "8 of 8 are taken"));
+    err_clear(&e);
+    assert_false(generation_feed(b, (uint32_t[]){50}, 1, &next_b, &e));
+    assert_non_null(strstr(e.text, "50 is no token"));
+    generation_free(a);
+    generation_free(b);
+    model_close(m);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prompts_at_once),
         cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(models_of_our_own),
+        cmocka_unit_test(generations_go_on_until_the_context_is_full),
     };
     return RUN_ON_EACH(tests);
 }

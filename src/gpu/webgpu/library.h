@@ -24,7 +24,8 @@
     X(AdapterGetLimits) \
     X(AdapterHasFeature) \
     X(AdapterRequestDevice) \
-    X(AdapterRelease) X(DeviceGetQueue) X(DeviceGetLimits) X(DeviceDestroy) X(DeviceRelease) X(DeviceCreateBuffer) \
+    X(AdapterRelease) \
+    X(DeviceGetQueue) X(DeviceGetLimits) X(DeviceDestroy) X(DeviceRelease) X(DeviceCreateBuffer) \
         X(DeviceCreateShaderModule) X(DeviceCreateBindGroupLayout) X(DeviceCreatePipelineLayout) \
             X(DeviceCreateComputePipeline) X(DeviceCreateBindGroup) X(DeviceCreateCommandEncoder) \
                 X(DeviceCreateQuerySet) X(BufferMapAsync) X(BufferGetConstMappedRange) X(BufferUnmap) X(BufferDestroy) \
