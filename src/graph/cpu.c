@@ -302,32 +302,20 @@ static bool run_node(cpu_run *r, node at, err *e)
 
 /* ---- a run --------------------------------------------------------------- */
 
-/* Weights that stand beside activations (norms, biases) are used as floats. */
-static bool used_as_floats(const graph *g, node weight)
-{
-    for (node i = 1; i <= graph_count(g); i++) {
-        const graph_node *n = graph_at(g, i);
-        for (uint32_t k = 0; k < n->operand_count; k++)
-            if (n->operands[k] == weight && !(n->op == OP_MATMUL && k == 1) && !(n->op == OP_GATHER && k == 0))
-                return true;
-    }
-    return false;
-}
-
-static bool take_weight(cpu_run *r, node at, cpu_weight weight, void *user, err *e)
+static bool take_weight(cpu_run *r, node at, graph_weight_source weight, void *user, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
     r->weights[at] = weight(user, n->name);
     if (!r->weights[at])
         return err_set(e, "weight %s is missing", n->name);
-    if (!used_as_floats(r->g, at))
+    if (!(graph_weight_uses(r->g, at) & WEIGHT_AS_FLOATS))
         return true;
     r->values[at].f = mem_alloc(shape_count(n->s) * sizeof(float));
     type_to_f32(n->as.weight, r->weights[at], r->values[at].f, shape_count(n->s));
     return true;
 }
 
-cpu_run *cpu_run_new(const graph *g, cpu_weight weight, void *user, err *e)
+cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err *e)
 {
     if (!graph_ok(g, e))
         return NULL;

@@ -7,11 +7,8 @@
 
 typedef struct cpu_run cpu_run;
 
-/* Weights are asked for by name; the data must stay. NULL: there is none. */
-typedef const void *(*cpu_weight)(void *user, const char *name);
-
-/* States start as zeros. */
-cpu_run *cpu_run_new(const graph *g, cpu_weight weight, void *user, err *e);
+/* The weights' data must stay. States start as zeros. */
+cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err *e);
 void cpu_run_free(cpu_run *r);
 
 /* An input's, state's or output's values: floats or whole numbers by its dtype

@@ -108,6 +108,19 @@ node graph_find(const graph *g, const char *name)
     return 0;
 }
 
+int graph_weight_uses(const graph *g, node weight)
+{
+    int uses = 0;
+    for (node i = 1; i <= g->count; i++) {
+        const graph_node *n = &g->nodes[i];
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            if (n->operands[k] == weight)
+                uses |= (n->op == OP_MATMUL && k == 1) || (n->op == OP_GATHER && k == 0) ? WEIGHT_AS_MATRIX
+                                                                                         : WEIGHT_AS_FLOATS;
+    }
+    return uses;
+}
+
 static node add(graph *g, graph_node n)
 {
     if (shape_count(n.s) == 0)

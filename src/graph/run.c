@@ -57,19 +57,7 @@ static uint64_t word_count(const graph_node *n)
     return n->type == DTYPE_F16 ? (count + 1) / 2 : count;
 }
 
-/* Norm weights, biases and the like are used as floats; matrices as they are. */
-static bool used_as_floats(const graph *g, node weight)
-{
-    for (node i = 1; i <= graph_count(g); i++) {
-        const graph_node *n = graph_at(g, i);
-        for (uint32_t k = 0; k < n->operand_count; k++)
-            if (n->operands[k] == weight && !(n->op == OP_MATMUL && k == 1) && !(n->op == OP_GATHER && k == 0))
-                return true;
-    }
-    return false;
-}
-
-static bool place_weight(graph_run *r, node at, uint64_t limit, err *e)
+static bool place_matrix(graph_run *r, node at, uint64_t limit, err *e)
 {
     const graph_node *n = graph_at(r->what, at);
     uint64_t bytes = type_bytes(n->as.weight, shape_count(n->s));
@@ -88,6 +76,18 @@ static bool place_weight(graph_run *r, node at, uint64_t limit, err *e)
     return true;
 }
 
+/* As floats beside the activations, as it is in an arena, or both: as it is used. */
+static bool place_weight(graph_run *r, node at, uint64_t limit, err *e)
+{
+    int uses = graph_weight_uses(r->what, at);
+    if (uses & WEIGHT_AS_FLOATS) {
+        r->has_floats[at] = true;
+        r->floats[at].offset = r->activation_words;
+        r->activation_words += shape_count(graph_at(r->what, at)->s);
+    }
+    return uses == WEIGHT_AS_FLOATS || place_matrix(r, at, limit, e);
+}
+
 static bool place_all(graph_run *r, err *e)
 {
     uint64_t limit = gpu_get_info(r->g)->max_storage_binding_bytes;
@@ -104,10 +104,6 @@ static bool place_all(graph_run *r, err *e)
         } else if (n->op != OP_WEIGHT) {
             r->places[i].offset = r->activation_words;
             r->activation_words += word_count(n);
-        } else if (used_as_floats(r->what, i)) {
-            r->has_floats[i] = true;
-            r->floats[i].offset = r->activation_words;
-            r->activation_words += shape_count(n->s);
         } else if (!place_weight(r, i, limit, e))
             return false;
     }
@@ -135,8 +131,9 @@ static bool upload(graph_run *r, node at, graph_weight_source source, void *user
         type_to_f32(n->as.weight, data, floats, count);
         gpu_write(r->g, r->activations, r->floats[at].offset * 4, floats, count * sizeof *floats);
         free(floats);
-        return true;
     }
+    if (graph_weight_uses(r->what, at) == WEIGHT_AS_FLOATS)
+        return true;
     /* Writes come in words; the last bytes of an odd length go by themselves. */
     gpu_buffer *to = r->arenas[r->places[at].arena].buffer;
     uint64_t whole = bytes / 4 * 4;

@@ -11,10 +11,7 @@
 
 typedef struct graph_run graph_run;
 
-/* Weights are asked for by name; the data are needed only during this call. */
-typedef const void *(*graph_weight_source)(void *user, const char *name);
-
-/* States start as zeros. */
+/* The weights' data are needed only during this call. States start as zeros. */
 graph_run *graph_run_new(gpu *g, const graph *what, graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 

@@ -228,6 +228,24 @@ static void matrices_of_every_type(void **unused)
     }
 }
 
+/* A weight that is a matrix here and added there. */
+static void weights_used_both_ways(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(10)};
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        graph *g = graph_new();
+        uint32_t length = type_find(TYPES[t])->block_weights * 2;
+        node x = graph_input(g, "x", DTYPE_F32, shape2(3, length));
+        node other = weight(g, &box, "other", TYPE_F32, shape2(2, length)),
+             w = weight(g, &box, "w", TYPES[t], shape2(3, length));
+        graph_output(g, "sum", graph_binary(g, BINARY_ADD, x, w));
+        graph_output(g, "product", graph_matmul(g, x, w));
+        graph_output(g, "more", graph_matmul(g, x, other));
+        compare_ways(g, &box, NAMES("x"), NAMES("sum", "product", "more"), 1, 1);
+    }
+}
+
 static void rotations(void **unused)
 {
     (void)unused;
@@ -337,6 +355,7 @@ int main(void)
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
+        cmocka_unit_test(weights_used_both_ways),
         cmocka_unit_test(rotations),
         cmocka_unit_test(attention_over_a_cache),
         cmocka_unit_test(slices),
