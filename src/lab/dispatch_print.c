@@ -114,28 +114,30 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
         }
 }
 
+static const cell *find_habit(const dispatch_lab *lab, uint32_t device, launch_habit habit)
+{
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        const cell *k = &lab->cells[i];
+        if (k->spec.name == CELL_HABIT && k->device == device && k->spec.how.habit == habit)
+            return k;
+    }
+    return NULL;
+}
+
 static void print_habits(const dispatch_lab *lab, FILE *to)
 {
     fprintf(to, "\nWHAT HABITS COST, us per dispatch in one pass (kernel add)\n\n  %-10s", "");
     for (int h = 0; h < HABIT_COUNT; h++)
         fprintf(to, " %-20s", habit_names[h]);
-    for (uint32_t i = 0, last = UINT32_MAX; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
-        char text[64];
-        if (k->spec.name != CELL_HABIT)
-            continue;
-        if (k->device != last)
-            fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
-        last = k->device;
-        /* A habit that cannot be had here leaves its column empty. */
-        static int column;
-        if (k->spec.how.habit == HABIT_NONE)
-            column = 0;
-        for (; column < (int)k->spec.how.habit; column++)
-            fprintf(to, " %-20s", "-");
-        column++;
-        result_text(&k->result, text);
-        fprintf(to, " %-20s", text);
+    for (uint32_t d = 0; d < lab->impl_count; d++) {
+        fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
+        for (int h = 0; h < HABIT_COUNT; h++) {
+            char text[64] = "-";
+            const cell *k = find_habit(lab, d, h);
+            if (k)
+                result_text(&k->result, text);
+            fprintf(to, " %-20s", text);
+        }
     }
     fputc('\n', to);
 }
