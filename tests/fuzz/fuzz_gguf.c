@@ -128,24 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 }
 
 #ifdef FUZZ_MAIN
-#include "base/file.h"
 #include "base/rng.h"
-
-#include <glob.h>
-
-typedef struct input {
-    uint8_t *bytes;
-    size_t length;
-} input;
-
-/* A copy of exactly its length on the heap, so that a sanitizer sees a read past it. */
-static void run_copy(const uint8_t *bytes, size_t length)
-{
-    uint8_t *copy = mem_alloc(length);
-    memcpy(copy, bytes, length);
-    LLVMFuzzerTestOneInput(copy, length);
-    free(copy);
-}
 
 /* Numbers that lengths, counts and types go wrong at. */
 static uint64_t odd_number(rng *r)
@@ -193,54 +176,7 @@ static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
     }
 }
 
-static input load_input(const char *path)
-{
-    err e = {0};
-    input in = {0};
-    in.bytes = (uint8_t *)file_read(path, 64 << 20, &in.length, &e);
-    if (!in.bytes) {
-        fprintf(stderr, "fuzz_gguf: %s\n", e.text);
-        exit(1);
-    }
-    return in;
-}
-
-int main(int argc, char **argv)
-{
-    uint64_t mutations = 50000;
-    int first = 1;
-    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
-        mutations = strtoull(argv[2], NULL, 10);
-        first = 3;
-    }
-    glob_t corpus = {0};
-    char **paths = argv + first;
-    size_t count = (size_t)(argc - first);
-    if (count == 0 && glob("tests/fuzz/corpus/gguf/*", 0, NULL, &corpus) == 0) {
-        paths = corpus.gl_pathv;
-        count = corpus.gl_pathc;
-    }
-    input *inputs = mem_alloc(count * sizeof *inputs);
-    for (size_t i = 0; i < count; i++) {
-        inputs[i] = load_input(paths[i]);
-        run_copy(inputs[i].bytes, inputs[i].length);
-    }
-    rng r = rng_seed(1);
-    for (uint64_t i = 0; i < mutations && count; i++) {
-        const input *in = &inputs[rng_below(&r, (uint32_t)count)];
-        uint8_t *bytes = mem_alloc(in->length);
-        size_t length = in->length;
-        memcpy(bytes, in->bytes, length);
-        for (uint32_t n = 1 + rng_below(&r, 3); n; n--)
-            mutate_once(&r, bytes, &length);
-        run_copy(bytes, length);
-        free(bytes);
-    }
-    for (size_t i = 0; i < count; i++)
-        free(inputs[i].bytes);
-    free(inputs);
-    globfree(&corpus);
-    puts(count ? "ok fuzz_gguf" : "skip fuzz_gguf: no input");
-    return 0;
-}
+#define FUZZ_NAME      "gguf"
+#define FUZZ_MUTATIONS 50000
+#include "fuzz/fuzz_main.h"
 #endif

@@ -16,7 +16,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,22 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 }
 
 #ifdef FUZZ_MAIN
-#include "base/file.h"
 #include "base/rng.h"
-
-typedef struct input {
-    uint8_t *bytes;
-    size_t length;
-} input;
-
-/* A copy of exactly its length on the heap, so that a sanitizer sees a read past it. */
-static void run_copy(const uint8_t *bytes, size_t length)
-{
-    uint8_t *copy = mem_alloc(length);
-    memcpy(copy, bytes, length);
-    LLVMFuzzerTestOneInput(copy, length);
-    free(copy);
-}
 
 /* Pieces of JSON that readers go wrong at. */
 static const char *const words[] = {
@@ -205,51 +189,7 @@ static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
     }
 }
 
-int main(int argc, char **argv)
-{
-    uint64_t mutations = 20000;
-    int first = 1;
-    if (argc > 2 && strcmp(argv[1], "-n") == 0) {
-        mutations = strtoull(argv[2], NULL, 10);
-        first = 3;
-    }
-    size_t count = 0;
-    input *inputs = mem_alloc((size_t)argc * sizeof *inputs);
-    glob_t corpus = {0};
-    if (first == argc && glob("tests/fuzz/corpus/safetensors/*", 0, NULL, &corpus) == 0) {
-        argv = corpus.gl_pathv;
-        argc = (int)corpus.gl_pathc;
-        first = 0;
-        free(inputs);
-        inputs = mem_alloc((size_t)argc * sizeof *inputs);
-    }
-    for (int i = first; i < argc; i++) {
-        err e = {0};
-        input *in = &inputs[count];
-        in->bytes = (uint8_t *)file_read(argv[i], 64 << 20, &in->length, &e);
-        if (!in->bytes) {
-            fprintf(stderr, "fuzz_safetensors: %s\n", e.text);
-            return 1;
-        }
-        run_copy(in->bytes, in->length);
-        count++;
-    }
-    rng r = rng_seed(1);
-    for (uint64_t i = 0; i < mutations && count; i++) {
-        const input *in = &inputs[rng_below(&r, (uint32_t)count)];
-        uint8_t *bytes = mem_alloc(in->length + 3 * 64);
-        size_t length = in->length;
-        memcpy(bytes, in->bytes, length);
-        for (uint32_t n = 1 + rng_below(&r, 3); n; n--)
-            mutate_once(&r, bytes, &length);
-        run_copy(bytes, length);
-        free(bytes);
-    }
-    for (size_t i = 0; i < count; i++)
-        free(inputs[i].bytes);
-    free(inputs);
-    globfree(&corpus);
-    puts(count ? "ok fuzz_safetensors" : "skip fuzz_safetensors: no input");
-    return 0;
-}
+#define FUZZ_NAME      "safetensors"
+#define FUZZ_MUTATIONS 20000
+#include "fuzz/fuzz_main.h"
 #endif
