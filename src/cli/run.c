@@ -55,21 +55,21 @@ static void print_piece(decode_stream *stream, const tokenizer *t, int32_t id)
 static bool talk(generation *n, const tokenizer *t, const token_list *prompt, long limit, err *e)
 {
     decode_stream stream = {.strip_space = true};
-    uint32_t next = 0;
-    for (size_t i = 0; i < prompt->count; i++) {
-        uint32_t id = (uint32_t)prompt->ids[i];
-        if (!generation_feed(n, &id, 1, &next, e))
-            return false;
+    if (!generation_feed(n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e))
+        return false;
+    for (size_t i = 0; i < prompt->count; i++)
         print_piece(&stream, t, prompt->ids[i]);
-    }
-    for (long i = 0; i < limit && !tokenizer_ends(t, (int32_t)next); i++) {
-        print_piece(&stream, t, (int32_t)next);
+    for (long i = 0; i < limit; i++) {
+        uint32_t next;
         if (generation_position(n) == generation_context(n)) {
             fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
             break;
         }
-        if (i + 1 < limit && !generation_feed(n, (uint32_t[]){next}, 1, &next, e))
+        if (!generation_next(n, &next, e))
             return false;
+        if (tokenizer_ends(t, (int32_t)next))
+            break;
+        print_piece(&stream, t, (int32_t)next);
     }
     str rest = {0};
     decode_stream_end(&stream, &rest);
@@ -85,7 +85,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
     if (!file)
         return err_set(e, "%s: a folder's tokenizer.json cannot be read yet; a GGUF file can", o->model.path);
     tokenizer *t = tokenizer_from_gguf(file, e);
-    generation *n = t ? generation_new(g, m, 0, e) : NULL;
+    generation *n = t ? generation_new(g, m, &(generation_options){0}, e) : NULL;
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");

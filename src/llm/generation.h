@@ -1,22 +1,58 @@
-/* generation: a model at work on a GPU: tokens go in, the most likely next one
- * comes out, and the cache remembers what was said. */
+/* generation: a model at work on a GPU. Tokens go in, one by one others come out,
+ * and the cache remembers what was said.
+ *
+ *     generation *n = generation_new(g, m, &(generation_options){0}, &e);
+ *     generation_set_sampling(n, &(sampling){.temperature = 0.8f, .top_k = 40, .top_p = 1, .seed = 7});
+ *     generation_feed(n, prompt, count, &e);
+ *     while (generation_next(n, &token, &e) && token is no end)
+ *         print it;
+ *
+ * The choice of the next token is made on the GPU, which goes on with it by
+ * itself: generation_next only learns what it was.                             */
 #ifndef SOLO_GENERATION_H
 #define SOLO_GENERATION_H
 
 #include "gpu/gpu.h"
+#include "graph/graph.h"
 #include "model/model.h"
 
 typedef struct generation generation;
 
-/* `context_tok` positions at most; 0: as many as the model was made for, up to
- * GENERATION_DEFAULT_CONTEXT. The model is needed only during this call. */
 enum { GENERATION_DEFAULT_CONTEXT = 2048 };
-generation *generation_new(gpu *g, const model *m, uint32_t context_tok, err *e);
+
+typedef struct generation_options {
+    uint32_t context_tok; /* positions at most; 0: as many as the model was made for, up to the default */
+} generation_options;
+
+/* How a token is chosen from the logits, in this order: the penalty, top_k, top_p,
+ * min_p, temperature. All zeros: always the most likely one. */
+typedef struct sampling {
+    float temperature;    /* 0: the most likely token, whatever the rest says */
+    uint32_t top_k;       /* only the k most likely; 0: all */
+    float top_p;          /* only the most likely that together have this probability; 0 or 1: all */
+    float min_p;          /* only those at least this likely, relative to the most likely; 0: all */
+    float repeat_penalty; /* divides the logits of recent tokens (multiplies negative ones); 0 or 1: none */
+    uint32_t repeat_last; /* how many tokens are recent; 0: 64 */
+    uint32_t seed;        /* the same seed, prompt and settings give the same text */
+} sampling;
+
+/* The model is needed only during this call. */
+generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
 
-/* Take in `count` tokens, one or more, and say which comes next. False if they do
+/* Holds for the tokens that follow; its seed starts anew. */
+void generation_set_sampling(generation *n, const sampling *s);
+
+/* Take in `count` tokens, one or more. False if one is none of the model's or they do
  * not fit the context any more: nothing was taken in then. */
-bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, uint32_t *next, err *e);
+bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e);
+
+/* The token that comes next; it counts as taken in. False if nothing was ever fed,
+ * the context is full (generation_position == generation_context) or something failed. */
+bool generation_next(generation *n, uint32_t *token, err *e);
+
+/* Forget all but the first `position` tokens. Feed before asking for the next. */
+void generation_rewind(generation *n, uint32_t position);
 
 uint32_t generation_position(const generation *n); /* tokens taken in so far */
 uint32_t generation_context(const generation *n);

@@ -139,22 +139,32 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     close(mkstemp(path));
     assert_true(tiny_model_write(&TINY[1], 2, path, &e));
     model *m = model_open(path, &e);
-    generation *a = generation_new(device, m, 8, &e), *b = generation_new(device, m, 8, &e);
+    generation_options o = {.context_tok = 8};
+    generation *a = generation_new(device, m, &o, &e), *b = generation_new(device, m, &o, &e);
     if (!a || !b)
         fail_msg("%s", e.text);
     uint32_t prompt[] = {1, 7, 3}, next_a = 0, next_b = 0;
-    assert_true(generation_feed(a, prompt, 3, &next_a, &e));
+    assert_false(generation_next(a, &next_a, &e));
+    assert_non_null(strstr(e.text, "nothing was said"));
+    err_clear(&e);
+    assert_true(generation_feed(a, prompt, 3, &e));
     for (int i = 0; i < 3; i++)
-        assert_true(generation_feed(b, &prompt[i], 1, &next_b, &e));
-    assert_int_equal(next_a, next_b);
+        assert_true(generation_feed(b, &prompt[i], 1, &e));
     for (uint32_t i = 3; i < 8; i++) {
         assert_int_equal(generation_position(a), i);
-        assert_true(generation_feed(a, (uint32_t[]){next_a}, 1, &next_a, &e));
+        assert_true(generation_next(a, &next_a, &e));
+        assert_true(generation_next(b, &next_b, &e));
+        assert_int_equal(next_a, next_b);
     }
-    assert_false(generation_feed(a, (uint32_t[]){next_a}, 1, &next_a, &e));
+    assert_false(generation_next(a, &next_a, &e));
+    assert_non_null(strstr(e.text, "context of 8 tokens is full"));
+    err_clear(&e);
+    assert_false(generation_feed(a, &next_a, 1, &e));
     assert_non_null(strstr(e.text, "8 of 8 are taken"));
     err_clear(&e);
-    assert_false(generation_feed(b, (uint32_t[]){50}, 1, &next_b, &e));
+    generation_rewind(b, 3);
+    assert_int_equal(generation_position(b), 3);
+    assert_false(generation_feed(b, (uint32_t[]){50}, 1, &e));
     assert_non_null(strstr(e.text, "50 is no token"));
     generation_free(a);
     generation_free(b);
