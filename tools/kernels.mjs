@@ -4,8 +4,13 @@
 //
 //     node tools/kernels.mjs OUT.c OUT.h
 //
-// In a kernel, `//!include "FILE"` takes in kernels/include/FILE, and
-// `//!wgsl-only` says that no other language is wanted.
+// In a kernel, `//!include "FILE"` takes in kernels/include/FILE (kernels/FILE if
+// there is a / in it), and `//!wgsl-only` says that no other language is wanted.
+//
+// The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
+// for a weight type, HOW for the way threads add up. Their files go into the binary
+// as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
+// beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
@@ -13,8 +18,13 @@ import { parseWgsl, validate, writeSpirv } from "naga-wasm";
 const [, , outC, outH] = process.argv;
 const ROOT = "kernels";
 
-function expand(path) {
-    return readFileSync(path, "utf8").replace(/^\/\/!include "(.+)"$/gm, (_, file) => expand(join(ROOT, "include", file)));
+const VARIED = "graph";
+
+function expand(path, type = "", how = "shared") {
+    return readFileSync(path, "utf8").replace(/^\/\/!include "(.+)"$/gm, (_, name) => {
+        const file = name.replace("TYPE", type).replace("HOW", how);
+        return expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
+    });
 }
 
 // WGSL promises zeroed workgroup memory, and naga keeps the promise with one
@@ -45,21 +55,53 @@ function toSpirv(path, wgsl) {
 
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 
+const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
+const wgslFiles = (folder) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(".wgsl"));
+const stem = (file) => file.slice(0, -".wgsl".length);
+
 let c = `/* Made by tools/kernels.mjs from kernels/. */\n#include "kernels.h"\n`;
-let h = `/* Made by tools/kernels.mjs from kernels/. */\n#ifndef SOLO_KERNELS_H\n#define SOLO_KERNELS_H\n\n#include "gpu/gpu.h"\n\n`;
-for (const group of readdirSync(ROOT).sort().filter((name) => name !== "include")) {
-    for (const file of readdirSync(join(ROOT, group)).sort().filter((name) => name.endsWith(".wgsl"))) {
-        const name = file.slice(0, -".wgsl".length), path = join(ROOT, group, file);
+let h = `/* Made by tools/kernels.mjs from kernels/. */\n#ifndef SOLO_KERNELS_H\n#define SOLO_KERNELS_H\n\n#include "gpu/gpu.h"\n
+typedef struct kernel_file {
+    const char *path, *text;
+} kernel_file;
+extern const kernel_file kernel_files[]; /* ended by a path of NULL */
+
+typedef struct kernel_binary {
+    const char *name; /* "op_rope", "matmul_vec.q4_0" */
+    const uint32_t *spirv;
+    size_t bytes;
+} kernel_binary;
+extern const kernel_binary kernel_binaries[]; /* ended by a name of NULL */\n\n`;
+
+for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", VARIED].includes(name))) {
+    for (const file of wgslFiles(group)) {
+        const name = stem(file), path = join(ROOT, group, file);
         const wgsl = expand(path), wgslOnly = /^\/\/!wgsl-only$/m.test(wgsl);
         const cuPath = path.replace(/\.wgsl$/, ".cu"), cuda = !wgslOnly && existsSync(cuPath) ? expand(cuPath) : null;
         const words = wgslOnly ? null : toSpirv(path, wgsl);
         h += `extern const gpu_source kernel_${name};\n`;
-        if (words) c += `\nstatic const uint32_t ${name}_spirv[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
+        if (words) c += cWords(`${name}_spirv`, words);
         c += `\nconst gpu_source kernel_${name} = {\n  .name = "${group}/${name}",\n  .wgsl =\n${cString(wgsl)},\n`;
         if (words) c += `  .spirv = ${name}_spirv,\n  .spirv_bytes = sizeof ${name}_spirv,\n`;
         if (cuda) c += `  .cuda =\n${cString(cuda)},\n`;
         c += `};\n`;
     }
 }
+
+c += `\nconst kernel_file kernel_files[] = {\n`;
+for (const folder of [VARIED, "include", "weight"])
+    for (const file of wgslFiles(folder)) c += `  {"${folder}/${file}",\n${cString(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+c += `  {0}};\n`;
+
+let list = "";
+for (const file of wgslFiles(VARIED)) {
+    const path = join(ROOT, VARIED, file), typed = readFileSync(path, "utf8").includes("TYPE.wgsl");
+    for (const type of typed ? wgslFiles("weight").map(stem) : [""]) {
+        const symbol = `${stem(file)}_${type}_spirv`;
+        c += cWords(symbol, toSpirv(`${path} ${type}`, expand(path, type)));
+        list += `  {"${stem(file)}${type && "." + type}", ${symbol}, sizeof ${symbol}},\n`;
+    }
+}
+c += `\nconst kernel_binary kernel_binaries[] = {\n${list}  {0}};\n`;
 writeFileSync(outC, c);
 writeFileSync(outH, h + "\n#endif\n");

@@ -1,52 +1,95 @@
 // One head of one row over the positions it sees, in one pass over them: the running maximum and sum are mended as
-// larger scores come. A workgroup for each; a thread for each of its positions, then for each element.
-// Arguments: 0 rows * heads, 1 out, 2 q, 3 size of a head, 4 heads, 5 stored heads, 6 position, 7 scale, 8 softcap,
-// 9 window, 10 where the keys begin (elements), 11 the values, 12 they are f16, 13 rows stored.
-//!include "graph.wgsl"
+// larger scores come. The positions may be split among several workgroups, whose parts op_attention_join puts together.
+// Arguments: 0 rows * heads * splits, 1 out, or the parts, 2 q, 3 size of a head, 4 heads, 5 stored heads, 6 position,
+// 7 scale, 8 softcap, 9 window, 10 word at which the keys begin, 11 the values, 12 they are f16, 13 rows stored, 14 splits.
+const THREADS = 256u;
+const TEAM = 32u;
+const LANES = 4u;                // threads that share a position's score
+const BLOCK = THREADS / LANES;   // positions at a time
 const MAX_SIZE = 256u;
+//!include "graph.wgsl"
+//!include "reduce_HOW.wgsl"
+var<workgroup> q: array<f32, MAX_SIZE>;
 var<workgroup> scores: array<f32, THREADS>;
-var<workgroup> sums: array<f32, MAX_SIZE>;
+var<workgroup> sums: array<vec2<f32>, THREADS>;
 
-fn score(q: u32, key: u32) -> f32 {
-    var dot = 0.0;
-    for (var i = 0u; i < arg(3); i++) { dot += load(q + i) * load_state(key + i, arg(12)); }
-    dot *= arg_float(7);
+// Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `begin`.
+fn pair_at(begin: u32, at: u32, i: u32) -> vec2<f32> {
+    if (arg(12) == 1u) { return unpack2x16float(state_word(begin + at / 2u + i)); }
+    return vec2<f32>(bitcast<f32>(state_word(begin + at + 2u * i)), bitcast<f32>(state_word(begin + at + 2u * i + 1u)));
+}
+
+fn capped(score: f32) -> f32 {
     let cap = arg_float(8);
-    if (cap > 0.0) { dot = cap * tanh(clamp(dot / cap, -15.0, 15.0)); }
-    return dot;
+    if (cap > 0.0) { return cap * tanh(clamp(score / cap, -15.0, 15.0)); }
+    return score;
 }
 
 // Read by one thread and told to all, so that the loop below is the same for everyone.
 var<workgroup> position_of_row: u32;
 
 fn body(v: u32, local: u32) {
-    if (local == 0u) { position_of_row = load_word(arg(6)); }
     let size = arg(3);
+    let pairs = size / 2u;
+    let row = v / arg(14); // of q: a head of a row
+    if (local == 0u) { position_of_row = load_word(arg(6)); }
+    for (var i = local; i < size; i += THREADS) { q[i] = load(arg(2) + row * size + i) * arg_float(7); }
+    let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let stride = arg(5) * size;
-    let kv = v % arg(4) / (arg(4) / arg(5)) * size;
+    let kv = row % arg(4) / (arg(4) / arg(5)) * size;
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let last = min(workgroupUniformLoad(&position_of_row) + v / arg(4), arg(13) - 1u);
-    let first = select(0u, last + 1u - arg(9), arg(9) > 0u && last + 1u > arg(9));
-    for (var i = local; i < size; i += THREADS) { sums[i] = 0.0; }
+    let last = min(position + row / arg(4), arg(13) - 1u);
+    let seen = select(last + 1u, min(arg(9), last + 1u), arg(9) > 0u);
+    let share = (seen + arg(14) * BLOCK - 1u) / (arg(14) * BLOCK) * BLOCK;
+    let first = last + 1u - seen + v % arg(14) * share;
+    let end = min(first + share, last + 1u);
+    // The threads that add up values: each has two elements of a head, and some of the positions.
+    let groups = THREADS / pairs;
+    let mine = local / pairs;
+    let element = local % pairs;
     var most = -3.4e38;
     var total = 0.0;
-    for (var tile = first; tile <= last; tile += THREADS) {
-        let p = tile + local;
-        var s = -3.4e38;
-        if (p <= last) { s = score(arg(2) + v * size, arg(10) + p * stride + kv); }
-        let higher = max(most, max_of_all(s, local));
-        let mend = exp(most - higher);
-        let e = select(0.0, exp(s - higher), p <= last);
+    var value = vec2<f32>();
+    for (var block = first; block < end; block += BLOCK) {
+        var dot2 = vec2<f32>();
+        let p = block + local / LANES;
+        if (p < end) {
+            for (var i = local % LANES; i < pairs; i += LANES) { dot2 += vec2<f32>(q[2u * i], q[2u * i + 1u]) * pair_at(arg(10), p * stride + kv, i); }
+        }
+        scores[local] = dot2.x + dot2.y;
+        workgroupBarrier();
+        var score = -3.4e38;
+        if (local < BLOCK && block + local < end) {
+            var sum = 0.0;
+            for (var i = 0u; i < LANES; i++) { sum += scores[local * LANES + i]; }
+            score = capped(sum);
+        }
+        let higher = max(most, max_of_all(score, local));
+        let e = select(0.0, exp(score - higher), local < BLOCK && block + local < end);
         scores[local] = e;
+        let mend = exp(most - higher);
         total = total * mend + sum_of_all(e, local);
         most = higher;
-        let seen = min(THREADS, last + 1u - tile);
-        for (var i = local; i < size; i += THREADS) {
-            var value = sums[i] * mend;
-            for (var k = 0u; k < seen; k++) { value += scores[k] * load_state(arg(11) + (tile + k) * stride + kv + i, arg(12)); }
-            sums[i] = value;
+        value *= mend;
+        if (mine < groups) {
+            for (var i = mine; i < min(BLOCK, end - block); i += groups) { value += scores[i] * pair_at(arg(11), (block + i) * stride + kv, element); }
         }
         workgroupBarrier();
     }
-    for (var i = local; i < size; i += THREADS) { store(arg(1) + v * size + i, sums[i] / total); }
+    sums[local] = value;
+    workgroupBarrier();
+    if (local < pairs) {
+        for (var g = 1u; g < groups; g++) { value += sums[g * pairs + local]; }
+        if (arg(14) == 1u) {
+            store(arg(1) + row * size + 2u * local, value.x / total);
+            store(arg(1) + row * size + 2u * local + 1u, value.y / total);
+        } else {
+            store(arg(1) + v * (size + 2u) + 2u * local, value.x);
+            store(arg(1) + v * (size + 2u) + 2u * local + 1u, value.y);
+        }
+    }
+    if (arg(14) > 1u && local == 0u) {
+        store(arg(1) + v * (size + 2u) + size, most);
+        store(arg(1) + v * (size + 2u) + size + 1u, total);
+    }
 }

@@ -1,17 +1,8 @@
 // out[i] = x[i] op y[..], y broadcast. Arguments: 1 out, 2 x, 3 y, 4 count, 5 which; 8 to 11 the dimensions of x,
 // 12 to 15 how far apart y's elements are along each (0: the same one again).
+const THREADS = 64u;
 //!include "graph.wgsl"
-
-fn combine(kind: u32, a: f32, b: f32) -> f32 {
-    switch (kind) {
-        case 1u: { return a - b; }
-        case 2u: { return a * b; }
-        case 3u: { return a / b; }
-        case 4u: { return max(a, b); }
-        case 5u: { return min(a, b); }
-        default: { return a + b; }
-    }
-}
+//!include "binary.wgsl"
 
 fn body(v: u32, local: u32) {
     let i = v * THREADS + local;

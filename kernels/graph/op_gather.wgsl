@@ -1,11 +1,16 @@
-// Rows of a weight. Arguments: 0 rows, 1 out, 2 which rows, 3 k, 4 rows there are,
-// 5 byte at which the weight begins, 6 bytes of its rows, 7 its type.
+// Rows of a weight. Arguments: 0 rows, 1 out, 2 which rows, 3 k, 4 the last row there is, 5 word at which the weight
+// begins, 6 its rows, 7 the first of them (a large weight lies in several places, and others take care of the rest).
+const THREADS = 64u;
 //!include "graph.wgsl"
 //!include "weight.wgsl"
+//!include "weight/TYPE.wgsl"
 
 fn body(v: u32, local: u32) {
-    let wanted = min(load_word(arg(2) + v), arg(4) - 1u);
-    for (var i = local; i < arg(3); i += THREADS) {
-        store(arg(1) + v * arg(3) + i, weight_at(arg(7), arg(5) + wanted * arg(6), i));
+    let wanted = min(load_word(arg(2) + v), arg(4));
+    if (wanted < arg(7) || wanted - arg(7) >= arg(6)) { return; }
+    let chunks = (arg(3) + CHUNK - 1u) / CHUNK;
+    for (var c = local; c < chunks; c += THREADS) {
+        var w = unpack(matrix(arg(5), arg(6) * chunks), (wanted - arg(7)) * chunks + c);
+        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(3); i++) { store(arg(1) + v * arg(3) + c * CHUNK + i, w[i / 4u][i % 4u]); }
     }
 }

@@ -1,5 +1,8 @@
 // A row to one number. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 which: sum, mean, max, argmax.
+const THREADS = 256u;
+const TEAM = 32u;
 //!include "graph.wgsl"
+//!include "reduce_HOW.wgsl"
 var<workgroup> places: array<u32, THREADS>;
 
 fn body(v: u32, local: u32) {
@@ -24,7 +27,7 @@ fn body(v: u32, local: u32) {
             case 0u: { store(arg(1) + v, total); }
             case 1u: { store(arg(1) + v, total / f32(arg(3))); }
             case 2u: { store(arg(1) + v, most); }
-            default: { activations[arg(1) + v] = first; }
+            default: { store_word(arg(1) + v, first); }
         }
     }
 }

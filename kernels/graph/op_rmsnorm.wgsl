@@ -1,6 +1,9 @@
 // x / sqrt(mean(x^2) + epsilon) * (weight + offset), row by row.
 // Arguments: 0 rows, 1 out, 2 x, 3 length, 4 weight, 5 epsilon, 6 offset.
+const THREADS = 256u;
+const TEAM = 32u;
 //!include "graph.wgsl"
+//!include "reduce_HOW.wgsl"
 
 fn body(v: u32, local: u32) {
     let row = v * arg(3);

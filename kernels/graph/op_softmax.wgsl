@@ -1,5 +1,8 @@
 // softmax(x * scale) of each row. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 scale.
+const THREADS = 256u;
+const TEAM = 32u;
 //!include "graph.wgsl"
+//!include "reduce_HOW.wgsl"
 
 fn body(v: u32, local: u32) {
     let row = v * arg(3);

@@ -1,5 +1,6 @@
 // Rows into a state, from a position on. Arguments: 1 word at which the state begins, 2 x, 3 count of elements (even),
 // 4 elements of a row (even), 5 position, 6 rows the state has, 7 it is f16.
+const THREADS = 64u;
 //!include "graph.wgsl"
 
 fn body(v: u32, local: u32) {
@@ -8,9 +9,9 @@ fn body(v: u32, local: u32) {
     if (i >= arg(3) || first + i + 2u > arg(6) * arg(4)) { return; }
     let pair = vec2<f32>(load(arg(2) + i), load(arg(2) + i + 1u));
     if (arg(7) == 1u) {
-        states[arg(1) + (first + i) / 2u] = pack2x16float(pair);
+        store_state_word(arg(1) + (first + i) / 2u, pack2x16float(pair));
     } else {
-        states[arg(1) + first + i] = bitcast<u32>(pair.x);
-        states[arg(1) + first + i + 1u] = bitcast<u32>(pair.y);
+        store_state_word(arg(1) + first + i, bitcast<u32>(pair.x));
+        store_state_word(arg(1) + first + i + 1u, bitcast<u32>(pair.y));
     }
 }

@@ -55,14 +55,24 @@ bool cli_adapter(const char *text, gpu_adapter_want *want, err *e)
     return err_set_kind(e, ERR_USAGE, "--adapter takes gpu, software or any, not '%s'", text ? text : "");
 }
 
+bool cli_level(const char *name, fusion_level *level, err *e)
+{
+    for (int i = 0; i < LEVEL_COUNT; i++)
+        if (strcmp(name, fusion_names[i]) == 0) {
+            *level = (fusion_level)i;
+            return i <= LEVEL_OPS ||
+                   err_set_kind(e, ERR_USAGE, "--fuse %s is not to be had yet; there are: none, ops", name);
+        }
+    return err_set_kind(e, ERR_USAGE, "--fuse takes none, ops, token or loop, not '%s'", name);
+}
+
 bool cli_model_word(cli_args *a, const char *word, cli_model *m)
 {
     if (strcmp(word, "--impl") == 0)
         return (m->impl = cli_value(a, word)) != NULL;
     if (strcmp(word, "--fuse") == 0) {
-        const char *level = cli_value(a, word);
-        return level && (strcmp(level, "none") == 0 ||
-                         err_set_kind(a->e, ERR_USAGE, "--fuse %s is not to be had yet; there is: none", level));
+        const char *name = cli_value(a, word);
+        return name && cli_level(name, &m->level, a->e);
     }
     if (word[0] == '-' || m->path)
         return cli_unknown(a, word);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "gpu/gpu.h"
+#include "graph/plan.h"
 
 #include <stdbool.h>
 
@@ -44,9 +45,13 @@ bool cli_unknown(cli_args *a, const char *word);
 /* What every command that runs a model takes: MODEL, --fuse LEVEL, --impl I. */
 typedef struct cli_model {
     const char *path, *impl;
+    fusion_level level; /* initialise it with the default */
 } cli_model;
 /* Takes `word` if it is one of these; an unknown option or a second model is an error. */
 bool cli_model_word(cli_args *a, const char *word, cli_model *m);
+
+/* none, ops, token, loop. */
+bool cli_level(const char *name, fusion_level *level, err *e);
 
 /* gpu, software or any. */
 bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);

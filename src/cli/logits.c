@@ -11,11 +11,11 @@
 #include <string.h>
 
 static const char HELP[] =
-    "usage: solo logits MODEL --tokens 5,9,11 [--fuse none] [--impl I]\n\n"
+    "usage: solo logits MODEL --tokens 5,9,11 [--fuse LEVEL] [--impl I]\n\n"
     "The logits after each of the tokens, as JSON: {\"n_vocab\":V,\"logits\":[[V numbers] per position]}.\n\n"
     "  MODEL         a GGUF file or a Hugging Face folder\n"
     "  --tokens LIST token ids, separated by commas\n"
-    "  --fuse LEVEL  none: a dispatch for each operator (the only level there is yet)\n"
+    "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
     "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
@@ -81,16 +81,17 @@ static void write_json(const float *logits, uint32_t rows, uint32_t vocab, str *
     jsonw_end(&j);
 }
 
-static bool run(gpu *g, const model *m, const uint32_t *tokens, uint32_t count, err *e)
+static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *tokens, uint32_t count, err *e)
 {
     uint32_t vocab = model_get_config(m)->vocab_tok;
     decoder_weights weights = {m, count};
-    graph *what = decoder_graph(m, &(decoder_options){count, count, DTYPE_F32}, e);
-    graph_run *r = what ? graph_run_new(g, what, decoder_find_weight, &weights, e) : NULL;
+    graph *what = decoder_graph(m, &(decoder_options){.rows = count, .context_tok = count, .cache = DTYPE_F32}, e);
+    graph_run *r =
+        what ? graph_run_new(g, (const graph *const[]){what}, 1, level, decoder_find_weight, &weights, e) : NULL;
     float *logits = mem_alloc((size_t)count * vocab * sizeof *logits);
     bool ok = r && graph_run_write(r, "tokens", tokens, e) && graph_run_write(r, "position", (uint32_t[]){0}, e);
     if (ok)
-        graph_run_once(r);
+        graph_run_once(r, 0, SUBMIT_BATCH);
     ok = ok && graph_run_read(r, "logits", logits, e);
     if (ok) {
         str out = {0};
@@ -107,7 +108,7 @@ static bool run(gpu *g, const model *m, const uint32_t *tokens, uint32_t count, 
 int cmd_logits(int argc, char **argv)
 {
     err e = {0};
-    options o = {0};
+    options o = {.model.level = LEVEL_OPS};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {
@@ -118,7 +119,7 @@ int cmd_logits(int argc, char **argv)
     model *m = model_open(o.model.path, &e);
     uint32_t *tokens = m ? read_tokens(o.tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
     gpu *g = tokens ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
-    bool ok = g && run(g, m, tokens, count, &e);
+    bool ok = g && run(g, m, o.model.level, tokens, count, &e);
     gpu_close(g);
     free(tokens);
     model_close(m);

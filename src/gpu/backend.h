@@ -18,6 +18,7 @@ struct gpu {
     err error; /* the first one since it was last taken */
     gpu_wait_mode wait_mode;
     bool lost;
+    gpu_kernel *kernels; /* all that were made, kept for whoever asks for the same again */
 };
 struct gpu_buffer {
     gpu *owner;
@@ -27,6 +28,8 @@ struct gpu_buffer {
 struct gpu_kernel {
     gpu *owner;
     uint32_t binding_count;
+    char *key; /* what it was made from; NULL: not kept */
+    gpu_kernel *next;
 };
 struct gpu_bindings {
     gpu *owner;

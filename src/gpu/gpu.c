@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "gpu/backend.h"
+#include "gpu/submit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,10 +130,14 @@ void gpu_open(const gpu_choice *choice, gpu_opened opened, void *user)
     opened(user, g, g ? NULL : &e);
 }
 
+static void free_kept_kernels(gpu *g);
+
 void gpu_close(gpu *g)
 {
-    if (g)
-        g->backend->close(g);
+    if (!g)
+        return;
+    free_kept_kernels(g);
+    g->backend->close(g);
 }
 
 const gpu_info *gpu_get_info(const gpu *g)
@@ -224,18 +229,52 @@ void gpu_read(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, 
 
 /* ---- kernels ------------------------------------------------------------- */
 
+/* Compiling takes longer than anything else here, and graphs are made of the same few
+ * kernels: those that compiled stay with the device until it is closed. */
+static char *kernel_key(const gpu_kernel_desc *desc)
+{
+    str key = {0};
+    str_addf(&key, "%s %u", desc->entry, desc->workgroup_size);
+    for (uint32_t i = 0; i < desc->binding_count; i++)
+        str_addf(&key, " %d", desc->bindings[i]);
+    str_addf(&key, "\n%s", desc->source->wgsl ? desc->source->wgsl : "");
+    return key.data;
+}
+
 gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
 {
+    char *key = kernel_key(desc);
+    for (gpu_kernel *k = g->kernels; k; k = k->next)
+        if (strcmp(k->key, key) == 0) {
+            free(key);
+            return k;
+        }
     gpu_kernel *k = g->backend->kernel_new(g, desc);
     k->owner = g;
     k->binding_count = desc->binding_count;
+    if (g->error.kind == ERR_NONE) {
+        k->key = key;
+        k->next = g->kernels;
+        g->kernels = k;
+    } else
+        free(key);
     return k;
 }
 
 void gpu_kernel_free(gpu_kernel *k)
 {
-    if (k)
+    if (k && !k->key)
         k->owner->backend->kernel_free(k);
+}
+
+static void free_kept_kernels(gpu *g)
+{
+    while (g->kernels) {
+        gpu_kernel *k = g->kernels;
+        g->kernels = k->next;
+        free(k->key);
+        g->backend->kernel_free(k);
+    }
 }
 
 gpu_bindings *gpu_bindings_new(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count)
@@ -399,6 +438,7 @@ bool gpu_wait(gpu *g, err *e)
     return gpu_ok(g, e);
 }
 
+const char *const submit_names[SUBMIT_COUNT] = {"sync", "each", "pass", "batch", "one"};
 const char *const gpu_wait_names[] = {"polling", "blocking"};
 
 void gpu_set_wait_mode(gpu *g, gpu_wait_mode mode)

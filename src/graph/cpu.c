@@ -260,6 +260,47 @@ static void run_slice(const cpu_run *r, const graph_node *n, float *out)
                row_length(n) * sizeof *out);
 }
 
+static bool run_pick(const cpu_run *r, const graph_node *n, float *out, err *e)
+{
+    const graph_node *x = graph_at(r->g, n->operands[0]);
+    const uint32_t *rows = r->values[n->operands[1]].u;
+    for (uint32_t t = 0; t < n->s.dims[LAST - 1]; t++) {
+        if (rows[t] >= x->s.dims[LAST - 1])
+            return err_set(e, "cpu: row %u of %u is wanted", rows[t], x->s.dims[LAST - 1]);
+        memcpy(out + (size_t)t * row_length(n), r->values[n->operands[0]].f + (size_t)rows[t] * row_length(x),
+               row_length(n) * sizeof *out);
+    }
+    return true;
+}
+
+/* By choosing the largest not yet chosen, again and again. */
+static void topk_row(const float *x, uint32_t length, uint32_t *out, uint32_t count)
+{
+    bool *taken = mem_alloc(length * sizeof *taken);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t best = length;
+        for (uint32_t i = 0; i < length; i++)
+            if (!taken[i] && (best == length || x[i] > x[best]))
+                best = i;
+        taken[best] = true;
+        out[k] = best;
+    }
+    free(taken);
+}
+
+static void run_assign(const cpu_run *r, const graph_node *n)
+{
+    const assign_spec *spec = &n->as.assign;
+    const uint32_t *from = r->values[n->operands[0]].u;
+    uint32_t *to = r->values[n->operands[1]].u, added = spec->added + (spec->more ? r->values[spec->more].u[0] : 0);
+    uint64_t count = shape_count(n->s);
+    if (!spec->index)
+        for (uint64_t i = 0; i < shape_count(graph_at(r->g, n->operands[0])->s); i++)
+            to[i] = from[i] + added;
+    else if (r->values[spec->index].u[0] + added < count)
+        to[r->values[spec->index].u[0] + added] = from[0];
+}
+
 static bool run_node(cpu_run *r, node at, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
@@ -295,6 +336,12 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_STORE: return run_store(r, n, e);
     case OP_ATTENTION: return run_attention(r, n, out.f, e);
     case OP_SLICE: run_slice(r, n, out.f); break;
+    case OP_PICK: return run_pick(r, n, out.f, e);
+    case OP_TOPK:
+        for (uint64_t t = 0; t < row_count(first); t++)
+            topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
+        break;
+    case OP_ASSIGN: run_assign(r, n); break;
     case OP_COUNT: break;
     }
     return true;
@@ -325,9 +372,9 @@ cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err
                    mem_alloc(slots * sizeof *r->weights)};
     for (node i = 1; i < slots; i++) {
         const graph_node *n = graph_at(g, i);
-        r->borrowed[i] = n->op == OP_RESHAPE || n->op == OP_STORE;
+        r->borrowed[i] = n->op == OP_RESHAPE || n->op == OP_STORE || n->op == OP_ASSIGN;
         if (r->borrowed[i])
-            r->values[i] = r->values[n->operands[0]];
+            r->values[i] = r->values[n->operands[n->op == OP_ASSIGN]];
         else if (n->op != OP_WEIGHT)
             r->values[i].f = mem_alloc(shape_count(n->s) * sizeof(float));
         else if (!take_weight(r, i, weight, user, e)) {

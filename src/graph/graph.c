@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {"input",  "weight",    "state",   "unary",  "binary",
-                                              "reduce", "softmax",   "rmsnorm", "matmul", "gather",
-                                              "rope",   "attention", "store",   "slice",  "reshape"};
+const char *const graph_op_names[OP_COUNT] = {"input",   "weight",  "state",   "unary",  "binary", "reduce",
+                                              "softmax", "rmsnorm", "matmul",  "gather", "rope",   "attention",
+                                              "store",   "slice",   "reshape", "pick",   "topk",   "assign"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -361,5 +361,46 @@ node graph_reshape(graph *g, node x, shape s)
     n.type = operand(g, &n, 0)->type;
     if (shape_count(s) != shape_count(operand(g, &n, 0)->s))
         return wrong_shapes(g, &n, "the new shape holds another number of elements"), 0;
+    return add(g, n);
+}
+
+node graph_pick(graph *g, node x, node rows)
+{
+    graph_node n = {.op = OP_PICK};
+    if (!operands(g, &n, 2, x, rows))
+        return 0;
+    const graph_node *from = operand(g, &n, 0), *r = operand(g, &n, 1);
+    if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
+        return wrong_shapes(g, &n, "rows and a list of whole numbers are wanted"), 0;
+    n.type = from->type;
+    n.s = shape2(r->s.dims[LAST], from->s.dims[LAST]);
+    return add(g, n);
+}
+
+node graph_topk(graph *g, node x, uint32_t count)
+{
+    graph_node n = {.op = OP_TOPK, .type = DTYPE_U32};
+    if (!operands(g, &n, 1, x))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    if (count > n.s.dims[LAST])
+        return wrong_shapes(g, &n, "a row has not that many"), 0;
+    n.s.dims[LAST] = count;
+    return add(g, n);
+}
+
+node graph_assign(graph *g, node target, node value, assign_spec spec)
+{
+    graph_node n = {.op = OP_ASSIGN, .type = DTYPE_U32, .as.assign = spec};
+    node also = spec.more ? spec.more : spec.index;
+    if (!operands(g, &n, 2 + (also != 0) + (spec.more && spec.index), value, target, also, spec.index))
+        return 0;
+    const graph_node *from = operand(g, &n, 0), *to = operand(g, &n, 1);
+    n.s = to->s;
+    bool fits = spec.index ? shape_count(from->s) == 1 && is_position(g, spec.index)
+                           : shape_count(from->s) <= shape_count(to->s);
+    if (!fits || to->op != OP_INPUT || to->type != DTYPE_U32 || from->type != DTYPE_U32 ||
+        (spec.more && !is_position(g, spec.more)))
+        return wrong_shapes(g, &n, "whole numbers that fit an input of such are wanted"), 0;
     return add(g, n);
 }

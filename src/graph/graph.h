@@ -57,6 +57,9 @@ typedef enum {
     OP_STORE, /* rows into a state */
     OP_SLICE, /* of the last dimension */
     OP_RESHAPE,
+    OP_PICK,   /* rows of activations */
+    OP_TOPK,   /* the places of the largest of a row */
+    OP_ASSIGN, /* whole numbers into an input, for the next run */
     OP_COUNT
 } graph_op;
 extern const char *const graph_op_names[OP_COUNT];
@@ -93,6 +96,15 @@ typedef struct rope_spec {
     float magnitude;  /* scales the result; 0 means 1 */
 } rope_spec;
 
+/* Whole numbers for the next run. target[i] = value[i] + added; with an index the one value
+ * goes into a list: target[index + added] = value[0], unless that lies beyond its end. A
+ * target may be longer than the value: the rest of it stays. */
+typedef struct assign_spec {
+    uint32_t added; /* a constant, */
+    node more;      /* and a whole number known only when it runs, or 0 */
+    node index;     /* or 0 */
+} assign_spec;
+
 typedef struct attention_spec {
     float scale;     /* of q . k */
     float softcap;   /* 0: none */
@@ -123,6 +135,7 @@ typedef struct graph_node {
         rope_spec rope;
         attention_spec attention;
         uint32_t slice_start;
+        assign_spec assign;
     } as;
 } graph_node;
 
@@ -164,5 +177,9 @@ node graph_store(graph *g, node state, node x, node position);
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
+node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, k] */
+node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
+/* Into an input, after everything in this run that reads it. Its value is the target's. */
+node graph_assign(graph *g, node target, node value, assign_spec spec);
 
 #endif

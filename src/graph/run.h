@@ -1,27 +1,47 @@
-/* run: a graph on a GPU, a dispatch for each operator (the level `none`).
+/* run: graphs on a GPU, at a fusion level.
  *
- * Everything that does not change is made once: weights are uploaded as they are,
- * into a few large buffers; activations lie in one; every operator has its
- * arguments and its bindings. A run is one pass with the dispatches in order.  */
+ * Several graphs can share one memory (a decoder for one token, the same for many):
+ * what has the same name in them is the same thing. Everything that does not change
+ * is made once: weights are uploaded, every dispatch has its arguments and bindings.
+ * A run is those dispatches in order, submitted by a policy.                     */
 #ifndef SOLO_GRAPH_RUN_H
 #define SOLO_GRAPH_RUN_H
 
 #include "gpu/gpu.h"
-#include "graph/graph.h"
+#include "gpu/submit.h"
+#include "graph/plan.h"
 
 typedef struct graph_run graph_run;
 
-/* The weights' data are needed only during this call. States start as zeros. */
-graph_run *graph_run_new(gpu *g, const graph *what, graph_weight_source source, void *user, err *e);
+/* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. */
+graph_run *graph_run_new(gpu *g, const graph *const *graphs, uint32_t count, fusion_level level,
+                         graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 
-/* An input's elements, all of them; what is written holds for the runs that follow. */
+/* An input's or output's place, to be looked up once; `words` is 0 if there is none. */
+typedef struct graph_place {
+    uint32_t word;
+    uint64_t words;
+} graph_place;
+graph_place graph_run_place(const graph_run *r, const char *name);
+
+/* `count` elements from the first on; what is written holds for the runs that follow. */
+void graph_run_put(graph_run *r, graph_place to, const void *elements, uint64_t count);
+/* Elements after the runs submitted so far: `count` from `first` on. */
+bool graph_run_get(graph_run *r, graph_place from, uint64_t first, uint64_t count, void *elements, err *e);
+/* The same without waiting: `done` is called from a wait or gpu_poll; `elements` must stay till then. */
+void graph_run_get_later(graph_run *r, graph_place from, uint64_t first, uint64_t count, void *elements, gpu_done done,
+                         void *user);
+
+/* By name, all elements. */
 bool graph_run_write(graph_run *r, const char *input, const void *elements, err *e);
-/* Every operator once. Returns when it is submitted. */
-void graph_run_once(graph_run *r);
-/* An output's elements, after the runs submitted so far. */
 bool graph_run_read(graph_run *r, const char *output, void *elements, err *e);
 
-uint32_t graph_run_dispatches(const graph_run *r); /* in a run */
+/* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). */
+void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
+
+uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
+const plan *graph_run_plan(const graph_run *r, uint32_t which);
+uint64_t graph_run_bytes(const graph_run *r); /* of GPU memory */
 
 #endif

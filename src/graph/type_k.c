@@ -55,7 +55,7 @@ void q3_k_to_f32(const uint8_t *from, float *to, size_t blocks)
 /* The eight scales and minimums of q4_k and q5_k, 6 bits each, in 12 bytes. The
  * first four of each are the low bits of bytes 0-3 and 4-7; the last four have
  * their low nibbles in bytes 8-11 and their top two bits above the first four. */
-static void scale_and_minimum(const uint8_t *packed, int run, int *scale, int *minimum)
+void k_scale_and_minimum(const uint8_t *packed, int run, int *scale, int *minimum)
 {
     if (run < 4) {
         *scale = packed[run] & 63;
@@ -75,7 +75,7 @@ void q4_k_to_f32(const uint8_t *from, float *to, size_t blocks)
         float d = half_at(from), dmin = half_at(from + 2);
         for (int run = 0; run < 8; run++) {
             int s, m;
-            scale_and_minimum(from + 4, run, &s, &m);
+            k_scale_and_minimum(from + 4, run, &s, &m);
             const uint8_t *q = quants + run / 2 * 32;
             int shift = run % 2 * 4;
             float scale = d * (float)s, minimum = dmin * (float)m;
@@ -94,7 +94,7 @@ void q5_k_to_f32(const uint8_t *from, float *to, size_t blocks)
         float d = half_at(from), dmin = half_at(from + 2);
         for (int run = 0; run < 8; run++) {
             int s, m;
-            scale_and_minimum(from + 4, run, &s, &m);
+            k_scale_and_minimum(from + 4, run, &s, &m);
             const uint8_t *q = quants + run / 2 * 32;
             int shift = run % 2 * 4;
             float scale = d * (float)s, minimum = dmin * (float)m;

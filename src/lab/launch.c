@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-const char *const submit_names[SUBMIT_COUNT] = {"sync", "each", "pass", "batch", "one"};
 const char *const habit_names[HABIT_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
 const char *const call_names[CALL_COUNT] = {
     "encoder", "begin_pass", "set_pipeline", "set_bind_group", "dispatch", "end_pass", "finish", "submit", "wait"};

@@ -1,10 +1,5 @@
-/* launch: a chain of steps run by one of the launch strategies, and timed.
- *
- *   sync   a recording, a submit and a wait for each dispatch
- *   each   a recording and a submit for each dispatch, one wait at the end
- *   pass   one recording and submit, a pass for each dispatch
- *   batch  one recording, one submit, one pass
- *   one    a single dispatch that makes all steps, a grid barrier between them
+/* launch: a chain of steps run by one of the launch strategies (gpu/submit.h), and
+ * timed. `one` makes all steps in a dispatch, with a grid barrier between them.
  *
  * The output is compared with the CPU's after every run, outside the time
  * taken; a run with a wrong output or any device error has no time.        */
@@ -12,9 +7,7 @@
 #define SOLO_LAB_LAUNCH_H
 
 #include "gpu/chain.h"
-
-typedef enum { SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_PASS, SUBMIT_BATCH, SUBMIT_ONE, SUBMIT_COUNT } submit_policy;
-extern const char *const submit_names[SUBMIT_COUNT];
+#include "gpu/submit.h"
 
 /* Common habits, each on top of `batch`. */
 typedef enum {

@@ -1,49 +1,150 @@
 #include "llm/generation.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "graph/run.h"
 #include "model/decoder.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Tokens are taken in by one of these, as many at a time as it has rows; the first
+ * takes them one by one, and is what makes new ones. */
+static const uint32_t ROWS[] = {1, 8, 32, 128, 512};
+enum { MAX_PROGRAMS = sizeof ROWS / sizeof *ROWS, READS = 4 };
+
+/* A token on its way back from the GPU. */
+typedef struct arriving {
+    uint32_t token;
+    bool done, ok;
+} arriving;
 
 struct generation {
-    graph *what;
+    gpu *g;
+    graph *graphs[MAX_PROGRAMS];
+    uint32_t program_count;
     graph_run *run;
-    uint32_t position, context_tok, vocab_tok;
-    bool fed; /* the logits of the last token are there */
+    submit_policy submit;
+    graph_place tokens, position_place, count, last, history;
+    uint32_t context_tok, vocab_tok;
+    bool slides, ahead;
+    uint32_t *said; /* (context_tok) what was taken in */
+    uint32_t position;
+    bool fed;
+    /* The token at `position` is made; those up to `asked` are on their way here. */
+    uint32_t asked;
+    arriving reads[READS]; /* of the token at position p: reads[p % READS] */
 };
+
+/* ---- making -------------------------------------------------------------------- */
+
+/* What happens after the logits: a choice, and everything set for the next token. */
+static void add_choice(graph *g, uint32_t rows, uint32_t context_tok)
+{
+    node position = graph_find(g, "position"), tokens = graph_find(g, "tokens");
+    node history = graph_input(g, "history", DTYPE_U32, shape1(context_tok + 1));
+    node count = rows > 1 ? graph_input(g, "count", DTYPE_U32, shape1(1)) : 0;
+    uint32_t one = rows > 1 ? 0 : 1; /* rows that may be fewer than the program has are counted when it runs */
+    node next = graph_reduce(g, REDUCE_ARGMAX, graph_find(g, "logits"));
+    next = graph_reshape(g, next, shape1(1));
+    graph_assign(g, history, next, (assign_spec){.added = one, .more = count, .index = position});
+    graph_assign(g, tokens, next, (assign_spec){0});
+    graph_assign(g, position, position, (assign_spec){.added = one, .more = count});
+}
+
+static bool make_graphs(generation *n, const model *m, const generation_options *o, err *e)
+{
+    for (int i = 0; i < MAX_PROGRAMS && (i == 0 || ROWS[i - 1] < n->context_tok); i++) {
+        decoder_options d = {.rows = ROWS[i],
+                             .context_tok = n->context_tok,
+                             .cache = o->exact_cache ? DTYPE_F32 : DTYPE_F16,
+                             .one_row = ROWS[i] > 1};
+        graph *g = n->graphs[n->program_count] = decoder_graph(m, &d, e);
+        if (!g)
+            return false;
+        n->program_count++;
+        add_choice(g, ROWS[i], n->context_tok);
+    }
+    return true;
+}
 
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
 {
     const model_config *c = model_get_config(m);
     generation *n = mem_alloc(sizeof *n);
     uint32_t made_for = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
+    n->g = g;
     n->context_tok = o->context_tok ? o->context_tok : made_for;
     n->vocab_tok = c->vocab_tok;
-    n->what = decoder_graph(m, &(decoder_options){1, n->context_tok, DTYPE_F16}, e);
-    if (n->what) {
-        /* The choice is made on the GPU; only its number comes back. */
-        node next = graph_reduce(n->what, REDUCE_ARGMAX, graph_find(n->what, "logits"));
-        graph_output(n->what, "next", next);
-        n->run = graph_run_new(g, n->what, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
+    n->slides = o->slide;
+    n->submit = o->submit;
+    /* Software needs the processor that asking again and again would keep busy. */
+    n->ahead = gpu_get_info(g)->type != GPU_TYPE_SOFTWARE && o->submit != SUBMIT_SYNC;
+    n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
+    if (make_graphs(n, m, o, e))
+        n->run = graph_run_new(g, (const graph *const *)n->graphs, n->program_count, o->level, decoder_find_weight,
+                               &(decoder_weights){m, n->context_tok}, e);
+    if (!n->run) {
+        generation_free(n);
+        return NULL;
     }
-    if (n->run)
-        return n;
-    generation_free(n);
-    return NULL;
+    n->tokens = graph_run_place(n->run, "tokens");
+    n->position_place = graph_run_place(n->run, "position");
+    n->count = graph_run_place(n->run, "count");
+    n->last = graph_run_place(n->run, "last");
+    n->history = graph_run_place(n->run, "history");
+    return n;
+}
+
+/* Reads that are on their way have addresses of ours: they must have come before those go. */
+static void settle(generation *n)
+{
+    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
+    err unused = {0};
+    if (n->asked > n->position)
+        gpu_wait(n->g, &unused);
+    for (uint32_t p = n->position; p < n->asked; p++)
+        for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
+            gpu_poll(n->g);
+    n->asked = n->position;
 }
 
 void generation_free(generation *n)
 {
     if (!n)
         return;
+    settle(n);
     graph_run_free(n->run);
-    graph_free(n->what);
+    for (uint32_t i = 0; i < n->program_count; i++)
+        graph_free(n->graphs[i]);
+    free(n->said);
     free(n);
 }
 
-void generation_set_sampling(generation *n, const sampling *s)
+/* ---- taking in ------------------------------------------------------------------- */
+
+/* The program for the next of `left` tokens: rather one too large than two that are not. */
+static uint32_t program_for(const generation *n, uint32_t left)
 {
-    (void)n, (void)s;
+    uint32_t i = 0;
+    while (i + 1 < n->program_count && left * 2 > ROWS[i + 1])
+        i++;
+    return left == 1 ? 0 : i;
+}
+
+static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program)
+{
+    graph_place here = {n->history.word + n->position, n->history.words};
+    graph_run_put(n->run, here, tokens, count);
+    graph_run_put(n->run, n->tokens, tokens, count);
+    graph_run_put(n->run, n->position_place, &n->position, 1);
+    if (program > 0) {
+        uint32_t last = count - 1;
+        graph_run_put(n->run, n->count, &count, 1);
+        graph_run_put(n->run, n->last, &last, 1);
+    }
+    graph_run_once(n->run, program, n->submit);
+    memcpy(n->said + n->position, tokens, count * sizeof *tokens);
+    n->position += count;
 }
 
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
@@ -54,30 +155,97 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
     for (uint32_t i = 0; i < count; i++)
         if (tokens[i] >= n->vocab_tok)
             return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!graph_run_write(n->run, "tokens", &tokens[i], e) || !graph_run_write(n->run, "position", &n->position, e))
-            return false;
-        graph_run_once(n->run);
-        n->position++;
+    settle(n);
+    while (count) {
+        uint32_t program = program_for(n, count), some = count < ROWS[program] ? count : ROWS[program];
+        take_in(n, tokens, some, program);
+        tokens += some;
+        count -= some;
+        n->fed = true;
     }
-    n->fed = true;
-    return true;
+    n->asked = n->position;
+    return gpu_ok(n->g, e);
+}
+
+void generation_rewind(generation *n, uint32_t position)
+{
+    settle(n);
+    if (position < n->position)
+        n->position = n->asked = position;
+    n->fed = false;
+}
+
+/* ---- giving out ------------------------------------------------------------------ */
+
+void generation_set_sampling(generation *n, const sampling *s)
+{
+    (void)n, (void)s;
+}
+
+static void on_arrival(void *user, bool ok)
+{
+    arriving *a = user;
+    a->ok = ok;
+    a->done = true;
+}
+
+/* Ask for the token at `asked`, which the GPU has made or is making. */
+static void ask(generation *n)
+{
+    arriving *a = &n->reads[n->asked % READS];
+    *a = (arriving){0};
+    graph_run_get_later(n->run, n->history, n->asked, 1, &a->token, on_arrival, a);
+    n->asked++;
+}
+
+static bool wait_for(generation *n, arriving *a, err *e)
+{
+    enum { HANG_S = 300 };
+    for (uint64_t began = clock_ns(); !a->done; gpu_poll(n->g))
+        if (!gpu_ok(n->g, e))
+            return false;
+        else if (clock_ns() - began > HANG_S * 1000000000ull)
+            return err_set(e, "the GPU did not answer for %d s", HANG_S);
+    return a->ok ? gpu_ok(n->g, e) : gpu_ok(n->g, e) && err_set(e, "a token could not be read back");
+}
+
+static bool slide(generation *n, err *e)
+{
+    uint32_t kept = n->context_tok / 2, *tail = mem_alloc(kept * sizeof *tail);
+    memcpy(tail, n->said + n->position - kept, kept * sizeof *tail);
+    generation_rewind(n, 0);
+    bool ok = generation_feed(n, tail, kept, e);
+    free(tail);
+    return ok;
 }
 
 bool generation_next(generation *n, uint32_t *token, err *e)
 {
     if (!n->fed)
         return err_set(e, "nothing was said yet that could be continued");
-    if (n->position == n->context_tok)
+    if (n->position == n->context_tok && !n->slides)
         return err_set(e, "the context of %u tokens is full", n->context_tok);
-    return graph_run_read(n->run, "next", token, e) && generation_feed(n, token, 1, e);
-}
-
-void generation_rewind(generation *n, uint32_t position)
-{
-    if (position < n->position)
-        n->position = position;
-    n->fed = false;
+    if (n->position == n->context_tok && !slide(n, e))
+        return false;
+    if (!n->ahead) {
+        if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
+            return false;
+        graph_run_once(n->run, 0, n->submit);
+        n->asked = n->position + 1;
+    } else {
+        /* While the token at `position` comes here, the GPU already works on what follows it. */
+        if (n->asked == n->position)
+            ask(n);
+        graph_run_once(n->run, 0, n->submit);
+        if (n->position + 1 < n->context_tok)
+            ask(n);
+        arriving *a = &n->reads[n->position % READS];
+        if (!wait_for(n, a, e))
+            return false;
+        *token = a->token;
+    }
+    n->said[n->position++] = *token;
+    return gpu_ok(n->g, e);
 }
 
 uint32_t generation_position(const generation *n)
@@ -92,5 +260,15 @@ uint32_t generation_context(const generation *n)
 
 uint32_t generation_dispatches(const generation *n)
 {
-    return graph_run_dispatches(n->run);
+    return graph_run_dispatches(n->run, 0);
+}
+
+uint64_t generation_bytes(const generation *n)
+{
+    return graph_run_bytes(n->run);
+}
+
+const plan *generation_plan(const generation *n)
+{
+    return graph_run_plan(n->run, 0);
 }

@@ -13,7 +13,8 @@
 #define SOLO_GENERATION_H
 
 #include "gpu/gpu.h"
-#include "graph/graph.h"
+#include "gpu/submit.h"
+#include "graph/plan.h"
 #include "model/model.h"
 
 typedef struct generation generation;
@@ -21,7 +22,11 @@ typedef struct generation generation;
 enum { GENERATION_DEFAULT_CONTEXT = 2048 };
 
 typedef struct generation_options {
+    fusion_level level;
+    submit_policy submit; /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
     uint32_t context_tok; /* positions at most; 0: as many as the model was made for, up to the default */
+    bool exact_cache;     /* keys and values in f32 instead of f16 */
+    bool slide;           /* a full context forgets its older half instead of being the end */
 } generation_options;
 
 /* How a token is chosen from the logits, in this order: the penalty, top_k, top_p,
@@ -48,7 +53,8 @@ void generation_set_sampling(generation *n, const sampling *s);
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e);
 
 /* The token that comes next; it counts as taken in. False if nothing was ever fed,
- * the context is full (generation_position == generation_context) or something failed. */
+ * the context is full (generation_position == generation_context; never if it slides)
+ * or something failed. */
 bool generation_next(generation *n, uint32_t *token, err *e);
 
 /* Forget all but the first `position` tokens. Feed before asking for the next. */
@@ -57,5 +63,7 @@ void generation_rewind(generation *n, uint32_t position);
 uint32_t generation_position(const generation *n); /* tokens taken in so far */
 uint32_t generation_context(const generation *n);
 uint32_t generation_dispatches(const generation *n); /* per token */
+uint64_t generation_bytes(const generation *n);      /* of GPU memory */
+const plan *generation_plan(const generation *n);    /* of a token */
 
 #endif

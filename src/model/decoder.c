@@ -122,6 +122,8 @@ const float *decoder_rope_divisors(const model_config *c, uint32_t context_tok)
 static node output(building *b, node x, node embedding)
 {
     const model_config *c = b->c;
+    if (b->o->one_row)
+        x = graph_pick(b->g, x, graph_input(b->g, "last", DTYPE_U32, shape1(1)));
     x = norm(b, x, c->embedding_dim, "output_norm.weight", 0);
     node head = c->tied_embeddings ? embedding : weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
     node logits = graph_matmul(b->g, x, head);

@@ -11,6 +11,7 @@ typedef struct decoder_options {
     uint32_t rows;        /* tokens per run */
     uint32_t context_tok; /* positions the cache holds */
     dtype cache;          /* DTYPE_F16 or DTYPE_F32 */
+    bool one_row;         /* logits [1, vocab], of the row that the input "last" (u32 [1]) names */
 } decoder_options;
 
 /* NULL with an error if a weight is missing or of another shape than the

@@ -1,5 +1,5 @@
-/* Whole models on every implementation, a dispatch for each operator, against
- * transformers' own logits and greedy tokens. */
+/* Whole models on every implementation, at every fusion level, against transformers'
+ * own logits and greedy tokens. */
 #include "golden.h"
 #include "gpu/devices.h"
 #include "graph/cpu.h"
@@ -18,15 +18,20 @@ typedef struct session {
     gpu_counters before;
 } session;
 
+/* The level that runs now. */
+static fusion_level level;
+#define AT_EACH_LEVEL for (level = LEVEL_NONE; level <= LEVEL_OPS; level++)
+
 static void *open_session(const char *path, uint32_t rows)
 {
     err e = {0};
     session *s = calloc(1, sizeof *s);
     s->m = model_open(path, &e);
     if (s->m)
-        s->g = decoder_graph(s->m, &(decoder_options){rows, GOLDEN_CONTEXT, DTYPE_F32}, &e);
+        s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
     if (s->g)
-        s->r = graph_run_new(device, s->g, decoder_find_weight, &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+        s->r = graph_run_new(device, (const graph *const[]){s->g}, 1, level, decoder_find_weight,
+                             &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
     if (!s->r)
         fail_msg("%s: %s", path, e.text);
     s->logits = calloc((size_t)rows * model_get_config(s->m)->vocab_tok, sizeof *s->logits);
@@ -40,7 +45,7 @@ static const float *run_tokens(void *user, const uint32_t *tokens, uint32_t posi
     err e = {0};
     bool ok = graph_run_write(s->r, "tokens", tokens, &e) && graph_run_write(s->r, "position", &position, &e);
     if (ok)
-        graph_run_once(s->r);
+        graph_run_once(s->r, 0, SUBMIT_BATCH);
     if (!ok || !graph_run_read(s->r, "logits", s->logits, &e))
         fail_msg("%s", e.text);
     return s->logits;
@@ -53,7 +58,7 @@ static void close_session(void *user, uint32_t runs)
     gpu_counters counted = gpu_counters_since(device, s->before);
     assert_int_equal(counted.bind_groups, 0);
     assert_int_equal(counted.submits, runs);
-    assert_int_equal(counted.dispatches, runs * graph_run_dispatches(s->r));
+    assert_int_equal(counted.dispatches, runs * graph_run_dispatches(s->r, 0));
     graph_run_free(s->r);
     graph_free(s->g);
     model_close(s->m);
@@ -66,6 +71,7 @@ static const golden_runner ON_GPU = {open_session, run_tokens, close_session};
 static void prompts_at_once(void **unused)
 {
     (void)unused;
+    AT_EACH_LEVEL
     for (int a = 0; a < ARCHITECTURE_COUNT; a++)
         golden_prompt_at_once(&ON_GPU, ARCHITECTURES[a]);
 }
@@ -73,6 +79,7 @@ static void prompts_at_once(void **unused)
 static void tokens_one_by_one(void **unused)
 {
     (void)unused;
+    AT_EACH_LEVEL
     for (int a = 0; a < ARCHITECTURE_COUNT; a++)
         golden_one_by_one(&ON_GPU, ARCHITECTURES[a]);
 }
@@ -125,7 +132,7 @@ static void models_of_our_own(void **unused)
         close(mkstemp(path));
         if (!tiny_model_write(&TINY[i], (uint64_t)i + 1, path, &e))
             fail_msg("%s", e.text);
-        follow(path, &TINY[i]);
+        AT_EACH_LEVEL follow(path, &TINY[i]);
         unlink(path);
     }
 }
@@ -139,7 +146,7 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     close(mkstemp(path));
     assert_true(tiny_model_write(&TINY[1], 2, path, &e));
     model *m = model_open(path, &e);
-    generation_options o = {.context_tok = 8};
+    generation_options o = {.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = 8};
     generation *a = generation_new(device, m, &o, &e), *b = generation_new(device, m, &o, &e);
     if (!a || !b)
         fail_msg("%s", e.text);

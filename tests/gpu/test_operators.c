@@ -78,14 +78,37 @@ static void empty_box(weight_box *box)
 
 /* ---- both ways ------------------------------------------------------------ */
 
-/* Random inputs, both ways, outputs compared; `runs` times with states living on. */
+static void compare_output(graph_run *way, cpu_run *cpu, const graph_node *n, const char *name, fusion_level level)
+{
+    err e = {0};
+    uint64_t count = shape_count(n->s);
+    float *got = mem_alloc(count * sizeof *got);
+    if (!graph_run_read(way, name, got, &e))
+        fail_msg("%s", e.text);
+    for (uint64_t i = 0; i < count; i++) {
+        if (n->type == DTYPE_U32) {
+            assert_int_equal(((uint32_t *)(void *)got)[i], cpu_words(cpu, name)[i]);
+            continue;
+        }
+        float right = cpu_floats(cpu, name)[i];
+        if (!(fabsf(got[i] - right) <= 2e-4f * (1 + fabsf(right))))
+            fail_msg("%s at %s: element %u is %g instead of %g", name, fusion_names[level], (unsigned)i, (double)got[i],
+                     (double)right);
+    }
+    free(got);
+}
+
+/* Random inputs, every way, outputs compared; `runs` times with states living on. */
 static void compare_ways(graph *g, weight_box *box, const char *const *inputs, const char *const *outputs,
                          uint32_t word_limit, uint32_t runs)
 {
+    enum { LEVELS = LEVEL_OPS + 1 };
     err e = {0};
+    graph_run *ways[LEVELS] = {0};
     cpu_run *cpu = cpu_run_new(g, find_weight, box, &e);
-    graph_run *gpu_way = cpu ? graph_run_new(device, g, find_weight, box, &e) : NULL;
-    if (!gpu_way)
+    for (int level = 0; cpu && level < LEVELS; level++)
+        ways[level] = graph_run_new(device, (const graph *const[]){g}, 1, (fusion_level)level, find_weight, box, &e);
+    if (e.kind != ERR_NONE)
         fail_msg("%s", e.text);
     for (uint32_t run = 0; run < runs; run++) {
         for (const char *const *in = inputs; *in; in++) {
@@ -97,30 +120,19 @@ static void compare_ways(graph *g, weight_box *box, const char *const *inputs, c
                     cpu_floats(cpu, *in)[i] = (float)(rng_unit(&box->r) * 4 - 2);
             }
             const void *data = n->type == DTYPE_U32 ? (const void *)cpu_words(cpu, *in) : cpu_floats(cpu, *in);
-            assert_true(graph_run_write(gpu_way, *in, data, &e));
+            for (int level = 0; level < LEVELS; level++)
+                assert_true(graph_run_write(ways[level], *in, data, &e));
         }
         if (!cpu_run_once(cpu, &e))
             fail_msg("%s", e.text);
-        graph_run_once(gpu_way);
-        for (const char *const *o = outputs; *o; o++) {
-            const graph_node *n = graph_at(g, graph_find(g, *o));
-            uint64_t count = shape_count(n->s);
-            float *got = mem_alloc(count * sizeof *got);
-            if (!graph_run_read(gpu_way, *o, got, &e))
-                fail_msg("%s", e.text);
-            for (uint64_t i = 0; i < count; i++) {
-                if (n->type == DTYPE_U32) {
-                    assert_int_equal(((uint32_t *)(void *)got)[i], cpu_words(cpu, *o)[i]);
-                    continue;
-                }
-                float right = cpu_floats(cpu, *o)[i];
-                if (!(fabsf(got[i] - right) <= 2e-4f * (1 + fabsf(right))))
-                    fail_msg("%s: element %u is %g instead of %g", *o, (unsigned)i, (double)got[i], (double)right);
-            }
-            free(got);
+        for (int level = 0; level < LEVELS; level++) {
+            graph_run_once(ways[level], 0, SUBMIT_BATCH);
+            for (const char *const *o = outputs; *o; o++)
+                compare_output(ways[level], cpu, graph_at(g, graph_find(g, *o)), *o, (fusion_level)level);
         }
     }
-    graph_run_free(gpu_way);
+    for (int level = 0; level < LEVELS; level++)
+        graph_run_free(ways[level]);
     cpu_run_free(cpu);
     graph_free(g);
     empty_box(box);
@@ -334,15 +346,16 @@ static void what_cannot_run_says_why(void **unused)
     graph *g = graph_new();
     node x = graph_input(g, "x", DTYPE_F32, shape1(32));
     graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "absent", TYPE_Q4_0, shape2(2, 32))));
-    assert_null(graph_run_new(device, g, find_weight, &box, &e));
+    assert_null(graph_run_new(device, (const graph *const[]){g}, 1, LEVEL_NONE, find_weight, &box, &e));
     assert_non_null(strstr(e.text, "weight absent is missing"));
     graph_free(g);
 
     err_clear(&e);
     g = graph_new();
-    graph_weight(g, "vast", TYPE_F32, shape2(1 << 20, 1 << 14));
-    assert_null(graph_run_new(device, g, find_weight, &box, &e));
-    assert_non_null(strstr(e.text, "weight vast has 68719476736 bytes"));
+    x = graph_input(g, "x", DTYPE_F32, shape1(1 << 14));
+    graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "vast", TYPE_F32, shape2(1 << 22, 1 << 14))));
+    assert_null(graph_run_new(device, (const graph *const[]){g}, 1, LEVEL_NONE, find_weight, &box, &e));
+    assert_non_null(strstr(e.text, "weight vast has 274877906944 bytes"));
     graph_free(g);
     assert_true(gpu_ok(device, &e));
 }

@@ -20,7 +20,7 @@ static void *open_session(const char *path, uint32_t rows)
     s->rows = rows;
     s->m = model_open(path, &e);
     if (s->m)
-        s->g = decoder_graph(s->m, &(decoder_options){rows, GOLDEN_CONTEXT, DTYPE_F32}, &e);
+        s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
     if (s->g)
         s->r = cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
     if (!s->r)

@@ -1,0 +1,21 @@
+// Whole numbers into inputs, for the next run: up to four such copies, in order, by one workgroup. Arguments: 0 one,
+// 1 how many copies; copy i from 4 + 8 i on: 0 to, 1 from, 2 count, 3 a number to add, 4 place of a number to add (0:
+// none, else one more), 5 place of an index (likewise), 6 its bound. With an index, `to` is a list, and index and
+// numbers say which element the copy goes to.
+const THREADS = 64u;
+//!include "graph.wgsl"
+
+fn body(v: u32, local: u32) {
+    for (var i = 0u; i < arg(1); i++) {
+        let at = 4u + 8u * i;
+        var added = arg(at + 3u);
+        if (arg(at + 4u) > 0u) { added += load_word(arg(at + 4u) - 1u); }
+        if (arg(at + 5u) == 0u) {
+            for (var j = local; j < arg(at + 2u); j += THREADS) { store_word(arg(at) + j, load_word(arg(at + 1u) + j) + added); }
+        } else if (local == 0u) {
+            let index = load_word(arg(at + 5u) - 1u) + added;
+            if (index < arg(at + 6u)) { store_word(arg(at) + index, load_word(arg(at + 1u))); }
+        }
+        storageBarrier();
+    }
+}

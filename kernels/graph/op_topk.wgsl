@@ -1,0 +1,32 @@
+// The places of the largest of a row, largest first: one after the other, each the largest that comes after the one before
+// (smaller, or as large and further on). Arguments: 0 rows, 1 out, 2 x, 3 length, 4 how many.
+const THREADS = 256u;
+const TEAM = 32u;
+//!include "graph.wgsl"
+//!include "reduce_HOW.wgsl"
+var<workgroup> places: array<u32, THREADS>;
+var<workgroup> before: u32;
+
+fn body(v: u32, local: u32) {
+    let row = arg(2) + v * arg(3);
+    var last = 3.4e38;
+    var last_place = 0u;
+    for (var k = 0u; k < arg(4); k++) {
+        var best = -3.4e38;
+        var place = 0xffffffffu;
+        for (var i = local; i < arg(3); i += THREADS) {
+            let x = load(row + i);
+            if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) { best = x; place = i; }
+        }
+        let most = max_of_all(best, local);
+        places[local] = select(0xffffffffu, place, best == most);
+        workgroupBarrier();
+        if (local == 0u) {
+            before = 0xffffffffu;
+            for (var i = 0u; i < THREADS; i++) { before = min(before, places[i]); }
+            store_word(arg(1) + v * arg(4) + k, before);
+        }
+        last = most;
+        last_place = workgroupUniformLoad(&before);
+    }
+}

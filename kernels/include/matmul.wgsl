@@ -1,0 +1,114 @@
+// What matrix products share: which rows of which matrices make a quad, and what becomes of its four sums.
+//
+// x [t, k] is multiplied by up to three matrices [n, k], its parts. The unit of work is a quad: four rows of a part,
+// or two rows each of the two matrices of a gated part.
+// Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is normed, 6 the norm's
+// weight, 7 its epsilon, 8 what is added to the weight, 9 parts, 10 rows of x. Of part p, from 16 + 32 p on:
+//    0 quads up to its end    1 rows n     2 word its weight begins at    3 the gate's other weight
+//    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
+//    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
+//    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
+//   13 divisors of the angles (0: none, else one more)    14 the gate's function    15 steps afterwards
+//   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
+//   an operand of its own, b that the operand is the first of the two.
+const PART = 16u;
+const PART_WORDS = 32u;
+
+struct quad_rows {
+    part: u32,         // where its arguments begin
+    first: u32,        // of its rows, in the order in which they go out
+    rows: vec4<u32>,   // in their matrices
+    at: vec4<u32>,     // where those begin
+    chunks: u32,       // in each
+}
+
+fn quad_of(quad: u32, row_chunks: u32) -> quad_rows {
+    var part = PART;
+    var begin = 0u;
+    for (var p = 1u; p < arg(9); p++) {
+        if (quad >= arg(part)) { begin = arg(part); part += PART_WORDS; }
+    }
+    var q: quad_rows;
+    let i = quad - begin;
+    q.part = part;
+    q.chunks = arg(part + 1u) * row_chunks;
+    q.at = vec4<u32>(arg(part + 2u));
+    q.first = i * 4u;
+    q.rows = vec4<u32>(0u, 1u, 2u, 3u) + i * 4u;
+    if (arg(part + 4u) == 1u) {
+        q.first = i * 2u;
+        q.rows = vec4<u32>(0u, 1u, 0u, 1u) + i * 2u;
+        q.at = vec4<u32>(vec2<u32>(arg(part + 2u)), vec2<u32>(arg(part + 3u)));
+    }
+    if (arg(part + 4u) == 2u) {
+        let half = arg(part + 10u) / 2u;
+        q.first = i / (half / 2u) * 2u * half + i % (half / 2u) * 2u;
+        q.rows = vec4<u32>(0u, 1u, half, half + 1u) + q.first;
+    }
+    q.rows = min(q.rows, vec4<u32>(arg(part + 1u) - 1u)); // the last quad may be short: it reads a row twice
+    return q;
+}
+
+// Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x.
+fn afterwards(part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32) -> vec4<f32> {
+    var y = sums;
+    for (var i = 0u; i < arg(part + 15u); i++) {
+        let s = part + 16u + 4u * i;
+        let kind = arg(s);
+        if (kind < 256u) {
+            for (var j = 0u; j < 4u; j++) { y[j] = function_of(kind, y[j], arg_float(s + 2u), arg_float(s + 3u)); }
+        } else {
+            let at = arg(s + 1u) + select(0u, t * arg(part + 7u), arg(s + 2u) == 1u);
+            let other = vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
+            for (var j = 0u; j < 4u; j++) {
+                y[j] = combine(kind - 256u, select(y[j], other[j], arg(s + 3u) == 1u), select(other[j], y[j], arg(s + 3u) == 1u));
+            }
+        }
+    }
+    return y;
+}
+
+fn turned(part: u32, y: vec4<f32>, first: u32, t: u32) -> vec4<f32> {
+    let size = arg(part + 10u);
+    let i = select(first % size, first % size / 2u, arg(part + 4u) == 3u); // of the first of two pairs
+    let position = f32(load_word(arg(part + 8u)) + t);
+    var angles = position * exp2(-2.0 * (vec2<f32>(0.0, 1.0) + f32(i)) / f32(size) * arg_float(part + 11u));
+    if (arg(part + 13u) > 0u) { angles /= vec2<f32>(load(arg(part + 13u) - 1u + i), load(arg(part + 13u) + i)); }
+    let c = cos(angles) * arg_float(part + 12u);
+    let s = sin(angles) * arg_float(part + 12u);
+    if (arg(part + 4u) == 3u) { return vec4<f32>(y.x * c.x - y.y * s.x, y.x * s.x + y.y * c.x, y.z * c.y - y.w * s.y, y.z * s.y + y.w * c.y); }
+    return vec4<f32>(y.xy * c - y.zw * s, y.xy * s + y.zw * c);
+}
+
+fn put_pair(part: u32, row: u32, y: vec2<f32>, t: u32) {
+    if (row >= arg(part + 1u)) { return; }
+    if (arg(part + 5u) == 0u) {
+        let to = arg(part + 6u) + t * arg(part + 7u) + row;
+        store(to, y.x);
+        if (row + 1u < arg(part + 1u)) { store(to + 1u, y.y); }
+        return;
+    }
+    // Rows of a state have an even number of elements.
+    let place = load_word(arg(part + 8u)) + t;
+    if (place >= arg(part + 9u)) { return; }
+    let element = place * arg(part + 7u) + row;
+    if (arg(part + 5u) == 2u) {
+        store_state_word(arg(part + 6u) + element / 2u, pack2x16float(y));
+    } else {
+        store_state_word(arg(part + 6u) + element, bitcast<u32>(y.x));
+        store_state_word(arg(part + 6u) + element + 1u, bitcast<u32>(y.y));
+    }
+}
+
+fn finish(q: quad_rows, sums: vec4<f32>, t: u32) {
+    let form = arg(q.part + 4u);
+    if (form == 1u) {
+        let gate = vec2<f32>(function_of(arg(q.part + 14u), sums.x, 0.0, 0.0), function_of(arg(q.part + 14u), sums.y, 0.0, 0.0));
+        put_pair(q.part, q.first, gate * sums.zw, t);
+        return;
+    }
+    var y = afterwards(q.part, sums, q.rows, t);
+    if (form > 1u) { y = turned(q.part, y, q.first, t); }
+    put_pair(q.part, q.first, y.xy, t);
+    put_pair(q.part, q.first + select(2u, arg(q.part + 10u) / 2u, form == 2u), y.zw, t);
+}

@@ -1,0 +1,34 @@
+// The same as reduce_shared.wgsl by subgroups of SUBGROUP threads that follow each other, SUBGROUP dividing TEAM.
+var<workgroup> reduced: array<vec4<f32>, THREADS / SUBGROUP>;
+
+fn sum_of_all(value: f32, local: u32) -> f32 {
+    let part = subgroupAdd(value);
+    if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
+    workgroupBarrier();
+    var total = 0.0;
+    for (var i = 0u; i < THREADS / SUBGROUP; i++) { total += reduced[i].x; }
+    workgroupBarrier();
+    return total;
+}
+
+fn max_of_all(value: f32, local: u32) -> f32 {
+    let part = subgroupMax(value);
+    if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
+    workgroupBarrier();
+    var most = reduced[0].x;
+    for (var i = 1u; i < THREADS / SUBGROUP; i++) { most = max(most, reduced[i].x); }
+    workgroupBarrier();
+    return most;
+}
+
+// The sum over a team, known to its first thread.
+fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
+    let part = subgroupAdd(value);
+    if (SUBGROUP == TEAM) { return part; }
+    if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
+    workgroupBarrier();
+    var total = reduced[local / SUBGROUP];
+    for (var i = 1u; i < TEAM / SUBGROUP; i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
+    workgroupBarrier();
+    return total;
+}

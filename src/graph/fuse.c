@@ -1,0 +1,322 @@
+/* The passes of a plan. Each looks for one pattern and puts what it finds into one
+ * step, at the place of the last of them: everything the others needed is there by
+ * then, and nobody in between may have wanted their results.                     */
+#include "base/str.h"
+#include "graph/layout.h"
+#include "graph/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST = GRAPH_MAX_DIMS - 1, NO_STEP = UINT32_MAX };
+/* Rows of x from which products are tiled: those take their x as it is. */
+enum { TILED_ROWS = 4 };
+
+const char *const pass_names[PASS_COUNT] = {"norm", "gate", "after", "turn", "siblings", "assign"};
+
+static bool reads(const plan *p, const plan_step *s, node n)
+{
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = plan_reads(p, s, nodes);
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i] == n)
+            return true;
+    return false;
+}
+
+/* Who reads what, known anew after every change. */
+typedef struct fusing {
+    plan *p;
+    bool *output;               /* [node] somebody outside wants it */
+    uint32_t *readers, *reader; /* [node] how many steps read it, and the last of them */
+} fusing;
+
+static void look(fusing *f)
+{
+    node nodes[PLAN_MAX_NODES];
+    memset(f->readers, 0, (graph_count(f->p->g) + 1) * sizeof *f->readers);
+    for (uint32_t i = 0; i < f->p->count; i++) {
+        uint32_t count = plan_reads(f->p, &f->p->steps[i], nodes);
+        for (uint32_t k = 0; k < count; k++) {
+            f->readers[nodes[k]]++;
+            f->reader[nodes[k]] = i;
+        }
+    }
+}
+
+/* The only step that reads a node nobody outside wants, or NO_STEP. */
+static uint32_t only_reader(const fusing *f, node n)
+{
+    return !f->output[n] && f->readers[n] == 1 ? f->reader[n] : NO_STEP;
+}
+
+/* The step whose part has this result; its part's number. */
+static uint32_t product_of(const plan *p, node result, uint32_t *part)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        for (*part = 0; *part < p->steps[i].part_count; (*part)++)
+            if (p->steps[i].parts[*part].result == result)
+                return i;
+    return NO_STEP;
+}
+
+static void drop(plan *p, uint32_t i)
+{
+    memmove(&p->steps[i], &p->steps[i + 1], (p->count - i - 1) * sizeof *p->steps);
+    p->count--;
+}
+
+/* Step `from` becomes what stands at `to`, later. */
+static void move_into(plan *p, uint32_t from, uint32_t to)
+{
+    p->steps[to] = p->steps[from];
+    p->steps[to].at = p->steps[to].parts[p->steps[to].part_count - 1].result;
+    drop(p, from);
+}
+
+static const graph_node *matrix_of(const plan *p, const plan_part *part)
+{
+    return graph_at(p->g, graph_at(p->g, part->matmul)->operands[1]);
+}
+
+static uint64_t step_bytes(const plan *p, const plan_step *s)
+{
+    node nodes[PLAN_MAX_NODES];
+    uint64_t bytes = 0;
+    uint32_t count = plan_matrices(p, s, nodes);
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_node *w = graph_at(p->g, nodes[i]);
+        bytes += layout_bytes(w->as.weight, (uint32_t)(shape_count(w->s) / w->s.dims[LAST]), w->s.dims[LAST]);
+    }
+    return bytes;
+}
+
+/* May the matrices of both be read by one step? */
+static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
+{
+    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm &&
+           matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
+           step_bytes(p, a) + step_bytes(p, b) <= p->most_matrix_bytes;
+}
+
+/* ---- the passes: each makes one change and says whether it did ------------------ */
+
+/* All who read the norm must be products that can take it in. */
+static bool norm_into_products(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i < p->count; i++) {
+        node norm = p->steps[i].at;
+        uint32_t readers = 0;
+        bool all = p->steps[i].op == OP_RMSNORM && !f->output[norm];
+        for (uint32_t k = i + 1; all && k < p->count; k++)
+            if (reads(p, &p->steps[k], norm)) {
+                const plan_step *s = &p->steps[k];
+                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < TILED_ROWS;
+                readers++;
+            }
+        if (!all || !readers)
+            continue;
+        for (uint32_t k = i + 1; k < p->count; k++)
+            if (p->steps[k].op == OP_MATMUL && p->steps[k].x == norm && !p->steps[k].norm) {
+                p->steps[k].norm = norm;
+                p->steps[k].x = graph_at(p->g, norm)->operands[0];
+            }
+        drop(p, i);
+        return true;
+    }
+    return false;
+}
+
+static bool is_bare(const plan_step *s)
+{
+    return s->part_count == 1 && s->parts[0].result == s->parts[0].matmul;
+}
+
+/* Does step `at` multiply f(gate), or gate itself, by `up`? */
+static bool gate_at(fusing *f, uint32_t at, node gate, node up)
+{
+    plan *p = f->p;
+    uint32_t part, act_step = NO_STEP;
+    node act = 0;
+    if (graph_at(p->g, gate)->op == OP_UNARY) {
+        const graph_node *n = graph_at(p->g, gate);
+        act_step = only_reader(f, plan_root(p->g, n->operands[0]));
+        if (act_step == NO_STEP || p->steps[act_step].at != gate || n->as.unary.kind >= UNARY_SCALE)
+            return false;
+        act = gate;
+        gate = plan_root(p->g, n->operands[0]);
+    }
+    uint32_t a = product_of(p, gate, &part), b = product_of(p, up, &part);
+    if (a == NO_STEP || b == NO_STEP || a == b || !is_bare(&p->steps[a]) || !is_bare(&p->steps[b]) ||
+        !fit_together(p, &p->steps[a], &p->steps[b]) || only_reader(f, up) != at ||
+        only_reader(f, gate) != (act ? act_step : at) || (act && only_reader(f, act) != at))
+        return false;
+    plan_step s = p->steps[a];
+    s.parts[0].gate_of = up;
+    s.parts[0].act = act;
+    s.parts[0].result = s.at = p->steps[at].at;
+    p->steps[at] = s;
+    bool gone[3] = {false};
+    uint32_t others[3] = {a, b, act_step};
+    for (int round = 0; round < 3; round++) { /* from the last to the first, so that numbers hold */
+        int last = -1;
+        for (int i = 0; i < 3; i++)
+            if (!gone[i] && others[i] != NO_STEP && (last < 0 || others[i] > others[last]))
+                last = i;
+        if (last >= 0) {
+            gone[last] = true;
+            drop(p, others[last]);
+        }
+    }
+    return true;
+}
+
+static bool gates_together(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const graph_node *n = graph_at(p->g, p->steps[i].at);
+        if (p->steps[i].op != OP_BINARY || n->as.binary != BINARY_MUL ||
+            memcmp(&graph_at(p->g, n->operands[0])->s, &graph_at(p->g, n->operands[1])->s, sizeof(shape)) != 0)
+            continue;
+        node a = plan_root(p->g, n->operands[0]), b = plan_root(p->g, n->operands[1]);
+        if (gate_at(f, i, a, b) || gate_at(f, i, b, a))
+            return true;
+    }
+    return false;
+}
+
+static bool after_products(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i < p->count; i++)
+        for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
+            plan_part *part = &p->steps[i].parts[k];
+            uint32_t reader = only_reader(f, part->result);
+            if (reader == NO_STEP || p->steps[i].part_count > 1 || part->gate_of || part->rope || part->store ||
+                part->after_count == PLAN_MAX_AFTER)
+                continue;
+            plan_operand o;
+            const plan_step *s = &p->steps[reader];
+            if (s->op != OP_UNARY && !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o)))
+                continue;
+            part->result = part->after[part->after_count++] = s->at;
+            move_into(p, i, reader);
+            return true;
+        }
+    return false;
+}
+
+/* Heads that turn as a whole, in quads of two pairs. */
+static bool can_turn(const plan *p, const plan_part *part, node rope)
+{
+    const graph_node *n = graph_at(p->g, rope);
+    uint32_t size = n->s.dims[LAST];
+    return !part->rope && n->as.rope.rotated == size && size % 4 == 0 &&
+           graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * size;
+}
+
+static bool can_store(const plan *p, const plan_part *part, node store)
+{
+    const graph_node *n = graph_at(p->g, store);
+    return graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * n->s.dims[3] &&
+           plan_root(p->g, n->operands[1]) == part->result;
+}
+
+static bool turns_and_stores(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i < p->count; i++) {
+        plan_part *part = &p->steps[i].parts[0];
+        uint32_t reader =
+            p->steps[i].part_count == 1 && !part->gate_of && !part->store ? only_reader(f, part->result) : NO_STEP;
+        if (reader == NO_STEP)
+            continue;
+        const plan_step *s = &p->steps[reader];
+        if (s->op == OP_ROPE && can_turn(p, part, s->at))
+            part->result = part->rope = s->at;
+        else if (s->op == OP_STORE && can_store(p, part, s->at))
+            part->result = part->store = s->at;
+        else
+            continue;
+        move_into(p, i, reader);
+        return true;
+    }
+    return false;
+}
+
+/* Nobody between `from` and `to`, nor `to` itself, reads what `from` writes. */
+static bool may_wait(const plan *p, uint32_t from, uint32_t to)
+{
+    node results[PLAN_MAX_NODES];
+    uint32_t count = plan_writes(p, &p->steps[from], results);
+    for (uint32_t i = from + 1; i <= to; i++)
+        for (uint32_t k = 0; k < count; k++)
+            if (reads(p, &p->steps[i], results[k]))
+                return false;
+    return true;
+}
+
+static bool siblings_together(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t a = 0; a < p->count; a++)
+        for (uint32_t b = a + 1; p->steps[a].op == OP_MATMUL && b < p->count; b++) {
+            plan_step *first = &p->steps[a], *second = &p->steps[b];
+            if (second->op != OP_MATMUL || first->part_count + second->part_count > PLAN_MAX_PARTS ||
+                !fit_together(p, first, second) || !may_wait(p, a, b))
+                continue;
+            plan_step both = *first;
+            memcpy(both.parts + both.part_count, second->parts, second->part_count * sizeof *both.parts);
+            both.part_count += second->part_count;
+            both.at = second->at;
+            *second = both;
+            drop(p, a);
+            return true;
+        }
+    return false;
+}
+
+static bool assigns_together(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i + 1 < p->count; i++) {
+        plan_step *a = &p->steps[i], *b = &p->steps[i + 1];
+        if (a->op != OP_ASSIGN || b->op != OP_ASSIGN || a->assign_count + b->assign_count > PLAN_MAX_ASSIGNS)
+            continue;
+        memcpy(a->assigns + a->assign_count, b->assigns, b->assign_count * sizeof *a->assigns);
+        a->assign_count += b->assign_count;
+        a->at = b->at;
+        drop(p, i + 1);
+        return true;
+    }
+    return false;
+}
+
+uint32_t plan_apply(plan *p, plan_pass pass)
+{
+    static bool (*const passes[PASS_COUNT])(fusing *) = {
+        [PASS_NORM] = norm_into_products, [PASS_GATE] = gates_together,        [PASS_AFTER] = after_products,
+        [PASS_TURN] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_ASSIGN] = assigns_together};
+    uint32_t before = p->count;
+    size_t slots = graph_count(p->g) + 1;
+    fusing f = {p, mem_alloc(slots * sizeof(bool)), mem_alloc(slots * sizeof(uint32_t)),
+                mem_alloc(slots * sizeof(uint32_t))};
+    for (node i = 1; i < slots; i++)
+        if (graph_at(p->g, i)->name)
+            f.output[plan_root(p->g, i)] = true;
+    do
+        look(&f);
+    while (passes[pass](&f));
+    free(f.output);
+    free(f.readers);
+    free(f.reader);
+    return before - p->count;
+}
+
+void plan_fuse(plan *p, fusion_level level)
+{
+    for (int pass = 0; level >= LEVEL_OPS && pass < PASS_COUNT; pass++)
+        plan_apply(p, (plan_pass)pass);
+}

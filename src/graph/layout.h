@@ -1,0 +1,45 @@
+/* layout: how matrices of each weight type lie in a GPU's memory.
+ *
+ * In a file a block's numbers stand as they came to be written, 18 or 210 bytes
+ * long. A GPU wants to read 16 bytes at a time from a place that is a multiple of
+ * 16, and weights that follow each other side by side. So the same bits are put in
+ * another order, and in planes: all low bits of a matrix, then all high bits, then
+ * all scales. Nothing is rounded, and no type grows but for rows filled up to whole
+ * chunks, and the packed 6-bit scales of the K types, which get a byte each.
+ *
+ * Rows are made of chunks: what 16 bytes hold for the float types (4 or 8 weights),
+ * 32 weights for the quantised ones. In a chunk of 32:
+ *     4 bits   word w holds weights 8w .. 8w+7: byte b has 8w+b low and 8w+4+b high
+ *     2 bits   word w holds weights 16w ..: byte b has 16w+b lowest, then 16w+4+b ...
+ *     1 bit    bit i is weight i's
+ *     8 bits   word w holds weights 4w .. 4w+3
+ * kernels/weight/NAME.wgsl reads it.                                            */
+#ifndef SOLO_GRAPH_LAYOUT_H
+#define SOLO_GRAPH_LAYOUT_H
+
+#include "graph/type.h"
+
+enum { LAYOUT_ALIGN_BYTES = 256 };
+
+typedef enum { PLANE_LOW, PLANE_HIGH, PLANE_SCALES, PLANE_FACTORS, PLANE_COUNT } layout_plane;
+
+typedef struct layout {
+    uint32_t chunk_weights;
+    uint32_t low_bytes, high_bytes; /* of a chunk */
+    uint32_t scale_chunks;          /* chunks that share an entry of the planes of scales and factors */
+    uint32_t scale_bytes, factor_bytes;
+} layout;
+
+const layout *layout_of(tensor_type type);
+
+uint32_t layout_chunks(tensor_type type, uint32_t columns); /* of a row */
+uint64_t layout_bytes(tensor_type type, uint32_t rows, uint32_t columns);
+/* Where plane `p` of a matrix begins, from the matrix's own beginning. */
+uint64_t layout_plane_at(tensor_type type, uint32_t rows, uint32_t columns, layout_plane p);
+/* Bytes of a plane for `rows` rows. */
+uint64_t layout_plane_bytes(tensor_type type, uint32_t rows, uint32_t columns, layout_plane p);
+
+/* `rows` rows as they stand in a file, into planes of their own; those a type has not may be NULL. */
+void layout_pack(tensor_type type, const void *from, uint32_t rows, uint32_t columns, void *planes[PLANE_COUNT]);
+
+#endif

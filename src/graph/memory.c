@@ -1,0 +1,575 @@
+#include "graph/memory.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "graph/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LAST = GRAPH_MAX_DIMS - 1,
+    MAX_ARENAS = 64,
+    ALIGN_WORDS = 4, /* of activations */
+    NO_PLACE = UINT32_MAX,
+    UPLOAD_BYTES = 4 << 20,   /* at a time */
+    WORTH_SHOWING = 64 << 20, /* bytes from which an upload shows its progress */
+    WORTH_SPLITTING = 128,    /* positions from which attention is split */
+    BUSY_WORKGROUPS = 128,    /* so many keep a large GPU busy */
+};
+
+/* What has a name, and where it lies. */
+typedef struct named {
+    const char *name; /* the graph's */
+    const graph_node *what;
+    uint32_t at;    /* word: inputs, outputs; states in their arena; weights as floats */
+    uint32_t arena; /* of states */
+    bool is_matrix;
+    memory_matrix matrix;
+} named;
+
+typedef struct arena {
+    gpu_buffer *buffer;
+    uint64_t bytes;
+} arena;
+
+typedef struct plan_places {
+    uint32_t *at;       /* [node] word among the activations, or NO_PLACE */
+    uint32_t *named_at; /* [node] which named thing it is, or NO_PLACE */
+    uint32_t scratch;
+} plan_places;
+
+struct memory {
+    gpu *g;
+    plan *const *plans;
+    uint32_t plan_count;
+    plan_places *places;
+    named *names;
+    uint32_t name_count, name_capacity;
+    uint32_t *by_name; /* a table of hashes: name + 1, or 0 */
+    uint32_t table;
+    arena weights[MAX_ARENAS], states[MAX_ARENAS];
+    uint32_t weight_arenas, state_arenas;
+    gpu_buffer *activations;
+    uint64_t kept_words, most_words; /* of activations: with a name; in all */
+    uint64_t limit;                  /* of a binding */
+};
+
+/* ---- names ---------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *text)
+{
+    uint32_t h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+static uint32_t *table_slot(const memory *m, const char *name)
+{
+    uint32_t i = hash_of(name) % m->table;
+    while (m->by_name[i] && strcmp(m->names[m->by_name[i] - 1].name, name) != 0)
+        i = (i + 1) % m->table;
+    return &m->by_name[i];
+}
+
+static named *find_named(const memory *m, const char *name)
+{
+    uint32_t found = *table_slot(m, name);
+    return found ? &m->names[found - 1] : NULL;
+}
+
+/* The thing of that name; a new one if there is none. */
+static uint32_t name_number(memory *m, const graph_node *n)
+{
+    uint32_t *slot = table_slot(m, n->name);
+    if (!*slot) {
+        m->names[m->name_count] = (named){.name = n->name, .what = n, .at = NO_PLACE, .arena = NO_PLACE};
+        *slot = ++m->name_count;
+    }
+    named *found = &m->names[*slot - 1];
+    if (shape_count(n->s) > shape_count(found->what->s))
+        found->what = n; /* an input of several sizes has the largest */
+    return *slot - 1;
+}
+
+static void collect_names(memory *m)
+{
+    uint32_t nodes = 0;
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        nodes += graph_count(m->plans[p]->g);
+    m->table = nodes * 2 + 1;
+    m->by_name = mem_alloc(m->table * sizeof *m->by_name);
+    m->names = mem_alloc((nodes + 1) * sizeof *m->names);
+    for (uint32_t p = 0; p < m->plan_count; p++) {
+        const graph *g = m->plans[p]->g;
+        size_t slots = graph_count(g) + 1;
+        m->places[p].at = mem_alloc(slots * sizeof(uint32_t));
+        m->places[p].named_at = mem_alloc(slots * sizeof(uint32_t));
+        memset(m->places[p].at, 0xff, slots * sizeof(uint32_t));
+        memset(m->places[p].named_at, 0xff, slots * sizeof(uint32_t));
+        for (node i = 1; i < slots; i++)
+            if (graph_at(g, i)->name)
+                m->places[p].named_at[i] = name_number(m, graph_at(g, i));
+    }
+}
+
+static named *named_of(const memory *m, uint32_t p, node n)
+{
+    uint32_t i = m->places[p].named_at[n];
+    return i == NO_PLACE ? NULL : &m->names[i];
+}
+
+/* ---- weights and states ------------------------------------------------------- */
+
+static bool new_arena(arena *arenas, uint32_t *count, uint64_t bytes, uint64_t limit, err *e)
+{
+    if (*count && arenas[*count - 1].bytes + bytes <= limit)
+        return true;
+    if (*count == MAX_ARENAS)
+        return err_set(e, "the model does not fit %d buffers of %llu bytes, the most that this device binds",
+                       MAX_ARENAS, (unsigned long long)limit);
+    (*count)++;
+    return true;
+}
+
+static bool place_piece(memory *m, named *w, uint32_t first, uint32_t rows, err *e)
+{
+    const graph_node *n = w->what;
+    uint64_t bytes = layout_bytes(n->as.weight, rows, n->s.dims[LAST]);
+    if (w->matrix.piece_count == MEMORY_MAX_PIECES)
+        return err_set(e, "weight %s has %llu bytes, more than %d times the %llu that this device binds", w->name,
+                       (unsigned long long)layout_bytes(n->as.weight, n->s.dims[LAST - 1], n->s.dims[LAST]),
+                       MEMORY_MAX_PIECES, (unsigned long long)m->limit);
+    if (!new_arena(m->weights, &m->weight_arenas, bytes, m->limit, e))
+        return false;
+    arena *a = &m->weights[m->weight_arenas - 1];
+    w->matrix.pieces[w->matrix.piece_count++] =
+        (memory_piece){m->weight_arenas - 1, (uint32_t)(a->bytes / 4), first, rows};
+    a->bytes += bytes;
+    return true;
+}
+
+/* As many rows in a piece as fit; even, so that pieces begin at whole words. */
+static bool place_matrix(memory *m, named *w, err *e)
+{
+    const graph_node *n = w->what;
+    uint32_t rows = (uint32_t)(shape_count(n->s) / n->s.dims[LAST]), columns = n->s.dims[LAST];
+    uint64_t row_bytes = layout_bytes(n->as.weight, 64, columns) / 64 + 1;
+    uint32_t most = m->limit / row_bytes > rows ? rows : (uint32_t)(m->limit / row_bytes) / 64 * 64;
+    if (layout_bytes(n->as.weight, rows, columns) <= m->limit)
+        most = rows;
+    if (most == 0)
+        return err_set(e, "a row of weight %s alone is larger than the %llu bytes that this device binds", w->name,
+                       (unsigned long long)m->limit);
+    for (uint32_t first = 0; first < rows; first += most)
+        if (!place_piece(m, w, first, rows - first < most ? rows - first : most, e))
+            return false;
+    return true;
+}
+
+/* The matrices of a step lie in one arena. */
+static bool place_matrices(memory *m, uint32_t p, const plan_step *s, err *e)
+{
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = plan_matrices(m->plans[p], s, nodes);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const named *w = named_of(m, p, nodes[i]);
+        if (!w->is_matrix)
+            bytes += layout_bytes(w->what->as.weight, (uint32_t)(shape_count(w->what->s) / w->what->s.dims[LAST]),
+                                  w->what->s.dims[LAST]);
+    }
+    if (count > 1 && bytes <= m->limit && !new_arena(m->weights, &m->weight_arenas, bytes, m->limit, e))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        named *w = named_of(m, p, nodes[i]);
+        if (w->is_matrix)
+            continue;
+        w->is_matrix = true;
+        if (!place_matrix(m, w, e))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t states_of(const plan *p, const plan_step *s, node *out)
+{
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = plan_reads(p, s, nodes), states = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_node *n = graph_at(p->g, nodes[i]);
+        node state = n->op == OP_STORE ? n->operands[0] : n->op == OP_STATE ? nodes[i] : 0;
+        if (state)
+            out[states++] = state;
+    }
+    return states;
+}
+
+static uint64_t state_bytes(const graph_node *n)
+{
+    uint64_t bytes = shape_count(n->s) * (n->type == DTYPE_F16 ? 2 : 4);
+    return (bytes + LAYOUT_ALIGN_BYTES - 1) / LAYOUT_ALIGN_BYTES * LAYOUT_ALIGN_BYTES;
+}
+
+/* The states of a step lie in one arena. */
+static bool place_states(memory *m, uint32_t p, const plan_step *s, uint32_t at_least, err *e)
+{
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = states_of(m->plans[p], s, nodes);
+    uint64_t bytes = 0;
+    if (count < at_least)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (named_of(m, p, nodes[i])->arena == NO_PLACE)
+            bytes += state_bytes(graph_at(m->plans[p]->g, nodes[i]));
+    if (bytes > m->limit)
+        return err_set(e, "states of %llu bytes, and this device binds %llu: a shorter context needs less",
+                       (unsigned long long)bytes, (unsigned long long)m->limit);
+    if (bytes && !new_arena(m->states, &m->state_arenas, bytes, m->limit, e))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        named *state = named_of(m, p, nodes[i]);
+        if (state->arena != NO_PLACE)
+            continue;
+        arena *a = &m->states[m->state_arenas - 1];
+        state->arena = m->state_arenas - 1;
+        state->at = (uint32_t)(a->bytes / 4);
+        a->bytes += state_bytes(state->what);
+    }
+    return true;
+}
+
+static bool place_large(memory *m, err *e)
+{
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        for (uint32_t i = 0; i < m->plans[p]->count; i++)
+            if (!place_matrices(m, p, &m->plans[p]->steps[i], e) || !place_states(m, p, &m->plans[p]->steps[i], 2, e))
+                return false;
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        for (uint32_t i = 0; i < m->plans[p]->count; i++)
+            if (!place_states(m, p, &m->plans[p]->steps[i], 1, e))
+                return false;
+    return true;
+}
+
+/* ---- activations -------------------------------------------------------------- */
+
+static uint64_t aligned(uint64_t words)
+{
+    return (words + ALIGN_WORDS - 1) / ALIGN_WORDS * ALIGN_WORDS;
+}
+
+/* Inputs, outputs, and weights that stand beside activations. */
+static void place_kept(memory *m)
+{
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        for (node i = 1; i <= graph_count(m->plans[p]->g); i++) {
+            const graph_node *n = graph_at(m->plans[p]->g, i);
+            named *w = named_of(m, p, i);
+            if (!w || w->at != NO_PLACE || n->op == OP_STATE)
+                continue;
+            if (n->op == OP_WEIGHT && !(graph_weight_uses(m->plans[p]->g, i) & WEIGHT_AS_FLOATS))
+                continue;
+            if (n->op == OP_RESHAPE)
+                continue; /* its root is kept for it */
+            w->at = (uint32_t)m->kept_words;
+            m->kept_words += aligned(shape_count(w->what->s));
+        }
+}
+
+/* Words between `begin` and `end` are free again once step `until` is over. */
+typedef struct lease {
+    uint64_t begin, end;
+    uint32_t until;
+} lease;
+
+/* The first gap of that size among the leases, which are kept in order. */
+static uint64_t rent(lease *leases, uint32_t *count, uint64_t begin, uint64_t words, uint32_t now, uint32_t until)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (leases[i].until >= now)
+            leases[kept++] = leases[i];
+    *count = kept;
+    uint32_t at = 0;
+    for (; at < kept && begin + words > leases[at].begin; at++)
+        begin = leases[at].end;
+    memmove(&leases[at + 1], &leases[at], (kept - at) * sizeof *leases);
+    leases[at] = (lease){begin, begin + words, until};
+    (*count)++;
+    return begin;
+}
+
+static void place_passing(memory *m, uint32_t p)
+{
+    const plan *plan = m->plans[p];
+    size_t slots = graph_count(plan->g) + 1;
+    uint32_t *last = mem_alloc(slots * sizeof *last), leases = 0;
+    lease *leased = mem_alloc((slots + 1) * sizeof *leased);
+    node nodes[PLAN_MAX_NODES];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        uint32_t count = plan_reads(plan, &plan->steps[i], nodes);
+        for (uint32_t k = 0; k < count; k++)
+            last[nodes[k]] = i;
+    }
+    /* Whoever is called something by way of a reshape is kept to the end. */
+    for (node i = 1; i < slots; i++)
+        if (graph_at(plan->g, i)->op == OP_RESHAPE && graph_at(plan->g, i)->name)
+            last[plan_root(plan->g, i)] = UINT32_MAX;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
+        for (uint32_t k = 0; k < count; k++) {
+            const graph_node *n = graph_at(plan->g, nodes[k]);
+            if (n->op == OP_STORE || n->op == OP_ASSIGN || named_of(m, p, nodes[k]))
+                continue;
+            uint32_t until = last[nodes[k]] > i ? last[nodes[k]] : i;
+            uint64_t words = aligned(shape_count(n->s));
+            uint64_t at = rent(leased, &leases, m->kept_words, words, i, until);
+            m->places[p].at[nodes[k]] = (uint32_t)at;
+            if (at + words > m->most_words)
+                m->most_words = at + words;
+        }
+        if (plan->steps[i].op == OP_ATTENTION && memory_splits(plan, &plan->steps[i]) > 1) {
+            const graph_node *q = graph_at(plan->g, graph_at(plan->g, plan->steps[i].at)->operands[0]);
+            uint64_t words = aligned((uint64_t)memory_splits(plan, &plan->steps[i]) * q->s.dims[1] * q->s.dims[2] *
+                                     (q->s.dims[3] + 2));
+            if (m->places[p].scratch == 0 || words > m->places[p].scratch)
+                m->places[p].scratch = (uint32_t)words;
+        }
+    }
+    free(last);
+    free(leased);
+}
+
+/* Attention over a long context with few rows is split, so that everyone has work. */
+uint32_t memory_splits(const plan *p, const plan_step *s)
+{
+    const graph_node *n = graph_at(p->g, s->at);
+    const graph_node *q = graph_at(p->g, n->operands[0]), *keys = graph_at(p->g, n->operands[1]);
+    uint32_t heads = q->s.dims[1] * q->s.dims[2], seen = keys->s.dims[1];
+    if (n->as.attention.window && n->as.attention.window < seen)
+        seen = n->as.attention.window;
+    uint32_t splits = BUSY_WORKGROUPS / heads, useful = seen / (WORTH_SPLITTING / 2);
+    if (seen < WORTH_SPLITTING || splits < 2)
+        return 1;
+    splits = splits > useful ? useful : splits;
+    return splits > MEMORY_MAX_SPLITS ? MEMORY_MAX_SPLITS : splits;
+}
+
+static bool place_activations(memory *m, err *e)
+{
+    place_kept(m);
+    m->most_words = m->kept_words;
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        place_passing(m, p);
+    uint64_t scratch = 0;
+    for (uint32_t p = 0; p < m->plan_count; p++) {
+        scratch = m->places[p].scratch > scratch ? m->places[p].scratch : scratch;
+        m->places[p].scratch = (uint32_t)m->most_words;
+    }
+    m->most_words += scratch;
+    if (m->most_words * 4 > m->limit)
+        return err_set(e, "activations of %llu bytes, and this device binds %llu",
+                       (unsigned long long)m->most_words * 4, (unsigned long long)m->limit);
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+uint64_t memory_bytes(const memory *m)
+{
+    uint64_t bytes = m->most_words * 4;
+    for (uint32_t i = 0; i < m->weight_arenas; i++)
+        bytes += m->weights[i].bytes;
+    for (uint32_t i = 0; i < m->state_arenas; i++)
+        bytes += m->states[i].bytes;
+    return bytes;
+}
+
+static void make_buffers(memory *m, arena *arenas, uint32_t *count)
+{
+    if (*count == 0)
+        *count = 1; /* there must be something to bind */
+    for (uint32_t i = 0; i < *count; i++)
+        arenas[i].buffer =
+            gpu_buffer_new(m->g, arenas[i].bytes ? arenas[i].bytes : LAYOUT_ALIGN_BYTES, GPU_USE_STORAGE);
+}
+
+memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e)
+{
+    memory *m = mem_alloc(sizeof *m);
+    *m = (memory){.g = g, .plans = plans, .plan_count = count};
+    m->limit = gpu_get_info(g)->max_storage_binding_bytes;
+    if (m->limit > gpu_get_info(g)->max_buffer_bytes)
+        m->limit = gpu_get_info(g)->max_buffer_bytes;
+    if (m->limit > (uint64_t)UINT32_MAX)
+        m->limit = UINT32_MAX;
+    m->limit = m->limit / LAYOUT_ALIGN_BYTES * LAYOUT_ALIGN_BYTES;
+    m->places = mem_alloc(count * sizeof *m->places);
+    collect_names(m);
+    if (place_large(m, e) && place_activations(m, e)) {
+        make_buffers(m, m->weights, &m->weight_arenas);
+        make_buffers(m, m->states, &m->state_arenas);
+        m->activations = gpu_buffer_new(g, m->most_words ? m->most_words * 4 : 4, GPU_USE_STORAGE);
+        if (gpu_ok(g, e))
+            return m;
+        err_context(e, "%.1f GB are needed", (double)memory_bytes(m) / 1e9);
+    }
+    memory_free(m);
+    return NULL;
+}
+
+void memory_free(memory *m)
+{
+    if (!m)
+        return;
+    for (uint32_t i = 0; i < m->weight_arenas; i++)
+        gpu_buffer_free(m->weights[i].buffer);
+    for (uint32_t i = 0; i < m->state_arenas; i++)
+        gpu_buffer_free(m->states[i].buffer);
+    gpu_buffer_free(m->activations);
+    for (uint32_t p = 0; p < m->plan_count; p++) {
+        free(m->places[p].at);
+        free(m->places[p].named_at);
+    }
+    free(m->places);
+    free(m->names);
+    free(m->by_name);
+    free(m);
+}
+
+/* ---- uploading ------------------------------------------------------------------ */
+
+static void upload_floats(memory *m, const named *w, const void *data)
+{
+    uint64_t count = shape_count(w->what->s);
+    float *floats = mem_alloc(count * sizeof *floats);
+    type_to_f32(w->what->as.weight, data, floats, count);
+    gpu_write(m->g, m->activations, (uint64_t)w->at * 4, floats, count * sizeof *floats);
+    free(floats);
+}
+
+/* Some rows at a time; an even number of them, so that every plane's part is whole words. */
+static void upload_piece(memory *m, const named *w, const memory_piece *piece, const unsigned char *data, progress *bar,
+                         uint64_t *done)
+{
+    tensor_type type = w->what->as.weight;
+    uint32_t columns = w->what->s.dims[LAST];
+    uint64_t row_bytes = type_bytes(type, columns);
+    uint32_t batch = (uint32_t)(UPLOAD_BYTES / row_bytes) / 2 * 2;
+    if (batch < 2)
+        batch = 2;
+    if (batch > piece->rows)
+        batch = piece->rows;
+    void *planes[PLANE_COUNT];
+    for (int k = 0; k < PLANE_COUNT; k++)
+        planes[k] = mem_alloc(layout_plane_bytes(type, batch, columns, (layout_plane)k) + 4);
+    for (uint32_t row = 0; row < piece->rows; row += batch) {
+        uint32_t rows = piece->rows - row < batch ? piece->rows - row : batch;
+        layout_pack(type, data + (piece->first + row) * row_bytes, rows, columns, planes);
+        for (int k = 0; k < PLANE_COUNT; k++) {
+            layout_plane plane = (layout_plane)k;
+            uint64_t at = (uint64_t)piece->at * 4 + layout_plane_at(type, piece->rows, columns, plane) +
+                          layout_plane_bytes(type, row, columns, plane);
+            uint64_t bytes = layout_plane_bytes(type, rows, columns, plane);
+            if (bytes)
+                gpu_write(m->g, m->weights[piece->arena].buffer, at, planes[k], bytes);
+        }
+        *done += rows * row_bytes;
+        progress_at(bar, *done);
+    }
+    for (int k = 0; k < PLANE_COUNT; k++)
+        free(planes[k]);
+}
+
+bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
+{
+    uint64_t total = 0, done = 0, since_wait = 0;
+    for (uint32_t i = 0; i < m->weight_arenas; i++)
+        total += m->weights[i].bytes;
+    progress bar = progress_start("loading the model", total);
+    bar.on = bar.on && total >= WORTH_SHOWING;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->name_count; i++) {
+        const named *w = &m->names[i];
+        if (w->what->op != OP_WEIGHT)
+            continue;
+        const void *data = source(user, w->name);
+        if (!data)
+            ok = err_set(e, "weight %s is missing", w->name);
+        if (ok && w->at != NO_PLACE)
+            upload_floats(m, w, data);
+        for (uint32_t k = 0; ok && k < w->matrix.piece_count; k++)
+            upload_piece(m, w, &w->matrix.pieces[k], data, &bar, &done);
+        /* What is written waits in memory of the library's until the queue has run. */
+        if (ok && done - since_wait > 8 * (uint64_t)UPLOAD_BYTES) {
+            ok = gpu_wait(m->g, e);
+            since_wait = done;
+        }
+    }
+    progress_end(&bar);
+    return ok && gpu_wait(m->g, e);
+}
+
+/* ---- asking --------------------------------------------------------------------- */
+
+gpu_buffer *memory_activations(const memory *m)
+{
+    return m->activations;
+}
+
+gpu_buffer *memory_weights(const memory *m, uint32_t arena)
+{
+    return m->weights[arena].buffer;
+}
+
+gpu_buffer *memory_states(const memory *m, uint32_t arena)
+{
+    return m->states[arena].buffer;
+}
+
+uint32_t memory_at(const memory *m, uint32_t which_plan, node n)
+{
+    const graph *g = m->plans[which_plan]->g;
+    n = plan_root(g, n);
+    if (graph_at(g, n)->op == OP_STORE)
+        n = graph_at(g, n)->operands[0];
+    if (graph_at(g, n)->op == OP_ASSIGN)
+        n = graph_at(g, n)->operands[1];
+    const named *w = named_of(m, which_plan, n);
+    return w ? w->at : m->places[which_plan].at[n];
+}
+
+uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n)
+{
+    const graph *g = m->plans[which_plan]->g;
+    if (graph_at(g, n)->op == OP_STORE)
+        n = graph_at(g, n)->operands[0];
+    return named_of(m, which_plan, n)->arena;
+}
+
+uint32_t memory_scratch_at(const memory *m, uint32_t which_plan)
+{
+    return m->places[which_plan].scratch;
+}
+
+const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node weight)
+{
+    return &named_of(m, which_plan, weight)->matrix;
+}
+
+bool memory_find(const memory *m, const char *name, uint32_t *word, uint64_t *words)
+{
+    const named *w = find_named(m, name);
+    if (!w || w->what->op == OP_WEIGHT || w->what->op == OP_STATE)
+        return false;
+    *words = shape_count(w->what->s);
+    *word = w->at;
+    if (w->what->op == OP_RESHAPE)
+        for (uint32_t p = 0; p < m->plan_count; p++) {
+            node n = graph_find(m->plans[p]->g, name);
+            if (n)
+                *word = memory_at(m, p, n);
+        }
+    return *word != NO_PLACE;
+}

@@ -1,0 +1,217 @@
+#include "graph/plan.h"
+#include "base/str.h"
+#include "graph/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST = GRAPH_MAX_DIMS - 1 };
+
+const char *const fusion_names[LEVEL_COUNT] = {"none", "ops", "token", "loop"};
+
+static bool is_work(graph_op op)
+{
+    return op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE && op != OP_RESHAPE;
+}
+
+plan *plan_new(const graph *g, uint64_t most_matrix_bytes)
+{
+    plan *p = mem_alloc(sizeof *p);
+    *p = (plan){.g = g, .most_matrix_bytes = most_matrix_bytes};
+    p->steps = mem_alloc((graph_count(g) + 1) * sizeof *p->steps);
+    for (node i = 1; i <= graph_count(g); i++) {
+        const graph_node *n = graph_at(g, i);
+        if (!is_work(n->op))
+            continue;
+        plan_step *s = &p->steps[p->count++];
+        *s = (plan_step){.op = n->op, .at = i};
+        if (n->op == OP_MATMUL) {
+            s->x = n->operands[0];
+            s->parts[s->part_count++] = (plan_part){.matmul = i, .result = i};
+        }
+        if (n->op == OP_ASSIGN)
+            s->assigns[s->assign_count++] = i;
+    }
+    return p;
+}
+
+void plan_free(plan *p)
+{
+    if (p)
+        free(p->steps);
+    free(p);
+}
+
+/* ---- looking ------------------------------------------------------------------ */
+
+node plan_root(const graph *g, node n)
+{
+    while (graph_at(g, n)->op == OP_RESHAPE)
+        n = graph_at(g, n)->operands[0];
+    return n;
+}
+
+typedef struct node_list {
+    const graph *g;
+    node *nodes;
+    uint32_t count;
+} node_list;
+
+static void list(node_list *l, node n)
+{
+    n = plan_root(l->g, n);
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->nodes[i] == n)
+            return;
+    if (n && l->count < PLAN_MAX_NODES)
+        l->nodes[l->count++] = n;
+}
+
+static void list_part_reads(const plan *p, node_list *l, const plan_part *part)
+{
+    const graph *g = p->g;
+    node before = part->matmul;
+    list(l, graph_at(g, part->matmul)->operands[1]);
+    if (part->gate_of)
+        list(l, graph_at(g, part->gate_of)->operands[1]);
+    for (uint32_t i = 0; i < part->after_count; before = part->after[i++]) {
+        plan_operand o;
+        if (graph_at(g, part->after[i])->op == OP_BINARY && plan_operand_of(g, part->after[i], before, &o))
+            list(l, o.other);
+    }
+    for (uint32_t i = 1; part->rope && i < graph_at(g, part->rope)->operand_count; i++)
+        list(l, graph_at(g, part->rope)->operands[i]);
+    if (part->store) {
+        list(l, graph_at(g, part->store)->operands[0]);
+        list(l, graph_at(g, part->store)->operands[2]);
+    }
+}
+
+uint32_t plan_reads(const plan *p, const plan_step *s, node *out)
+{
+    node_list l = {p->g, out, 0};
+    if (s->op == OP_MATMUL) {
+        list(&l, s->x);
+        if (s->norm)
+            list(&l, graph_at(p->g, s->norm)->operands[1]);
+        for (uint32_t i = 0; i < s->part_count; i++)
+            list_part_reads(p, &l, &s->parts[i]);
+        return l.count;
+    }
+    uint32_t count = s->op == OP_ASSIGN ? s->assign_count : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_node *n = graph_at(p->g, s->op == OP_ASSIGN ? s->assigns[i] : s->at);
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            list(&l, n->operands[k]);
+    }
+    return l.count;
+}
+
+uint32_t plan_writes(const plan *p, const plan_step *s, node *out)
+{
+    node_list l = {p->g, out, 0};
+    for (uint32_t i = 0; i < s->part_count; i++)
+        list(&l, s->parts[i].result);
+    for (uint32_t i = 0; i < s->assign_count; i++)
+        list(&l, s->assigns[i]);
+    if (!s->part_count && !s->assign_count)
+        list(&l, s->at);
+    return l.count;
+}
+
+uint32_t plan_matrices(const plan *p, const plan_step *s, node *out)
+{
+    node_list l = {p->g, out, 0};
+    if (s->op == OP_GATHER)
+        list(&l, graph_at(p->g, s->at)->operands[0]);
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        list(&l, graph_at(p->g, s->parts[i].matmul)->operands[1]);
+        if (s->parts[i].gate_of)
+            list(&l, graph_at(p->g, s->parts[i].gate_of)->operands[1]);
+    }
+    return l.count;
+}
+
+uint32_t plan_rows(const plan *p, const plan_step *s)
+{
+    shape x = graph_at(p->g, s->x)->s;
+    return (uint32_t)(shape_count(x) / x.dims[LAST]);
+}
+
+static bool same_shape(shape a, shape b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+bool plan_operand_of(const graph *g, node binary, node before, plan_operand *o)
+{
+    const graph_node *n = graph_at(g, binary);
+    bool is[2] = {plan_root(g, n->operands[0]) == before, plan_root(g, n->operands[1]) == before};
+    if (n->op != OP_BINARY || is[0] == is[1])
+        return false;
+    shape left = graph_at(g, n->operands[0])->s, right = graph_at(g, n->operands[1])->s;
+    o->other = n->operands[is[0]];
+    o->first = is[1];
+    o->per_row = same_shape(left, right);
+    return o->per_row || (is[0] && same_shape(right, shape1(left.dims[LAST])));
+}
+
+/* ---- costs -------------------------------------------------------------------- */
+
+static uint64_t matrix_bytes(const graph_node *w)
+{
+    return layout_bytes(w->as.weight, (uint32_t)(shape_count(w->s) / w->s.dims[LAST]), w->s.dims[LAST]);
+}
+
+static uint64_t element_bytes(const graph_node *n)
+{
+    return n->type == DTYPE_F16 ? 2 : 4;
+}
+
+/* Attention reads what is stored up to here; a store writes its rows. */
+static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, plan_cost *c)
+{
+    const graph_node *n = graph_at(p->g, s->at);
+    if (s->op == OP_ATTENTION) {
+        const graph_node *keys = graph_at(p->g, n->operands[1]), *q = graph_at(p->g, n->operands[0]);
+        uint64_t seen = depth + q->s.dims[1], width = (uint64_t)keys->s.dims[2] * keys->s.dims[3];
+        if (n->as.attention.window && seen > n->as.attention.window)
+            seen = n->as.attention.window;
+        c->state_bytes += 2 * seen * width * element_bytes(keys);
+        c->flops += 4 * seen * shape_count(q->s);
+    }
+    if (s->op == OP_STORE)
+        c->state_bytes += shape_count(graph_at(p->g, n->operands[1])->s) * element_bytes(n);
+    for (uint32_t i = 0; i < s->part_count; i++)
+        if (s->parts[i].store)
+            c->state_bytes +=
+                shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
+}
+
+plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
+{
+    plan_cost c = {0};
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = plan_reads(p, s, nodes);
+    for (uint32_t i = 0; i < count; i++) {
+        const graph_node *n = graph_at(p->g, nodes[i]);
+        if (n->op == OP_WEIGHT && s->op == OP_GATHER)
+            c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * graph_at(p->g, s->at)->s.dims[LAST - 1];
+        else if (n->op == OP_WEIGHT)
+            c.weight_bytes +=
+                graph_weight_uses(p->g, nodes[i]) & WEIGHT_AS_MATRIX ? matrix_bytes(n) : shape_count(n->s) * 4;
+        else if (n->op != OP_STATE && n->op != OP_STORE)
+            c.activation_bytes += shape_count(n->s) * 4;
+    }
+    count = plan_writes(p, s, nodes);
+    for (uint32_t i = 0; i < count; i++)
+        if (graph_at(p->g, nodes[i])->op != OP_STORE)
+            c.activation_bytes += shape_count(graph_at(p->g, nodes[i])->s) * 4;
+    add_state_cost(p, s, depth, &c);
+    count = s->op == OP_MATMUL ? plan_matrices(p, s, nodes) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
+    if (c.flops == 0)
+        c.flops = shape_count(graph_at(p->g, s->at)->s);
+    return c;
+}

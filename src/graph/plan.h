@@ -1,0 +1,96 @@
+/* plan: what is launched, in order, to compute a graph.
+ *
+ * A plan begins with a step for each operator (the level `none`). Passes then make
+ * fewer steps of them, one kind of fusion each, in any order (the level `ops` makes
+ * them all); what a step is made of stays the graph's own nodes, so that everyone
+ * who runs or explains a plan looks things up there.
+ *
+ * Most fusion is around products. A product step multiplies x by up to three
+ * matrices, its parts, and each part says what becomes of its sums:
+ *
+ *     x -> [norm] -> times matrix -> [biases, functions, residuals] -> [turned] -> [into a state]
+ *                    or f(times gate) * (times up)                                              */
+#ifndef SOLO_GRAPH_PLAN_H
+#define SOLO_GRAPH_PLAN_H
+
+#include "graph/graph.h"
+
+typedef enum { LEVEL_NONE, LEVEL_OPS, LEVEL_TOKEN, LEVEL_LOOP, LEVEL_COUNT } fusion_level;
+extern const char *const fusion_names[LEVEL_COUNT];
+
+enum { PLAN_MAX_PARTS = 3, PLAN_MAX_AFTER = 4, PLAN_MAX_ASSIGNS = 4, PLAN_MAX_NODES = 48 };
+
+typedef struct plan_part {
+    node matmul;
+    node gate_of;               /* gated: the product that matmul's, through `act`, is multiplied with; else 0 */
+    node act;                   /* gated: a unary node, or 0 */
+    node after[PLAN_MAX_AFTER]; /* unary and binary nodes, in order */
+    uint32_t after_count;
+    node rope, store; /* or 0 */
+    node result;      /* what others know it by: the last of these */
+} plan_part;
+
+typedef struct plan_step {
+    graph_op op;
+    node at; /* the node it computes; of a product the last */
+    /* OP_MATMUL */
+    node x, norm; /* x is the norm's operand if there is one */
+    plan_part parts[PLAN_MAX_PARTS];
+    uint32_t part_count;
+    /* OP_ASSIGN: all that are made together, `at` among them */
+    node assigns[PLAN_MAX_ASSIGNS];
+    uint32_t assign_count;
+} plan_step;
+
+typedef struct plan {
+    const graph *g;
+    plan_step *steps;
+    uint32_t count;
+    uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
+} plan;
+
+typedef enum {
+    PASS_NORM,     /* norms into the products that follow */
+    PASS_GATE,     /* f(gate) * up: both products in one */
+    PASS_AFTER,    /* biases, functions and residuals after a product */
+    PASS_TURN,     /* rotation, and the write into a state */
+    PASS_SIBLINGS, /* products of the same x together */
+    PASS_ASSIGN,   /* assignments together */
+    PASS_COUNT
+} plan_pass;
+extern const char *const pass_names[PASS_COUNT];
+
+/* A step for each operator. The graph must stay. */
+plan *plan_new(const graph *g, uint64_t most_matrix_bytes);
+void plan_free(plan *p);
+/* Returns how many steps fewer there are. */
+uint32_t plan_apply(plan *p, plan_pass pass);
+void plan_fuse(plan *p, fusion_level level);
+
+/* ---- looking at a plan ------------------------------------------------------ */
+
+/* The node whose elements these are: reshaping moves nothing. */
+node plan_root(const graph *g, node n);
+/* The nodes (roots) a step reads, weights and states among them, and those it writes;
+ * returns how many, at most PLAN_MAX_NODES. */
+uint32_t plan_reads(const plan *p, const plan_step *s, node *out);
+uint32_t plan_writes(const plan *p, const plan_step *s, node *out);
+/* The matrices of a step, as they are read in large: products and gathers have them. */
+uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
+/* Rows of x a product works on. */
+uint32_t plan_rows(const plan *p, const plan_step *s);
+/* Of a binary node after a product: the operand that is not what went before, whether
+ * every row has its own, and whether it stands first. False if it cannot be taken in. */
+typedef struct plan_operand {
+    node other;
+    bool per_row, first;
+} plan_operand;
+bool plan_operand_of(const graph *g, node binary, node before, plan_operand *o);
+
+/* What a step costs, with `depth` positions in the states attention reads. */
+typedef struct plan_cost {
+    uint64_t weight_bytes, state_bytes, activation_bytes, flops;
+} plan_cost;
+plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth);
+
+#endif

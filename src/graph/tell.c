@@ -1,0 +1,400 @@
+#include "graph/tell.h"
+#include "graph/layout.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    LAST = GRAPH_MAX_DIMS - 1,
+    THREADS = 64,           /* of the small operators' workgroups, as their files say */
+    PRODUCT_THREADS = 256,  /* of products' */
+    TILE_QUADS = 16,        /* as in matmul_tile.wgsl */
+    TILED_ROWS = 4,         /* rows of x from which products are tiled */
+    TEAM = 32,              /* as in matmul_vec.wgsl */
+    TILE = 32,              /* as in matmul_tile.wgsl */
+    ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
+    PART = 16,
+    PART_WORDS = 32, /* as in matmul.wgsl */
+    BINARY = 256,    /* from here on a step after a product has two operands */
+};
+
+typedef struct telling {
+    const tell_tuning *t;
+    const memory *m;
+    uint32_t which;
+    const plan *p;
+} telling;
+
+tell_tuning tell_tuning_for(const gpu_info *info)
+{
+    tell_tuning t = {.most_team = TEAM, .most_groups = 2048, .tile = TILE};
+    if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
+        TEAM % info->subgroup_min == 0 && strcmp(info->family, "vulkan") != 0)
+        t.subgroup = info->subgroup_min;
+    if (info->type != GPU_TYPE_SOFTWARE && strcmp(info->family, "vulkan") != 0) {
+        t.most_team = PRODUCT_THREADS;
+        if (info->max_workgroup_bytes >= 32768)
+            t.tile = 128;
+    }
+    return t;
+}
+
+bool tell_possible(const plan *p, err *e)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const graph_node *n = graph_at(p->g, p->steps[i].at);
+        if (p->steps[i].op == OP_ATTENTION) {
+            uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST];
+            if (size > TELL_MAX_HEAD || size % 2)
+                return err_set(e, "heads of %u elements: an even number up to %d is wanted", size, TELL_MAX_HEAD);
+        }
+        if (n->op == OP_STORE && n->s.dims[2] * n->s.dims[3] % 2 != 0)
+            return err_set(e, "rows of a state must have an even number of elements");
+    }
+    return true;
+}
+
+/* ---- words ------------------------------------------------------------------- */
+
+static uint32_t as_word(float f)
+{
+    uint32_t w;
+    memcpy(&w, &f, sizeof w);
+    return w;
+}
+
+static uint32_t at(const telling *c, node n)
+{
+    return memory_at(c->m, c->which, n);
+}
+
+static const graph_node *node_at(const telling *c, node n)
+{
+    return graph_at(c->p->g, n);
+}
+
+static uint32_t groups_for(uint64_t threads)
+{
+    return (uint32_t)((threads + THREADS - 1) / THREADS);
+}
+
+static void tell_binary(const telling *c, told *l, const graph_node *n)
+{
+    shape y = node_at(c, n->operands[1])->s;
+    uint32_t stride = 1;
+    l->words[3] = at(c, n->operands[1]);
+    l->words[4] = (uint32_t)shape_count(n->s);
+    l->words[5] = n->as.binary;
+    for (int d = LAST; d >= 0; d--) {
+        l->words[8 + d] = n->s.dims[d];
+        l->words[12 + d] = y.dims[d] == 1 ? 0 : stride;
+        stride *= y.dims[d];
+    }
+    l->words[0] = groups_for(l->words[4]);
+}
+
+static void tell_rope(const telling *c, told *l, const graph_node *n)
+{
+    const rope_spec *spec = &n->as.rope;
+    uint32_t rest[] = {n->s.dims[3],
+                       n->s.dims[2],
+                       at(c, n->operands[1]),
+                       spec->rotated,
+                       spec->interleaved,
+                       as_word(log2f(spec->base)),
+                       as_word(spec->magnitude > 0 ? spec->magnitude : 1),
+                       n->operand_count > 2,
+                       n->operand_count > 2 ? at(c, n->operands[2]) : 0};
+    l->words[0] = n->s.dims[1] * n->s.dims[2];
+    memcpy(l->words + 3, rest, sizeof rest);
+}
+
+static void tell_store(const telling *c, told *l, const graph_node *n)
+{
+    uint32_t count = (uint32_t)shape_count(node_at(c, n->operands[1])->s);
+    uint32_t rest[] = {at(c, n->operands[0]),       at(c, n->operands[1]), count,
+                       n->s.dims[2] * n->s.dims[3], at(c, n->operands[2]), n->s.dims[1],
+                       n->type == DTYPE_F16};
+    l->words[0] = groups_for(count / 2);
+    l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
+    memcpy(l->words + 1, rest, sizeof rest);
+}
+
+static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n)
+{
+    const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
+    uint32_t splits = memory_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
+    uint32_t rest[] = {q->s.dims[3],
+                       q->s.dims[2],
+                       k->s.dims[2],
+                       at(c, n->operands[3]),
+                       as_word(n->as.attention.scale),
+                       as_word(n->as.attention.softcap),
+                       n->as.attention.window,
+                       at(c, n->operands[1]),
+                       at(c, n->operands[2]),
+                       k->type == DTYPE_F16,
+                       k->s.dims[1],
+                       splits};
+    l->words[0] = heads * splits;
+    l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
+    memcpy(l->words + 3, rest, sizeof rest);
+    if (splits == 1)
+        return 1;
+    told *join = l + 1;
+    *join = (told){.kernel.name = "op_attention_join"};
+    uint32_t words[] = {heads, l->words[1], memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
+    memcpy(join->words, words, sizeof words);
+    l->words[1] = memory_scratch_at(c->m, c->which);
+    return 2;
+}
+
+static void tell_assigns(const telling *c, told *l, const plan_step *s)
+{
+    l->words[0] = 1;
+    l->words[1] = s->assign_count;
+    for (uint32_t i = 0; i < s->assign_count; i++) {
+        const graph_node *n = node_at(c, s->assigns[i]);
+        const assign_spec *spec = &n->as.assign;
+        uint32_t words[] = {at(c, n->operands[1]),
+                            at(c, n->operands[0]),
+                            (uint32_t)shape_count(node_at(c, n->operands[0])->s),
+                            spec->added,
+                            spec->more ? at(c, spec->more) + 1 : 0,
+                            spec->index ? at(c, spec->index) + 1 : 0,
+                            (uint32_t)shape_count(n->s)};
+        memcpy(l->words + 4 + 8 * i, words, sizeof words);
+    }
+}
+
+/* One for each piece of the table. */
+static uint32_t tell_gather(const telling *c, told *l, const graph_node *n)
+{
+    const graph_node *w = node_at(c, n->operands[0]);
+    const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
+    told first = *l;
+    first.kernel.type = type_find(w->as.weight)->name;
+    for (uint32_t i = 0; i < matrix->piece_count; i++) {
+        const memory_piece *piece = &matrix->pieces[i];
+        l[i] = first;
+        l[i].weight_arena = piece->arena;
+        uint32_t words[] = {n->s.dims[LAST - 1],     first.words[1], at(c, n->operands[1]), n->s.dims[LAST],
+                            w->s.dims[LAST - 1] - 1, piece->at,      piece->rows,           piece->first};
+        memcpy(l[i].words, words, sizeof words);
+    }
+    return matrix->piece_count;
+}
+
+/* ---- products -------------------------------------------------------------------- */
+
+static uint32_t quads_of(const telling *c, const plan_part *part, uint32_t rows)
+{
+    (void)c;
+    return part->gate_of ? (rows + 1) / 2 : (rows + 3) / 4;
+}
+
+static void tell_after(const telling *c, uint32_t *words, const plan_part *part, uint32_t first_row)
+{
+    node before = part->matmul;
+    words[15] = part->after_count;
+    for (uint32_t i = 0; i < part->after_count; before = part->after[i++]) {
+        const graph_node *n = node_at(c, part->after[i]);
+        uint32_t *w = words + 16 + 4 * i;
+        plan_operand o = {0};
+        if (n->op == OP_UNARY) {
+            w[0] = n->as.unary.kind;
+            w[2] = as_word(n->as.unary.a);
+            w[3] = as_word(n->as.unary.b);
+        } else if (plan_operand_of(c->p->g, part->after[i], before, &o)) {
+            w[0] = BINARY + n->as.binary;
+            w[1] = at(c, o.other) + first_row;
+            w[2] = o.per_row;
+            w[3] = o.first;
+        }
+    }
+}
+
+static void tell_turn(const telling *c, uint32_t *words, const graph_node *n)
+{
+    const rope_spec *spec = &n->as.rope;
+    words[4] = spec->interleaved ? 3 : 2;
+    words[8] = at(c, n->operands[1]);
+    words[10] = n->s.dims[3];
+    words[11] = as_word(log2f(spec->base));
+    words[12] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
+    words[13] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
+}
+
+static void tell_part(const telling *c, told *l, const plan_part *part, const memory_piece *piece, uint32_t *words,
+                      uint32_t quads_before)
+{
+    const graph_node *product = node_at(c, part->matmul);
+    uint32_t columns = product->s.dims[LAST];
+    words[0] = quads_before + quads_of(c, part, piece->rows);
+    words[1] = piece->rows;
+    words[2] = piece->at;
+    words[6] = at(c, part->result) + piece->first;
+    words[7] = columns;
+    if (part->gate_of) {
+        words[3] = memory_matrix_of(c->m, c->which, node_at(c, part->gate_of)->operands[1])->pieces[0].at;
+        words[4] = 1;
+        words[14] = part->act ? node_at(c, part->act)->as.unary.kind : UNARY_COPY;
+    }
+    tell_after(c, words, part, piece->first);
+    if (part->rope)
+        tell_turn(c, words, node_at(c, part->rope));
+    if (part->store) {
+        const graph_node *n = node_at(c, part->store);
+        words[5] = n->type == DTYPE_F16 ? 2 : 1;
+        words[8] = at(c, n->operands[2]);
+        words[9] = n->s.dims[1];
+        l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
+    }
+}
+
+/* Few rows of a matrix and long ones: more threads share them. */
+static uint32_t team_for(const tell_tuning *t, uint32_t quads, uint32_t chunks)
+{
+    uint32_t team = TEAM;
+    while (team < t->most_team && quads * team < ENOUGH_THREADS && chunks / (team * 2) >= 2)
+        team *= 2;
+    return team;
+}
+
+static void choose_grid(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
+{
+    kernel_constant *constant = l->kernel.constants;
+    l->words[3] = quads;
+    l->words[10] = rows;
+    if (rows >= TILED_ROWS) {
+        l->kernel.name = "matmul_tile";
+        l->words[2] = (quads + TILE_QUADS - 1) / TILE_QUADS;
+        l->words[0] = l->words[2] * ((rows + c->t->tile - 1) / c->t->tile);
+        if (c->t->tile != TILE)
+            *constant = (kernel_constant){"TILE", c->t->tile};
+        return;
+    }
+    uint32_t team = team_for(c->t, quads, chunks), teams = PRODUCT_THREADS / team;
+    l->kernel.name = "matmul_vec";
+    l->kernel.subgroup = c->t->subgroup;
+    if (team != TEAM)
+        *constant = (kernel_constant){"TEAM", team};
+    uint32_t groups = (quads + teams - 1) / teams;
+    l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->words[0] = l->words[2] * rows;
+}
+
+static const memory_matrix *matrix_of(const telling *c, const plan_part *part)
+{
+    return memory_matrix_of(c->m, c->which, node_at(c, part->matmul)->operands[1]);
+}
+
+/* All parts at once if each is in one piece; else the only part piece by piece. */
+static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err *e)
+{
+    const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
+    const memory_matrix *first_matrix = matrix_of(c, &s->parts[0]);
+    uint32_t pieces = first_matrix->piece_count, k = w->s.dims[LAST];
+    told common = {.kernel.type = type_find(w->as.weight)->name};
+    common.words[1] = k;
+    common.words[4] = at(c, s->x);
+    if (s->norm) {
+        const graph_node *norm = node_at(c, s->norm);
+        common.words[5] = 1;
+        common.words[6] = at(c, norm->operands[1]);
+        common.words[7] = as_word(norm->as.rmsnorm.epsilon);
+        common.words[8] = as_word(norm->as.rmsnorm.weight_offset);
+    }
+    common.words[9] = s->part_count;
+    for (uint32_t i = 0; i < pieces; i++) {
+        l[i] = common;
+        l[i].weight_arena = first_matrix->pieces[i].arena;
+        uint32_t quads = 0;
+        for (uint32_t p = 0; p < s->part_count; p++) {
+            const memory_matrix *matrix = matrix_of(c, &s->parts[p]);
+            uint32_t *words = l[i].words + PART + PART_WORDS * p;
+            if (matrix->piece_count != 1 && s->part_count > 1)
+                return err_set(e, "weight %s does not lie in one piece beside the others of its step", w->name), 0;
+            if (matrix->pieces[i].arena != l[i].weight_arena)
+                return err_set(e, "weight %s does not lie beside the others of its step", w->name), 0;
+            tell_part(c, &l[i], &s->parts[p], &matrix->pieces[i], words, quads);
+            quads = words[0];
+        }
+        choose_grid(c, &l[i], quads, plan_rows(c->p, s), layout_chunks(w->as.weight, k));
+    }
+    return pieces;
+}
+
+/* ---- all steps -------------------------------------------------------------------- */
+
+static const char *kernel_name(graph_op op)
+{
+    switch (op) {
+    case OP_UNARY: return "op_unary";
+    case OP_BINARY: return "op_binary";
+    case OP_REDUCE: return "op_reduce";
+    case OP_SOFTMAX: return "op_softmax";
+    case OP_RMSNORM: return "op_rmsnorm";
+    case OP_GATHER: return "op_gather";
+    case OP_ROPE: return "op_rope";
+    case OP_STORE: return "op_store";
+    case OP_ATTENTION: return "op_attention";
+    case OP_SLICE: return "op_slice";
+    case OP_PICK: return "op_pick";
+    case OP_TOPK: return "op_topk";
+    default: return "op_assign";
+    }
+}
+
+uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
+                   told *l, err *e)
+{
+    telling c = {t, m, which_plan, p};
+    if (s->op == OP_MATMUL)
+        return tell_product(&c, l, s, e);
+    const graph_node *n = node_at(&c, s->at), *x = node_at(&c, n->operands[0]);
+    uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
+    uint32_t rows = (uint32_t)(shape_count(x->s) / length);
+    bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
+    *l = (told){.kernel.name = kernel_name(s->op)};
+    if (by_row || n->op == OP_ATTENTION)
+        l->kernel.subgroup = t->subgroup;
+    l->words[0] = by_row ? rows : groups_for(count);
+    l->words[1] = at(&c, s->at);
+    l->words[2] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
+    l->words[3] = by_row ? length : count;
+    switch (n->op) {
+    case OP_UNARY:
+        l->words[4] = n->as.unary.kind;
+        l->words[5] = as_word(n->as.unary.a);
+        l->words[6] = as_word(n->as.unary.b);
+        break;
+    case OP_BINARY: tell_binary(&c, l, n); break;
+    case OP_REDUCE: l->words[4] = n->as.reduce; break;
+    case OP_SOFTMAX: l->words[4] = as_word(n->as.softmax_scale); break;
+    case OP_TOPK: l->words[4] = n->s.dims[LAST]; break;
+    case OP_RMSNORM:
+        l->words[4] = at(&c, n->operands[1]);
+        l->words[5] = as_word(n->as.rmsnorm.epsilon);
+        l->words[6] = as_word(n->as.rmsnorm.weight_offset);
+        break;
+    case OP_GATHER: return tell_gather(&c, l, n);
+    case OP_ROPE: tell_rope(&c, l, n); break;
+    case OP_STORE: tell_store(&c, l, n); break;
+    case OP_ATTENTION: return tell_attention(&c, l, s, n);
+    case OP_SLICE:
+        l->words[4] = n->s.dims[LAST];
+        l->words[5] = length;
+        l->words[6] = n->as.slice_start;
+        break;
+    case OP_PICK:
+        l->words[0] = n->s.dims[LAST - 1];
+        l->words[3] = length;
+        l->words[4] = at(&c, n->operands[1]);
+        l->words[5] = x->s.dims[LAST - 1] - 1;
+        break;
+    case OP_ASSIGN: tell_assigns(&c, l, s); break;
+    default: break;
+    }
+    return 1;
+}

@@ -1,0 +1,36 @@
+/* tell: a step of a plan as dispatches: which kernel, and what it is told. Most
+ * steps are one dispatch; matrices in pieces and split attention make more.      */
+#ifndef SOLO_GRAPH_TELL_H
+#define SOLO_GRAPH_TELL_H
+
+#include "graph/kernel_text.h"
+#include "graph/memory.h"
+
+enum {
+    TELL_WORDS = 128,             /* as in kernels/include/graph.wgsl */
+    TELL_MAX = MEMORY_MAX_PIECES, /* dispatches of a step */
+    TELL_MAX_HEAD = 256,          /* as in kernels/graph/op_attention.wgsl */
+};
+
+/* What is good on a device. */
+typedef struct tell_tuning {
+    uint32_t subgroup;    /* threads of one, if all are of one size; else 0 */
+    uint32_t most_team;   /* threads that may share four rows of a matrix */
+    uint32_t most_groups; /* workgroups of a product, which then take several turns */
+    uint32_t tile;        /* rows of x in a tile */
+} tell_tuning;
+tell_tuning tell_tuning_for(const gpu_info *info);
+
+typedef struct told {
+    kernel_variant kernel;
+    uint32_t words[TELL_WORDS]; /* words[0]: workgroups */
+    uint32_t weight_arena, state_arena;
+} told;
+
+/* Can the kernels do all that the plan asks? */
+bool tell_possible(const plan *p, err *e);
+/* The dispatches of a step; returns how many, 0 with an error. */
+uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
+                   told *out, err *e);
+
+#endif
