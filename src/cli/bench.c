@@ -1,4 +1,4 @@
-/* solo bench: the experiments. */
+/* solo bench: the experiments; this file has the dispatch one. */
 #include "base/file.h"
 #include "cli/cli.h"
 #include "lab/dispatch.h"
@@ -61,18 +61,17 @@ static bool parse(bench_options *o, cli_args *a)
     return true;
 }
 
-/* The place for the record is tried before minutes are spent on measuring. */
-static bool writable(const char *path, err *e)
+bool cli_record_writable(const char *path, err *e)
 {
     return !path || strcmp(path, "-") == 0 || file_writable(path, e);
 }
 
-static bool write_record(const dispatch_lab *lab, const char *path, err *e)
+bool cli_record_write(str *record, const char *path, err *e)
 {
-    str record = {0};
-    dispatch_record(lab, &record);
-    bool ok = file_write(path, record.data, record.length, e);
-    str_free(&record);
+    bool ok = file_write(path, record->data, record->length, e);
+    if (ok && strcmp(path, "-") != 0)
+        printf("\nrecord: %s\n", path);
+    str_free(record);
     return ok;
 }
 
@@ -88,13 +87,14 @@ static int bench_dispatch(int argc, char **argv)
     }
     dispatch_lab lab = {0};
     bool to_stdout = o.json && strcmp(o.json, "-") == 0;
-    bool ok = writable(o.json, &e) && dispatch_measure(&lab, &o.dispatch, &e);
+    bool ok = cli_record_writable(o.json, &e) && dispatch_measure(&lab, &o.dispatch, &e);
     if (ok && !to_stdout)
         dispatch_print(&lab, stdout);
-    if (ok && o.json)
-        ok = write_record(&lab, o.json, &e);
-    if (ok && o.json && !to_stdout)
-        printf("\nrecord: %s\n", o.json);
+    if (ok && o.json) {
+        str record = {0};
+        dispatch_record(&lab, &record);
+        ok = cli_record_write(&record, o.json, &e);
+    }
     dispatch_free(&lab);
     return ok ? 0 : cli_fail(&e);
 }
@@ -103,12 +103,14 @@ int cmd_bench(int argc, char **argv)
 {
     if (argc >= 2 && strcmp(argv[1], "dispatch") == 0)
         return bench_dispatch(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "llm") == 0)
+        return bench_llm(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(HELP, stdout);
+        printf("%s\n%s", HELP, bench_llm_help);
         return 0;
     }
     err e = {0};
     err_set_kind(&e, ERR_USAGE, "%s (solo bench --help)",
-                 argc < 2 ? "bench what? There is: dispatch" : "unknown experiment; there is: dispatch");
+                 argc < 2 ? "bench what? There are: dispatch, llm" : "unknown experiment; there are: dispatch, llm");
     return cli_fail(&e);
 }

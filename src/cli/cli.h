@@ -5,6 +5,7 @@
 #define SOLO_CLI_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "gpu/gpu.h"
 #include "graph/plan.h"
 
@@ -52,6 +53,15 @@ bool cli_model_word(cli_args *a, const char *word, cli_model *m);
 
 /* none, ops, token, loop. */
 bool cli_level(const char *name, fusion_level *level, err *e);
+
+/* A record's place is tried before minutes are spent on measuring; writing it says where it is
+ * (unless it goes to standard output) and frees it. */
+bool cli_record_writable(const char *path, err *e);
+bool cli_record_write(str *record, const char *path, err *e);
+
+/* solo bench llm */
+int bench_llm(int argc, char **argv);
+extern const char bench_llm_help[];
 
 /* gpu, software or any. */
 bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);

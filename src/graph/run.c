@@ -124,8 +124,7 @@ static bool make_program(graph_run *r, uint32_t which, err *e)
     return gpu_ok(r->g, e);
 }
 
-graph_run *graph_run_new(gpu *g, const graph *const *graphs, uint32_t count, fusion_level level,
-                         graph_weight_source source, void *user, err *e)
+graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
 {
     const gpu_info *info = gpu_get_info(g);
     graph_run *r = mem_alloc(sizeof *r);
@@ -134,12 +133,12 @@ graph_run *graph_run_new(gpu *g, const graph *const *graphs, uint32_t count, fus
     r->plans = mem_alloc(count * sizeof(plan *));
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; i++) {
-        ok = graph_ok(graphs[i], e);
+        ok = graph_ok(uses[i].g, e);
         if (!ok)
             break;
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
-        r->plans[i] = r->programs[i].p = plan_new(graphs[i], limit);
-        plan_fuse(r->plans[i], level);
+        r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
+        plan_fuse(r->plans[i], uses[i].level);
         ok = tell_possible(r->plans[i], e);
     }
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;

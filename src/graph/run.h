@@ -1,4 +1,4 @@
-/* run: graphs on a GPU, at a fusion level.
+/* run: graphs on a GPU, at any fusion level.
  *
  * Several graphs can share one memory (a decoder for one token, the same for many):
  * what has the same name in them is the same thing. Everything that does not change
@@ -13,9 +13,15 @@
 
 typedef struct graph_run graph_run;
 
+/* A graph may be there several times, at different levels; the highest goes first, so that
+ * what it binds together lies together. */
+typedef struct graph_use {
+    const graph *g;
+    fusion_level level;
+} graph_use;
+
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. */
-graph_run *graph_run_new(gpu *g, const graph *const *graphs, uint32_t count, fusion_level level,
-                         graph_weight_source source, void *user, err *e);
+graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 
 /* An input's or output's place, to be looked up once; `words` is 0 if there is none. */

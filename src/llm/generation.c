@@ -21,10 +21,11 @@ typedef struct arriving {
 struct generation {
     gpu *g;
     graph *graphs[MAX_PROGRAMS];
-    uint32_t program_count;
+    uint32_t program_count; /* of a level */
+    fusion_level highest, level;
     graph_run *run;
     submit_policy submit;
-    graph_place tokens, position_place, count, last, history;
+    graph_place logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
     bool slides, ahead;
     uint32_t *said; /* (context_tok) what was taken in */
@@ -53,7 +54,7 @@ static void add_choice(graph *g, uint32_t rows, uint32_t context_tok)
 
 static bool make_graphs(generation *n, const model *m, const generation_options *o, err *e)
 {
-    for (int i = 0; i < MAX_PROGRAMS && (i == 0 || ROWS[i - 1] < n->context_tok); i++) {
+    for (int i = 0; i < MAX_PROGRAMS && ROWS[i] <= n->context_tok; i++) {
         decoder_options d = {.rows = ROWS[i],
                              .context_tok = n->context_tok,
                              .cache = o->exact_cache ? DTYPE_F32 : DTYPE_F16,
@@ -67,6 +68,12 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
+/* Software needs the processor that asking again and again would keep busy. */
+static bool runs_ahead(const gpu *g, submit_policy submit)
+{
+    return gpu_get_info(g)->type != GPU_TYPE_SOFTWARE && submit != SUBMIT_SYNC;
+}
+
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
 {
     const model_config *c = model_get_config(m);
@@ -77,16 +84,22 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->vocab_tok = c->vocab_tok;
     n->slides = o->slide;
     n->submit = o->submit;
-    /* Software needs the processor that asking again and again would keep busy. */
-    n->ahead = gpu_get_info(g)->type != GPU_TYPE_SOFTWARE && o->submit != SUBMIT_SYNC;
+    n->ahead = runs_ahead(g, o->submit);
     n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
-    if (make_graphs(n, m, o, e))
-        n->run = graph_run_new(g, (const graph *const *)n->graphs, n->program_count, o->level, decoder_find_weight,
-                               &(decoder_weights){m, n->context_tok}, e);
+    n->highest = n->level = o->level;
+    if (make_graphs(n, m, o, e)) {
+        graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
+        uint32_t count = 0;
+        for (int level = (int)o->level; level >= (o->all_levels ? 0 : (int)o->level); level--)
+            for (uint32_t i = 0; i < n->program_count; i++)
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level};
+        n->run = graph_run_new(g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
+    }
     if (!n->run) {
         generation_free(n);
         return NULL;
     }
+    n->logits = graph_run_place(n->run, "logits");
     n->tokens = graph_run_place(n->run, "tokens");
     n->position_place = graph_run_place(n->run, "position");
     n->count = graph_run_place(n->run, "count");
@@ -122,6 +135,20 @@ void generation_free(generation *n)
 
 /* ---- taking in ------------------------------------------------------------------- */
 
+/* The place of a program among those of all levels. */
+static uint32_t at_level(const generation *n, uint32_t program)
+{
+    return (uint32_t)(n->highest - n->level) * n->program_count + program;
+}
+
+void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
+{
+    settle(n);
+    n->level = level <= n->highest ? level : n->highest;
+    n->submit = submit;
+    n->ahead = runs_ahead(n->g, submit);
+}
+
 /* The program for the next of `left` tokens: rather one too large than two that are not. */
 static uint32_t program_for(const generation *n, uint32_t left)
 {
@@ -142,7 +169,7 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
         graph_run_put(n->run, n->count, &count, 1);
         graph_run_put(n->run, n->last, &last, 1);
     }
-    graph_run_once(n->run, program, n->submit);
+    graph_run_once(n->run, at_level(n, program), n->submit);
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
     n->position += count;
 }
@@ -230,13 +257,13 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     if (!n->ahead) {
         if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
             return false;
-        graph_run_once(n->run, 0, n->submit);
+        graph_run_once(n->run, at_level(n, 0), n->submit);
         n->asked = n->position + 1;
     } else {
         /* While the token at `position` comes here, the GPU already works on what follows it. */
         if (n->asked == n->position)
             ask(n);
-        graph_run_once(n->run, 0, n->submit);
+        graph_run_once(n->run, at_level(n, 0), n->submit);
         if (n->position + 1 < n->context_tok)
             ask(n);
         arriving *a = &n->reads[n->position % READS];
@@ -246,6 +273,16 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     }
     n->said[n->position++] = *token;
     return gpu_ok(n->g, e);
+}
+
+bool generation_logits(generation *n, float *logits, err *e)
+{
+    return graph_run_get(n->run, n->logits, 0, n->vocab_tok, logits, e);
+}
+
+uint32_t generation_vocab(const generation *n)
+{
+    return n->vocab_tok;
 }
 
 uint32_t generation_position(const generation *n)
@@ -260,7 +297,7 @@ uint32_t generation_context(const generation *n)
 
 uint32_t generation_dispatches(const generation *n)
 {
-    return graph_run_dispatches(n->run, 0);
+    return graph_run_dispatches(n->run, at_level(n, 0));
 }
 
 uint64_t generation_bytes(const generation *n)
@@ -270,5 +307,5 @@ uint64_t generation_bytes(const generation *n)
 
 const plan *generation_plan(const generation *n)
 {
-    return graph_run_plan(n->run, 0);
+    return graph_run_plan(n->run, at_level(n, 0));
 }

@@ -22,7 +22,8 @@ typedef struct generation generation;
 enum { GENERATION_DEFAULT_CONTEXT = 2048 };
 
 typedef struct generation_options {
-    fusion_level level;
+    fusion_level level;   /* the highest wanted */
+    bool all_levels;      /* the lower ones, too, over the same weights: generation_set_launch chooses */
     submit_policy submit; /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
     uint32_t context_tok; /* positions at most; 0: as many as the model was made for, up to the default */
     bool exact_cache;     /* keys and values in f32 instead of f16 */
@@ -48,6 +49,9 @@ void generation_free(generation *n);
 /* Holds for the tokens that follow; its seed starts anew. */
 void generation_set_sampling(generation *n, const sampling *s);
 
+/* From the next token on, by another level (one that was made) and submit policy. */
+void generation_set_launch(generation *n, fusion_level level, submit_policy submit);
+
 /* Take in `count` tokens, one or more. False if one is none of the model's or they do
  * not fit the context any more: nothing was taken in then. */
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e);
@@ -60,10 +64,14 @@ bool generation_next(generation *n, uint32_t *token, err *e);
 /* Forget all but the first `position` tokens. Feed before asking for the next. */
 void generation_rewind(generation *n, uint32_t position);
 
+/* The logits (vocabulary) that the next token is chosen from. */
+bool generation_logits(generation *n, float *logits, err *e);
+
 uint32_t generation_position(const generation *n); /* tokens taken in so far */
 uint32_t generation_context(const generation *n);
 uint32_t generation_dispatches(const generation *n); /* per token */
 uint64_t generation_bytes(const generation *n);      /* of GPU memory */
-const plan *generation_plan(const generation *n);    /* of a token */
+uint32_t generation_vocab(const generation *n);
+const plan *generation_plan(const generation *n); /* of a token */
 
 #endif

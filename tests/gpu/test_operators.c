@@ -107,7 +107,7 @@ static void compare_ways(graph *g, weight_box *box, const char *const *inputs, c
     graph_run *ways[LEVELS] = {0};
     cpu_run *cpu = cpu_run_new(g, find_weight, box, &e);
     for (int level = 0; cpu && level < LEVELS; level++)
-        ways[level] = graph_run_new(device, (const graph *const[]){g}, 1, (fusion_level)level, find_weight, box, &e);
+        ways[level] = graph_run_new(device, &(graph_use){g, (fusion_level)level}, 1, find_weight, box, &e);
     if (e.kind != ERR_NONE)
         fail_msg("%s", e.text);
     for (uint32_t run = 0; run < runs; run++) {
@@ -346,7 +346,7 @@ static void what_cannot_run_says_why(void **unused)
     graph *g = graph_new();
     node x = graph_input(g, "x", DTYPE_F32, shape1(32));
     graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "absent", TYPE_Q4_0, shape2(2, 32))));
-    assert_null(graph_run_new(device, (const graph *const[]){g}, 1, LEVEL_NONE, find_weight, &box, &e));
+    assert_null(graph_run_new(device, &(graph_use){g, LEVEL_NONE}, 1, find_weight, &box, &e));
     assert_non_null(strstr(e.text, "weight absent is missing"));
     graph_free(g);
 
@@ -354,7 +354,7 @@ static void what_cannot_run_says_why(void **unused)
     g = graph_new();
     x = graph_input(g, "x", DTYPE_F32, shape1(1 << 14));
     graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "vast", TYPE_F32, shape2(1 << 22, 1 << 14))));
-    assert_null(graph_run_new(device, (const graph *const[]){g}, 1, LEVEL_NONE, find_weight, &box, &e));
+    assert_null(graph_run_new(device, &(graph_use){g, LEVEL_NONE}, 1, find_weight, &box, &e));
     assert_non_null(strstr(e.text, "weight vast has 274877906944 bytes"));
     graph_free(g);
     assert_true(gpu_ok(device, &e));
