@@ -15,6 +15,8 @@ static const cli_command COMMANDS[] = {
     {"run", "MODEL -p TEXT [-n N]", "continue a text", cmd_run},
     {"tokenize", "MODEL [--bos] < text", "a text as token ids", cmd_tokenize},
     {"logits", "MODEL --tokens 5,9,11", "what a model thinks of the next token", cmd_logits},
+    {"convert", "MODEL OUT.gguf", "a Hugging Face folder as a GGUF file", cmd_convert},
+    {"synth", "ARCH TYPE OUT.gguf", "a real model's shapes with random weights", cmd_synth},
     {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},
     {"compare", "A.json B.json", "same, faster, slower or cannot tell", cmd_compare},
 };

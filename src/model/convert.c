@@ -1,0 +1,303 @@
+#include "model/convert.h"
+#include "base/progress.h"
+#include "model/gguf_layout.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_WEIGHTS = 1 << 18 };
+
+static const float f16_largest = 65504;
+
+/* What is written: a tensor, where its weights are, and what is done to them. */
+typedef struct job {
+    const char *name;
+    const uint8_t *data;
+    tensor_type from, to;
+    uint64_t rows, columns;
+    uint32_t turned_heads; /* see layout_tensor */
+    float plus;            /* added to every weight */
+} job;
+
+typedef struct chunk {
+    float *floats; /* (CHUNK_WEIGHTS, or a row if that is longer) */
+    uint8_t *bytes;
+} chunk;
+
+/* ---- weights ------------------------------------------------------------------- */
+
+/* The row of the source that becomes row `to`: the two numbers that one angle turns
+ * stand half a head apart there, and side by side in the file. */
+static uint64_t turned_row(uint64_t to, uint64_t rows, uint32_t heads)
+{
+    uint64_t head_dim = rows / heads, head = to / head_dim, i = to % head_dim;
+    return head * head_dim + i % 2 * (head_dim / 2) + i / 2;
+}
+
+static bool check_range(const job *j, const float *x, size_t count, err *e)
+{
+    for (size_t i = 0; j->to == TYPE_F16 && i < count; i++)
+        if (fabsf(x[i]) > f16_largest && isfinite(x[i]))
+            return err_set(e, "weight %s has the number %g, which f16 cannot hold; bf16 can", j->name, (double)x[i]);
+    return true;
+}
+
+static void load_rows(const job *j, uint64_t first, uint64_t rows, float *to)
+{
+    uint64_t row_bytes = type_bytes(j->from, j->columns);
+    if (!j->turned_heads) {
+        type_to_f32(j->from, j->data + first * row_bytes, to, rows * j->columns);
+        return;
+    }
+    for (uint64_t r = 0; r < rows; r++)
+        type_to_f32(j->from, j->data + turned_row(first + r, j->rows, j->turned_heads) * row_bytes, to + r * j->columns,
+                    j->columns);
+}
+
+static bool write_rows(const job *j, uint64_t first, uint64_t rows, chunk *c, gguf_writer *w, err *e)
+{
+    if (j->from == j->to && !j->turned_heads && j->plus == 0) {
+        uint64_t row_bytes = type_bytes(j->from, j->columns);
+        return gguf_write_data(w, j->data + first * row_bytes, rows * row_bytes);
+    }
+    size_t count = rows * j->columns;
+    load_rows(j, first, rows, c->floats);
+    for (size_t i = 0; j->plus != 0 && i < count; i++)
+        c->floats[i] += j->plus;
+    if (!check_range(j, c->floats, count, e) || !type_from_f32(j->to, c->floats, c->bytes, count))
+        return false;
+    return gguf_write_data(w, c->bytes, type_bytes(j->to, count));
+}
+
+static bool write_jobs(const job *jobs, size_t count, gguf_writer *w, err *e)
+{
+    uint64_t total = 0, done = 0, longest = CHUNK_WEIGHTS;
+    for (size_t i = 0; i < count; i++) {
+        total += jobs[i].rows * jobs[i].columns;
+        longest = jobs[i].columns > longest ? jobs[i].columns : longest;
+    }
+    chunk c = {mem_alloc(longest * sizeof *c.floats), mem_alloc(longest * sizeof *c.floats)};
+    progress p = progress_start("converting", total);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        const job *j = &jobs[i];
+        uint64_t at_once = longest / (j->columns ? j->columns : 1);
+        for (uint64_t row = 0; ok && row < j->rows; row += at_once) {
+            uint64_t rows = j->rows - row < at_once ? j->rows - row : at_once;
+            ok = write_rows(j, row, rows, &c, w, e);
+            progress_at(&p, done += rows * j->columns);
+        }
+    }
+    progress_end(&p);
+    free(c.floats);
+    free(c.bytes);
+    return ok;
+}
+
+/* ---- types ------------------------------------------------------------------------ */
+
+static bool find_type(const char *name, tensor_type *type, err *e)
+{
+    for (uint32_t i = 0; i <= TYPE_BF16; i++) {
+        const type_info *info = type_find(i);
+        if (info && strcmp(info->name, name) == 0 && type_from_f32((tensor_type)i, NULL, NULL, 0)) {
+            *type = (tensor_type)i;
+            return true;
+        }
+    }
+    return err_set_kind(e, ERR_USAGE, "--type takes f32, f16, bf16, q8_0, q4_0, q4_1, q5_0 or q5_1, not '%s'", name);
+}
+
+/* Counts what did not get the type that was asked for, to tell it once. */
+typedef struct fallen {
+    size_t to_f16, to_q8_0;
+} fallen;
+
+static tensor_type choose(tensor_role role, uint32_t columns, tensor_type wanted, fallen *f)
+{
+    tensor_type type = layout_choose_type(role, columns, wanted, TYPE_Q8_0);
+    if (role != ROLE_NORM && role != ROLE_BIAS && type != wanted) {
+        f->to_q8_0 += type == TYPE_Q8_0;
+        f->to_f16 += type == TYPE_F16;
+    }
+    return type;
+}
+
+static void tell(const fallen *f, tensor_type wanted, str *notes)
+{
+    const type_info *info = type_find(wanted);
+    if (f->to_q8_0)
+        str_addf(notes, "what makes the logits is q8_0, not %s\n", info->name);
+    if (f->to_f16)
+        str_addf(notes, "%zu weight%s f16, not %s: the rows are no whole number of blocks of %u\n", f->to_f16,
+                 f->to_f16 == 1 ? " is" : "s are", info->name, info->block_weights);
+}
+
+/* ---- from a folder ------------------------------------------------------------------ */
+
+static bool find_source(const model *m, const layout_tensor *t, job *j, err *e)
+{
+    *j = (job){.name = t->name, .to = t->type, .rows = t->rows, .columns = t->columns};
+    if (t->role == ROLE_DIVISORS) {
+        j->data = (const uint8_t *)t->divisors;
+        j->from = TYPE_F32;
+        return true;
+    }
+    model_weight source;
+    if (!model_find_weight(m, t->source, &source, e))
+        return false;
+    if (source.rows != t->rows || source.columns != t->columns)
+        return err_set(e, "weight %s is %u x %u and should be %u x %u", t->source, source.rows, source.columns, t->rows,
+                       t->columns);
+    j->data = source.data;
+    j->from = source.type;
+    j->turned_heads = t->turned_heads;
+    j->plus = t->role == ROLE_NORM && model_get_config(m)->norm_adds_one ? 1 : 0;
+    if (t->role == ROLE_BIAS && t->turned_heads) { /* a vector's rows are its numbers */
+        j->rows = t->columns;
+        j->columns = 1;
+    }
+    return true;
+}
+
+/* The last part of a path. */
+static char *name_of(const char *path)
+{
+    char *name = mem_dup(path);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--)
+        name[n - 1] = 0;
+    const char *slash = strrchr(name, '/');
+    if (slash && slash[1])
+        memmove(name, slash + 1, strlen(slash));
+    return name;
+}
+
+static bool from_folder(const model *m, const char *from, const char *to, tensor_type type, str *notes, err *e)
+{
+    const model_config *c = model_get_config(m);
+    if (!layout_check(c, notes, e))
+        return err_context(e, "%s", from);
+    layout l = layout_of(c);
+    job *jobs = mem_alloc(l.count * sizeof *jobs);
+    fallen f = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < l.count; i++) {
+        layout_tensor *t = &l.tensors[i];
+        t->type = choose(t->role, t->columns, type, &f);
+        ok = find_source(m, t, &jobs[i], e);
+    }
+    gguf_writer *w = ok ? gguf_writer_open(to, e) : NULL;
+    if (w) {
+        char *name = name_of(from);
+        layout_write_keys(w, c, name, type);
+        free(name);
+        ok = convert_tokenizer(w, from, c->vocab_tok, notes, e);
+        for (size_t i = 0; i < l.count; i++)
+            layout_write_tensor(w, &l.tensors[i]);
+        ok = ok && write_jobs(jobs, l.count, w, e);
+        ok = gguf_writer_close(w, ok, e) && ok;
+        tell(&f, type, notes);
+    }
+    free(jobs);
+    layout_free(&l);
+    return w && ok;
+}
+
+/* ---- from a GGUF file ------------------------------------------------------------------ */
+
+static bool begins(gguf_text text, const char *with)
+{
+    return text.length >= strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
+}
+
+/* All keys but those that this file says of itself. */
+static void copy_keys(const gguf *g, tensor_type type, gguf_writer *w)
+{
+    static const char *const own[] = {"general.alignment", "general.file_type", "general.quantization_version"};
+    for (size_t i = 0; i < gguf_key_count(g); i++) {
+        gguf_text key = gguf_key_at(g, i);
+        bool skip = false;
+        for (size_t o = 0; o < sizeof own / sizeof *own; o++)
+            skip |= key.length == strlen(own[o]) && begins(key, own[o]);
+        if (!skip)
+            gguf_write_copy(w, g, i);
+    }
+    layout_write_file_type(w, type);
+}
+
+static bool is_plain(tensor_type type)
+{
+    return type_find(type)->block_weights == 1;
+}
+
+static bool plan_tensor(const gguf *g, const gguf_tensor *t, tensor_type type, job *j, fallen *f, err *e)
+{
+    bool output =
+        gguf_find_tensor(g, gguf_find_tensor(g, "output.weight") ? "output.weight" : "token_embd.weight") == t;
+    *j = (job){.data = t->data, .from = t->type, .to = t->type, .columns = t->dims[0]};
+    j->rows = t->dims[1] * t->dims[2] * t->dims[3];
+    if (t->dim_count < 2)
+        return true;
+    if (t->dims[0] > UINT32_MAX)
+        return err_set(e, "tensor %.*s: rows of %llu numbers", (int)t->name.length, t->name.data,
+                       (unsigned long long)t->dims[0]);
+    j->to = choose(output ? ROLE_OUTPUT : ROLE_MATRIX, (uint32_t)t->dims[0], type, f);
+    if (!is_plain(t->type) && t->type != j->to)
+        return err_set(e, "tensor %.*s is %s: only f32, f16 and bf16 are converted, from the others too much is lost",
+                       (int)t->name.length, t->name.data, type_find(t->type)->name);
+    return true;
+}
+
+static bool from_file(const gguf *g, const char *from, const char *to, tensor_type type, str *notes, err *e)
+{
+    if (gguf_has(g, "split.count"))
+        return err_set(e, "%s: one of several parts of a model, which are not read", from);
+    size_t count = gguf_tensor_count(g);
+    job *jobs = mem_alloc(count * sizeof *jobs);
+    char **names = mem_alloc(count * sizeof *names);
+    fallen f = {0};
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        const gguf_tensor *t = gguf_tensor_at(g, i);
+        names[i] = mem_alloc(t->name.length + 1);
+        memcpy(names[i], t->name.data, t->name.length);
+        ok = ok && (plan_tensor(g, t, type, &jobs[i], &f, e) || err_context(e, "%s", from));
+        jobs[i].name = names[i];
+    }
+    gguf_writer *w = ok ? gguf_writer_open(to, e) : NULL;
+    if (w) {
+        copy_keys(g, type, w);
+        for (size_t i = 0; i < count; i++) {
+            const gguf_tensor *t = gguf_tensor_at(g, i);
+            gguf_write_tensor(w, names[i], jobs[i].to, t->dim_count, t->dims);
+        }
+        ok = write_jobs(jobs, count, w, e);
+        ok = gguf_writer_close(w, ok, e) && ok;
+        tell(&f, type, notes);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    free(jobs);
+    return w && ok;
+}
+
+/* ---- either ------------------------------------------------------------------------------ */
+
+bool convert_model(const char *from, const char *to, const char *type_name, str *notes, err *e)
+{
+    tensor_type type = TYPE_F16;
+    if (type_name && !find_type(type_name, &type, e))
+        return false;
+    model *m = model_open(from, e);
+    model_weight embedding;
+    bool ok = m && (type_name || model_find_weight(m, "token_embd.weight", &embedding, e));
+    if (ok && !type_name)
+        type = embedding.type;
+    const gguf *g = ok ? model_get_gguf(m) : NULL;
+    ok = ok && (g ? from_file(g, from, to, type, notes, e) : from_folder(m, from, to, type, notes, e));
+    model_close(m);
+    return ok;
+}

@@ -1,0 +1,18 @@
+/* convert: a model's weights written as a GGUF file that llama.cpp reads, too, with
+ * the same logits: from a Hugging Face folder, or from a GGUF file whose weights are
+ * f32, f16 or bf16. Only a few rows are in memory at a time. Not in the browser. */
+#ifndef SOLO_CONVERT_H
+#define SOLO_CONVERT_H
+
+#include "base/str.h"
+#include "model/gguf_write.h"
+
+/* `type`: of the matrices, one that type_from_f32 writes; NULL: the one that they have.
+ * `notes` gets lines about what a user should know. */
+bool convert_model(const char *from, const char *to, const char *type, str *notes, err *e);
+
+/* The keys tokenizer.ggml.* from a folder's tokenizer.json and what lies beside it
+ * (convert_tokenizer.c). Without one the file says that it has no vocabulary. */
+bool convert_tokenizer(gguf_writer *w, const char *folder, uint32_t vocab_tok, str *notes, err *e);
+
+#endif

@@ -1,0 +1,287 @@
+#include "model/gguf_layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* GGUF calls mistral llama. */
+static model_arch arch_in_gguf(const model_config *c)
+{
+    return c->arch == ARCH_MISTRAL ? ARCH_LLAMA : c->arch;
+}
+
+static bool is_gemma(const model_config *c)
+{
+    return c->arch == ARCH_GEMMA || c->arch == ARCH_GEMMA2;
+}
+
+/* ---- what cannot be said ----------------------------------------------------- */
+
+static bool cannot_say(const model_config *c, const char *what, err *e)
+{
+    return err_set(e, "a GGUF file cannot say that a %s has %s", config_arch_name(c->arch), what);
+}
+
+/* 1 / sqrt(head_dim), but for gemma2's largest (see config.c). */
+static float usual_scale(const model_config *c)
+{
+    bool largest = c->arch == ARCH_GEMMA2 && c->layer_count == 46;
+    return (float)(1 / sqrt(largest ? (double)c->embedding_dim / c->head_count : c->head_dim));
+}
+
+static bool check_windows(const model_config *c, str *notes, err *e)
+{
+    bool qwen = c->arch == ARCH_QWEN2 || c->arch == ARCH_QWEN3;
+    for (uint32_t i = 0; c->window_tok && i < c->layer_count; i++) {
+        bool expected = !qwen && (c->arch != ARCH_GEMMA2 || i % 2 == 0);
+        if (c->is_windowed[i] != expected)
+            return cannot_say(c, qwen ? "windows" : "windows in these layers only", e);
+    }
+    if (c->window_tok && !qwen && c->arch != ARCH_GEMMA2)
+        str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
+                 config_arch_name(c->arch), c->window_tok);
+    return true;
+}
+
+bool layout_check(const model_config *c, str *notes, err *e)
+{
+    bool llama = arch_in_gguf(c) == ARCH_LLAMA;
+    if (c->act != (is_gemma(c) ? ACT_GELU_TANH : ACT_SILU))
+        return cannot_say(c, "another activation function than usual", e);
+    if (is_gemma(c) && !c->tied_embeddings)
+        return cannot_say(c, "an output of its own", e);
+    if (c->arch == ARCH_GEMMA2 && (c->attention_cap <= 0 || c->logit_cap <= 0))
+        return cannot_say(c, "no limit of its scores or logits", e);
+    if (c->rope_scaling == ROPE_LLAMA3 && !llama)
+        return cannot_say(c, "angles stretched as llama3's are", e);
+    if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
+        return cannot_say(c, "angles stretched by longrope", e);
+    if (c->attention_scale != usual_scale(c))
+        str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
+                 (double)c->attention_scale);
+    return check_windows(c, notes, e);
+}
+
+/* ---- tensors -------------------------------------------------------------------- */
+
+static layout_tensor *add(layout *l, tensor_role role, uint32_t rows, uint32_t columns, const char *name)
+{
+    if (l->count == l->capacity) {
+        l->capacity = l->capacity ? 2 * l->capacity : 64;
+        l->tensors = mem_grow(l->tensors, l->capacity * sizeof *l->tensors);
+    }
+    layout_tensor *t = &l->tensors[l->count++];
+    *t = (layout_tensor){.role = role, .rows = rows, .columns = columns};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    snprintf(t->source, sizeof t->source, "%s", name);
+    return t;
+}
+
+static layout_tensor *add_part(layout *l, tensor_role role, uint32_t rows, uint32_t columns, uint32_t layer,
+                               const char *part)
+{
+    char name[LAYOUT_NAME_BYTES];
+    snprintf(name, sizeof name, "blk.%u.%s", layer, part);
+    return add(l, role, rows, columns, name);
+}
+
+/* q or k: a weight and perhaps a bias, whose rows llama's files have in another order. */
+static void add_turned(layout *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
+{
+    char name[32];
+    uint32_t rows = heads * c->head_dim;
+    uint32_t turned = arch_in_gguf(c) == ARCH_LLAMA && c->rope_order == ROPE_HALVES ? heads : 0;
+    snprintf(name, sizeof name, "%s.weight", part);
+    add_part(l, ROLE_MATRIX, rows, c->embedding_dim, layer, name)->turned_heads = turned;
+    snprintf(name, sizeof name, "%s.bias", part);
+    if (c->qkv_bias)
+        add_part(l, ROLE_BIAS, 1, rows, layer, name)->turned_heads = turned;
+}
+
+static void add_attention(layout *l, const model_config *c, uint32_t layer)
+{
+    uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
+    add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "attn_norm.weight");
+    if (c->arch == ARCH_PHI3) {
+        add_part(l, ROLE_MATRIX, q + 2 * kv, c->embedding_dim, layer, "attn_qkv.weight");
+    } else {
+        add_turned(l, c, layer, c->head_count, "attn_q");
+        add_turned(l, c, layer, c->kv_head_count, "attn_k");
+        add_part(l, ROLE_MATRIX, kv, c->embedding_dim, layer, "attn_v.weight");
+        if (c->qkv_bias)
+            add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
+    }
+    if (c->qk_norm) {
+        add_part(l, ROLE_NORM, 1, c->head_dim, layer, "attn_q_norm.weight");
+        add_part(l, ROLE_NORM, 1, c->head_dim, layer, "attn_k_norm.weight");
+    }
+    add_part(l, ROLE_MATRIX, c->embedding_dim, q, layer, "attn_output.weight");
+    if (c->output_bias)
+        add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "attn_output.bias");
+    if (c->post_norms)
+        add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
+}
+
+static void add_feed_forward(layout *l, const model_config *c, uint32_t layer)
+{
+    add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "ffn_norm.weight");
+    if (c->arch == ARCH_PHI3) {
+        layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
+        snprintf(t->source, sizeof t->source, "blk.%u.ffn_gate_up.weight", layer);
+    } else {
+        add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_gate.weight");
+        add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
+    }
+    add_part(l, ROLE_MATRIX, c->embedding_dim, c->ffn_dim, layer, "ffn_down.weight");
+    if (c->post_norms)
+        add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_ffw_norm.weight");
+}
+
+static void add_divisors(layout *l, const model_config *c, const char *name, int which)
+{
+    add(l, ROLE_DIVISORS, 1, c->rope_dims / 2, name)->divisors = c->rope_divisors[which];
+}
+
+layout layout_of(const model_config *c)
+{
+    layout l = {0};
+    add(&l, c->tied_embeddings ? ROLE_OUTPUT : ROLE_EMBEDDING, c->vocab_tok, c->embedding_dim, "token_embd.weight");
+    if (c->rope_scaling == ROPE_LLAMA3)
+        add_divisors(&l, c, "rope_freqs.weight", 0);
+    if (c->rope_scaling == ROPE_LONGROPE) {
+        add_divisors(&l, c, "rope_factors_short.weight", 0);
+        add_divisors(&l, c, "rope_factors_long.weight", 1);
+    }
+    for (uint32_t layer = 0; layer < c->layer_count; layer++) {
+        add_attention(&l, c, layer);
+        add_feed_forward(&l, c, layer);
+    }
+    add(&l, ROLE_NORM, 1, c->embedding_dim, "output_norm.weight");
+    if (!c->tied_embeddings)
+        add(&l, ROLE_OUTPUT, c->vocab_tok, c->embedding_dim, "output.weight");
+    return l;
+}
+
+void layout_free(layout *l)
+{
+    free(l->tensors);
+    *l = (layout){0};
+}
+
+static bool fits(tensor_type type, uint32_t columns)
+{
+    return columns % type_find(type)->block_weights == 0;
+}
+
+/* Of about the same size, in smaller blocks; as llama.cpp chooses where it can. */
+static tensor_type fallback(tensor_type type)
+{
+    switch (type) {
+    case TYPE_Q2_K:
+    case TYPE_Q3_K: return TYPE_Q4_0;
+    case TYPE_Q4_K: return TYPE_Q5_0;
+    case TYPE_Q5_K: return TYPE_Q5_1;
+    case TYPE_Q6_K: return TYPE_Q8_0;
+    default: return TYPE_F16;
+    }
+}
+
+tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer)
+{
+    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS)
+        return TYPE_F32;
+    bool coarse = type_find(wanted)->block_weights > 1 && wanted != TYPE_Q8_0 && wanted != TYPE_Q6_K;
+    tensor_type type = coarse && role == ROLE_OUTPUT ? finer : wanted;
+    while (!fits(type, columns))
+        type = fallback(type);
+    return type;
+}
+
+void layout_write_tensor(gguf_writer *w, const layout_tensor *t)
+{
+    uint64_t dims[2] = {t->columns, t->rows};
+    bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS || t->role == ROLE_DIVISORS;
+    gguf_write_tensor(w, t->name, t->type, vector ? 1 : 2, dims);
+}
+
+/* ---- keys ------------------------------------------------------------------------ */
+
+void layout_write_file_type(gguf_writer *w, tensor_type type)
+{
+    static const struct {
+        tensor_type type;
+        uint32_t number;
+    } names[] = {{TYPE_F32, 0},   {TYPE_F16, 1},   {TYPE_Q4_0, 2},  {TYPE_Q4_1, 3},  {TYPE_Q8_0, 7},
+                 {TYPE_Q5_0, 8},  {TYPE_Q5_1, 9},  {TYPE_Q2_K, 10}, {TYPE_Q3_K, 11}, {TYPE_Q4_K, 14},
+                 {TYPE_Q5_K, 16}, {TYPE_Q6_K, 18}, {TYPE_BF16, 32}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].type == type)
+            gguf_write_u32(w, "general.file_type", names[i].number);
+    gguf_write_u32(w, "general.quantization_version", 2); /* of the blocks' layout: the only one in use */
+}
+
+typedef struct keys {
+    gguf_writer *w;
+    const char *arch;
+    char key[96];
+} keys;
+
+static const char *key_of(keys *k, const char *name)
+{
+    snprintf(k->key, sizeof k->key, "%s.%s", k->arch, name);
+    return k->key;
+}
+
+static void key_u32(keys *k, const char *name, uint32_t value)
+{
+    gguf_write_u32(k->w, key_of(k, name), value);
+}
+
+static void key_f32(keys *k, const char *name, float value)
+{
+    gguf_write_f32(k->w, key_of(k, name), value);
+}
+
+static void write_rope(keys *k, const model_config *c)
+{
+    key_u32(k, "rope.dimension_count", c->rope_dims);
+    key_f32(k, "rope.freq_base", c->rope_base);
+    if (c->rope_scaling == ROPE_LINEAR) {
+        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "linear");
+        key_f32(k, "rope.scaling.factor", c->rope_factor);
+    }
+    if (c->rope_scaling == ROPE_LONGROPE) {
+        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "longrope");
+        key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
+        key_f32(k, "rope.scaling.attn_factor", c->rope_magnitude);
+    }
+}
+
+void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, tensor_type type)
+{
+    keys k = {.w = w, .arch = config_arch_name(arch_in_gguf(c))};
+    gguf_write_text(w, "general.architecture", k.arch);
+    gguf_write_text(w, "general.type", "model");
+    gguf_write_text(w, "general.name", name);
+    layout_write_file_type(w, type);
+    key_u32(&k, "vocab_size", c->vocab_tok);
+    key_u32(&k, "context_length", c->context_tok);
+    key_u32(&k, "embedding_length", c->embedding_dim);
+    key_u32(&k, "block_count", c->layer_count);
+    key_u32(&k, "feed_forward_length", c->ffn_dim);
+    key_u32(&k, "attention.head_count", c->head_count);
+    key_u32(&k, "attention.head_count_kv", c->kv_head_count);
+    key_u32(&k, "attention.key_length", c->head_dim);
+    key_u32(&k, "attention.value_length", c->head_dim);
+    key_f32(&k, "attention.layer_norm_rms_epsilon", c->norm_epsilon);
+    if (c->window_tok || c->arch == ARCH_PHI3) /* phi3: 0 says that there is none */
+        key_u32(&k, "attention.sliding_window", c->window_tok);
+    if (c->attention_scale != usual_scale(c))
+        key_f32(&k, "attention.scale", c->attention_scale);
+    if (c->arch == ARCH_GEMMA2) {
+        key_f32(&k, "attn_logit_softcapping", c->attention_cap);
+        key_f32(&k, "final_logit_softcapping", c->logit_cap);
+    }
+    write_rope(&k, c);
+}

@@ -1,0 +1,58 @@
+/* gguf_layout: what a decoder's GGUF file is made of: its keys and its tensors, in
+ * the order in which they are written, as llama.cpp wants them. Everything follows
+ * from the configuration, wherever the weights come from.                        */
+#ifndef SOLO_GGUF_LAYOUT_H
+#define SOLO_GGUF_LAYOUT_H
+
+#include "base/str.h"
+#include "model/config.h"
+#include "model/gguf_write.h"
+
+typedef enum {
+    ROLE_EMBEDDING,
+    ROLE_OUTPUT, /* the embedding, too, where they are tied */
+    ROLE_MATRIX,
+    ROLE_NORM,
+    ROLE_BIAS,
+    ROLE_DIVISORS /* of the rotation's angles: from the configuration, not from weights */
+} tensor_role;
+
+enum { LAYOUT_NAME_BYTES = 48 };
+
+typedef struct layout_tensor {
+    char name[LAYOUT_NAME_BYTES];   /* in the file */
+    char source[LAYOUT_NAME_BYTES]; /* for model_find_weight */
+    tensor_role role;
+    uint32_t rows, columns; /* a vector has one row */
+    uint32_t turned_heads;  /* rows of so many heads are in Hugging Face's order for rope, but adjacent in the file */
+    tensor_type type;       /* chosen by layout_choose_type */
+    const float *divisors;  /* (columns), into the configuration */
+} layout_tensor;
+
+typedef struct layout {
+    layout_tensor *tensors;
+    size_t count, capacity;
+} layout;
+
+/* Is this decoder one that a GGUF file can describe? `notes` gets a line for what
+ * llama.cpp would do differently. */
+bool layout_check(const model_config *c, str *notes, err *e);
+
+/* The configuration must outlive it. */
+layout layout_of(const model_config *c);
+void layout_free(layout *l);
+
+/* The type for a tensor where matrices are to be `wanted`: vectors are f32; a 4 or
+ * 5-bit (or K) type leaves what makes the logits in `finer`; `wanted` falls back to
+ * another type where rows are no whole number of blocks. */
+tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer);
+
+/* general.* and the architecture's own keys, without the tokenizer's. */
+void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, tensor_type type);
+
+/* What GGUF calls a file that is mostly of this type. */
+void layout_write_file_type(gguf_writer *w, tensor_type type);
+
+void layout_write_tensor(gguf_writer *w, const layout_tensor *t);
+
+#endif

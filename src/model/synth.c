@@ -1,0 +1,429 @@
+#include "model/synth.h"
+#include "base/progress.h"
+#include "base/rng.h"
+#include "model/gguf_layout.h"
+#include "model/tokenizer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the models ------------------------------------------------------------- */
+
+typedef struct shape {
+    const char *name;
+    model_arch arch;
+    uint32_t layers, embedding, ffn, heads, kv_heads, head_dim, vocab, context, window;
+    float rope_base, norm_epsilon;
+    bool tied, qkv_bias;
+    const char *pre; /* GGUF's name of how it cuts text into words */
+    bool add_bos;
+} shape;
+
+/* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
+ * Phi-3-mini-4k, gemma-2b. */
+static const shape SHAPES[] = {
+    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false},
+    {"qwen2.5-1.5b", ARCH_QWEN2, 28, 1536, 8960, 12, 2, 128, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false},
+    {"llama-3-8b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 128256, 8192, 0, 5e5f, 1e-5f, false, false, "llama-bpe",
+     true},
+    {"mistral-7b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 32768, 32768, 0, 1e6f, 1e-5f, false, false, "gpt-2", true},
+    {"phi-3-mini", ARCH_PHI3, 32, 3072, 8192, 32, 32, 96, 32064, 4096, 2047, 1e4f, 1e-5f, false, false, "gpt-2", true},
+    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true},
+};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+
+const char *synth_name(size_t i)
+{
+    return i < SHAPE_COUNT ? SHAPES[i].name : NULL;
+}
+
+static model_config config_of(const shape *s)
+{
+    model_config c = {
+        .arch = s->arch,
+        .layer_count = s->layers,
+        .vocab_tok = s->vocab,
+        .context_tok = s->context,
+        .embedding_dim = s->embedding,
+        .ffn_dim = s->ffn,
+        .head_count = s->heads,
+        .kv_head_count = s->kv_heads,
+        .head_dim = s->head_dim,
+        .attention_scale = (float)(1 / sqrt(s->head_dim)),
+        .window_tok = s->window,
+        .qkv_bias = s->qkv_bias,
+        .rope_order = ROPE_ADJACENT, /* random rows need no reordering */
+        .rope_dims = s->head_dim,
+        .rope_base = s->rope_base,
+        .act = s->arch == ARCH_GEMMA ? ACT_GELU_TANH : ACT_SILU,
+        .norm_epsilon = s->norm_epsilon,
+        .tied_embeddings = s->tied,
+    };
+    for (uint32_t i = 0; s->window && i < s->layers; i++)
+        c.is_windowed[i] = 1;
+    return c;
+}
+
+/* ---- random weights ------------------------------------------------------------ */
+
+/* Twelve numbers of 16 bits added up, as near to normal as weights are, and the same on
+ * every machine: nothing but whole numbers and one multiplication. */
+static float normal(rng *r)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t bits = rng_next(r);
+        sum += (int64_t)((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+    }
+    return (float)(sum - 6 * 0xffff) * 0x1p-16f;
+}
+
+enum { POOL_BLOCKS = 4096, POOL_BLOCK_WEIGHTS = 256 };
+
+/* Blocks to pick from: of 32 weights, or 256 for the K types. */
+typedef struct pool {
+    uint8_t *bytes; /* (POOL_BLOCKS, block_bytes) */
+    size_t block_bytes, block_weights;
+} pool;
+
+static bool is_k(tensor_type type)
+{
+    return type_find(type)->block_weights == POOL_BLOCK_WEIGHTS;
+}
+
+static void put_half(uint8_t *at, double value)
+{
+    uint16_t h = f32_to_f16((float)value);
+    at[0] = (uint8_t)h;
+    at[1] = (uint8_t)(h >> 8);
+}
+
+/* Where the K types have the half that scales a block, and the one that scales its
+ * minima (-1: none), which are `middle` times the scales. */
+typedef struct k_place {
+    int scale, minimum;
+    double middle;
+} k_place;
+
+static k_place place_in(tensor_type type)
+{
+    switch (type) {
+    case TYPE_Q2_K: return (k_place){80, 82, 1.5};
+    case TYPE_Q3_K: return (k_place){108, -1, 0};
+    case TYPE_Q4_K: return (k_place){0, 2, 7.5};
+    case TYPE_Q5_K: return (k_place){0, 2, 15.5};
+    default: return (k_place){208, -1, 0}; /* q6_k */
+    }
+}
+
+/* Make every minimum equal to its scale, so that the weights lie around zero. */
+static void level_minima(tensor_type type, uint8_t *block)
+{
+    if (type == TYPE_Q2_K)
+        for (int i = 0; i < 16; i++)
+            block[i] = (uint8_t)((block[i] & 15) * 0x11);
+    if (type == TYPE_Q4_K || type == TYPE_Q5_K)
+        for (int i = 4; i < 8; i++) {
+            block[4 + i] = block[i];
+            block[8 + i] = (uint8_t)((block[8 + i] & 15) * 0x11);
+        }
+}
+
+/* Nobody here quantises to a K type: the bits are random, and the scales such that the
+ * deviation is right, by what the blocks turn out to hold. */
+static void fill_k(pool *p, tensor_type type, double deviation, rng *r)
+{
+    k_place at = place_in(type);
+    float values[POOL_BLOCK_WEIGHTS];
+    double squares = 0;
+    for (size_t b = 0; b < POOL_BLOCKS; b++) {
+        uint8_t *block = p->bytes + b * p->block_bytes;
+        for (size_t i = 0; i < p->block_bytes; i++)
+            block[i] = (uint8_t)(rng_next(r) >> 56);
+        level_minima(type, block);
+        put_half(block + at.scale, 1);
+        if (at.minimum >= 0)
+            put_half(block + at.minimum, at.middle);
+        type_to_f32(type, block, values, POOL_BLOCK_WEIGHTS);
+        for (int i = 0; i < POOL_BLOCK_WEIGHTS; i++)
+            squares += (double)values[i] * (double)values[i];
+    }
+    double scale = deviation / sqrt(squares / (POOL_BLOCKS * POOL_BLOCK_WEIGHTS));
+    for (size_t b = 0; b < POOL_BLOCKS; b++) {
+        put_half(p->bytes + b * p->block_bytes + at.scale, scale);
+        if (at.minimum >= 0)
+            put_half(p->bytes + b * p->block_bytes + at.minimum, scale * at.middle);
+    }
+}
+
+static void fill_plain(pool *p, tensor_type type, double deviation, rng *r)
+{
+    float values[POOL_BLOCK_WEIGHTS];
+    for (size_t b = 0; b < POOL_BLOCKS; b++) {
+        for (size_t i = 0; i < p->block_weights; i++)
+            values[i] = (float)deviation * normal(r);
+        type_from_f32(type, values, p->bytes + b * p->block_bytes, p->block_weights);
+    }
+}
+
+static pool pool_new(void)
+{
+    return (pool){.bytes = mem_alloc((size_t)POOL_BLOCKS * POOL_BLOCK_WEIGHTS * sizeof(float))};
+}
+
+static void pool_fill(pool *p, tensor_type type, double deviation, rng *r)
+{
+    p->block_weights = is_k(type) ? POOL_BLOCK_WEIGHTS : 32;
+    p->block_bytes = type_bytes(type, p->block_weights);
+    if (is_k(type))
+        fill_k(p, type, deviation, r);
+    else
+        fill_plain(p, type, deviation, r);
+}
+
+/* Rows of a plain type may end within a block: the last one is cut. A copy of a size
+ * known beforehand is a few moves; one of any size is a call. */
+#define PICK_BLOCKS(size) \
+    case size: \
+        for (; bytes >= (size); bytes -= (size), to += (size), bits = rng_next(r)) \
+            memcpy(to, p->bytes + bits % POOL_BLOCKS * (size), size); \
+        break;
+
+static void pick(const pool *p, rng *r, uint8_t *to, size_t bytes)
+{
+    uint64_t bits = rng_next(r);
+    switch (p->block_bytes) {
+        PICK_BLOCKS(18) /* q4_0 */
+        PICK_BLOCKS(20)
+        PICK_BLOCKS(22)
+        PICK_BLOCKS(24)
+        PICK_BLOCKS(34) /* q8_0 */
+        PICK_BLOCKS(64) /* f16, bf16 */
+    default:
+        for (; bytes >= p->block_bytes; bytes -= p->block_bytes, to += p->block_bytes, bits = rng_next(r))
+            memcpy(to, p->bytes + bits % POOL_BLOCKS * p->block_bytes, p->block_bytes);
+    }
+    memcpy(to, p->bytes + bits % POOL_BLOCKS * p->block_bytes, bytes);
+}
+
+void synth_weights(tensor_type type, double deviation, uint64_t seed, void *to, size_t count)
+{
+    rng r = rng_seed(seed);
+    pool p = pool_new();
+    pool_fill(&p, type, deviation, &r);
+    pick(&p, &r, to, type_bytes(type, count));
+    free(p.bytes);
+}
+
+/* ---- the tensors ------------------------------------------------------------------ */
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+/* Every tensor has random numbers of its own, from its name. */
+static uint64_t seed_of(const char *name, uint64_t seed)
+{
+    rng r = rng_seed(seed);
+    for (; *name; name++)
+        r.state = rng_next(&r) ^ (uint8_t)*name;
+    return rng_next(&r);
+}
+
+static bool write_vector(gguf_writer *w, const layout_tensor *t, rng *r)
+{
+    float middle = t->role == ROLE_NORM ? 1 : 0;
+    for (uint32_t i = 0; i < t->columns; i++) {
+        float value = middle + 0.1f * normal(r);
+        uint8_t bytes[4];
+        type_from_f32(TYPE_F32, &value, bytes, 1);
+        if (!gguf_write_data(w, bytes, sizeof bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool write_matrix(gguf_writer *w, const layout_tensor *t, pool *p, uint8_t *chunk, rng *r, progress *shown,
+                         uint64_t *done)
+{
+    uint64_t left = type_bytes(t->type, (uint64_t)t->rows * t->columns);
+    pool_fill(p, t->type, 1 / sqrt(t->columns), r);
+    uint64_t at_once = CHUNK_BYTES / p->block_bytes * p->block_bytes;
+    while (left) {
+        size_t now = left < at_once ? (size_t)left : (size_t)at_once;
+        pick(p, r, chunk, now);
+        if (!gguf_write_data(w, chunk, now))
+            return false;
+        left -= now;
+        progress_at(shown, *done += now);
+    }
+    return true;
+}
+
+static bool write_tensors(gguf_writer *w, const layout *l, uint64_t seed)
+{
+    uint64_t total = 0, done = 0;
+    for (size_t i = 0; i < l->count; i++)
+        total += type_bytes(l->tensors[i].type, (uint64_t)l->tensors[i].rows * l->tensors[i].columns);
+    pool p = pool_new();
+    uint8_t *chunk = mem_alloc(CHUNK_BYTES);
+    progress shown = progress_start("writing", total);
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->count; i++) {
+        const layout_tensor *t = &l->tensors[i];
+        rng r = rng_seed(seed_of(t->name, seed));
+        bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS;
+        ok = vector ? write_vector(w, t, &r) : write_matrix(w, t, &p, chunk, &r, &shown, &done);
+    }
+    progress_end(&shown);
+    free(chunk);
+    free(p.bytes);
+    return ok;
+}
+
+/* ---- the tokenizer ------------------------------------------------------------------ */
+
+/* gpt2's: the 256 bytes, a letter after a space, made-up words, and at the end what
+ * begins and ends a text. Any text can be encoded, and any token printed. */
+enum { BYTES = 256, LETTERS = 26, FIRST_WORD = BYTES + LETTERS, CONTROLS = 2 };
+
+#define SPACE "\xc4\xa0" /* U+0120 stands for a space */
+
+/* The character that stands for a byte: itself if it can be seen, else one after U+0100. */
+static void put_byte(str *s, int byte)
+{
+    int point = byte, hidden = 0;
+    for (int b = 0; b <= byte; b++) {
+        bool seen = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
+        if (b == byte && !seen)
+            point = 0x100 + hidden;
+        hidden += !seen;
+    }
+    char utf8[2] = {(char)(0xc0 | point >> 6), (char)(0x80 | (point & 63))};
+    if (point < 0x80)
+        str_addf(s, "%c", point);
+    else
+        str_add_bytes(s, utf8, 2);
+}
+
+/* Syllables, as many as it takes: every number has a word of its own. */
+static void put_word(str *s, uint32_t number)
+{
+    static const char first[] = "bdfgklmnprstvz", second[] = "aeiou";
+    enum { FIRST = sizeof first - 1, SECOND = sizeof second - 1 };
+    str_add(s, number % 4 ? SPACE : ""); /* most begin a word */
+    number += FIRST * SECOND;            /* two syllables at least, unlike a letter */
+    for (; number; number /= FIRST * SECOND) {
+        uint32_t syllable = number % (FIRST * SECOND);
+        str_addf(s, "%c%c", first[syllable / SECOND], second[syllable % SECOND]);
+    }
+}
+
+static void token_text_of(str *s, uint32_t id, uint32_t count)
+{
+    s->length = 0;
+    if (id < BYTES)
+        put_byte(s, (int)id);
+    else if (id < FIRST_WORD)
+        str_addf(s, SPACE "%c", 'a' + (int)id - BYTES);
+    else if (id + CONTROLS < count)
+        put_word(s, id - FIRST_WORD);
+    else
+        str_add(s, id + 1 == count ? "<|end|>" : "<|begin|>");
+}
+
+static void write_tokenizer(gguf_writer *w, const shape *s)
+{
+    str text = {0};
+    gguf_write_text(w, "tokenizer.ggml.model", "gpt2");
+    gguf_write_text(w, "tokenizer.ggml.pre", s->pre);
+    gguf_write_array(w, "tokenizer.ggml.tokens", GGUF_KIND_TEXT, s->vocab);
+    for (uint32_t i = 0; i < s->vocab; i++) {
+        token_text_of(&text, i, s->vocab);
+        gguf_write_item_text(w, text.data, text.length);
+    }
+    gguf_write_array(w, "tokenizer.ggml.token_type", GGUF_KIND_I32, s->vocab);
+    for (uint32_t i = 0; i < s->vocab; i++)
+        gguf_write_item_whole(w, i + CONTROLS < s->vocab ? TOKEN_NORMAL : TOKEN_CONTROL);
+    gguf_write_array(w, "tokenizer.ggml.merges", GGUF_KIND_TEXT, LETTERS);
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        text.length = 0;
+        str_addf(&text, SPACE " %c", letter);
+        gguf_write_item_text(w, text.data, text.length);
+    }
+    str_free(&text);
+    gguf_write_u32(w, "tokenizer.ggml.bos_token_id", s->vocab - 2);
+    gguf_write_u32(w, "tokenizer.ggml.eos_token_id", s->vocab - 1);
+    gguf_write_bool(w, "tokenizer.ggml.add_bos_token", s->add_bos);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+static const shape *find_shape(const char *name, err *e)
+{
+    str known = {0};
+    for (size_t i = 0; i < SHAPE_COUNT; i++) {
+        if (strcmp(SHAPES[i].name, name) == 0) {
+            str_free(&known);
+            return &SHAPES[i];
+        }
+        str_addf(&known, "%s%s", i ? ", " : "", SHAPES[i].name);
+    }
+    err_set_kind(e, ERR_USAGE, "unknown model '%s' (known: %s)", name, known.data);
+    str_free(&known);
+    return NULL;
+}
+
+static bool find_type(const char *name, tensor_type *type, err *e)
+{
+    str known = {0};
+    for (uint32_t i = 0; i <= TYPE_BF16; i++) {
+        const type_info *info = type_find(i);
+        if (info && strcmp(info->name, name) == 0) {
+            *type = (tensor_type)i;
+            str_free(&known);
+            return true;
+        }
+        if (info)
+            str_addf(&known, "%s%s", known.length ? ", " : "", info->name);
+    }
+    err_set_kind(e, ERR_USAGE, "unknown type '%s' (known: %s)", name, known.data);
+    str_free(&known);
+    return false;
+}
+
+static void tell(const layout *l, tensor_type wanted, str *notes)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const layout_tensor *t = &l->tensors[i];
+        bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS;
+        if (!vector && t->type != wanted && (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
+            str_addf(notes, "%s is %s, not %s\n", t->name, type_find(t->type)->name, type_find(wanted)->name);
+    }
+}
+
+bool synth_model(const char *arch, const char *type_name, uint64_t seed, const char *path, str *notes, err *e)
+{
+    tensor_type type;
+    const shape *s = find_shape(arch, e);
+    if (!s || !find_type(type_name, &type, e))
+        return false;
+    model_config c = config_of(s);
+    layout l = layout_of(&c);
+    /* as llama.cpp quantises: what makes the logits is finer */
+    for (size_t i = 0; i < l.count; i++)
+        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
+    gguf_writer *w = gguf_writer_open(path, e);
+    bool ok = w != NULL;
+    if (ok) {
+        layout_write_keys(w, &c, s->name, type);
+        write_tokenizer(w, s);
+        for (size_t i = 0; i < l.count; i++)
+            layout_write_tensor(w, &l.tensors[i]);
+        ok = write_tensors(w, &l, seed);
+        ok = gguf_writer_close(w, ok, e) && ok;
+        tell(&l, type, notes);
+    }
+    layout_free(&l);
+    return ok;
+}
