@@ -1,0 +1,233 @@
+"""llama.cpp's libraries through ctypes, as far as measuring and comparing need them.
+
+The libraries are the prebuilt ones of npm's @node-llama-cpp/linux-x64* packages: a folder
+with libllama*.so, libggml*.so and one file per back end. What a structure looks like depends
+on the version; two are known here and told apart by a symbol, and what the library says its
+defaults are must make sense before anything is run.
+
+    with Model(find_libraries(), "model.gguf", context=600) as m:
+        logits = m.decode([1, 2, 3])        # numpy-free: a list of lists of floats
+"""
+import ctypes
+import glob
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = ("linux-x64-vulkan", "linux-x64-cuda", "linux-x64")
+F32, F16 = 0, 1
+FLASH = {"auto": -1, "off": 0, "on": 1}
+
+Pointer, Int, Uint, Float, Bool = ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_float, ctypes.c_bool
+
+
+def structure(name, *fields):
+    return type(name, (ctypes.Structure,), {"_fields_": [(f, kind) for names, kind in fields for f in names.split()]})
+
+
+Batch = structure("Batch", ("n_tokens", Int), ("token embd pos n_seq_id seq_id logits", Pointer))
+
+# v0.5.0 (package 3.22.1)
+NewModelParams = structure(
+    "NewModelParams", ("devices buffer_overrides", Pointer), ("n_gpu_layers split_mode load_mode lazy_mode main_gpu", Int),
+    ("tensor_split progress progress_data kv_overrides", Pointer),
+    ("vocab_only check_tensors use_extra_bufts no_host no_alloc load_mtp", Bool))
+NewContextParams = structure(
+    "NewContextParams", ("n_ctx n_batch n_ubatch n_seq_max n_rs_seq n_outputs_max n_outputs_max_per_seq", Uint),
+    ("n_threads n_threads_batch context_type rope_scaling_type pooling_type attention_type flash_attn_type", Int),
+    ("rope_base rope_scale yarn_ext yarn_attn yarn_fast yarn_slow", Float), ("yarn_ctx", Uint), ("defrag", Float),
+    ("eval_callback eval_data", Pointer), ("type_k type_v", Int), ("abort_callback abort_data", Pointer),
+    ("embeddings offload_kqv no_perf op_offload swa_full kv_unified", Bool),
+    ("samplers", Pointer), ("n_samplers", ctypes.c_size_t), ("other", Pointer))
+
+# b7347 (package 3.14.5)
+OldModelParams = structure(
+    "OldModelParams", ("devices buffer_overrides", Pointer), ("n_gpu_layers split_mode main_gpu", Int),
+    ("tensor_split progress progress_data kv_overrides", Pointer),
+    ("vocab_only use_mmap use_mlock check_tensors use_extra_bufts no_host", Bool))
+OldContextParams = structure(
+    "OldContextParams", ("n_ctx n_batch n_ubatch n_seq_max", Uint),
+    ("n_threads n_threads_batch rope_scaling_type pooling_type attention_type flash_attn_type", Int),
+    ("rope_base rope_scale yarn_ext yarn_attn yarn_fast yarn_slow", Float), ("yarn_ctx", Uint), ("defrag", Float),
+    ("eval_callback eval_data", Pointer), ("type_k type_v", Int), ("abort_callback abort_data", Pointer),
+    ("embeddings offload_kqv no_perf op_offload swa_full kv_unified", Bool))
+
+
+class LlamaError(Exception):
+    pass
+
+
+def find_libraries(folder=None):
+    """The folder with the libraries: the one given, LLAMA_CPP, or an npm package's."""
+    folder = folder or os.environ.get("LLAMA_CPP")
+    if folder:
+        if not glob.glob(os.path.join(folder, "libllama*.so")):
+            raise LlamaError(f"{folder}: no libllama*.so there")
+        return folder
+    for package in PACKAGES:
+        for found in glob.glob(os.path.join(HERE, "..", "node_modules", "@node-llama-cpp", package, "bins", "*")):
+            if glob.glob(os.path.join(found, "libllama*.so")):
+                return found
+    raise LlamaError("llama.cpp's libraries are not here: npm install @node-llama-cpp/linux-x64@3.22.1, or set LLAMA_CPP")
+
+
+class Library:
+    def __init__(self, folder):
+        def load(pattern):
+            # libllama.so or libllama.v0.5.0.so, but not libllama-common.so
+            found = [f for f in sorted(glob.glob(os.path.join(folder, pattern))) if "-common" not in f]
+            if not found:
+                raise LlamaError(f"{folder}: no {pattern} there")
+            return ctypes.CDLL(found[0], mode=ctypes.RTLD_GLOBAL)
+
+        self.folder = folder
+        load("libggml-base*.so")
+        self.ggml, self.llama = load("libggml.*so"), load("libllama.*so")
+        new = hasattr(self.llama, "llama_version")
+        self.version = None
+        if new:
+            self.llama.llama_version.restype = ctypes.c_char_p
+            self.version = self.llama.llama_version().decode()
+        model_params, context_params = (NewModelParams, NewContextParams) if new else (OldModelParams, OldContextParams)
+        self.declare(model_params, context_params)
+        # what it prints would only be in the way; errors are told by what comes back
+        self.log = ctypes.CFUNCTYPE(None, Int, ctypes.c_char_p, Pointer)(self.note)
+        self.messages = []
+        self.llama.llama_log_set(self.log, None)
+        self.llama.llama_backend_init()
+        self.ggml.ggml_backend_load_all_from_path(folder.encode())
+        defaults = self.llama.llama_context_default_params()
+        if not (defaults.type_k == defaults.type_v == F16 and defaults.flash_attn_type == -1 and defaults.offload_kqv
+                and defaults.n_ubatch == 512):
+            raise LlamaError(f"{folder}: a version of llama.cpp whose structures are not known here")
+
+    def note(self, level, text, data):
+        if level in (3, 4):  # warnings and errors
+            self.messages = (self.messages + [text.decode(errors="replace").strip()])[-20:]
+
+    def declare(self, model_params, context_params):
+        def function(library, name, result, *arguments):
+            f = getattr(library, name)
+            f.restype, f.argtypes = result, arguments
+
+        l, g = self.llama, self.ggml
+        function(l, "llama_log_set", None, Pointer, Pointer)
+        l.llama_log_set.argtypes = None
+        function(l, "llama_backend_init", None)
+        function(l, "llama_model_default_params", model_params)
+        function(l, "llama_context_default_params", context_params)
+        function(l, "llama_model_load_from_file", Pointer, ctypes.c_char_p, model_params)
+        function(l, "llama_init_from_model", Pointer, Pointer, context_params)
+        function(l, "llama_model_free", None, Pointer)
+        function(l, "llama_free", None, Pointer)
+        function(l, "llama_model_get_vocab", Pointer, Pointer)
+        function(l, "llama_vocab_n_tokens", Int, Pointer)
+        function(l, "llama_batch_init", Batch, Int, Int, Int)
+        function(l, "llama_batch_free", None, Batch)
+        function(l, "llama_decode", Int, Pointer, Batch)
+        function(l, "llama_get_logits_ith", ctypes.POINTER(Float), Pointer, Int)
+        function(l, "llama_get_memory", Pointer, Pointer)
+        function(l, "llama_memory_clear", None, Pointer, Bool)
+        function(l, "llama_memory_seq_rm", Bool, Pointer, Int, Int, Int)
+        function(l, "llama_synchronize", None, Pointer)
+        function(l, "llama_tokenize", Int, Pointer, ctypes.c_char_p, Int, Pointer, Int, Bool, Bool)
+        function(g, "ggml_backend_load_all_from_path", None, ctypes.c_char_p)
+        function(g, "ggml_backend_dev_count", ctypes.c_size_t)
+        function(g, "ggml_backend_dev_get", Pointer, ctypes.c_size_t)
+        for name in ("ggml_backend_dev_name", "ggml_backend_dev_description"):
+            function(g, name, ctypes.c_char_p, Pointer)
+
+    def devices(self):
+        found = [self.ggml.ggml_backend_dev_get(i) for i in range(self.ggml.ggml_backend_dev_count())]
+        return [{"name": self.ggml.ggml_backend_dev_name(d).decode(),
+                 "description": self.ggml.ggml_backend_dev_description(d).decode()} for d in found]
+
+
+class Model:
+    """A model with one context. `exact`: a cache of f32, so that logits can be compared."""
+
+    def __init__(self, folder, path, context=512, batch=512, gpu_layers=0, flash="auto", threads=None, exact=False,
+                 vocabulary_only=False):
+        self.library = library = Library(folder)
+        self.llama = library.llama
+        self.model = self.context = self.batch = None
+        params = self.llama.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        params.vocab_only = vocabulary_only
+        self.model = self.llama.llama_model_load_from_file(os.fsencode(path), params)
+        if not self.model:
+            raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(library.messages)}")
+        self.vocabulary = self.llama.llama_model_get_vocab(self.model)
+        self.n_vocab = self.llama.llama_vocab_n_tokens(self.vocabulary)
+        if vocabulary_only:
+            return
+        params = self.llama.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = context, batch, batch
+        params.flash_attn_type = FLASH[flash]
+        params.no_perf = True
+        if threads:
+            params.n_threads = params.n_threads_batch = threads
+        if exact:
+            params.type_k = params.type_v = F32
+        self.context = self.llama.llama_init_from_model(self.model, params)
+        if not self.context:
+            raise LlamaError(f"{path}: llama.cpp makes no context: {' / '.join(library.messages)}")
+        self.batch = self.llama.llama_batch_init(batch, 0, 1)
+        self.position = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.batch:
+            self.llama.llama_batch_free(self.batch)
+        if self.context:
+            self.llama.llama_free(self.context)
+        if self.model:
+            self.llama.llama_model_free(self.model)
+
+    def run(self, tokens, all_logits=False):
+        """Feed tokens at the next positions; the logits of the last (or of all) can be read."""
+        b = self.batch
+        token, pos, count, logits = (ctypes.cast(p, ctypes.POINTER(kind)) for p, kind in
+                                     ((b.token, Int), (b.pos, Int), (b.n_seq_id, Int), (b.logits, ctypes.c_int8)))
+        sequence = ctypes.cast(b.seq_id, ctypes.POINTER(ctypes.POINTER(Int)))
+        for i, id_ in enumerate(tokens):
+            token[i], pos[i], count[i] = id_, self.position + i, 1
+            sequence[i][0] = 0
+            logits[i] = all_logits or i == len(tokens) - 1
+        b.n_tokens = len(tokens)
+        status = self.llama.llama_decode(self.context, b)
+        if status != 0:
+            raise LlamaError(f"llama_decode fails with {status}: {' / '.join(self.library.messages)}")
+        self.position += len(tokens)
+
+    def logits_at(self, i):
+        """A pointer to n_vocab floats; waits until they are there."""
+        return self.llama.llama_get_logits_ith(self.context, i)
+
+    def decode(self, tokens):
+        """The logits after each of the tokens."""
+        rows = []
+        for token in tokens:
+            self.run([token])
+            rows.append(self.logits_at(-1)[:self.n_vocab])
+        return rows
+
+    def forget(self, from_position=0):
+        if not self.llama.llama_memory_seq_rm(self.llama.llama_get_memory(self.context), 0, from_position, -1):
+            raise LlamaError("the cache does not forget")
+        self.position = from_position
+
+    def tokenize(self, text, special=True, bos=False):
+        data = text.encode() if isinstance(text, str) else text
+        ids = (Int * (len(data) + 8))()
+        count = self.llama.llama_tokenize(self.vocabulary, data, len(data), ids, len(ids), bos, special)
+        if count < 0:
+            raise LlamaError("llama_tokenize fails")
+        return ids[:count]
+
+
+def fail(message):
+    print(message, file=sys.stderr)
+    sys.exit(1)
