@@ -90,7 +90,7 @@ clean:
 	rm -rf build build-san
 
 distclean: clean
-	rm -rf deps node_modules
+	rm -rf deps node_modules tests/oracle/node_modules
 
 # Each target for FUZZ_SECONDS, with what it finds in build/fuzz/NAME.
 FUZZ_SECONDS ?= 300

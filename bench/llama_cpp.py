@@ -6,7 +6,7 @@ on the version; two are known here and told apart by a symbol, and what the libr
 defaults are must make sense before anything is run.
 
     with Model(find_libraries(), "model.gguf", context=600) as m:
-        logits = m.decode([1, 2, 3])        # numpy-free: a list of lists of floats
+        rows = m.decode([1, 2, 3])          # a list of floats after each token
 """
 import ctypes
 import glob
@@ -64,11 +64,12 @@ def find_libraries(folder=None):
         if not glob.glob(os.path.join(folder, "libllama*.so")):
             raise LlamaError(f"{folder}: no libllama*.so there")
         return folder
-    for package in PACKAGES:
-        for found in glob.glob(os.path.join(HERE, "..", "node_modules", "@node-llama-cpp", package, "bins", "*")):
-            if glob.glob(os.path.join(found, "libllama*.so")):
-                return found
-    raise LlamaError("llama.cpp's libraries are not here: npm install @node-llama-cpp/linux-x64@3.22.1, or set LLAMA_CPP")
+    for modules in ("node_modules", "tests/oracle/node_modules"):
+        for package in PACKAGES:
+            for found in glob.glob(os.path.join(HERE, "..", modules, "@node-llama-cpp", package, "bins", "*")):
+                if glob.glob(os.path.join(found, "libllama*.so")):
+                    return os.path.abspath(found)
+    raise LlamaError("llama.cpp's libraries are not here: `make setup`, or LLAMA_CPP=folder with libllama*.so")
 
 
 class Library:
@@ -136,11 +137,23 @@ class Library:
         function(g, "ggml_backend_dev_get", Pointer, ctypes.c_size_t)
         for name in ("ggml_backend_dev_name", "ggml_backend_dev_description"):
             function(g, name, ctypes.c_char_p, Pointer)
+        function(g, "ggml_backend_dev_type", Int, Pointer)
 
     def devices(self):
         found = [self.ggml.ggml_backend_dev_get(i) for i in range(self.ggml.ggml_backend_dev_count())]
         return [{"name": self.ggml.ggml_backend_dev_name(d).decode(),
-                 "description": self.ggml.ggml_backend_dev_description(d).decode()} for d in found]
+                 "description": self.ggml.ggml_backend_dev_description(d).decode(),
+                 "is_gpu": self.ggml.ggml_backend_dev_type(d) in (1, 2)} for d in found]
+
+
+OPEN = {}
+
+
+def open_library(folder):
+    """One for each folder: its back ends are to be loaded once."""
+    if folder not in OPEN:
+        OPEN[folder] = Library(folder)
+    return OPEN[folder]
 
 
 class Model:
@@ -148,7 +161,7 @@ class Model:
 
     def __init__(self, folder, path, context=512, batch=512, gpu_layers=0, flash="auto", threads=None, exact=False,
                  vocabulary_only=False):
-        self.library = library = Library(folder)
+        self.library = library = open_library(folder)
         self.llama = library.llama
         self.model = self.context = self.batch = None
         params = self.llama.llama_model_default_params()
@@ -172,7 +185,10 @@ class Model:
         self.context = self.llama.llama_init_from_model(self.model, params)
         if not self.context:
             raise LlamaError(f"{path}: llama.cpp makes no context: {' / '.join(library.messages)}")
-        self.batch = self.llama.llama_batch_init(batch, 0, 1)
+        self.batch = b = self.llama.llama_batch_init(batch, 0, 1)
+        self.fields = [ctypes.cast(p, ctypes.POINTER(kind)) for p, kind in
+                       ((b.token, Int), (b.pos, Int), (b.n_seq_id, Int), (b.logits, ctypes.c_int8),
+                        (b.seq_id, ctypes.POINTER(Int)))]
         self.position = 0
 
     def __enter__(self):
@@ -189,9 +205,7 @@ class Model:
     def run(self, tokens, all_logits=False):
         """Feed tokens at the next positions; the logits of the last (or of all) can be read."""
         b = self.batch
-        token, pos, count, logits = (ctypes.cast(p, ctypes.POINTER(kind)) for p, kind in
-                                     ((b.token, Int), (b.pos, Int), (b.n_seq_id, Int), (b.logits, ctypes.c_int8)))
-        sequence = ctypes.cast(b.seq_id, ctypes.POINTER(ctypes.POINTER(Int)))
+        token, pos, count, logits, sequence = self.fields
         for i, id_ in enumerate(tokens):
             token[i], pos[i], count[i] = id_, self.position + i, 1
             sequence[i][0] = 0

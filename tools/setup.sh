@@ -9,6 +9,7 @@
 #     deps/include/webgpu/           webgpu.h, wgpu.h
 #     deps/lib/libwgpu_native.so     WebGPU by wgpu
 #     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn
+#     tests/oracle/node_modules/     llama.cpp's libraries, for the tests to compare with (x86-64)
 #
 # tools/setup.sh driver: only the software Vulkan driver (needs root).
 set -eu
@@ -99,11 +100,16 @@ wgpu_done() {
         [ -e deps/include/webgpu/webgpu.h ] && [ -e deps/include/webgpu/wgpu.h ]
 }
 
+oracle_done() { # only the tests want it, and only for x86-64 is it to be had
+    [ "$goal" != test ] || [ "$arch" != x86_64 ] || [ "$(cat deps/.oracle 2>/dev/null)" = "$oracle_lock" ]
+}
+
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
 npm_part=run
 [ "$goal" != build ] || npm_part=build
 npm_lock=$(checksum package.json package-lock.json)
+oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
 libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
 
@@ -119,12 +125,12 @@ if [ "$goal" != driver ]; then
     have_header jansson.h || want libjansson-dev
     have_header vulkan/vulkan.h || want libvulkan-dev
     have node || want nodejs
-    npm_done "$npm_part" || have npm || want npm
+    { npm_done "$npm_part" && oracle_done; } || have npm || want npm
     if ! wgpu_done && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
         ! /usr/bin/python3 -m pip --version >/dev/null 2>&1; then
         want python3 python3-pip
     fi
-    if { ! npm_done "$npm_part" || ! wgpu_done; } && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then
+    if { ! npm_done "$npm_part" || ! oracle_done || ! wgpu_done; } && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then
         want ca-certificates
     fi
 fi
@@ -250,6 +256,12 @@ if ! npm_done "$npm_part"; then
         echo "$npm_lock" >deps/.npm-run
     fi
     echo "$npm_lock" >deps/.npm-build
+fi
+
+if ! oracle_done; then
+    say "installing llama.cpp's libraries, to compare with (npm)"
+    logged "npm ci (tests/oracle)" npm ci --prefix tests/oracle --ignore-scripts --no-audit --no-fund --loglevel=error
+    echo "$oracle_lock" >deps/.oracle
 fi
 
 if ! wgpu_done; then
