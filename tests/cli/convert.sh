@@ -1,0 +1,136 @@
+#!/bin/sh
+# solo convert and solo synth as a user types them. What is converted must have the same logits as before, here and
+# in llama.cpp (where its libraries are: tests/oracle).
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+oracle=tests/oracle
+tokens=1,17,42,5,99,3,128,77,64,23,150,8,31,90,111,2,7,45,60,12
+
+fails() {
+    name=$1 status=$2 part=$3
+    shift 3
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -eq "$status" ] && grep -qF -- "$part" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]; then
+        echo "ok $name"
+    else
+        echo "not ok $name (exit $got, $(head -c 200 "$work/err"))"
+    fi
+}
+
+# check NAME COMMAND...: ok if it succeeds; what it prints is told if not
+check() {
+    what=$1
+    shift
+    if said=$("$@" 2>&1); then echo "ok $what"; else echo "not ok $what ($(echo "$said" | tail -n 1))"; fi
+}
+
+compare() { python3 $oracle/compare_logits.py "$@"; }
+
+fails "convert without a file" 2 "a file to write" "$SOLO" convert somewhere
+fails "convert to no type" 2 "q9_9" "$SOLO" convert somewhere out.gguf --type q9_9
+fails "convert to a type that cannot be written" 2 "q4_k" "$SOLO" convert somewhere out.gguf --type q4_k
+fails "convert a folder that is not there" 1 "/no/such" "$SOLO" convert /no/such "$work/x.gguf"
+fails "synth without a file" 2 "are wanted" "$SOLO" synth llama-3-8b q4_0
+fails "synth of an unknown model" 2 "gpt-9" "$SOLO" synth gpt-9 q4_0 "$work/x.gguf"
+fails "synth of an unknown type" 2 "q9_9" "$SOLO" synth llama-3-8b q9_9 "$work/x.gguf"
+fails "synth to a full disk" 1 "No space left" "$SOLO" synth qwen2.5-0.5b q4_0 /dev/full
+for command in convert synth; do
+    "$SOLO" $command --help | grep -q "usage: solo $command" && echo "ok help of $command" || echo "not ok help of $command"
+done
+
+# a disk that is full half way: as far as a limit on the size of files can play it
+echo old >"$work/old.gguf"
+(trap '' XFSZ; ulimit -f 20000; fails "a file that cannot grow" 1 "old.gguf: cannot write" \
+    "$SOLO" synth qwen2.5-0.5b q4_0 "$work/old.gguf")
+if [ "$(cat "$work/old.gguf")" = old ] && [ "$(ls "$work" | grep -c gguf)" -eq 1 ]; then
+    echo "ok then nothing is left and nothing lost"
+else
+    echo "not ok then nothing is left and nothing lost ($(ls "$work"))"
+fi
+
+if ! command -v python3 >/dev/null; then
+    echo "skip converting (no python3 here)"
+    exit 0
+fi
+
+# llama FILE LIMIT: are llama.cpp's logits of FILE within LIMIT of solo's, which are in file.json?
+llama() {
+    python3 $oracle/llama_logits.py "$1" --tokens $tokens >"$work/oracle.json" &&
+        compare "$work/file.json" "$work/oracle.json" "$2"
+}
+llama_here=$(cd bench && python3 -c 'import llama_cpp; print(llama_cpp.find_libraries())' 2>/dev/null)
+[ -n "$llama_here" ] || echo "skip llama.cpp's logits (its libraries are not here)"
+
+# same FOLDER TYPE FOLDER_LIMIT LLAMA_LIMIT: convert; logits as the folder's and as llama.cpp's
+same() {
+    name=$(basename "$1")
+    file=$work/$name-$2.gguf
+    if ! "$SOLO" convert "$1" "$file" --type "$2" >"$work/notes" 2>&1; then
+        echo "not ok $name to $2 ($(cat "$work/notes"))"
+        return
+    fi
+    "$SOLO" logits "$file" --tokens $tokens >"$work/file.json" 2>&1
+    check "$name to $2: the folder's logits" compare "$work/folder-$name.json" "$work/file.json" "$3"
+    [ -z "$llama_here" ] || check "$name to $2: llama.cpp's logits" llama "$file" "$4"
+}
+
+# llama.cpp's gelu comes from a table of halves, its q8_0 rounds the activations to 8 bits, its f16 to halves
+for variant in llama mistral qwen2 qwen3 phi3 gemma gemma2; do
+    python3 $oracle/make_folder.py $variant "$work/$variant"
+    "$SOLO" logits "$work/$variant" --tokens $tokens >"$work/folder-$variant.json"
+    case $variant in gemma*) limit=2e-3 ;; *) limit=2e-5 ;; esac
+    same "$work/$variant" f32 2e-5 $limit
+done
+same "$work/llama" f16 5e-3 5e-3
+same "$work/llama" q8_0 0.1 0.06
+
+# a GGUF file as the source, and what is said about types
+python3 $oracle/make_folder.py odd "$work/odd"
+"$SOLO" convert "$work/odd" "$work/odd.gguf" --type q4_0 >"$work/notes"
+grep -q "what makes the logits is q8_0, not q4_0" "$work/notes" && grep -q "2 weights are f16, not q4_0" "$work/notes" &&
+    echo "ok types that were not to be had are told" || echo "not ok types that were not to be had are told ($(cat "$work/notes"))"
+"$SOLO" convert "$work/odd" "$work/odd-f32.gguf" >/dev/null
+"$SOLO" convert "$work/odd-f32.gguf" "$work/odd-again.gguf" --type q4_0 >/dev/null
+tail -c 60000 "$work/odd.gguf" >"$work/a"
+tail -c 60000 "$work/odd-again.gguf" >"$work/b"
+check "from GGUF as from the folder" cmp "$work/a" "$work/b"
+fails "a file that has lost too much" 1 "is q4_0" "$SOLO" convert "$work/odd.gguf" "$work/x.gguf" --type q8_0
+python3 $oracle/make_folder.py qwen2-window "$work/window"
+fails "what GGUF cannot say" 1 "a qwen2 has windows" "$SOLO" convert "$work/window" "$work/x.gguf"
+fails "a place that is not there" 1 "/no/such/x.gguf" "$SOLO" convert "$work/llama" /no/such/x.gguf
+rm "$work/mistral/model-00002-of-00002.safetensors"
+fails "a shard that is missing" 1 "model-00002" "$SOLO" convert "$work/mistral" "$work/x.gguf"
+python3 $oracle/make_folder.py llama "$work/damaged"
+echo '{"model": {"type": "BPE", "vocab": {"a": 99999}, "merges": []}}' >"$work/damaged/tokenizer.json"
+fails "a token that the model has not" 1 "token 99999" "$SOLO" convert "$work/damaged" "$work/x.gguf"
+
+# the tokenizer that came along
+printf 'the a user defined<s>' | "$SOLO" tokenize "$work/mistral-f32.gguf" >"$work/ids"
+[ "$(cat "$work/ids")" = "96 68 95 94 99 97" ] && echo "ok the tokenizer came along" ||
+    echo "not ok the tokenizer came along ($(cat "$work/ids"))"
+
+# a whole model that is made up: runs, and is the same each time
+"$SOLO" synth qwen2.5-0.5b q4_0 "$work/synth.gguf" >/dev/null
+first=$(sha256sum <"$work/synth.gguf")
+"$SOLO" synth qwen2.5-0.5b q4_0 "$work/synth.gguf" >/dev/null
+[ "$first" = "$(sha256sum <"$work/synth.gguf")" ] && echo "ok synth is the same each time" || echo "not ok synth is the same each time"
+[ "$(echo "The cat sat." | "$SOLO" tokenize "$work/synth.gguf" | wc -w)" -ge 8 ] &&
+    echo "ok synth's tokenizer" || echo "not ok synth's tokenizer"
+
+if [ ! -d ../shared/models/hf ]; then
+    echo "skip models that transformers made (no ../shared here)"
+    exit 0
+fi
+for folder in ../shared/models/hf/*; do
+    limit=2e-5 all_tokens=$tokens
+    case $folder in
+    */gemma*) limit=2e-3 ;;
+    */mistral) tokens=1,17,42,5,99,3,128,77,64,23 ;; # llama.cpp does not know its window
+    esac
+    "$SOLO" logits "$folder" --tokens $tokens >"$work/folder-$(basename "$folder").json"
+    same "$folder" f32 2e-5 $limit
+    tokens=$all_tokens
+done
