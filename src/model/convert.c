@@ -179,7 +179,7 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
     const model_config *c = model_get_config(m);
     if (!layout_check(c, notes, e))
         return err_context(e, "%s", from);
-    layout l = layout_of(c);
+    layout l = gguf_layout_of(c);
     job *jobs = mem_alloc(l.count * sizeof *jobs);
     fallen f = {0};
     bool ok = true;

@@ -143,7 +143,7 @@ static void add_divisors(layout *l, const model_config *c, const char *name, int
     add(l, ROLE_DIVISORS, 1, c->rope_dims / 2, name)->divisors = c->rope_divisors[which];
 }
 
-layout layout_of(const model_config *c)
+layout gguf_layout_of(const model_config *c)
 {
     layout l = {0};
     add(&l, c->tied_embeddings ? ROLE_OUTPUT : ROLE_EMBEDDING, c->vocab_tok, c->embedding_dim, "token_embd.weight");

@@ -39,7 +39,7 @@ typedef struct layout {
 bool layout_check(const model_config *c, str *notes, err *e);
 
 /* The configuration must outlive it. */
-layout layout_of(const model_config *c);
+layout gguf_layout_of(const model_config *c);
 void layout_free(layout *l);
 
 /* The type for a tensor where matrices are to be `wanted`: vectors are f32; a 4 or

@@ -409,7 +409,7 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
     if (!s || !find_type(type_name, &type, e))
         return false;
     model_config c = config_of(s);
-    layout l = layout_of(&c);
+    layout l = gguf_layout_of(&c);
     /* as llama.cpp quantises: what makes the logits is finer */
     for (size_t i = 0; i < l.count; i++)
         l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);

@@ -36,9 +36,10 @@
     X(DeviceCreateComputePipeline) \
     X(DeviceCreateBindGroup) \
     X(DeviceCreateCommandEncoder) \
-    X(DeviceCreateQuerySet) X(BufferMapAsync) X(BufferGetConstMappedRange) X(BufferUnmap) X(BufferDestroy) \
-        X(BufferRelease) X(ShaderModuleRelease) X(BindGroupLayoutRelease) X(PipelineLayoutRelease) \
-            X(ComputePipelineRelease) X(BindGroupRelease) X(QuerySetRelease) X(CommandEncoderBeginComputePass) \
+    X(DeviceCreateQuerySet) \
+    X(BufferMapAsync) X(BufferGetConstMappedRange) X(BufferUnmap) X(BufferDestroy) X(BufferRelease) \
+        X(ShaderModuleRelease) X(BindGroupLayoutRelease) X(PipelineLayoutRelease) X(ComputePipelineRelease) \
+            X(BindGroupRelease) X(QuerySetRelease) X(CommandEncoderBeginComputePass) \
                 X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderResolveQuerySet) X(CommandEncoderFinish) \
                     X(CommandEncoderRelease) X(CommandBufferRelease) X(ComputePassEncoderSetPipeline) \
                         X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups) \
