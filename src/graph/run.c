@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "graph/tell.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ typedef struct made_kernel {
 typedef struct shot {
     gpu_kernel *kernel; /* shared: the run frees kernels */
     gpu_bindings *bindings;
-    uint32_t groups;
+    uint32_t groups, step;
+    char name[48];
 } shot;
 
 typedef struct program {
@@ -83,7 +85,7 @@ static uint64_t argument_slot(const graph_run *r)
     return align > bytes ? align : (bytes + align - 1) / align * align;
 }
 
-static bool add_shot(graph_run *r, program *p, const told *l, err *e)
+static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err *e)
 {
     shot *s = &p->shots[p->shot_count];
     uint64_t at = p->shot_count * argument_slot(r);
@@ -91,6 +93,9 @@ static bool add_shot(graph_run *r, program *p, const told *l, err *e)
     if (!s->kernel)
         return false;
     s->groups = l->words[0];
+    s->step = step;
+    snprintf(s->name, sizeof s->name, "%s%s%s", l->kernel.name, l->kernel.type ? "." : "",
+             l->kernel.type ? l->kernel.type : "");
     gpu_write(r->g, p->arguments, at, l->words, sizeof l->words);
     gpu_part parts[BINDINGS] = {{p->arguments, at, sizeof l->words},
                                 {.buffer = memory_weights(r->m, l->weight_arena)},
@@ -118,7 +123,7 @@ static bool make_program(graph_run *r, uint32_t which, err *e)
     for (uint32_t i = 0; i < p->p->count; i++) {
         uint32_t count = tell_step(&r->tuning, r->m, which, p->p, &p->p->steps[i], made, e);
         for (uint32_t k = 0; k < count; k++)
-            if (!add_shot(r, p, &made[k], e))
+            if (!add_shot(r, p, i, &made[k], e))
                 return false;
     }
     return gpu_ok(r->g, e);
@@ -255,6 +260,42 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
             gpu_pass_end(recording);
     }
     gpu_submit(r->g, gpu_finish(recording));
+}
+
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, err *e)
+{
+    const program *p = &r->programs[which];
+    gpu_timer **timers = mem_alloc((p->shot_count + 1) * sizeof *timers);
+    for (uint32_t i = 0; i < p->shot_count; i++)
+        timers[i] = gpu_timer_new(r->g);
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < times; k++) {
+        gpu_recording *recording = gpu_record(r->g, false);
+        for (uint32_t i = 0; i < p->shot_count; i++) {
+            gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
+            shoot(recording, &p->shots[i]);
+            gpu_pass_end(recording);
+        }
+        gpu_submit(r->g, gpu_finish(recording));
+        ok = gpu_wait(r->g, e);
+        for (uint32_t i = 0; ok && i < p->shot_count; i++) {
+            double now;
+            ok = gpu_timer_read_now(timers[i], &now, e);
+            ns[i] = k == 0 || now < ns[i] ? now : ns[i];
+        }
+    }
+    for (uint32_t i = 0; i < p->shot_count; i++)
+        gpu_timer_free(timers[i]);
+    free(timers);
+    return ok;
+}
+
+graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i)
+{
+    const shot *s = &r->programs[which].shots[i];
+    graph_dispatch d = {.step = s->step, .groups = s->groups};
+    memcpy(d.kernel, s->name, sizeof d.kernel);
+    return d;
 }
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which)

@@ -46,6 +46,16 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e);
 /* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). */
 void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
 
+/* The device's time for each dispatch of a graph, each in a pass of its own: `times` such runs, the shortest
+ * of each dispatch, in nanoseconds. What came in between two dispatches is not in it. */
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, err *e);
+/* What a dispatch runs: the kernel and its step. */
+typedef struct graph_dispatch {
+    char kernel[48];
+    uint32_t step, groups;
+} graph_dispatch;
+graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i);
+
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
 const plan *graph_run_plan(const graph_run *r, uint32_t which);
 uint64_t graph_run_bytes(const graph_run *r); /* of GPU memory */
