@@ -553,10 +553,12 @@ static bool hf_rope_llama3(hf_source *s)
 static bool hf_rope_longrope(hf_source *s)
 {
     model_config *c = s->c;
-    uint32_t top, pairs = c->rope_dims / 2;
+    uint32_t inner, pairs = c->rope_dims / 2, trained_phi3 = 4096;
     double stretch, magnitude;
-    if (!hf_size(s, "original_max_position_embeddings", MAX_CONTEXT, c->context_tok, &top) ||
-        !hf_size_in(s, s->rope, "original_max_position_embeddings", MAX_CONTEXT, top, &c->rope_original_tok) ||
+    /* written in either place; outside of the object it counts more */
+    if (!hf_size_in(s, s->rope, "original_max_position_embeddings", MAX_CONTEXT,
+                    c->arch == ARCH_PHI3 ? trained_phi3 : c->context_tok, &inner) ||
+        !hf_size(s, "original_max_position_embeddings", MAX_CONTEXT, inner, &c->rope_original_tok) ||
         !hf_list(s, "short_factor", pairs, c->rope_divisors[0]) ||
         !hf_list(s, "long_factor", pairs, c->rope_divisors[1]))
         return false;
@@ -564,7 +566,7 @@ static bool hf_rope_longrope(hf_source *s)
 
     /* both factors are seldom written: they follow from the two lengths */
     stretch = (double)c->context_tok / c->rope_original_tok;
-    if (c->rope_original_tok == c->context_tok && !hf_number_in(s, s->rope, "factor", 1e-3, 1e6, 1, &stretch))
+    if (!hf_number_in(s, s->rope, "factor", 1e-3, 1e6, stretch, &stretch))
         return false;
     magnitude = stretch > 1 && c->rope_original_tok > 1 ? sqrt(1 + log(stretch) / log(c->rope_original_tok)) : 1;
     if (!hf_number_in(s, s->rope, "attention_factor", 1e-3, 1e3, magnitude, &magnitude))

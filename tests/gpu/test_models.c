@@ -71,17 +71,25 @@ static const golden_runner ON_GPU = {open_session, run_tokens, close_session};
 static void prompts_at_once(void **unused)
 {
     (void)unused;
-    AT_EACH_LEVEL
-    for (int a = 0; a < ARCHITECTURE_COUNT; a++)
-        golden_prompt_at_once(&ON_GPU, ARCHITECTURES[a]);
+    AT_EACH_LEVEL golden_each(&ON_GPU, OUR_MODELS, golden_prompt_at_once);
 }
 
 static void tokens_one_by_one(void **unused)
 {
     (void)unused;
-    AT_EACH_LEVEL
-    for (int a = 0; a < ARCHITECTURE_COUNT; a++)
-        golden_one_by_one(&ON_GPU, ARCHITECTURES[a]);
+    AT_EACH_LEVEL golden_each(&ON_GPU, OUR_MODELS, golden_one_by_one);
+}
+
+static void others_prompts_at_once(void **unused)
+{
+    (void)unused;
+    AT_EACH_LEVEL golden_each(&ON_GPU, OTHER_MODELS, golden_prompt_at_once);
+}
+
+static void others_tokens_one_by_one(void **unused)
+{
+    (void)unused;
+    AT_EACH_LEVEL golden_each(&ON_GPU, OTHER_MODELS, golden_one_by_one);
 }
 
 /* ---- models of our own, against the CPU reference --------------------------- */
@@ -182,10 +190,9 @@ static void generations_go_on_until_the_context_is_full(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts_at_once),
-        cmocka_unit_test(tokens_one_by_one),
-        cmocka_unit_test(models_of_our_own),
-        cmocka_unit_test(generations_go_on_until_the_context_is_full),
+        cmocka_unit_test(prompts_at_once),        cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(others_prompts_at_once), cmocka_unit_test(others_tokens_one_by_one),
+        cmocka_unit_test(models_of_our_own),      cmocka_unit_test(generations_go_on_until_the_context_is_full),
     };
     return RUN_ON_EACH(tests);
 }

@@ -351,6 +351,14 @@ static void reads_longrope(void **unused)
              lists);
     c = parse_small("phi3", text);
     assert_true(c.rope_original_tok == 4096 && c.rope_magnitude == 1.25f);
+    /* a factor counts more than the lengths, a length outside more than one inside */
+    snprintf(
+        text, sizeof text,
+        "\"max_position_embeddings\":131072,\"original_max_position_embeddings\":4096,"
+        "\"rope_parameters\":{\"rope_type\":\"longrope\",%s,\"factor\":64,\"original_max_position_embeddings\":256}",
+        lists);
+    c = parse_small("phi3", text);
+    assert_true(c.rope_original_tok == 4096 && near(c.rope_magnitude, 1.224744871391589));
     snprintf(text, sizeof text, "\"partial_rotary_factor\":0.75");
     c = parse_small("phi3", text);
     assert_true(c.rope_dims == 12 && c.head_dim == 16);

@@ -54,15 +54,25 @@ static const golden_runner ON_CPU = {open_session, run_tokens, close_session};
 static void prompts_at_once(void **unused)
 {
     (void)unused;
-    for (int a = 0; a < ARCHITECTURE_COUNT; a++)
-        golden_prompt_at_once(&ON_CPU, ARCHITECTURES[a]);
+    golden_each(&ON_CPU, OUR_MODELS, golden_prompt_at_once);
 }
 
 static void tokens_one_by_one(void **unused)
 {
     (void)unused;
-    for (int a = 0; a < ARCHITECTURE_COUNT; a++)
-        golden_one_by_one(&ON_CPU, ARCHITECTURES[a]);
+    golden_each(&ON_CPU, OUR_MODELS, golden_one_by_one);
+}
+
+static void others_prompts_at_once(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_CPU, OTHER_MODELS, golden_prompt_at_once);
+}
+
+static void others_tokens_one_by_one(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_CPU, OTHER_MODELS, golden_one_by_one);
 }
 
 static void what_is_no_model_says_so(void **unused)
@@ -82,9 +92,7 @@ static void what_is_no_model_says_so(void **unused)
 static void a_context_too_small_is_told(void **unused)
 {
     (void)unused;
-    char folder[128];
-    json_decref(golden_or_skip("llama", folder));
-    session *s = open_session(folder, 1);
+    session *s = open_session("tests/data/models/llama-wide", 1);
     err e = {0};
     cpu_words(s->r, "position")[0] = GOLDEN_CONTEXT;
     assert_false(cpu_run_once(s->r, &e));
@@ -95,10 +103,9 @@ static void a_context_too_small_is_told(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts_at_once),
-        cmocka_unit_test(tokens_one_by_one),
-        cmocka_unit_test(what_is_no_model_says_so),
-        cmocka_unit_test(a_context_too_small_is_told),
+        cmocka_unit_test(prompts_at_once),          cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(others_prompts_at_once),   cmocka_unit_test(others_tokens_one_by_one),
+        cmocka_unit_test(what_is_no_model_says_so), cmocka_unit_test(a_context_too_small_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

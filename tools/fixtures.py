@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Makes tests/data/models: tiny models of odd shapes with what transformers says about them.
+
+    python3 tools/fixtures.py [NAME...]        needs torch, transformers, safetensors, numpy
+
+Each is a Hugging Face folder: config.json, model.safetensors (one has shards) and golden.json, in the form
+
+    about      where it comes from
+    dtype      what transformers computed in
+    prompt     token ids
+    positions  of the prompt, those whose logits follow (without this key: all of them)
+    logits     [positions][vocabulary], float32
+    greedy     the tokens that follow the prompt, each the best one
+    greedy_margin   by how much it was the best
+
+The weights are random, but such that every part shows in the logits: biases and norms are not what they start as,
+scores are large enough for attention to choose, windows and stretched angles are shorter than the prompt.
+"""
+import json
+import math
+import os
+import shutil
+import sys
+
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import save_file
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "models")
+PROMPT_TOK, GREEDY_TOK, POSITIONS = 24, 12, [0, 1, 6, 15, 23]
+F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
+
+
+def sizes(layers, embedding, ffn, heads, kv_heads, vocab, head_dim=None):
+    named = dict(num_hidden_layers=layers, hidden_size=embedding, intermediate_size=ffn, num_attention_heads=heads,
+                 num_key_value_heads=kv_heads, vocab_size=vocab, max_position_embeddings=512,
+                 bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    return named | ({"head_dim": head_dim} if head_dim else {})
+
+
+def rope(kind="default", theta=10000.0, **more):
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": theta, **more}}
+
+
+# name: (model type, configuration, types of matrices / of vectors, form of config.json, shards)
+MODELS = {
+    # heads of another size than embedding / heads; biases; angles stretched like llama 3.1's
+    "llama-llama3": ("llama", sizes(1, 36, 50, 3, 1, 61, 20) | {"attention_bias": True} |
+                     rope("llama3", 1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                          original_max_position_embeddings=32), (F32, F32), "new", 1),
+    # heads of 6, an odd feed-forward size, all angles stretched
+    "llama-linear": ("llama", sizes(2, 50, 45, 5, 5, 97, 6) | {"tie_word_embeddings": True} |
+                     rope("linear", factor=4.0), (BF16, F32), "old", 1),
+    # one layer, heads of 96, an epsilon that counts, in two files
+    "llama-wide": ("llama", sizes(1, 36, 30, 2, 1, 67, 96) | {"rms_norm_eps": 0.02} | rope(theta=500000.0),
+                   (F16, F16), "new", 2),
+    # seven heads on one, a window of 5
+    "mistral-window": ("mistral", sizes(2, 44, 38, 7, 1, 71, 10) | {"sliding_window": 5} | rope(), (F16, BF16), "old", 1),
+    # no window, and heads in three groups
+    "mistral-groups": ("mistral", sizes(1, 100, 28, 6, 3, 63, 4) | {"sliding_window": None, "tie_word_embeddings": True} |
+                       rope(), (BF16, BF16), "new", 1),
+    # biases; layer 0 sees all, layer 1 a window of 7
+    "qwen2-window": ("qwen2", sizes(2, 36, 33, 3, 3, 89) | {"use_sliding_window": True, "sliding_window": 7,
+                     "max_window_layers": 1, "tie_word_embeddings": True} | rope(theta=1000000.0), (BF16, BF16), "new", 1),
+    "qwen2-old": ("qwen2", sizes(2, 40, 26, 5, 1, 97) | {"use_sliding_window": True, "sliding_window": 4,
+                  "max_window_layers": 1} | rope(), (F16, F32), "old", 1),
+    # norms of every head
+    "qwen3-bias": ("qwen3", sizes(2, 36, 38, 5, 5, 61, 10) | {"attention_bias": True} | rope(theta=1000000.0),
+                   (BF16, F32), "new", 1),
+    "qwen3-wide": ("qwen3", sizes(1, 36, 34, 2, 1, 93, 80) | {"tie_word_embeddings": True} | rope(), (F16, F16), "old", 1),
+    # half of a head turns; all of q, k, v in one matrix, gate and up in another
+    "phi3-partial": ("phi3", sizes(2, 60, 23, 3, 1, 75) | {"sliding_window": 9} | rope(partial_rotary_factor=0.5),
+                     (F16, F32), "new", 1),
+    # the long one of two lists of divisors, and the scores' magnitude that comes with it
+    "phi3-longrope": ("phi3", sizes(1, 36, 40, 3, 3, 61) | {"original_max_position_embeddings": 16} |
+                      rope("longrope", short_factor=[1.0, 1.1, 1.3, 1.7, 2.0, 2.5],
+                           long_factor=[1.0, 1.5, 2.5, 4.0, 8.0, 16.0]), (BF16, BF16), "old", 1),
+    # the short one of the lists, on two thirds of a head, with a factor that is not the ratio of the lengths
+    "phi3-short": ("phi3", sizes(1, 36, 38, 2, 1, 61) | {"original_max_position_embeddings": 256} |
+                   rope("longrope", partial_rotary_factor=0.667, factor=16.0, short_factor=[1.0, 1.2, 1.5, 2.0, 3.0, 5.0],
+                        long_factor=[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), (F16, F32), "new", 1),
+    "gemma-odd": ("gemma", sizes(2, 36, 54, 3, 1, 77, 10) | {"rms_norm_eps": 0.02} | rope(), (BF16, BF16), "old", 1),
+    # windows in layers 0 and 2; caps that bend; a scale of its own
+    "gemma2-caps": ("gemma2", sizes(3, 52, 27, 4, 2, 83, 6) | {"sliding_window": 6, "query_pre_attn_scalar": 3,
+                    "attn_logit_softcapping": 2.0, "final_logit_softcapping": 1.5} | rope(), (F16, F32), "new", 1),
+    "gemma2-plain": ("gemma2", sizes(2, 36, 34, 2, 1, 65, 20) | {"sliding_window": 3, "query_pre_attn_scalar": 10,
+                     "attn_logit_softcapping": None, "final_logit_softcapping": None, "attention_bias": True} | rope(),
+                     (BF16, F32), "old", 1),
+}
+
+
+def older(config):
+    """The same configuration as files had it before transformers 5."""
+    parameters = config.pop("rope_parameters")
+    config["rope_theta"] = parameters.pop("rope_theta")
+    kind = parameters.pop("rope_type")
+    partial = parameters.pop("partial_rotary_factor", 1.0)
+    if partial != 1.0:
+        config["partial_rotary_factor"] = partial
+    if kind == "longrope":
+        parameters.pop("original_max_position_embeddings", None)
+    config["rope_scaling"] = None if kind == "default" else {"type": kind, **parameters}
+    config.pop("layer_types", None)
+    config["torch_dtype"] = config.pop("dtype")
+    config["transformers_version"] = "4.44.0"
+    if config["model_type"] == "gemma":
+        config["hidden_activation"] = None
+    return config
+
+
+def randomise(model, seed):
+    random = torch.Generator().manual_seed(seed)
+    gemma = model.config.model_type.startswith("gemma")
+    for name, weight in model.named_parameters():
+        noise = torch.randn(weight.shape, generator=random)
+        with torch.no_grad():
+            if "norm" in name:  # gemma's norms multiply by one more than their weight
+                weight.copy_(0.3 * noise + (0 if gemma else 1))
+            elif name.endswith(".bias"):
+                weight.copy_(0.5 * noise)
+            elif "embed_tokens" in name:  # gemma multiplies them by the root of their size
+                weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
+            else:
+                gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj")) else 1.3
+                weight.copy_(gain * noise / math.sqrt(weight.shape[1]))
+
+
+def save(folder, model, types, form, shards):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    matrices, vectors = types
+    tied = model.config.tie_word_embeddings
+    tensors = {name: weight.detach().to(matrices if weight.dim() == 2 else vectors).contiguous()
+               for name, weight in model.state_dict().items() if not (tied and name == "lm_head.weight")}
+    config = json.loads(model.config.to_json_string(use_diff=False))
+    known = json.loads(model.config.to_json_string(use_diff=True))  # without what every model has
+    config = {key: value for key, value in config.items() if key in known or key in vars(model.config.__class__)}
+    config["dtype"] = str(matrices).removeprefix("torch.")
+    config["architectures"] = [type(model).__name__]
+    if form == "old":
+        config = older(config)
+    for unwanted in ("_name_or_path", "attn_implementation"):
+        config.pop(unwanted, None)
+    with open(f"{folder}/config.json", "w") as out:
+        json.dump(config, out, indent=2, sort_keys=True)
+        out.write("\n")
+    if shards == 1:
+        save_file(tensors, f"{folder}/model.safetensors", metadata={"format": "pt"})
+        return
+    names, index = sorted(tensors), {}
+    for shard in range(shards):
+        file = f"model-{shard + 1:05}-of-{shards:05}.safetensors"
+        part = names[shard::shards]
+        save_file({name: tensors[name] for name in part}, f"{folder}/{file}", metadata={"format": "pt"})
+        index |= {name: file for name in part}
+    with open(f"{folder}/model.safetensors.index.json", "w") as out:
+        json.dump({"metadata": {}, "weight_map": index}, out, indent=1, sort_keys=True)
+        out.write("\n")
+
+
+def golden(folder, vocab, seed):
+    """What transformers makes of the folder as it was written."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+    random = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(3, vocab, (1, PROMPT_TOK), generator=random)
+    prompt, greedy, margins = tokens[0].tolist(), [], []
+    with torch.no_grad():
+        first = model(tokens, use_cache=False).logits[0]
+        logits = first
+        while len(greedy) < GREEDY_TOK:
+            best = torch.topk(logits[-1], 2)
+            greedy.append(best.indices[0].item())
+            margins.append(round((best.values[0] - best.values[1]).item(), 5))
+            tokens = torch.cat([tokens, best.indices[:1, None]], 1)
+            logits = model(tokens, use_cache=False).logits[0]
+    assert model.dtype == F32 and first.dtype == F32
+    return {
+        "about": f"float32 logits of transformers {transformers.__version__} on the stored weights, at some positions of the "
+                 "prompt; then greedy continuation with the gap between the best two logits (tools/fixtures.py)",
+        "dtype": str(first.dtype),
+        "prompt": prompt,
+        "positions": POSITIONS,
+        "logits": [[float(np.format_float_positional(v, unique=True)) for v in first[p].numpy()] for p in POSITIONS],
+        "greedy": greedy,
+        "greedy_margin": margins,
+    }, first
+
+
+def write_golden(folder, contents):
+    lines = []
+    for key, value in contents.items():
+        text = json.dumps(value, separators=(",", ":"))
+        if key == "logits":  # a line for each position
+            text = "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in value) + "]"
+        lines.append(f"{json.dumps(key)}: {text}")
+    with open(f"{folder}/golden.json", "w") as out:
+        out.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def make(name, seed):
+    kind, options, types, form, shards = MODELS[name]
+    folder = os.path.join(HERE, name)
+    config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
+    randomise(model, seed)
+    save(folder, model, types, form, shards)
+    contents, logits = golden(folder, config.vocab_size, seed)
+    write_golden(folder, contents)
+    return folder, contents, (logits.max() - logits.min()).item()
+
+
+def main():
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    for name in sys.argv[1:] or MODELS:
+        for seed in range(1, 100):  # one that says many different things, none of them by a hair
+            folder, contents, spread = make(name, seed)
+            different, margin = len(set(contents["greedy"])), min(contents["greedy_margin"])
+            if different >= 6 and margin >= 0.01 * spread ** 0.5:
+                break
+        size = sum(os.path.getsize(os.path.join(folder, file)) for file in os.listdir(folder))
+        print(f"{name}: {size / 1024:.0f} KB, seed {seed}, logits spread {spread:.2f}, {different} different of {GREEDY_TOK} "
+              f"tokens, smallest margin {margin}")
+
+
+if __name__ == "__main__":
+    main()
