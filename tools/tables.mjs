@@ -4,18 +4,15 @@
 //     node tools/tables.mjs --check   say which are out of date, exit 1 if any
 //
 // A table stands between `<!-- table NAME RECORD -->` and `<!-- end -->`, where
-// NAME is one of those below and RECORD a file in results/.
+// NAME is one of those below and RECORD a file in results/, or, for a table of
+// tables_llm.mjs, a folder of records there.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
+import { figure, spread, middle, table } from "./table_text.mjs";
+import { LLM_TABLES, recordsIn } from "./tables_llm.mjs";
 
 const SUBMITS = ["sync", "each", "pass", "batch", "one"];
 const KERNELS = ["empty", "add", "rmsnorm", "gemv"];
 const CALLS = ["encoder", "begin_pass", "set_pipeline", "set_bind_group", "dispatch", "end_pass", "finish", "submit"];
-
-const figure = (x) => (Math.abs(x) < 0.0005 ? "0" : x.toFixed(Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 10 ? 1 : Math.abs(x) >= 1 ? 2 : 3));
-const spread = (r) => (r ? `${figure(r.median)} [${figure(r.ci95[0])}, ${figure(r.ci95[1])}]` : "–");
-const middle = (r) => (r ? figure(r.median) : "–");
-const row = (cells) => `| ${cells.join(" | ")} |`;
-const table = (head, rows) => [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
 
 // The difference of two medians with its 95% interval: processes are drawn with replacement,
 // then samples within each, as the laboratory itself does.
@@ -136,6 +133,7 @@ for (const file of ["README.md", ...readdirSync("docs").filter((f) => f.endsWith
     if (!existsSync(file)) continue;
     const old = readFileSync(file, "utf8");
     const fresh = old.replace(/(<!-- table (\S+) (\S+) -->\n)[\s\S]*?(<!-- end -->)/g, (all, open, name, source, close) => {
+        if (LLM_TABLES[name]) return `${open}${LLM_TABLES[name](recordsIn(`results/${source}`))}\n${close}`;
         if (!TABLES[name]) throw new Error(`${file}: there is no table called ${name}`);
         return `${open}${TABLES[name](JSON.parse(readFileSync(`results/${source}`, "utf8")))}\n${close}`;
     });

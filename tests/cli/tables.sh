@@ -1,0 +1,47 @@
+#!/bin/sh
+# The tables of docs/llm.md from a folder of records, made up here.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir -p docs results/some
+
+cat >make.mjs <<'END'
+import { writeFileSync } from "node:fs";
+const result = (name, params, median, more) => ({ name, params, unit: "tok/s", samples: [median], n: 1, median, ci95: [median - 1, median + 1], ...more });
+const record = (gpu, results, more) => ({ schema: "solo-record-1", solo: { version: "1", commit: "abc" }, when: "2026-01-02T03:04:05Z",
+    host: { os: "Linux", cpu: "a processor", cores: 4 }, gpu, results, checks: [], ...more });
+const write = (name, contents) => writeFileSync(`results/some/${name}.json`, JSON.stringify(contents));
+write("m-0.5b-f16.solo", record({ impl: "dawn", impl_version: "Dawn 1", device: "a GPU", driver: "7", copy_gbps: 4000 }, [
+    result("tg128", { impl: "dawn", fuse: "none", submit: "sync" }, 50, { dispatches: 12800 }),
+    result("tg128", { impl: "dawn", fuse: "ops", submit: "batch" }, 700, { dispatches: 6400 }),
+    result("pp512", { impl: "dawn", fuse: "ops", submit: "batch" }, 20000)]));
+write("m-0.5b-f16.torch", record({ impl: "torch", impl_version: "PyTorch 2", copy_gbps: 4100 }, [
+    result("tg128", { impl: "torch", variant: "eager", mode: "", dtype: "f16" }, 40, { weight_bytes: 1e9 }),
+    result("tg128", { impl: "torch", variant: "compile", mode: "default", dtype: "f16" }, 600),
+    result("tg128", { impl: "torch", variant: "compile-max", mode: "max", dtype: "f16" }, 620)],
+    { checks: [{ what: "tokens are eager's", ok: false, detail: "3 of 128 tokens equal" }], skipped: [{ what: "pp512", why: "no time left" }] }));
+write("m-0.5b-q4_0.llama", record({ impl: "llama.cpp" }, [result("tg128", { impl: "cuda", graphs: "on" }, 778)]));
+END
+node make.mjs
+for name in machine decode ladder prompt logits checks; do
+    printf '<!-- table llm_%s some -->\n<!-- end -->\n' $name
+done >docs/some.md
+printf '<!-- table llm_decode none -->\n<!-- end -->\n' >docs/none.md
+node "$root/tools/tables.mjs" >/dev/null
+
+expect() { # NAME LINE [FILE]
+    if grep -qF -- "$2" "${3:-docs/some.md}"; then echo "ok $1"; else echo "not ok $1"; fi
+}
+expect "columns are models and types" '| tokens per second | m-0.5b f16 | m-0.5b q4_0 |'
+expect "Solo's best way is named, the best of a column bold" '| Solo, dawn | **700** [699, 701] `ops batch` | – |'
+expect "the best mode of torch.compile is taken" '| torch.compile in a CUDA graph | 620 [619, 621] max | – |'
+expect "other engines say how they ran" '| llama.cpp cuda, on | – | **778** [777, 779] |'
+expect "the limit is a copy's speed over the weights" '| memory limit | 4100 | – |'
+expect "every way to launch is there" '| dawn, `ops` | – | – | – | 700 [699, 701] | 50.0 |'
+expect "prompts have a table" '| Solo, dawn | **20000** [19999, 20001] `ops batch` |'
+expect "a failed check is seen" "| m-0.5b-f16.torch | tokens are eager's | **failed** | 3 of 128 tokens equal |"
+expect "what was left out is told" 'left out: no time left'
+expect "the machine is described" 'a GPU, driver 7; a processor, 4 cores, Linux; solo 1 (abc), Dawn 1; PyTorch 2; 2026-01-02.'
+expect "without records it says so" 'Not measured yet.' docs/none.md
+if node "$root/tools/tables.mjs" --check >/dev/null; then echo "ok what was written is current"; else echo "not ok what was written is current"; fi

@@ -1,0 +1,117 @@
+// The tables of docs/llm.md, from a folder of records as bench/llm.sh leaves it: MODEL-TYPE.ENGINE.json. Each is given
+// the list of them: {model, type, engine, record}.
+import { readFileSync, readdirSync, existsSync } from "node:fs";
+import { figure, spread, table } from "./table_text.mjs";
+
+const NOTHING = "Not measured yet.";
+const SUBMITS = ["sync", "each", "pass", "batch"];
+const FUSES = ["none", "ops", "token", "loop"];
+const SYSTEMS = { torch: "PyTorch", llama: "llama.cpp", solo: "Solo" };
+// what the parameters of a result say that a table says elsewhere
+const TOLD = ["impl", "model", "dtype", "type", "mode", "depth", "backend"];
+
+export function recordsIn(folder) {
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder).sort().flatMap((file) => {
+        const name = /^(.+)-([^-.]+)\.([a-z]+)\.json$/.exec(file);
+        return name ? [{ model: name[1], type: name[2], engine: name[3], record: JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) }] : [];
+    });
+}
+
+// Columns: every model in every type that was measured.
+function columnsOf(all) {
+    const order = { f32: 0, f16: 1, bf16: 2 };
+    const columns = [...new Set(all.map((a) => `${a.model} ${a.type}`))].map((name) => ({ name, model: name.split(" ")[0], type: name.split(" ")[1] }));
+    return columns.sort((a, b) => a.model.localeCompare(b.model, "en", { numeric: true }) || (order[a.type] ?? 9) - (order[b.type] ?? 9) || a.type.localeCompare(b.type));
+}
+
+// Results called tg… or pp…, each with where it comes from.
+const resultsOf = (all, prefix) => all.flatMap((a) => a.record.results.filter((r) => r.name.startsWith(prefix)).map((r) => ({ ...a, r })));
+
+const faster = (a, b) => (!a || b.r.median > a.r.median ? b : a);
+const words = (params) => Object.entries(params).filter(([k]) => !TOLD.includes(k)).map(([, v]) => v).filter((v) => v !== "").join(", ");
+
+// One line per system: of Solo's ways and of torch.compile's modes the best, which the cell names.
+function lineOf({ engine, r }) {
+    if (engine === "solo") return { order: 2, line: `Solo, ${r.params.impl}`, note: `\`${[r.params.fuse, r.params.submit].filter(Boolean).join(" ")}\`` };
+    if (engine === "torch") {
+        const named = { eager: [0, "PyTorch eager (transformers)"], graph: [0.1, "PyTorch eager in a CUDA graph"] }[r.params.variant];
+        return named ? { order: named[0], line: named[1], note: "" } : { order: 0.2, line: "torch.compile in a CUDA graph", note: r.params.mode };
+    }
+    const ways = words(r.params), impl = r.params.impl && r.params.impl !== engine ? ` ${r.params.impl.replace(/^llama(\.cpp)?[- ]?/, "")}` : "";
+    return { order: 1, line: `${SYSTEMS[engine] ?? engine}${impl || (r.params.backend ? ` ${r.params.backend}` : "")}${ways ? `, ${ways}` : ""}`, note: "" };
+}
+
+// Weights once per token at the speed of a copy: the most that any of them can reach.
+function limitOf(all, column) {
+    const here = all.filter((a) => a.model === column.model && a.type === column.type);
+    const bytes = here.flatMap((a) => a.record.results).map((r) => r.weight_bytes ?? r.params.weight_bytes).find(Boolean);
+    const speeds = all.flatMap((a) => [a.record.gpu, ...(a.record.gpus ?? [])]).map((g) => g?.copy_gbps).filter(Boolean);
+    return bytes && speeds.length ? (Math.max(...speeds) * 1e9) / bytes : undefined;
+}
+
+function systems(all, prefix, limited) {
+    const found = resultsOf(all, prefix), columns = columnsOf(found);
+    if (!found.length) return NOTHING;
+    const best = new Map(); // line -> column -> result
+    for (const f of found) {
+        const { order, line, note } = lineOf(f), at = `${f.model} ${f.type}`;
+        if (!best.has(line)) best.set(line, { order, cells: {} });
+        const cells = best.get(line).cells;
+        cells[at] = faster(cells[at], { r: f.r, note });
+    }
+    const top = Object.fromEntries(columns.map((c) => [c.name, Math.max(...[...best.values()].map((l) => l.cells[c.name]?.r.median ?? 0))]));
+    const rows = [...best].sort(([a, x], [b, y]) => x.order - y.order || a.localeCompare(b)).map(([line, { cells }]) => [line, ...columns.map((c) => {
+        const cell = cells[c.name];
+        if (!cell) return "–";
+        const text = cell.r.median === top[c.name] ? `**${figure(cell.r.median)}** [${figure(cell.r.ci95[0])}, ${figure(cell.r.ci95[1])}]` : spread(cell.r);
+        return cell.note ? `${text} ${cell.note}` : text;
+    })]);
+    const limits = columns.map((c) => limitOf(all, c));
+    if (limited && limits.some(Boolean)) rows.push(["memory limit", ...limits.map((l) => (l ? figure(l) : "–"))]);
+    return table(["tokens per second", ...columns.map((c) => c.name)], rows);
+}
+
+export const LLM_TABLES = {
+    llm_machine(all) {
+        if (!all.length) return NOTHING;
+        const gpu = (all.find((a) => a.record.gpu?.device) ?? all[0]).record.gpu ?? {}, { host, when } = all[0].record;
+        const versions = [...new Set(all.flatMap((a) => (a.record.gpus ?? [a.record.gpu]).map((g) => g?.impl_version)).filter(Boolean))];
+        const solo = all.find((a) => a.engine === "solo")?.record.solo;
+        return `${[gpu.device, gpu.driver].filter(Boolean).join(", driver ")}; ${host.cpu}, ${host.cores} cores, ${host.os}; ` +
+            `${solo ? `solo ${solo.version} (${solo.commit}), ` : ""}${versions.join("; ")}; ${when.slice(0, 10)}.`;
+    },
+    llm_decode: (all) => systems(all, "tg", true),
+    llm_prompt: (all) => systems(all, "pp", false),
+    // Every way Solo can launch the same work.
+    llm_ladder(all) {
+        const found = resultsOf(all.filter((a) => a.engine === "solo"), "tg");
+        if (!found.length) return NOTHING;
+        return columnsOf(found).map((c) => {
+            const here = found.filter((f) => f.model === c.model && f.type === c.type).map((f) => f.r), rows = [];
+            for (const impl of [...new Set(here.map((r) => r.params.impl))])
+                for (const fuse of FUSES) {
+                    const ways = here.filter((r) => r.params.impl === impl && r.params.fuse === fuse);
+                    if (!ways.length) continue;
+                    const counted = ways.find((r) => r.dispatches), tokens = Number(/\d+/.exec(ways[0].name)?.[0] ?? 1);
+                    rows.push([`${impl}, \`${fuse}\``, ...SUBMITS.map((submit) => spread(ways.find((r) => r.params.submit === submit))),
+                        counted ? figure(counted.dispatches / tokens) : "–"]);
+                }
+            return table([c.name, ...SUBMITS.map((s) => `\`${s}\``), "dispatches per token"], rows);
+        }).join("\n\n");
+    },
+    llm_logits(all) {
+        const found = all.filter((a) => a.engine === "logits");
+        if (!found.length) return NOTHING;
+        return table(["model", "type", "largest difference, of the logits' spread", "same best token"], found.map(({ model, type, record }) =>
+            [model, type, Math.max(...record.results[0].samples).toExponential(1), record.checks[1].detail]));
+    },
+    // What was verified before anything was timed.
+    llm_checks(all) {
+        const found = all.flatMap((a) => (a.record.checks ?? []).filter((c) => !c.ok || /token/.test(c.what)).map((c) => ({ ...a, c })));
+        const left = all.flatMap((a) => (a.record.skipped ?? []).map((s) => ({ ...a, c: { what: s.what, detail: `left out: ${s.why}`, ok: true } })));
+        if (!found.length && !left.length) return NOTHING;
+        return table(["record", "check", "", "detail"], [...found, ...left].map(({ model, type, engine, c }) =>
+            [`${model}-${type}.${engine}`, c.what, c.ok ? "" : "**failed**", (c.detail ?? "").replaceAll("|", "/")]));
+    },
+};
