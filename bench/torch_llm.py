@@ -74,6 +74,7 @@ class Decoder:
         self.token.copy_(self.first)
         self.position.fill_(self.depth)
         self.written.zero_()
+        self.tokens.fill_(-1)  # so that a run that does nothing has nothing to show
 
     def accept(self, token):
         self.token.copy_(token)
@@ -276,7 +277,8 @@ class Bench:
                 continue
             (work, logits), seconds = made
 
-            def run(work=work):
+            def run(work=work, logits=logits):
+                logits().zero_()  # likewise
                 return once(work, 1, device)
 
             def verify(logits=logits):
@@ -301,15 +303,14 @@ class Bench:
 
     def run(self):
         """Decoding first, in every type: where time is short, prompts go without what is compiled."""
+        opened = {dtype: self.open(dtype) for dtype in self.o.dtype}
         with torch.no_grad():
             for part in (self.decode, self.prompt):
-                for dtype in self.o.dtype:
+                for dtype, model in opened.items():
                     torch._dynamo.reset()
-                    model = self.open(dtype)
                     self.weight_bytes = models.bytes_per_token(model)
                     part(model, dtype)
-                    del model
-                    gc.collect()
+                    gc.collect()  # graphs and caches of what was measured
                     if self.o.device == "cuda":
                         torch.cuda.empty_cache()
 
