@@ -1,0 +1,458 @@
+// The second half of choosing a token, by one workgroup, after op_sample_scan. Arguments and memory:
+// kernels/include/sample.wgsl.
+//
+// What may be chosen is always the first so many tokens in order of their keys (lower ids first among equals): top_k,
+// top_p and min_p each say how many, and the fewest holds. Four ways, each exact, the cheapest that will do:
+//   the most likely   temperature 0: the best of the slices' best.
+//   from all          no filter: a slice by the slices' sums, then a token in it.
+//   from a list       the slices' best keys give a bound below which nothing is chosen; what is above it, in the few
+//                     slices that have any, fits a list of 1,024 and is put in order there.
+//   by search         whatever did not fit: where a running sum reaches what is wanted is found 9 bits at a time, by
+//                     sums over 512 ranges of keys, and then of ids.
+// The draw goes through the tokens by id, in all of them, so that all choose the same token.
+//!include "graph.wgsl"
+//!include "sample.wgsl"
+const LONGEST = 1024u;        // of lists: of slices and of candidates
+const RUNS = 64u;             // parts in which a list is summed
+const BINS = 512u;            // ranges in a search; two words each have to fit a list
+const GUESSED_SLICES = 256u;  // looked into for top_p where the slices' best do not say how many are needed
+const NOTHING = 0xffffffffu;  // no token, or no place in a list
+
+var<workgroup> list_keys: array<u32, LONGEST>;
+var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves of the slices' sums
+var<workgroup> listed_slices: array<u32, LONGEST>;    // or the low halves
+var<workgroup> run_low: array<u32, RUNS>;
+var<workgroup> run_high: array<u32, RUNS>;
+var<workgroup> counter: atomic<u32>;
+var<workgroup> told: array<u32, SETTINGS>;
+var<workgroup> agreed: u32;
+
+// What thread 0 has, for all, and known to be the same for all: loops with barriers inside may depend on it.
+fn agree(value: u32, local: u32) -> u32 {
+    if (local == 0u) { agreed = value; }
+    return workgroupUniformLoad(&agreed);
+}
+
+fn set_counter(value: u32, local: u32) {
+    workgroupBarrier();
+    if (local == 0u) { atomicStore(&counter, value); }
+    workgroupBarrier();
+}
+
+// What all have made of it.
+fn counted() -> u32 {
+    workgroupBarrier();
+    return atomicLoad(&counter);
+}
+
+// ---- random numbers -------------------------------------------------------
+
+// Philox 2x32-10: 32 random bits for each seed and each length of the text, whatever was drawn before.
+fn random_bits(seed: u32, number: u32) -> u32 {
+    var x = vec2<u32>(number, 0u);
+    var key = seed;
+    for (var round = 0u; round < 10u; round++) {
+        let product = multiply_wide(0xd256d193u, x.x);
+        x = vec2<u32>(product.y ^ key ^ x.y, product.x);
+        key += 0x9e3779b9u;
+    }
+    return x.x;
+}
+
+// A random number below the total.
+fn draw(total: vec2<u32>, seed: u32) -> vec2<u32> {
+    return multiply_longer(total, random_bits(seed, load_word(arg(5)) + arg(6))).yz;
+}
+
+// The least whole number that is p / 2^32 of the total, less 1: what a running sum has to pass.
+fn portion(total: vec2<u32>, p: u32) -> vec2<u32> {
+    let product = multiply_longer(total, p);
+    return select(product.yz, subtract_wide(product.yz, vec2<u32>(1u, 0u)), product.x == 0u && any(product.yz != vec2<u32>(0u)));
+}
+
+// ---- running sums ---------------------------------------------------------
+
+const OF_LIST = 0u;   // the list's likelihoods
+const OF_SLICES = 1u; // the slices' sums
+const OF_KEYS = 2u;   // likelihoods of keys in memory
+const OF_BINS = 3u;   // a search's bins, from the highest
+
+struct Series {
+    kind: u32,
+    count: u32,
+    first: u32, // OF_KEYS: where they are
+    best: f32,
+    scale: f32,
+}
+
+fn item(s: Series, i: u32) -> vec2<u32> {
+    switch (s.kind) {
+        case OF_SLICES: { return vec2<u32>(listed_slices[i], atomicLoad(&list_ids[i])); }
+        case OF_KEYS: { return likelihood(load_word(s.first + i), s.best, s.scale); }
+        case OF_BINS: { return vec2<u32>(atomicLoad(&list_ids[BINS - 1u - i]), atomicLoad(&list_ids[2u * BINS - 1u - i])); }
+        default: { return likelihood(list_keys[i], s.best, s.scale); }
+    }
+}
+
+fn sum_of(s: Series, local: u32) -> vec2<u32> {
+    let length = (s.count + RUNS - 1u) / RUNS;
+    workgroupBarrier();
+    if (local < RUNS) {
+        var sum = vec2<u32>(0u);
+        for (var i = local * length; i < min((local + 1u) * length, s.count); i++) { sum = add_wide(sum, item(s, i)); }
+        run_low[local] = sum.x;
+        run_high[local] = sum.y;
+    }
+    workgroupBarrier();
+    var total = vec2<u32>(0u);
+    for (var r = 0u; r < RUNS; r++) { total = add_wide(total, vec2<u32>(run_low[r], run_high[r])); }
+    return total;
+}
+
+struct Passed {
+    place: u32,        // the first item at which the running sum is more than the goal, or NOTHING
+    before: vec2<u32>, // the sum before it
+    here: vec2<u32>,   // the item
+}
+
+// After sum_of, of the same series. Every thread does all of it: none has to wait for another.
+fn passes(s: Series, goal: vec2<u32>) -> Passed {
+    let length = (s.count + RUNS - 1u) / RUNS;
+    var p = Passed(NOTHING, vec2<u32>(0u), vec2<u32>(0u));
+    var run = 0u;
+    for (; run < RUNS; run++) {
+        let after = add_wide(p.before, vec2<u32>(run_low[run], run_high[run]));
+        if (less_wide(goal, after)) { break; }
+        p.before = after;
+    }
+    for (var i = run * length; i < min((run + 1u) * length, s.count); i++) {
+        p.here = item(s, i);
+        let after = add_wide(p.before, p.here);
+        if (less_wide(goal, after)) {
+            p.place = i;
+            return p;
+        }
+        p.before = after;
+    }
+    return p;
+}
+
+// ---- lists ----------------------------------------------------------------
+
+fn stands_before(a: u32, b: u32, by_id: bool) -> bool {
+    let ids = atomicLoad(&list_ids[a]) < atomicLoad(&list_ids[b]);
+    if (by_id || list_keys[a] == list_keys[b]) { return ids; }
+    return list_keys[a] > list_keys[b];
+}
+
+// The first `count` of the list in order: by key from the highest, equals by id; or by id. A bitonic sort.
+fn sort_list(count: u32, by_id: bool, local: u32) {
+    var size = 1u;
+    while (size < count) { size *= 2u; }
+    for (var i = count + local; i < size; i += THREADS) {
+        list_keys[i] = 0u;
+        atomicStore(&list_ids[i], NOTHING);
+    }
+    workgroupBarrier();
+    for (var block = 2u; block <= size; block *= 2u) {
+        for (var apart = block / 2u; apart > 0u; apart /= 2u) {
+            for (var i = local; i < size / 2u; i += THREADS) {
+                let a = 2u * i - i % apart;
+                let b = a + apart;
+                if (stands_before(b, a, by_id) == ((a & block) == 0u)) {
+                    let key = list_keys[a];
+                    let id = atomicLoad(&list_ids[a]);
+                    list_keys[a] = list_keys[b];
+                    atomicStore(&list_ids[a], atomicLoad(&list_ids[b]));
+                    list_keys[b] = key;
+                    atomicStore(&list_ids[b], id);
+                }
+            }
+            workgroupBarrier();
+        }
+    }
+}
+
+// How many of the first `count` of a list in order have this key or a higher one.
+fn count_from(key: u32, count: u32, local: u32) -> u32 {
+    set_counter(0u, local);
+    for (var i = local; i < count; i += THREADS) {
+        if (list_keys[i] >= key) { atomicMax(&counter, i + 1u); }
+    }
+    return counted();
+}
+
+// ---- slices ---------------------------------------------------------------
+
+fn slice_key(slice: u32) -> u32 { return load_word(arg(10) + 4u * slice); }
+
+// The slices' sums against the best logit of all.
+fn weigh_slices(best: f32, scale: f32, local: u32) {
+    for (var i = local; i < arg(12); i += THREADS) {
+        let slice = arg(10) + 4u * i;
+        let sum = against(vec2<u32>(load_word(slice + 2u), load_word(slice + 3u)), logit_of(load_word(slice)), best, scale);
+        listed_slices[i] = sum.x;
+        atomicStore(&list_ids[i], sum.y);
+    }
+}
+
+// Keys and ids of the listed slices, counted through.
+fn id_at(i: u32) -> u32 { return listed_slices[i / arg(11)] * arg(11) + i % arg(11); }
+fn key_in_slices(i: u32, count: u32) -> u32 {
+    if (i >= count) { return 0u; }
+    return load_word(arg(9) + id_at(i));
+}
+
+// Four at a time, so that their loads are under way together.
+fn four_in_slices(i: u32, count: u32) -> vec4<u32> {
+    return vec4<u32>(key_in_slices(i, count), key_in_slices(i + THREADS, count), key_in_slices(i + 2u * THREADS, count),
+                     key_in_slices(i + 3u * THREADS, count));
+}
+
+// ---- the four ways --------------------------------------------------------
+// Compilers put every function in place where it is called: so the large ones, and those with barriers, are called in few
+// places, in loops where need be.
+
+fn most_likely(best_key: u32, local: u32) -> u32 {
+    set_counter(NOTHING, local);
+    for (var i = local; i < arg(12); i += THREADS) {
+        if (slice_key(i) == best_key) { atomicMin(&counter, load_word(arg(10) + 4u * i + 1u)); }
+    }
+    return counted();
+}
+
+// After weigh_slices and sum_of.
+fn from_all(sums: Series, total: vec2<u32>, seed: u32, local: u32) -> u32 {
+    let goal = draw(total, seed);
+    let slice = passes(sums, goal);
+    let keys = Series(OF_KEYS, arg(11), arg(9) + slice.place * arg(11), sums.best, sums.scale);
+    let unused = sum_of(keys, local);
+    let token = passes(keys, subtract_wide(goal, slice.before)).place;
+    // The slice's sum was rounded: where the draw fell behind its last token, it means the best one.
+    if (token == NOTHING) { return load_word(arg(10) + 4u * slice.place + 1u); }
+    return slice.place * arg(11) + token;
+}
+
+// Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
+fn list_from(bound: u32, local: u32) -> u32 {
+    let listed = count_from(bound, arg(12), local);
+    for (var i = local; i < listed; i += THREADS) { listed_slices[i] = atomicLoad(&list_ids[i]); }
+    set_counter(0u, local);
+    let tokens = listed * arg(11);
+    for (var i = local; i < tokens; i += 4u * THREADS) {
+        let four = four_in_slices(i, tokens);
+        for (var k = 0u; k < 4u; k++) {
+            if (four[k] >= bound) {
+                let place = atomicAdd(&counter, 1u);
+                if (place < LONGEST) {
+                    list_keys[place] = four[k];
+                    atomicStore(&list_ids[place], id_at(i + k * THREADS));
+                }
+            }
+        }
+    }
+    return counted();
+}
+
+// NOTHING: it does not fit. `top_p_goal` is what top_p has to pass, where that is known.
+fn from_list(best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+    let top_k = settings[SETTING_TOP_K];
+    let top_p = settings[SETTING_TOP_P];
+    let everything = arg(12) * arg(11) <= LONGEST;
+    var goal = top_p_goal;
+    var guessed = false; // the bound is: it may turn out too high
+    var count = arg(12);
+    for (var i = local; i < count; i += THREADS) {
+        list_keys[i] = slice_key(i);
+        atomicStore(&list_ids[i], i);
+    }
+    // The list: first of the slices by their best, then of what may be kept, then of what is kept, by id.
+    for (var stage = 0u; stage < 3u; stage++) {
+        sort_list(count, stage == 2u, local);
+        if (stage == 1u && top_k > 0u) { count = min(count, top_k); }
+        var enough = NOTHING;
+        if (top_p > 0u || stage == 2u) {
+            let scale = select(SCALE_OF_ONE, bitcast<f32>(settings[SETTING_SCALE]), stage == 2u);
+            let series = Series(OF_LIST, count, 0u, best, scale);
+            let total = sum_of(series, local);
+            if (stage == 1u && top_k > 0u) { goal = portion(total, top_p); }
+            if (stage == 2u) { goal = draw(total, settings[SETTING_SEED]); }
+            enough = passes(series, goal).place;
+        }
+        enough = agree(enough, local);
+        if (stage == 0u) {
+            // The bound: so many tokens, or tokens that are so likely, are there already among the slices' best.
+            var bound = 1u;
+            if (!everything && top_k > 0u && top_k <= count) { bound = list_keys[top_k - 1u]; }
+            if (!everything && top_p > 0u && top_k == 0u) {
+                bound = list_keys[min(select(enough, GUESSED_SLICES - 1u, enough == NOTHING), count - 1u)];
+            }
+            // With both top_k and top_p, the likelihood of all k is needed.
+            if (top_p == 0u || top_k == 0u) { bound = max(bound, min_key); }
+            bound = agree(bound, local);
+            if (bound == 1u && !everything) { return NOTHING; }
+            guessed = !everything && top_p > 0u && top_k == 0u && enough == NOTHING && bound > min_key;
+            count = agree(list_from(bound, local), local);
+            if (count > LONGEST) { return NOTHING; }
+        } else if (stage == 1u) {
+            if (enough == NOTHING && guessed) { return NOTHING; }
+            if (enough != NOTHING) { count = enough + 1u; }
+            count = agree(count_from(min_key, count, local), local);
+        } else {
+            return atomicLoad(&list_ids[enough]);
+        }
+    }
+    return NOTHING;
+}
+
+// What may be chosen: keys above this one, and this one up to that id.
+struct Kept {
+    key: u32,
+    id: u32,
+}
+
+// What a search looks for.
+struct Wanted {
+    by_id: bool,       // the running sum goes by id, else by key from the highest
+    scale: f32,        // of the likelihoods that are summed; 0: tokens are counted
+    key_limit: u32,    // only keys up to this one
+    goal: vec2<u32>,   // what the sum has to pass, unless
+    top_p: u32,        // not 0: it is this portion of all,
+    drawn: bool,       // or a random part of it
+}
+
+// Adds to a bin; the low half's overflow is seen by whoever causes it.
+fn add_to_bin(bin: u32, value: vec2<u32>) {
+    let low = atomicAdd(&list_ids[bin], value.x);
+    let carry = select(0u, 1u, low + value.x < low);
+    if (value.y + carry > 0u) { atomicAdd(&list_ids[BINS + bin], value.y + carry); }
+}
+
+struct Searched {
+    place: u32,       // the key or id where the sum passes the goal, or NOTHING
+    goal: vec2<u32>,  // what of the goal is left for what is there
+    here: vec2<u32>,  // how much is there
+}
+
+fn search(kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searched {
+    let all = arg(12) * arg(11);
+    var low = select(kept.key, 0u, wanted.by_id);
+    var high = select(wanted.key_limit, all - 1u, wanted.by_id);
+    var goal = wanted.goal;
+    let series = Series(OF_BINS, BINS, 0u, best, 0.0);
+    var found = Searched(NOTHING, goal, vec2<u32>(0u));
+    for (var round = 0u; round < 5u; round++) {
+        let bits = 32u - countLeadingZeros(high - low);
+        let shift = max(bits, 9u) - 9u;
+        for (var i = local; i < 2u * BINS; i += THREADS) { atomicStore(&list_ids[i], 0u); }
+        set_counter(0u, local);
+        for (var i = local; i < arg(12); i += THREADS) {
+            let has_ids = !wanted.by_id || (i * arg(11) <= high && (i + 1u) * arg(11) > low);
+            if (has_ids && slice_key(i) >= select(low, kept.key, wanted.by_id)) { listed_slices[atomicAdd(&counter, 1u)] = i; }
+        }
+        let tokens = counted() * arg(11);
+        for (var i = local; i < tokens; i += 4u * THREADS) {
+            let four = four_in_slices(i, tokens);
+            for (var k = 0u; k < 4u; k++) {
+                let key = four[k];
+                if (key == 0u || key < kept.key || key > wanted.key_limit) { continue; }
+                let id = id_at(i + k * THREADS);
+                let value = select(key, id, wanted.by_id);
+                if ((key == kept.key && id > kept.id) || value < low || value > high) { continue; }
+                var amount = vec2<u32>(1u, 0u);
+                if (wanted.scale > 0.0) { amount = likelihood(key, best, wanted.scale); }
+                let bin = (value - low) >> shift;
+                add_to_bin(select(bin, BINS - 1u - bin, wanted.by_id), amount);
+            }
+        }
+        let total = sum_of(series, local);
+        if (round == 0u && wanted.top_p > 0u) { goal = portion(total, wanted.top_p); }
+        if (round == 0u && wanted.drawn) { goal = draw(total, seed); }
+        let passed = passes(series, goal);
+        goal = subtract_wide(goal, passed.before);
+        low += select(BINS - 1u - passed.place, passed.place, wanted.by_id) << shift;
+        high = min(high, low + (1u << shift) - 1u);
+        found = Searched(select(low, NOTHING, passed.place == NOTHING), goal, passed.here);
+        if (agree(u32(found.place == NOTHING || shift == 0u), local) == 1u) { break; }
+    }
+    return found;
+}
+
+// Each filter as a search by key and, among equals, by id; and the draw as one by id.
+fn by_search(best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+    let top_k = settings[SETTING_TOP_K];
+    let top_p = settings[SETTING_TOP_P];
+    var kept = Kept(1u, NOTHING);
+    var wanted = Wanted(false, 0.0, best_key, vec2<u32>(0u), 0u, false);
+    var equals = 0u; // 1: of those with the key that was found not all are kept
+    for (var stage = 0u; stage < 5u; stage++) {
+        if ((stage < 2u && top_k == 0u) || ((stage == 2u || stage == 3u) && top_p == 0u)) { continue; }
+        switch (stage) {
+            case 0u: { wanted.goal = vec2<u32>(top_k - 1u, 0u); }
+            case 2u: {
+                wanted = Wanted(false, SCALE_OF_ONE, best_key, top_p_goal, select(top_p, 0u, top_k == 0u), false);
+            }
+            case 4u: {
+                if (min_key > kept.key) { kept = Kept(min_key, NOTHING); }
+                wanted = Wanted(true, bitcast<f32>(settings[SETTING_SCALE]), best_key, vec2<u32>(0u), 0u, true);
+            }
+            default: { // the lowest ids among those with the key that was just found
+                if (agree(equals, local) == 0u) { continue; }
+                wanted.by_id = true;
+                wanted.key_limit = kept.key;
+                wanted.top_p = 0u;
+            }
+        }
+        let found = search(kept, wanted, best, settings[SETTING_SEED], local);
+        if (stage == 4u) { return found.place; }
+        wanted.goal = found.goal;
+        if (stage % 2u == 1u) {
+            kept.id = found.place;
+        } else {
+            equals = 0u;
+            if (found.place != NOTHING) {
+                var one = vec2<u32>(1u, 0u);
+                if (stage == 2u) { one = likelihood(found.place, best, SCALE_OF_ONE); }
+                equals = u32(less_wide(found.goal, subtract_wide(found.here, one)));
+                kept = Kept(found.place, select(NOTHING, kept.id, found.place == kept.key));
+            }
+        }
+    }
+    return NOTHING;
+}
+
+fn choose(local: u32) -> u32 {
+    if (local < SETTINGS) { told[local] = load_word(arg(4) + local); }
+    let settings = workgroupUniformLoad(&told);
+    set_counter(0u, local);
+    var mine = 0u;
+    for (var i = local; i < arg(12); i += THREADS) { mine = max(mine, slice_key(i)); }
+    atomicMax(&counter, mine);
+    let best_key = agree(counted(), local);
+    if (bitcast<f32>(settings[SETTING_SCALE]) <= 0.0) { return most_likely(best_key, local); }
+
+    let best = logit_of(best_key);
+    let min_log = bitcast<f32>(settings[SETTING_MIN_LOG]);
+    let top_p = settings[SETTING_TOP_P];
+    var goal = vec2<u32>(0u);
+    if (settings[SETTING_TOP_K] == 0u && (top_p > 0u || min_log <= NO_MIN_LOG)) {
+        let sums = Series(OF_SLICES, arg(12), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
+        weigh_slices(best, sums.scale, local);
+        let total = sum_of(sums, local);
+        if (top_p == 0u) { return from_all(sums, total, settings[SETTING_SEED], local); }
+        goal = portion(total, top_p);
+    }
+    let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
+    let token = agree(from_list(best, min_key, goal, settings, local), local);
+    if (token != NOTHING) { return token; }
+    return by_search(best_key, best, min_key, goal, settings, local);
+}
+
+fn body(v: u32, local: u32) {
+    let token = min(choose(local), arg(3) - 1u);
+    workgroupBarrier();
+    if (local == 0u) {
+        store_word(arg(1), token);
+        if (arg(13) == 1u && arg(8) > 0u) { store_word(arg(7) + (load_word(arg(5)) + arg(6)) % arg(8), token); }
+    }
+}

@@ -1,0 +1,105 @@
+// The first half of choosing a token, by many workgroups: logits with their penalties become keys, and each slice of the
+// vocabulary says what is in it, so that op_sample need look into few of them. A slice is the work of 64 threads.
+// Arguments and memory: kernels/include/sample.wgsl.
+//!include "graph.wgsl"
+//!include "sample.wgsl"
+var<workgroup> marks: array<atomic<u32>, THREADS>; // a bit for each token of these slices: it is recent
+var<workgroup> slice_first: array<u32, THREADS>;
+var<workgroup> slice_second: array<u32, THREADS>;
+
+fn mark_recent(first: u32, tokens: u32, local: u32) {
+    atomicStore(&marks[local], 0u);
+    workgroupBarrier();
+    let so_far = load_word(arg(5)) + arg(6);
+    let recent = min(min(load_word(arg(4) + SETTING_RECENT), so_far), arg(8));
+    for (var i = local; i < recent; i += THREADS) {
+        let place = load_word(arg(7) + (so_far - 1u - i) % max(arg(8), 1u)) - first;
+        if (place < tokens) { atomicOr(&marks[place / 32u], 1u << (place % 32u)); }
+    }
+    workgroupBarrier();
+}
+
+// `factors`: for recent logits up to 0, and above.
+fn key_at(id: u32, first: u32, factors: vec2<f32>) -> u32 {
+    if (id >= arg(3)) { return 0u; }
+    let tame = tamed(load_word(arg(2) + id));
+    let place = id - first;
+    let logit = bitcast<f32>(tame);
+    let factor = select(factors.y, factors.x, logit <= 0.0);
+    let recent = (atomicLoad(&marks[place / 32u]) >> (place % 32u)) % 2u == 1u;
+    return key_of(select(tame, tamed(bitcast<u32>(logit * factor)), recent));
+}
+
+// Four keys at a time, so that their loads are under way together.
+fn four_keys(id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
+    return vec4<u32>(key_at(id, first, factors), key_at(id + LANES, first, factors), key_at(id + 2u * LANES, first, factors),
+                     key_at(id + 3u * LANES, first, factors));
+}
+
+fn body(v: u32, local: u32) {
+    let slices = THREADS / LANES;
+    let size = arg(11);
+    let lane = local % LANES;
+    let slice = v * slices + local / LANES;
+    let first = v * slices * size;
+    let factors = vec2<f32>(load(arg(4) + SETTING_PENALTY), load(arg(4) + SETTING_REWARD));
+    mark_recent(first, slices * size, local);
+
+    var best = 0u;
+    var place = 0xffffffffu;
+    var four = vec4<u32>(0u);
+    for (var i = 0u; i < size; i += 4u * LANES) {
+        let id = slice * size + i + lane;
+        four = four_keys(id, first, factors);
+        for (var k = 0u; k < 4u; k++) {
+            if (slice < arg(12)) { store_word(arg(9) + id + k * LANES, four[k]); }
+            if (four[k] > best) { best = four[k]; place = id + k * LANES; }
+        }
+    }
+    slice_first[local] = best;
+    slice_second[local] = place;
+    workgroupBarrier();
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        if (lane < half) {
+            let other = local + half;
+            let key = slice_first[other];
+            if (key > slice_first[local] || (key == slice_first[local] && slice_second[other] < slice_second[local])) {
+                slice_first[local] = key;
+                slice_second[local] = slice_second[other];
+            }
+        }
+        workgroupBarrier();
+    }
+    let best_key = slice_first[local - lane];
+    let best_place = slice_second[local - lane];
+    workgroupBarrier();
+
+    // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
+    let scale = select(load(arg(4) + SETTING_SCALE), SCALE_OF_ONE, load_word(arg(4) + SETTING_TOP_P) > 0u);
+    var sum = vec2<u32>(0u);
+    if (load(arg(4) + SETTING_SCALE) > 0.0 && load_word(arg(4) + SETTING_TOP_K) == 0u) {
+        let logit = logit_of(best_key);
+        for (var i = 0u; i < size; i += 4u * LANES) {
+            if (size > 4u * LANES) { four = four_keys(slice * size + i + lane, first, factors); }
+            for (var k = 0u; k < 4u; k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
+        }
+    }
+    slice_first[local] = sum.x;
+    slice_second[local] = sum.y;
+    workgroupBarrier();
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        if (lane < half) {
+            sum = add_wide(sum, vec2<u32>(slice_first[local + half], slice_second[local + half]));
+            slice_first[local] = sum.x;
+            slice_second[local] = sum.y;
+        }
+        workgroupBarrier();
+    }
+    if (lane == 0u && slice < arg(12)) {
+        let out = arg(10) + 4u * slice;
+        store_word(out, best_key);
+        store_word(out + 1u, best_place);
+        store_word(out + 2u, sum.x);
+        store_word(out + 3u, sum.y);
+    }
+}

@@ -1,0 +1,100 @@
+// What both halves of choosing a token have in common: where things are, and numbers that come out the same bit by bit on
+// every GPU, with any number of threads and on the CPU (src/graph/sample.c does the same).
+//
+// Arguments, of both kernels: 0 workgroups (op_sample: 1), 1 out: a word, 2 logits, 3 tokens there are, 4 settings,
+// 5 a word that says how far the text is, 6 what is added to it to get the number n of tokens so far, 7 history: token i
+// of the text is at word i % length, 8 its length (0: none), 9 keys: a word for each token of each slice, 10 slices: four
+// words each, 11 tokens of a slice (64 lanes, each a multiple of 4), 12 slices, 13 whether the choice is written into the
+// history, too.
+//
+// A slice's words: its best key, the first token with that, and the sum of its likelihoods against that key (low, high).
+//
+// Logits become keys: whole numbers in the same order, 0 for no token. A likelihood is a whole number of 64 bits, 2^42
+// for the most likely token and halved for each bit of difference, so that sums are exact in any order. What is less
+// than 2^-42 of the most likely is never chosen.
+const SETTING_SCALE = 0u;    // f32: 2^24 * log2(e) / temperature; 0: always the most likely
+const SETTING_TOP_K = 1u;    // 0: all
+const SETTING_TOP_P = 2u;    // 2^32 * p; 0: all
+const SETTING_MIN_LOG = 3u;  // f32: log(min_p); NO_MIN_LOG or less: all
+const SETTING_PENALTY = 4u;  // f32: a factor for recent logits up to 0
+const SETTING_REWARD = 5u;   // f32: a factor for those above
+const SETTING_RECENT = 6u;   // how many tokens are recent; 0: no penalty
+const SETTING_SEED = 7u;
+const SETTINGS = 8u;
+const NO_MIN_LOG = -1e31;
+const SCALE_OF_ONE = 24204406.0; // of temperature 1
+const LANES = 64u;               // threads that share a slice
+
+// The bits of a logit that can be counted with: no NaN, nothing infinite or huge, no tiny numbers (GPUs may take those
+// for 0), no negative 0.
+fn tamed(bits: u32) -> u32 {
+    let size = bits & 0x7fffffffu;
+    let sign = select(bits & 0x80000000u, 0x80000000u, size > 0x7f800000u); // NaN: -1e30
+    return select(sign | min(size, 0x7149f2cau), 0u, size < 0x00800000u);
+}
+
+const LEAST_KEY = 0x0eb60d35u; // of -1e30
+fn key_of(tame: u32) -> u32 { return select(tame | 0x80000000u, ~tame, tame >= 0x80000000u); }
+fn logit_of(key: u32) -> f32 { return bitcast<f32>(select(~key, key & 0x7fffffffu, key >= 0x80000000u)); }
+
+// ---- numbers of 64 bits: (low, high) --------------------------------------
+
+fn add_wide(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+fn subtract_wide(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+fn less_wide(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+
+fn shift_right_wide(a: vec2<u32>, bits: u32) -> vec2<u32> {
+    let high = select(a.y >> (bits % 32u), 0u, bits >= 32u);
+    let low = (a.x >> (bits % 32u)) | ((a.y << 1u) << (31u - bits % 32u));
+    return vec2<u32>(select(select(low, a.y >> (bits % 32u), bits >= 32u), 0u, bits >= 64u), high);
+}
+
+fn multiply_wide(a: u32, b: u32) -> vec2<u32> {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+    let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
+    return vec2<u32>(a * b, (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u));
+}
+
+// The 96 bits of a * b.
+fn multiply_longer(a: vec2<u32>, b: u32) -> vec3<u32> {
+    let low = multiply_wide(a.x, b);
+    let high = add_wide(multiply_wide(a.y, b), vec2<u32>(low.y, 0u));
+    return vec3<u32>(low.x, high);
+}
+
+// ---- likelihoods ----------------------------------------------------------
+
+// How many halvings, in 2^-24, a logit is below the best one.
+fn halvings(best: f32, logit: f32, scale: f32) -> u32 { return u32(min((best - logit) * scale, 1073741824.0)); }
+
+// 2^31 * 2^-(fraction / 2^24), to 27 bits, by a polynomial.
+fn part_of_two(fraction: u32) -> u32 {
+    let f = fraction << 8u;
+    var r = 5547538u - multiply_wide(f, 493577u).y;
+    r = 41218952u - multiply_wide(f, r).y;
+    r = 238367376u - multiply_wide(f, r).y;
+    r = 1031763206u - multiply_wide(f, r).y;
+    r = 2977044447u - multiply_wide(f, r).y;
+    return 0x80000000u - (multiply_wide(f, r).y >> 1u);
+}
+
+fn likelihood(key: u32, best: f32, scale: f32) -> vec2<u32> {
+    let h = halvings(best, logit_of(max(key, LEAST_KEY)), scale);
+    let part = part_of_two(h & 0xffffffu);
+    return select(shift_right_wide(vec2<u32>(part << 11u, part >> 21u), h >> 24u), vec2<u32>(0u), key == 0u);
+}
+
+// A sum of likelihoods against one logit, as it is against a better one.
+fn against(sum: vec2<u32>, logit: f32, best: f32, scale: f32) -> vec2<u32> {
+    let h = halvings(best, logit, scale);
+    let product = multiply_longer(sum, part_of_two(h & 0xffffffu));
+    return shift_right_wide(vec2<u32>((product.y << 1u) | (product.x >> 31u), (product.z << 1u) | (product.y >> 31u)), h >> 24u);
+}
