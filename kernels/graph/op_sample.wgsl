@@ -10,6 +10,7 @@
 //   by search         whatever did not fit: where a running sum reaches what is wanted is found 9 bits at a time, by
 //                     sums over 512 ranges of keys, and then of ids.
 // The draw goes through the tokens by id, in all of them, so that all choose the same token.
+const THREADS = 256u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
 const LONGEST = 1024u;        // of lists: of slices and of candidates

@@ -1,6 +1,7 @@
 // The first half of choosing a token, by many workgroups: logits with their penalties become keys, and each slice of the
 // vocabulary says what is in it, so that op_sample need look into few of them. A slice is the work of 64 threads.
 // Arguments and memory: kernels/include/sample.wgsl.
+const THREADS = 256u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
 var<workgroup> marks: array<atomic<u32>, THREADS>; // a bit for each token of these slices: it is recent

@@ -1,5 +1,6 @@
 #include "graph/cpu.h"
 #include "base/str.h"
+#include "graph/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -301,6 +302,18 @@ static void run_assign(const cpu_run *r, const graph_node *n)
         to[r->values[spec->index].u[0] + added] = from[0];
 }
 
+static void run_sample(const cpu_run *r, const graph_node *n)
+{
+    const graph_node *logits = graph_at(r->g, n->operands[0]), *ring = graph_at(r->g, n->operands[4]);
+    sample_words words;
+    memcpy(&words, r->values[n->operands[2]].u, sizeof words);
+    uint32_t so_far = r->values[n->operands[3]].u[0], *history = r->values[n->operands[4]].u;
+    uint32_t length = (uint32_t)shape_count(ring->s);
+    uint32_t token =
+        sample_on_cpu(r->values[n->operands[0]].f, row_length(logits), &words, history, length, so_far, NULL);
+    r->values[n->operands[1]].u[0] = history[so_far % length] = token;
+}
+
 static bool run_node(cpu_run *r, node at, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
@@ -342,6 +355,7 @@ static bool run_node(cpu_run *r, node at, err *e)
             topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
         break;
     case OP_ASSIGN: run_assign(r, n); break;
+    case OP_SAMPLE: run_sample(r, n); break;
     case OP_COUNT: break;
     }
     return true;
@@ -372,9 +386,9 @@ cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err
                    mem_alloc(slots * sizeof *r->weights)};
     for (node i = 1; i < slots; i++) {
         const graph_node *n = graph_at(g, i);
-        r->borrowed[i] = n->op == OP_RESHAPE || n->op == OP_STORE || n->op == OP_ASSIGN;
+        r->borrowed[i] = n->op == OP_RESHAPE || n->op == OP_STORE || n->op == OP_ASSIGN || n->op == OP_SAMPLE;
         if (r->borrowed[i])
-            r->values[i] = r->values[n->operands[n->op == OP_ASSIGN]];
+            r->values[i] = r->values[n->operands[n->op == OP_ASSIGN || n->op == OP_SAMPLE]];
         else if (n->op != OP_WEIGHT)
             r->values[i].f = mem_alloc(shape_count(n->s) * sizeof(float));
         else if (!take_weight(r, i, weight, user, e)) {

@@ -1,14 +1,15 @@
 #include "graph/graph.h"
 #include "base/str.h"
+#include "graph/sample.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {"input",   "weight",  "state",   "unary",  "binary", "reduce",
-                                              "softmax", "rmsnorm", "matmul",  "gather", "rope",   "attention",
-                                              "store",   "slice",   "reshape", "pick",   "topk",   "assign"};
+const char *const graph_op_names[OP_COUNT] = {"input",   "weight", "state",  "unary",  "binary",    "reduce", "softmax",
+                                              "rmsnorm", "matmul", "gather", "rope",   "attention", "store",  "slice",
+                                              "reshape", "pick",   "topk",   "assign", "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -402,5 +403,21 @@ node graph_assign(graph *g, node target, node value, assign_spec spec)
     if (!fits || to->op != OP_INPUT || to->type != DTYPE_U32 || from->type != DTYPE_U32 ||
         (spec.more && !is_position(g, spec.more)))
         return wrong_shapes(g, &n, "whole numbers that fit an input of such are wanted"), 0;
+    return add(g, n);
+}
+
+node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history)
+{
+    graph_node n = {.op = OP_SAMPLE, .type = DTYPE_U32};
+    if (!operands(g, &n, 5, logits, target, settings, so_far, history))
+        return 0;
+    const graph_node *x = operand(g, &n, 0), *to = operand(g, &n, 1), *words = operand(g, &n, 2),
+                     *ring = operand(g, &n, 4);
+    n.s = to->s;
+    if (x->type != DTYPE_F32 || shape_count(x->s) != x->s.dims[LAST] || x->s.dims[LAST] > SAMPLE_MAX_VOCAB ||
+        to->op != OP_INPUT || to->type != DTYPE_U32 || words->type != DTYPE_U32 ||
+        shape_count(words->s) != SAMPLE_WORDS || !is_position(g, so_far) || ring->op != OP_INPUT ||
+        ring->type != DTYPE_U32)
+        return wrong_shapes(g, &n, "a row of logits and inputs of whole numbers are wanted"), 0;
     return add(g, n);
 }

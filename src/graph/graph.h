@@ -28,7 +28,7 @@
 typedef struct graph graph;
 typedef uint32_t node; /* 0 is no node */
 
-enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 4 };
+enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 5 };
 
 typedef struct shape {
     uint32_t dims[GRAPH_MAX_DIMS]; /* outermost first; unused leading ones are 1 */
@@ -60,6 +60,7 @@ typedef enum {
     OP_PICK,   /* rows of activations */
     OP_TOPK,   /* the places of the largest of a row */
     OP_ASSIGN, /* whole numbers into an input, for the next run */
+    OP_SAMPLE, /* a token from logits, likewise */
     OP_COUNT
 } graph_op;
 extern const char *const graph_op_names[OP_COUNT];
@@ -181,5 +182,9 @@ node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, 
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
+/* A token chosen from logits [1, n] as graph/sample.h tells: into the first element of the input
+ * `target` and, at place `so_far` (u32 [1], the number of tokens before it), into the input `history`,
+ * a ring of tokens. `settings` is an input of SAMPLE_WORDS words. Its value is the target's. */
+node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "graph/layout.h"
+#include "graph/sample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,17 @@ static uint64_t rent(lease *leases, uint32_t *count, uint64_t begin, uint64_t wo
     return begin;
 }
 
+/* What a step leaves for itself between its dispatches: they are gone when it is over. */
+static uint64_t scratch_words(const plan *p, const plan_step *s)
+{
+    const graph_node *x = graph_at(p->g, graph_at(p->g, s->at)->operands[0]);
+    if (s->op == OP_SAMPLE)
+        return sample_scratch_words(x->s.dims[LAST]);
+    if (s->op == OP_ATTENTION && memory_splits(p, s) > 1)
+        return (uint64_t)memory_splits(p, s) * x->s.dims[1] * x->s.dims[2] * (x->s.dims[3] + 2);
+    return 0;
+}
+
 static void place_passing(memory *m, uint32_t p)
 {
     const plan *plan = m->plans[p];
@@ -320,7 +332,7 @@ static void place_passing(memory *m, uint32_t p)
         uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
         for (uint32_t k = 0; k < count; k++) {
             const graph_node *n = graph_at(plan->g, nodes[k]);
-            if (n->op == OP_STORE || n->op == OP_ASSIGN || named_of(m, p, nodes[k]))
+            if (n->op == OP_STORE || n->op == OP_ASSIGN || n->op == OP_SAMPLE || named_of(m, p, nodes[k]))
                 continue;
             uint32_t until = last[nodes[k]] > i ? last[nodes[k]] : i;
             uint64_t words = aligned(shape_count(n->s));
@@ -329,13 +341,9 @@ static void place_passing(memory *m, uint32_t p)
             if (at + words > m->most_words)
                 m->most_words = at + words;
         }
-        if (plan->steps[i].op == OP_ATTENTION && memory_splits(plan, &plan->steps[i]) > 1) {
-            const graph_node *q = graph_at(plan->g, graph_at(plan->g, plan->steps[i].at)->operands[0]);
-            uint64_t words = aligned((uint64_t)memory_splits(plan, &plan->steps[i]) * q->s.dims[1] * q->s.dims[2] *
-                                     (q->s.dims[3] + 2));
-            if (m->places[p].scratch == 0 || words > m->places[p].scratch)
-                m->places[p].scratch = (uint32_t)words;
-        }
+        uint64_t scratch = aligned(scratch_words(plan, &plan->steps[i]));
+        if (scratch > m->places[p].scratch)
+            m->places[p].scratch = (uint32_t)scratch;
     }
     free(last);
     free(leased);
@@ -534,7 +542,7 @@ uint32_t memory_at(const memory *m, uint32_t which_plan, node n)
     n = plan_root(g, n);
     if (graph_at(g, n)->op == OP_STORE)
         n = graph_at(g, n)->operands[0];
-    if (graph_at(g, n)->op == OP_ASSIGN)
+    if (graph_at(g, n)->op == OP_ASSIGN || graph_at(g, n)->op == OP_SAMPLE)
         n = graph_at(g, n)->operands[1];
     const named *w = named_of(m, which_plan, n);
     return w ? w->at : m->places[which_plan].at[n];

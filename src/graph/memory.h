@@ -44,7 +44,7 @@ gpu_buffer *memory_states(const memory *m, uint32_t arena);
 /* The word a node's elements begin at: among the activations, or for states in theirs. */
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n);
 uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n);
-uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for the parts of split attention */
+uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for what a step leaves between its dispatches */
 const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node weight);
 
 /* An input's or output's place among the activations, by name; false if there is none. */

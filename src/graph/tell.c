@@ -1,5 +1,6 @@
 #include "graph/tell.h"
 #include "graph/layout.h"
+#include "graph/sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 enum {
     LAST = GRAPH_MAX_DIMS - 1,
     THREADS = 64,           /* of the small operators' workgroups, as their files say */
+    SAMPLE_THREADS = 256,   /* as in op_sample.wgsl */
     PRODUCT_THREADS = 256,  /* of products' */
     TILE_QUADS = 16,        /* as in matmul_tile.wgsl */
     TILED_ROWS = 4,         /* rows of x from which products are tiled */
@@ -165,6 +167,23 @@ static void tell_assigns(const telling *c, told *l, const plan_step *s)
                             (uint32_t)shape_count(n->s)};
         memcpy(l->words + 4 + 8 * i, words, sizeof words);
     }
+}
+
+static uint32_t tell_sample(const telling *c, told *l, const graph_node *n)
+{
+    sample_places places = {.out = at(c, n->operands[1]),
+                            .logits = at(c, n->operands[0]),
+                            .vocab = node_at(c, n->operands[0])->s.dims[LAST],
+                            .settings = at(c, n->operands[2]),
+                            .position = at(c, n->operands[3]),
+                            .history = at(c, n->operands[4]),
+                            .history_tok = (uint32_t)shape_count(node_at(c, n->operands[4])->s),
+                            .append = 1,
+                            .scratch = memory_scratch_at(c->m, c->which)};
+    l[0] = (told){.kernel.name = "op_sample_scan"};
+    l[1] = (told){.kernel.name = "op_sample"};
+    sample_arguments(&places, SAMPLE_THREADS, l[0].words, l[1].words);
+    return 2;
 }
 
 /* One for each piece of the table. */
@@ -394,6 +413,7 @@ uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, c
         l->words[5] = x->s.dims[LAST - 1] - 1;
         break;
     case OP_ASSIGN: tell_assigns(&c, l, s); break;
+    case OP_SAMPLE: return tell_sample(&c, l, n);
     default: break;
     }
     return 1;

@@ -25,7 +25,7 @@ struct generation {
     fusion_level highest, level;
     graph_run *run;
     submit_policy submit;
-    graph_place logits, tokens, position_place, count, last, history;
+    graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
     bool slides, ahead;
     uint32_t *said; /* (context_tok) what was taken in */
@@ -38,18 +38,16 @@ struct generation {
 
 /* ---- making -------------------------------------------------------------------- */
 
-/* What happens after the logits: a choice, and everything set for the next token. */
+/* What happens after the logits: everything is set for the next token, and that is chosen. */
 static void add_choice(graph *g, uint32_t rows, uint32_t context_tok)
 {
-    node position = graph_find(g, "position"), tokens = graph_find(g, "tokens");
+    node position = graph_find(g, "position");
     node history = graph_input(g, "history", DTYPE_U32, shape1(context_tok + 1));
+    node settings = graph_input(g, "sampling", DTYPE_U32, shape1(SAMPLE_WORDS));
+    /* Rows may be fewer than the program has: they are counted when it runs. */
     node count = rows > 1 ? graph_input(g, "count", DTYPE_U32, shape1(1)) : 0;
-    uint32_t one = rows > 1 ? 0 : 1; /* rows that may be fewer than the program has are counted when it runs */
-    node next = graph_reduce(g, REDUCE_ARGMAX, graph_find(g, "logits"));
-    next = graph_reshape(g, next, shape1(1));
-    graph_assign(g, history, next, (assign_spec){.added = one, .more = count, .index = position});
-    graph_assign(g, tokens, next, (assign_spec){0});
-    graph_assign(g, position, position, (assign_spec){.added = one, .more = count});
+    node so_far = graph_assign(g, position, position, (assign_spec){.added = rows > 1 ? 0 : 1, .more = count});
+    graph_sample(g, graph_find(g, "tokens"), graph_find(g, "logits"), settings, so_far, history);
 }
 
 static bool make_graphs(generation *n, const model *m, const generation_options *o, err *e)
@@ -99,12 +97,14 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
         generation_free(n);
         return NULL;
     }
+    n->settings = graph_run_place(n->run, "sampling");
     n->logits = graph_run_place(n->run, "logits");
     n->tokens = graph_run_place(n->run, "tokens");
     n->position_place = graph_run_place(n->run, "position");
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
+    generation_set_sampling(n, &(sampling){0});
     return n;
 }
 
@@ -206,7 +206,9 @@ void generation_rewind(generation *n, uint32_t position)
 
 void generation_set_sampling(generation *n, const sampling *s)
 {
-    (void)n, (void)s;
+    sample_words words = sample_pack(s);
+    settle(n);
+    graph_run_put(n->run, n->settings, &words, SAMPLE_WORDS);
 }
 
 static void on_arrival(void *user, bool ok)

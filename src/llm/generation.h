@@ -15,6 +15,7 @@
 #include "gpu/gpu.h"
 #include "gpu/submit.h"
 #include "graph/plan.h"
+#include "graph/sample.h"
 #include "model/model.h"
 
 typedef struct generation generation;
@@ -30,23 +31,14 @@ typedef struct generation_options {
     bool slide;           /* a full context forgets its older half instead of being the end */
 } generation_options;
 
-/* How a token is chosen from the logits, in this order: the penalty, top_k, top_p,
- * min_p, temperature. All zeros: always the most likely one. */
-typedef struct sampling {
-    float temperature;    /* 0: the most likely token, whatever the rest says */
-    uint32_t top_k;       /* only the k most likely; 0: all */
-    float top_p;          /* only the most likely that together have this probability; 0 or 1: all */
-    float min_p;          /* only those at least this likely, relative to the most likely; 0: all */
-    float repeat_penalty; /* divides the logits of recent tokens (multiplies negative ones); 0 or 1: none */
-    uint32_t repeat_last; /* how many tokens are recent; 0: 64 */
-    uint32_t seed;        /* the same seed, prompt and settings give the same text */
-} sampling;
+/* How a token is chosen from the logits. All zeros: always the most likely one. */
+typedef sample_settings sampling;
 
 /* The model is needed only during this call. */
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
 
-/* Holds for the tokens that follow; its seed starts anew. */
+/* Holds for the tokens after the next feed. The same seed, settings and text give the same tokens. */
 void generation_set_sampling(generation *n, const sampling *s);
 
 /* From the next token on, by another level (one that was made) and submit policy. */
