@@ -1,5 +1,6 @@
 #include "model/gguf_write.h"
 #include "base/str.h"
+#include "model/unicode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,10 +220,24 @@ void gguf_write_bool(gguf_writer *w, const char *key, bool value)
     gguf_write_whole(w, key, GGUF_KIND_BOOL, value);
 }
 
+/* A text is UTF-8: what is none, in a folder's name for one, becomes U+FFFD. */
 void gguf_write_text(gguf_writer *w, const char *key, const char *text)
 {
+    str whole = {0};
+    str_add(&whole, "");
+    for (size_t left = strlen(text); left;) {
+        int n = utf8_length(text, left);
+        if (n > 0)
+            str_add_bytes(&whole, text, (size_t)n);
+        else
+            str_add(&whole, "\xef\xbf\xbd");
+        n = n > 0 ? n : 1;
+        text += n;
+        left -= (size_t)n;
+    }
     put_key(w, key, GGUF_KIND_TEXT);
-    put_text(w, text, strlen(text));
+    put_text(w, whole.data, whole.length);
+    str_free(&whole);
 }
 
 void gguf_write_array(gguf_writer *w, const char *key, gguf_kind items, uint64_t count)

@@ -45,7 +45,7 @@ void gguf_write_real(gguf_writer *w, const char *key, gguf_kind kind, double val
 void gguf_write_u32(gguf_writer *w, const char *key, uint32_t value);
 void gguf_write_f32(gguf_writer *w, const char *key, float value);
 void gguf_write_bool(gguf_writer *w, const char *key, bool value);
-void gguf_write_text(gguf_writer *w, const char *key, const char *text);
+void gguf_write_text(gguf_writer *w, const char *key, const char *text); /* what is not UTF-8 becomes U+FFFD */
 
 /* An array whose items are told one after the other: exactly `count` of them. */
 void gguf_write_array(gguf_writer *w, const char *key, gguf_kind items, uint64_t count);

@@ -416,7 +416,9 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
     gguf_writer *w = gguf_writer_open(path, e);
     bool ok = w != NULL;
     if (ok) {
-        layout_write_keys(w, &c, s->name, type);
+        /* not by its own name: tokenizers know some of those, and expect their tokens */
+        layout_write_keys(w, &c, "random weights", type);
+        gguf_write_text(w, "general.description", s->name);
         write_tokenizer(w, s);
         for (size_t i = 0; i < l.count; i++)
             layout_write_tensor(w, &l.tensors[i]);

@@ -90,6 +90,9 @@ static void write_every_kind(gguf_writer *w)
     gguf_write_f32(w, "f32", 0.1f);
     gguf_write_bool(w, "bool", true);
     gguf_write_text(w, "text", "h\xc3\xa4llo");
+    gguf_write_text(w, "broken",
+                    "a\xff"
+                    "b\xc3");
     gguf_write_whole(w, "u64", GGUF_KIND_U64, 5);
     gguf_write_whole(w, "i64", GGUF_KIND_I64, -5);
     gguf_write_real(w, "f64", GGUF_KIND_F64, 0.25);
@@ -127,6 +130,11 @@ static void expect_every_kind(const gguf *g)
     assert_true(gguf_get_f32(g, "f64", &f, &e) && f == 0.25f);
     assert_true(gguf_get_bool(g, "bool", &b, &e) && b);
     assert_true(gguf_get_text(g, "text", &text, &e) && text.length == 6);
+    assert_true(gguf_get_text(g, "broken", &text, &e) && text.length == 8);
+    assert_memory_equal(text.data,
+                        "a\xef\xbf\xbd"
+                        "b\xef\xbf\xbd",
+                        8);
     assert_true(gguf_get_texts(g, "texts", &a, &e) && a.count == 2);
     assert_int_equal(gguf_array_text(&a, 0).length, 3);
     assert_memory_equal(gguf_array_text(&a, 0).data, "a\0b", 3);
