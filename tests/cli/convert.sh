@@ -87,6 +87,16 @@ done
 same "$work/llama" f16 5e-3 5e-3
 same "$work/llama" q8_0 0.1 0.06
 
+measured() {
+    python3 bench/llama.py "$work/llama-f32.gguf" --cpu --threads 1 -p 16 -n 4 -d 8 -r 2 >"$work/bench.json" && python3 -c '
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+assert [r["name"] for r in results] == ["pp16", "tg4"] * 2, results
+assert all(len(r["samples"]) == 2 and min(r["samples"]) > 0 for r in results), results
+assert all(len(r["greedy"]) == 4 and r["same_tokens_each_time"] for r in results if r["name"] == "tg4"), results' "$work/bench.json"
+}
+[ -z "$llama_here" ] || check "bench/llama.py measures" measured
+
 # a GGUF file as the source, and what is said about types
 python3 $oracle/make_folder.py odd "$work/odd"
 "$SOLO" convert "$work/odd" "$work/odd.gguf" --type q4_0 >"$work/notes"
