@@ -52,10 +52,15 @@ static char *folder_of(const char *path)
 /* A file without a name, where the file system has such; else one with a name of its own. */
 static int open_beside(gguf_writer *w)
 {
-    char *folder = *w->path ? folder_of(w->target) : mem_dup("");
-    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+    if (!*w->path) {
+        errno = ENOENT;
+        return -1;
+    }
+    char *folder = folder_of(w->target);
+    bool can_be_named = access("/proc/self/fd", X_OK) == 0; /* see give_name */
+    int fd = can_be_named ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644) : -1;
     free(folder);
-    if (fd >= 0 || !*w->path)
+    if (fd >= 0)
         return fd;
     str_addf(&w->temporary, "%s.XXXXXX", w->target);
     fd = mkstemp(w->temporary.data);

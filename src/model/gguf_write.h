@@ -9,7 +9,7 @@
  * Nothing but a buffer is held in memory. The file is written beside its target and
  * renamed at the end; where the file system can do it, it has no name until then, so
  * that even a killed program leaves nothing behind. The first thing that goes wrong is
- * kept, makes the rest do nothing, and is told by gguf_writer_close.               */
+ * kept, makes the rest do nothing, and is told by gguf_writer_close. Not in the browser. */
 #ifndef SOLO_GGUF_WRITE_H
 #define SOLO_GGUF_WRITE_H
 
