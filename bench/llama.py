@@ -68,19 +68,20 @@ def summary(name, params, samples, **more):
 
 
 def measure(a, folder):
-    prompt = None
     settings, results = a.flash.split(","), []
-    models = {}
+    given = [int(t) for t in a.prompt_tokens.split(",")] if a.prompt_tokens else []
+    context = max(len(given) or a.prompt, a.depth) + a.tokens + 32
+    models, any_model = {}, None
     for flash in settings:
-        models[flash] = llama_cpp.Model(folder, a.model, context=max(a.prompt, a.depth) + a.tokens + 32, batch=a.batch,
-                                        gpu_layers=0 if a.cpu else 999, flash=flash, threads=a.threads)
-    any_model = models[settings[0]]
+        models[flash] = llama_cpp.Model(folder, a.model, context=context, batch=a.batch,
+                                        gpu_layers=0 if a.cpu else 999, flash=flash, threads=a.threads,
+                                        share=any_model)
+        any_model = any_model or models[flash]
     devices = any_model.library.devices()
     if not a.cpu and not any(d["is_gpu"] for d in devices):
         raise llama_cpp.LlamaError(f"llama.cpp finds no GPU here (--cpu measures the processor): {devices}")
     numbers = random.Random(a.seed)
-    prompt = [int(t) for t in a.prompt_tokens.split(",")] if a.prompt_tokens else [
-        numbers.randrange(any_model.n_vocab) for _ in range(a.prompt)]
+    prompt = given or [numbers.randrange(any_model.n_vocab) for _ in range(a.prompt)]
     pp, tg, choose, greedy = ({f: [] for f in settings} for _ in range(4))
     for repetition in range(-1, a.repetitions):  # the first warms up
         for flash in numbers.sample(settings, len(settings)):
@@ -103,8 +104,8 @@ def measure(a, folder):
               "devices": devices, "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
               "host": platform.platform(), "model": os.path.basename(a.model), "bytes": os.path.getsize(a.model),
               "prompt": prompt, "results": results}
-    for m in models.values():
-        m.__exit__()
+    for flash in reversed(settings):
+        models[flash].__exit__()
     return record
 
 

@@ -157,19 +157,16 @@ def open_library(folder):
 
 
 class Model:
-    """A model with one context. `exact`: a cache of f32, so that logits can be compared."""
+    """A model with one context. `exact`: a cache of f32, so that logits can be compared. `share`: another
+    one of the same file, whose weights are used; close that one last."""
 
     def __init__(self, folder, path, context=512, batch=512, gpu_layers=0, flash="auto", threads=None, exact=False,
-                 vocabulary_only=False):
+                 vocabulary_only=False, share=None):
         self.library = library = open_library(folder)
         self.llama = library.llama
-        self.model = self.context = self.batch = None
-        params = self.llama.llama_model_default_params()
-        params.n_gpu_layers = gpu_layers
-        params.vocab_only = vocabulary_only
-        self.model = self.llama.llama_model_load_from_file(os.fsencode(path), params)
-        if not self.model:
-            raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(library.messages)}")
+        self.context = self.batch = None
+        self.owner = share is None
+        self.model = self.load(path, gpu_layers, vocabulary_only) if self.owner else share.model
         self.vocabulary = self.llama.llama_model_get_vocab(self.model)
         self.n_vocab = self.llama.llama_vocab_n_tokens(self.vocabulary)
         if vocabulary_only:
@@ -191,6 +188,15 @@ class Model:
                         (b.seq_id, ctypes.POINTER(Int)))]
         self.position = 0
 
+    def load(self, path, gpu_layers, vocabulary_only):
+        params = self.llama.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        params.vocab_only = vocabulary_only
+        model = self.llama.llama_model_load_from_file(os.fsencode(path), params)
+        if not model:
+            raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(self.library.messages)}")
+        return model
+
     def __enter__(self):
         return self
 
@@ -199,7 +205,7 @@ class Model:
             self.llama.llama_batch_free(self.batch)
         if self.context:
             self.llama.llama_free(self.context)
-        if self.model:
+        if self.owner:
             self.llama.llama_model_free(self.model)
 
     def run(self, tokens, all_logits=False):

@@ -142,5 +142,7 @@ for folder in ../shared/models/hf/*; do
     esac
     "$SOLO" logits "$folder" --tokens $tokens >"$work/folder-$(basename "$folder").json"
     same "$folder" f32 2e-5 $limit
+    same "$folder" f16 5e-3 5e-3
+    same "$folder" q8_0 0.1 0.06
     tokens=$all_tokens
 done
