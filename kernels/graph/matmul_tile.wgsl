@@ -1,9 +1,11 @@
-// Matrix products for many rows of x: a workgroup makes TILE rows by 16 quads, and every number it reads serves all of
-// them. Thread (i, j) has quad i and the rows j, j + 16, ...
-// The arguments of matmul_vec.wgsl, but 2: workgroups for each TILE rows of x; x is never normed here.
-const THREADS = 256u;
-const TILE = 32u;
-const DEPTH = 32u; // of k, at a time
+// Matrix products for many rows of x: a workgroup makes 64 TALL rows by COLUMNS WIDE quads, so that every number it
+// reads serves many sums. A thread has TALL times four rows and WIDE quads; the next numbers are on their way while
+// it works on those in workgroup memory.
+// The arguments of matmul_vec.wgsl, but 2: workgroups for each 64 TALL rows of x; x is never normed here.
+const THREADS = 128u;
+const COLUMNS = 8u; // of threads; there are 16 rows of them
+const WIDE = 1u;
+const TALL = 1u;
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -11,44 +13,117 @@ const DEPTH = 32u; // of k, at a time
 //!include "binary.wgsl"
 //!include "matmul.wgsl"
 
-const QUADS = 16u;
-const ROWS = TILE / 16u; // of each thread
-var<workgroup> tile_x: array<f32, TILE * DEPTH>;             // [row][k]
-var<workgroup> tile_w: array<vec4<f32>, QUADS * DEPTH>;      // [k][quad]: the four rows of a quad side by side
+const DEPTH = 32u; // of k, at a time
+const QUADS = COLUMNS * WIDE;
+const FOURS = 16u * TALL;             // groups of four rows of x
+const X_STRIDE = FOURS + 1u;          // one more, so that neighbours write to different banks
+const W_STRIDE = QUADS * 4u + 4u;
+const X_EACH = FOURS * DEPTH / THREADS;
+const CHUNKS = QUADS * 4u * (DEPTH / CHUNK); // of weights, in a tile
+const W_EACH = (CHUNKS + THREADS - 1u) / THREADS;
+var<workgroup> tile_x: array<vec4<f32>, DEPTH * X_STRIDE>; // [k][four rows]
+var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][quad][row]
+
+// Element i of four rows of x from t on.
+fn four(t: u32, i: u32) -> vec4<f32> {
+    var y = vec4<f32>();
+    if (i < arg(1)) {
+        let at = arg(4) + t * arg(1) + i;
+        if (t < arg(10)) { y.x = load(at); }
+        if (t + 1u < arg(10)) { y.y = load(at + arg(1)); }
+        if (t + 2u < arg(10)) { y.z = load(at + 2u * arg(1)); }
+        if (t + 3u < arg(10)) { y.w = load(at + 3u * arg(1)); }
+    }
+    return y;
+}
+
+// Chunk number i of the tile: a row of a quad, and which of its chunks.
+fn chunk_of_tile(first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
+    let row = i % (QUADS * 4u);
+    let q = quad_of(min(first_quad + row / 4u, arg(3) - 1u), chunks);
+    let c = min(from_chunk + i / (QUADS * 4u), chunks - 1u);
+    return fetch(matrix(q.at[row % 4u], q.chunks), q.rows[row % 4u] * chunks + c);
+}
+
+fn quad_at(k: u32, column: u32) -> vec4<f32> {
+    let at = k * W_STRIDE + column * 4u;
+    return vec4<f32>(tile_w[at], tile_w[at + 1u], tile_w[at + 2u], tile_w[at + 3u]);
+}
+
+// sums[r] += x[r] * w: a row of the matrix for each row of x.
+fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(fma(vec4<f32>(x.x), w, sums[0]), fma(vec4<f32>(x.y), w, sums[1]),
+                       fma(vec4<f32>(x.z), w, sums[2]), fma(vec4<f32>(x.w), w, sums[3]));
+}
+
+fn finish_rows(sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
+    if (quad >= arg(3)) { return; }
+    let q = quad_of(quad, chunks);
+    var rows = sums;
+    for (var i = 0u; i < 4u && t + i < arg(10); i++) { finish(q, rows[i], t + i); }
+}
 
 fn body(v: u32, local: u32) {
     let k = arg(1);
     let chunks = (k + CHUNK - 1u) / CHUNK;
-    let t0 = v / arg(2) * TILE;
-    let quad = v % arg(2) * QUADS + local % QUADS;
-    let q = quad_of(min(quad, arg(3) - 1u), chunks);
-    var sums: array<vec4<f32>, ROWS>;
+    let t0 = v / arg(2) * FOURS * 4u;
+    let first_quad = v % arg(2) * QUADS;
+    let column = local % COLUMNS;
+    let row = local / COLUMNS;
+    var x_next: array<vec4<f32>, X_EACH>;
+    var w_next: array<bits_of_chunk, W_EACH>;
+    var a = mat4x4<f32>();
+    var b = mat4x4<f32>();
+    var c = mat4x4<f32>();
+    var d = mat4x4<f32>();
+    for (var i = 0u; i < X_EACH; i++) {
+        let e = i * THREADS + local;
+        x_next[i] = four(t0 + e / DEPTH * 4u, e % DEPTH);
+    }
+    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
     for (var begin = 0u; begin < k; begin += DEPTH) {
-        for (var i = local; i < TILE * DEPTH; i += THREADS) {
-            let t = t0 + i / DEPTH;
-            let at = begin + i % DEPTH;
-            var value = 0.0;
-            if (t < arg(10) && at < k) { value = load(arg(4) + t * k + at); }
-            tile_x[i] = value;
+        for (var i = 0u; i < X_EACH; i++) {
+            let e = i * THREADS + local;
+            tile_x[e % DEPTH * X_STRIDE + e / DEPTH] = x_next[i];
         }
-        // Thread (i, j) unpacks chunks j, j + 16, ... of the 4 * DEPTH / CHUNK of quad i.
-        for (var i = local / QUADS; i < 4u * DEPTH / CHUNK; i += THREADS / QUADS) {
-            let row = i % 4u;
-            let c = i / 4u;
-            if (begin / CHUNK + c < chunks) {
-                var w = unpack(matrix(q.at[row], q.chunks), q.rows[row] * chunks + begin / CHUNK + c);
-                for (var j = 0u; j < CHUNK; j++) { tile_w[(c * CHUNK + j) * QUADS + local % QUADS][row] = w[j / 4u][j % 4u]; }
+        for (var i = 0u; i < W_EACH; i++) {
+            let e = i * THREADS + local;
+            if (e < CHUNKS) {
+                var w = unpack(w_next[i]);
+                let at = e / (QUADS * 4u) * CHUNK * W_STRIDE + e % (QUADS * 4u);
+                for (var j = 0u; j < CHUNK / 4u; j++) {
+                    tile_w[at + (4u * j) * W_STRIDE] = w[j].x;
+                    tile_w[at + (4u * j + 1u) * W_STRIDE] = w[j].y;
+                    tile_w[at + (4u * j + 2u) * W_STRIDE] = w[j].z;
+                    tile_w[at + (4u * j + 3u) * W_STRIDE] = w[j].w;
+                }
             }
         }
         workgroupBarrier();
-        for (var i = 0u; i < min(DEPTH, k - begin); i++) {
-            let w = tile_w[i * QUADS + local % QUADS];
-            for (var r = 0u; r < ROWS; r++) { sums[r] += tile_x[(r * 16u + local / QUADS) * DEPTH + i] * w; }
+        if (begin + DEPTH < k) {
+            for (var i = 0u; i < X_EACH; i++) {
+                let e = i * THREADS + local;
+                x_next[i] = four(t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
+            }
+            for (var i = 0u; i < W_EACH; i++) {
+                w_next[i] = chunk_of_tile(first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
+            }
+        }
+        for (var i = 0u; i < DEPTH; i++) {
+            let w = quad_at(i, column);
+            let x = tile_x[i * X_STRIDE + row];
+            a = outer(a, x, w);
+            if (WIDE > 1u) {
+                let w2 = quad_at(i, column + COLUMNS);
+                b = outer(b, x, w2);
+                if (TALL > 1u) { d = outer(d, tile_x[i * X_STRIDE + row + 16u], w2); }
+            }
+            if (TALL > 1u) { c = outer(c, tile_x[i * X_STRIDE + row + 16u], w); }
         }
         workgroupBarrier();
     }
-    for (var r = 0u; r < ROWS; r++) {
-        let t = t0 + r * 16u + local / QUADS;
-        if (quad < arg(3) && t < arg(10)) { finish(q, sums[r], t); }
-    }
+    finish_rows(a, first_quad + column, chunks, t0 + row * 4u);
+    if (WIDE > 1u) { finish_rows(b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
+    if (TALL > 1u) { finish_rows(c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
+    if (WIDE > 1u && TALL > 1u) { finish_rows(d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
 }

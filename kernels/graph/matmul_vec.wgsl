@@ -1,9 +1,11 @@
 // Matrix products for one row of x, or a few: TEAM threads share a quad, each with chunks of its own, so that the
-// weights are read once, side by side. x lies in workgroup memory, already multiplied by its norm's weight; the norm
-// itself is one number, and comes in at the end.
+// weights are read once, side by side, and always some steps before they are needed. x lies in workgroup memory,
+// already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
 const THREADS = 256u;
 const TEAM = 32u;
 const SEGMENT = 2048u; // elements of x that are there at a time
+const LENGTH = 0u;     // of a row, if it is known beforehand
+const AHEAD = 0u;      // 1: weights are fetched a step before they are needed; the code is four times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -15,14 +17,19 @@ const SEGMENT = 2048u; // elements of x that are there at a time
 const TEAMS = THREADS / TEAM;
 var<workgroup> staged: array<vec4<f32>, SEGMENT / 4u>;
 
+fn length_of_row() -> u32 {
+    if (LENGTH > 0u) { return LENGTH; }
+    return arg(1);
+}
+
 fn normed(x: u32, i: u32) -> f32 {
-    if (i >= arg(1)) { return 0.0; }
+    if (i >= length_of_row()) { return 0.0; }
     if (arg(5) == 0u) { return load(x + i); }
     return load(x + i) * (load(arg(6) + i) + arg_float(8));
 }
 
 fn square(x: u32, i: u32) -> f32 {
-    if (arg(5) == 0u || i >= arg(1)) { return 0.0; }
+    if (arg(5) == 0u || i >= length_of_row()) { return 0.0; }
     let value = load(x + i);
     return value * value;
 }
@@ -30,7 +37,7 @@ fn square(x: u32, i: u32) -> f32 {
 // Elements of x from `from_element` on; returns this thread's part of their squares' sum.
 fn stage(x: u32, from_element: u32, local: u32) -> f32 {
     var squares = 0.0;
-    let count = min(SEGMENT, (arg(1) + 31u) / 32u * 32u - from_element);
+    let count = min(SEGMENT, (length_of_row() + 31u) / 32u * 32u - from_element);
     for (var i = local; i < count / 4u; i += THREADS) {
         let at = from_element + i * 4u;
         staged[i] = vec4<f32>(normed(x, at), normed(x, at + 1u), normed(x, at + 2u), normed(x, at + 3u));
@@ -39,45 +46,83 @@ fn stage(x: u32, from_element: u32, local: u32) -> f32 {
     return squares;
 }
 
-fn dot_chunk(m: matrix, c: u32, x4: u32) -> f32 {
-    var w = unpack(m, c);
+// A chunk of each row of a quad.
+struct quad_bits {
+    x: bits_of_chunk,
+    y: bits_of_chunk,
+    z: bits_of_chunk,
+    w: bits_of_chunk,
+}
+
+fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
+    let c = min(chunk, chunks - 1u);
+    return quad_bits(fetch(matrix(q.at.x, q.chunks), q.rows.x * chunks + c), fetch(matrix(q.at.y, q.chunks), q.rows.y * chunks + c),
+                     fetch(matrix(q.at.z, q.chunks), q.rows.z * chunks + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * chunks + c));
+}
+
+fn dot_chunk(b: bits_of_chunk, x4: u32) -> f32 {
+    var w = unpack(b);
     var sum = 0.0;
     for (var i = 0u; i < CHUNK / 4u; i++) { sum += dot(w[i], staged[x4 + i]); }
     return sum;
 }
 
+// Without fetching ahead: one row after the other.
+fn dot_rows(q: quad_rows, chunks: u32, c: u32, x4: u32) -> vec4<f32> {
+    var at = q.at;
+    var rows = q.rows;
+    var sums = vec4<f32>();
+    for (var r = 0u; r < 4u; r++) { sums[r] = dot_chunk(fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
+    return sums;
+}
+
+fn dot_quad(b: quad_bits, x4: u32) -> vec4<f32> {
+    return vec4<f32>(dot_chunk(b.x, x4), dot_chunk(b.y, x4), dot_chunk(b.z, x4), dot_chunk(b.w, x4));
+}
+
 fn body(v: u32, local: u32) {
-    let k = arg(1);
+    let k = length_of_row();
     let t = v / arg(2);
     let x = arg(4) + t * k;
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let several = k > SEGMENT;
+    let start = v % arg(2) * TEAMS;
     var squares = 0.0;
     var scale = 1.0;
-    for (var begin = v % arg(2) * TEAMS; begin < arg(3); begin += arg(2) * TEAMS) {
-        let first = begin == v % arg(2) * TEAMS;
+    var q = quad_of(min(start + local / TEAM, arg(3) - 1u), chunks);
+    var bits: quad_bits;
+    if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
+    for (var begin = start; begin < arg(3); begin += arg(2) * TEAMS) {
         let quad = begin + local / TEAM;
-        let q = quad_of(min(quad, arg(3) - 1u), chunks);
         var sums = vec4<f32>();
         for (var segment = 0u; segment < k; segment += SEGMENT) {
-            if (first || several) {
+            if (begin == start || several) {
                 workgroupBarrier();
                 let some = stage(x, segment, local);
-                if (first) { squares += some; }
+                if (begin == start) { squares += some; }
                 workgroupBarrier();
             }
             let end = min(chunks, (segment + SEGMENT) / CHUNK);
-            for (var c = segment / CHUNK + lane; c < end; c += TEAM) {
-                let x4 = (c * CHUNK - segment) / 4u;
-                sums.x += dot_chunk(matrix(q.at.x, q.chunks), q.rows.x * chunks + c, x4);
-                sums.y += dot_chunk(matrix(q.at.y, q.chunks), q.rows.y * chunks + c, x4);
-                sums.z += dot_chunk(matrix(q.at.z, q.chunks), q.rows.z * chunks + c, x4);
-                sums.w += dot_chunk(matrix(q.at.w, q.chunks), q.rows.w * chunks + c, x4);
+            var c = segment / CHUNK + lane;
+            if (AHEAD == 1u) {
+                if (segment > 0u) { bits = fetch_quad(q, chunks, c); }
+                for (; c < end; c += TEAM) {
+                    let following = fetch_quad(q, chunks, c + TEAM);
+                    sums += dot_quad(bits, (c * CHUNK - segment) / 4u);
+                    bits = following;
+                }
+            } else {
+                for (; c < end; c += TEAM) { sums += dot_rows(q, chunks, c, (c * CHUNK - segment) / 4u); }
             }
         }
-        if (first && arg(5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(7)); }
+        let done = q;
+        if (begin + arg(2) * TEAMS < arg(3)) {
+            q = quad_of(min(quad + arg(2) * TEAMS, arg(3) - 1u), chunks);
+            if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
+        }
+        if (begin == start && arg(5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(7)); }
         let total = sum_of_team(sums, local);
-        if (lane == 0u && quad < arg(3)) { finish(q, total * scale, t); }
+        if (lane == 0u && quad < arg(3)) { finish(done, total * scale, t); }
     }
 }

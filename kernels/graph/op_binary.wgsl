@@ -13,5 +13,5 @@ fn body(v: u32, local: u32) {
         at += rest % arg(7u + d) * arg(11u + d);
         rest /= arg(7u + d);
     }
-    store(arg(1) + i, combine(arg(5), load(arg(2) + i), load(at)));
+    store(arg(1) + i, combine(arg(5), vec4<f32>(load(arg(2) + i)), vec4<f32>(load(at))).x);
 }

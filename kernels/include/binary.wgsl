@@ -1,5 +1,5 @@
-// Functions of two numbers, by src/graph/graph.h's binary_kind.
-fn combine(kind: u32, a: f32, b: f32) -> f32 {
+// Functions of two numbers, four times, by src/graph/graph.h's binary_kind.
+fn combine(kind: u32, a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     switch (kind) {
         case 1u: { return a - b; }
         case 2u: { return a * b; }

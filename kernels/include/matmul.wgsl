@@ -8,7 +8,7 @@
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
 //    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
-//   13 divisors of the angles (0: none, else one more)    14 the gate's function    15 steps afterwards
+//   13 divisors of the angles (0: none, else one more)    15 steps afterwards; of a gated part the first sums' function
 //   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
 //   an operand of its own, b that the operand is the first of the two.
 const PART = 16u;
@@ -49,20 +49,20 @@ fn quad_of(quad: u32, row_chunks: u32) -> quad_rows {
     return q;
 }
 
-// Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x.
+// Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x. Of a gated part only the first
+// two are meant. How many that is must not be known beforehand: compilers would make copies of all the functions.
 fn afterwards(part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32) -> vec4<f32> {
     var y = sums;
+    let count = select(4u, 2u, arg(part + 4u) == 1u);
     for (var i = 0u; i < arg(part + 15u); i++) {
         let s = part + 16u + 4u * i;
         let kind = arg(s);
         if (kind < 256u) {
-            for (var j = 0u; j < 4u; j++) { y[j] = function_of(kind, y[j], arg_float(s + 2u), arg_float(s + 3u)); }
+            for (var j = 0u; j < count; j++) { y[j] = function_of(kind, y[j], arg_float(s + 2u), arg_float(s + 3u)); }
         } else {
             let at = arg(s + 1u) + select(0u, t * arg(part + 7u), arg(s + 2u) == 1u);
             let other = vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
-            for (var j = 0u; j < 4u; j++) {
-                y[j] = combine(kind - 256u, select(y[j], other[j], arg(s + 3u) == 1u), select(other[j], y[j], arg(s + 3u) == 1u));
-            }
+            y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), arg(s + 3u) == 1u);
         }
     }
     return y;
@@ -102,12 +102,11 @@ fn put_pair(part: u32, row: u32, y: vec2<f32>, t: u32) {
 
 fn finish(q: quad_rows, sums: vec4<f32>, t: u32) {
     let form = arg(q.part + 4u);
+    var y = afterwards(q.part, sums, q.rows, t);
     if (form == 1u) {
-        let gate = vec2<f32>(function_of(arg(q.part + 14u), sums.x, 0.0, 0.0), function_of(arg(q.part + 14u), sums.y, 0.0, 0.0));
-        put_pair(q.part, q.first, gate * sums.zw, t);
+        put_pair(q.part, q.first, y.xy * y.zw, t);
         return;
     }
-    var y = afterwards(q.part, sums, q.rows, t);
     if (form > 1u) { y = turned(q.part, y, q.first, t); }
     put_pair(q.part, q.first, y.xy, t);
     put_pair(q.part, q.first + select(2u, arg(q.part + 10u) / 2u, form == 2u), y.zw, t);

@@ -1,5 +1,5 @@
-// Matrices of weights as src/graph/layout.h puts them: planes of chunks. A type's file (kernels/weight) gives
-// CHUNK and `unpack(m, c)`: the weights of chunk c.
+// Matrices of weights as src/graph/layout.h puts them: planes of chunks. A type's file (kernels/weight) gives CHUNK,
+// `fetch(m, c)`, which reads chunk c, and `unpack(bits)`, its weights: apart, so that reading can begin long before.
 struct matrix {
     at: u32,     // the word it begins at
     chunks: u32, // in all its rows

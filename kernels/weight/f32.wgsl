@@ -1,2 +1,4 @@
 const CHUNK = 4u;
-fn unpack(m: matrix, c: u32) -> array<vec4<f32>, 1> { return array<vec4<f32>, 1>(bitcast<vec4<f32>>(weights[m.at / 4u + c])); }
+struct bits_of_chunk { q: vec4<u32> }
+fn fetch(m: matrix, c: u32) -> bits_of_chunk { return bits_of_chunk(weights[m.at / 4u + c]); }
+fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 1> { return array<vec4<f32>, 1>(bitcast<vec4<f32>>(b.q)); }

@@ -1,9 +1,13 @@
 const CHUNK = 32u;
-fn unpack(m: matrix, c: u32) -> array<vec4<f32>, 8> {
+struct bits_of_chunk { q: vec4<u32>, d: f32 }
+fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let q = weights[m.at / 4u + c];
     let d = half_at(m.at + m.chunks * 4u, c);
-    return array<vec4<f32>, 8>((small(q.x, 15u) - 8.0) * d, (small(q.x >> 4u, 15u) - 8.0) * d,
-                               (small(q.y, 15u) - 8.0) * d, (small(q.y >> 4u, 15u) - 8.0) * d,
-                               (small(q.z, 15u) - 8.0) * d, (small(q.z >> 4u, 15u) - 8.0) * d,
-                               (small(q.w, 15u) - 8.0) * d, (small(q.w >> 4u, 15u) - 8.0) * d);
+    return bits_of_chunk(q, d);
+}
+fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
+    return array<vec4<f32>, 8>((small(b.q.x, 15u) - 8.0) * b.d, (small(b.q.x >> 4u, 15u) - 8.0) * b.d,
+                               (small(b.q.y, 15u) - 8.0) * b.d, (small(b.q.y >> 4u, 15u) - 8.0) * b.d,
+                               (small(b.q.z, 15u) - 8.0) * b.d, (small(b.q.z >> 4u, 15u) - 8.0) * b.d,
+                               (small(b.q.w, 15u) - 8.0) * b.d, (small(b.q.w >> 4u, 15u) - 8.0) * b.d);
 }

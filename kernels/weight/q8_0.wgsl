@@ -1,8 +1,12 @@
 const CHUNK = 32u;
-fn unpack(m: matrix, c: u32) -> array<vec4<f32>, 8> {
-    let a = weights[m.at / 4u + c * 2u];
-    let b = weights[m.at / 4u + c * 2u + 1u];
+struct bits_of_chunk { first: vec4<u32>, second: vec4<u32>, d: f32 }
+fn fetch(m: matrix, c: u32) -> bits_of_chunk {
+    let first = weights[m.at / 4u + c * 2u];
+    let second = weights[m.at / 4u + c * 2u + 1u];
     let d = half_at(m.at + m.chunks * 8u, c);
-    return array<vec4<f32>, 8>(signed(a.x) * d, signed(a.y) * d, signed(a.z) * d, signed(a.w) * d,
-                               signed(b.x) * d, signed(b.y) * d, signed(b.z) * d, signed(b.w) * d);
+    return bits_of_chunk(first, second, d);
+}
+fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
+    return array<vec4<f32>, 8>(signed(b.first.x) * b.d, signed(b.first.y) * b.d, signed(b.first.z) * b.d, signed(b.first.w) * b.d,
+                               signed(b.second.x) * b.d, signed(b.second.y) * b.d, signed(b.second.z) * b.d, signed(b.second.w) * b.d);
 }

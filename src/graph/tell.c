@@ -10,10 +10,9 @@ enum {
     THREADS = 64,           /* of the small operators' workgroups, as their files say */
     SAMPLE_THREADS = 256,   /* as in op_sample.wgsl */
     PRODUCT_THREADS = 256,  /* of products' */
-    TILE_QUADS = 16,        /* as in matmul_tile.wgsl */
+    TILE_COLUMNS = 8,       /* as in matmul_tile.wgsl */
     TILED_ROWS = 4,         /* rows of x from which products are tiled */
     TEAM = 32,              /* as in matmul_vec.wgsl */
-    TILE = 32,              /* as in matmul_tile.wgsl */
     ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
     PART = 16,
     PART_WORDS = 32, /* as in matmul.wgsl */
@@ -29,15 +28,20 @@ typedef struct telling {
 
 tell_tuning tell_tuning_for(const gpu_info *info)
 {
-    tell_tuning t = {.most_team = TEAM, .most_groups = 2048, .tile = TILE};
+    tell_tuning t = {.most_groups = 2048, .busy_groups = 1};
+    bool bare = strcmp(info->family, "vulkan") == 0; /* has only the SPIR-V that the build made of the files */
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
-        TEAM % info->subgroup_min == 0 && strcmp(info->family, "vulkan") != 0)
+        TEAM % info->subgroup_min == 0 && !bare)
         t.subgroup = info->subgroup_min;
-    if (info->type != GPU_TYPE_SOFTWARE && strcmp(info->family, "vulkan") != 0) {
-        t.most_team = PRODUCT_THREADS;
-        if (info->max_workgroup_bytes >= 32768)
-            t.tile = 128;
-    }
+    /* In software a kernel takes longer to compile than such a choice is worth. */
+    if (info->type == GPU_TYPE_SOFTWARE || bare)
+        return t;
+    t.by_shape = true;
+    t.busy_groups = 128;
+    t.large_tiles = info->max_workgroup_bytes >= 40960 && info->max_workgroup_threads >= 256;
+    t.x_floats = (info->max_workgroup_bytes - 6144) / 4 / 32 * 32;
+    if (t.x_floats > 8192)
+        t.x_floats = 8192;
     return t;
 }
 
@@ -257,9 +261,10 @@ static void tell_part(const telling *c, told *l, const plan_part *part, const me
     if (part->gate_of) {
         words[3] = memory_matrix_of(c->m, c->which, node_at(c, part->gate_of)->operands[1])->pieces[0].at;
         words[4] = 1;
-        words[14] = part->act ? node_at(c, part->act)->as.unary.kind : UNARY_COPY;
-    }
-    tell_after(c, words, part, piece->first);
+        words[15] = 1; /* the function comes after the first two sums */
+        words[16] = part->act ? node_at(c, part->act)->as.unary.kind : UNARY_COPY;
+    } else
+        tell_after(c, words, part, piece->first);
     if (part->rope)
         tell_turn(c, words, node_at(c, part->rope));
     if (part->store) {
@@ -271,36 +276,70 @@ static void tell_part(const telling *c, told *l, const plan_part *part, const me
     }
 }
 
-/* Few rows of a matrix and long ones: more threads share them. */
-static uint32_t team_for(const tell_tuning *t, uint32_t quads, uint32_t chunks)
+static void set_constant(told *l, const char *name, uint32_t value)
 {
-    uint32_t team = TEAM;
-    while (team < t->most_team && quads * team < ENOUGH_THREADS && chunks / (team * 2) >= 2)
-        team *= 2;
-    return team;
+    kernel_constant *c = l->kernel.constants;
+    while (c->name)
+        c++;
+    *c = (kernel_constant){name, value};
+}
+
+/* Tiles as large as leave everyone something to do. */
+static void choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t rows)
+{
+    uint32_t columns = TILE_COLUMNS, wide = 1, tall = 1;
+    if (c->t->by_shape && c->t->large_tiles) {
+        columns = 16;
+        wide = tall = 2;
+        if (rows <= 64)
+            tall = 1;
+#define TILES ((quads + columns * wide - 1) / (columns * wide) * ((rows + 64 * tall - 1) / (64 * tall)))
+        if (TILES < c->t->busy_groups)
+            wide = 1;
+        if (TILES < c->t->busy_groups)
+            tall = 1;
+#undef TILES
+        set_constant(l, "THREADS", columns * 16);
+        set_constant(l, "COLUMNS", columns);
+        set_constant(l, "WIDE", wide);
+        set_constant(l, "TALL", tall);
+    }
+    l->kernel.name = "matmul_tile";
+    l->words[2] = (quads + columns * wide - 1) / (columns * wide);
+    l->words[0] = l->words[2] * ((rows + 64 * tall - 1) / (64 * tall));
+}
+
+/* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. */
+static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
+{
+    uint32_t team = TEAM, threads = PRODUCT_THREADS;
+    if (c->t->by_shape) {
+        uint32_t length = (l->words[1] + 31) / 32 * 32;
+        while (team < PRODUCT_THREADS && quads * team < ENOUGH_THREADS && chunks > team)
+            team *= 2;
+        while (threads > team && threads > 64 && quads * team / threads < c->t->busy_groups)
+            threads /= 2;
+        set_constant(l, "THREADS", threads);
+        set_constant(l, "TEAM", team);
+        set_constant(l, "LENGTH", l->words[1]);
+        set_constant(l, "AHEAD", 1);
+        set_constant(l, "SEGMENT", length <= c->t->x_floats ? length : 2048);
+    }
+    uint32_t teams = threads / team, groups = (quads + teams - 1) / teams;
+    l->kernel.name = "matmul_vec";
+    l->kernel.subgroup = c->t->subgroup;
+    l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->words[0] = l->words[2] * rows;
 }
 
 static void choose_grid(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
 {
-    kernel_constant *constant = l->kernel.constants;
     l->words[3] = quads;
     l->words[10] = rows;
-    if (rows >= TILED_ROWS) {
-        l->kernel.name = "matmul_tile";
-        l->words[2] = (quads + TILE_QUADS - 1) / TILE_QUADS;
-        l->words[0] = l->words[2] * ((rows + c->t->tile - 1) / c->t->tile);
-        if (c->t->tile != TILE)
-            *constant = (kernel_constant){"TILE", c->t->tile};
-        return;
-    }
-    uint32_t team = team_for(c->t, quads, chunks), teams = PRODUCT_THREADS / team;
-    l->kernel.name = "matmul_vec";
-    l->kernel.subgroup = c->t->subgroup;
-    if (team != TEAM)
-        *constant = (kernel_constant){"TEAM", team};
-    uint32_t groups = (quads + teams - 1) / teams;
-    l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
-    l->words[0] = l->words[2] * rows;
+    if (rows >= TILED_ROWS)
+        choose_tiles(c, l, quads, rows);
+    else
+        choose_teams(c, l, quads, rows, chunks);
 }
 
 static const memory_matrix *matrix_of(const telling *c, const plan_part *part)

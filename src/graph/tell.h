@@ -15,9 +15,11 @@ enum {
 /* What is good on a device. */
 typedef struct tell_tuning {
     uint32_t subgroup;    /* threads of one, if all are of one size; else 0 */
-    uint32_t most_team;   /* threads that may share four rows of a matrix */
-    uint32_t most_groups; /* workgroups of a product, which then take several turns */
-    uint32_t tile;        /* rows of x in a tile */
+    bool by_shape;        /* kernels may be made for the shapes they work on; else they are as in their files */
+    uint32_t busy_groups; /* workgroups that it takes to keep everyone busy */
+    uint32_t most_groups; /* of a product for few rows, which then take several turns */
+    uint32_t x_floats;    /* of x that workgroup memory has room for */
+    bool large_tiles;     /* workgroup memory has room for them */
 } tell_tuning;
 tell_tuning tell_tuning_for(const gpu_info *info);
 

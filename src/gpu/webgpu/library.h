@@ -42,13 +42,16 @@
     X(BufferUnmap) \
     X(BufferDestroy) \
     X(BufferRelease) \
-    X(ShaderModuleRelease) X(BindGroupLayoutRelease) X(PipelineLayoutRelease) X(ComputePipelineRelease) \
-        X(BindGroupRelease) X(QuerySetRelease) X(CommandEncoderBeginComputePass) X(CommandEncoderCopyBufferToBuffer) \
-            X(CommandEncoderResolveQuerySet) X(CommandEncoderFinish) X(CommandEncoderRelease) X(CommandBufferRelease) \
-                X(ComputePassEncoderSetPipeline) X(ComputePassEncoderSetBindGroup) \
-                    X(ComputePassEncoderDispatchWorkgroups) X(ComputePassEncoderDispatchWorkgroupsIndirect) \
-                        X(ComputePassEncoderEnd) X(ComputePassEncoderRelease) X(QueueSubmit) X(QueueWriteBuffer) \
-                            X(QueueOnSubmittedWorkDone) X(QueueRelease)
+    X(ShaderModuleRelease) \
+    X(BindGroupLayoutRelease) \
+    X(PipelineLayoutRelease) \
+    X(ComputePipelineRelease) X(BindGroupRelease) X(QuerySetRelease) X(CommandEncoderBeginComputePass) \
+        X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderResolveQuerySet) X(CommandEncoderFinish) \
+            X(CommandEncoderRelease) X(CommandBufferRelease) X(ComputePassEncoderSetPipeline) \
+                X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups) \
+                    X(ComputePassEncoderDispatchWorkgroupsIndirect) X(ComputePassEncoderEnd) \
+                        X(ComputePassEncoderRelease) X(QueueSubmit) X(QueueWriteBuffer) X(QueueOnSubmittedWorkDone) \
+                            X(QueueRelease)
 
 /* What the library is decides the few things in which the ABIs differ. */
 typedef enum {
