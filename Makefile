@@ -106,7 +106,7 @@ fuzz:
 
 format:
 	@command -v clang-format >/dev/null || { echo 'make format needs clang-format (apt-get install clang-format)' >&2; exit 1; }
-	@find src tests include -name '*.[ch]' -exec clang-format -i {} +
+	@find src tests $(wildcard include) -name '*.[ch]' -exec clang-format -i {} +
 
 # ---- the binary and the test programs -----------------------------------------
 

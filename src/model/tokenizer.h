@@ -20,7 +20,7 @@
 
 typedef struct tokenizer tokenizer;
 
-enum { TOKEN_NONE = -1 };
+enum { TOKEN_NONE = -1, TOKENIZER_MAX_TOKENS = 1 << 28 };
 
 typedef struct token_list {
     int32_t *ids;
