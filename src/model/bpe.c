@@ -135,13 +135,13 @@ void bpe_decode(token_text text, str *out)
 
 /* ---- the pairs ------------------------------------------------------------------------- */
 
-static size_t pair_slot(const bpe *b, int32_t left, int32_t right)
+static bpe_pair *pair_slot(const bpe_pairs *p, int32_t left, int32_t right)
 {
     uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
-    size_t at = (size_t)(h >> 29) & b->pair_mask;
-    while (b->pairs[at].right != TOKEN_NONE && (b->pairs[at].left != left || b->pairs[at].right != right))
-        at = (at + 1) & b->pair_mask;
-    return at;
+    size_t at = (size_t)(h >> 29) & p->mask;
+    while (p->slots[at].right != TOKEN_NONE && (p->slots[at].left != left || p->slots[at].right != right))
+        at = (at + 1) & p->mask;
+    return &p->slots[at];
 }
 
 static int32_t find_joined(const vocab *v, token_merge m, str *scratch)
@@ -152,6 +152,47 @@ static int32_t find_joined(const vocab *v, token_merge m, str *scratch)
     return vocab_find(v, scratch->data, scratch->length);
 }
 
+void bpe_pairs_init(bpe_pairs *p, const vocab *v, const tokenizer_parts *parts)
+{
+    size_t slots = 16;
+    while (slots < 2 * parts->merge_count)
+        slots *= 2;
+    p->mask = slots - 1;
+    p->slots = mem_alloc(slots * sizeof *p->slots);
+    for (size_t i = 0; i < slots; i++)
+        p->slots[i].right = TOKEN_NONE;
+    str scratch = {0};
+    for (size_t i = 0; i < parts->merge_count; i++) {
+        token_merge m = parts->merges[i];
+        int32_t left = vocab_find(v, m.left.data, m.left.length), right = vocab_find(v, m.right.data, m.right.length);
+        int32_t id = left < 0 || right < 0 ? TOKEN_NONE : find_joined(v, m, &scratch);
+        if (id < 0)
+            continue;
+        bpe_pair *slot = pair_slot(p, left, right);
+        if (slot->right == TOKEN_NONE)
+            *slot = (bpe_pair){left, right, id, (uint32_t)i};
+    }
+    str_free(&scratch);
+}
+
+void bpe_pairs_free(bpe_pairs *p)
+{
+    free(p->slots);
+}
+
+bool bpe_merge_by_rank(const void *context, const merge_symbol *left, const merge_symbol *right, uint32_t *priority,
+                       int32_t *id)
+{
+    if (left->id < 0 || right->id < 0)
+        return false;
+    const bpe_pair *p = pair_slot(context, left->id, right->id);
+    *priority = p->rank;
+    *id = p->id;
+    return p->right != TOKEN_NONE;
+}
+
+/* ---- byte-level BPE --------------------------------------------------------------------- */
+
 void bpe_init(bpe *b, const vocab *v, const tokenizer_parts *parts)
 {
     b->words = v;
@@ -161,43 +202,12 @@ void bpe_init(bpe *b, const vocab *v, const tokenizer_parts *parts)
         char text[4];
         b->byte_ids[byte] = vocab_find(v, text, utf8_put(w.of_byte[byte], text));
     }
-
-    size_t slots = 16;
-    while (slots < 2 * parts->merge_count)
-        slots *= 2;
-    b->pair_mask = slots - 1;
-    b->pairs = mem_alloc(slots * sizeof *b->pairs);
-    for (size_t i = 0; i < slots; i++)
-        b->pairs[i].right = TOKEN_NONE;
-    str scratch = {0};
-    for (size_t i = 0; i < parts->merge_count; i++) {
-        token_merge m = parts->merges[i];
-        int32_t left = vocab_find(v, m.left.data, m.left.length), right = vocab_find(v, m.right.data, m.right.length);
-        int32_t id = left < 0 || right < 0 ? TOKEN_NONE : find_joined(v, m, &scratch);
-        if (id < 0)
-            continue;
-        bpe_pair *p = &b->pairs[pair_slot(b, left, right)];
-        if (p->right == TOKEN_NONE)
-            *p = (bpe_pair){left, right, id, (uint32_t)i};
-    }
-    str_free(&scratch);
+    bpe_pairs_init(&b->pairs, v, parts);
 }
 
 void bpe_free(bpe *b)
 {
-    free(b->pairs);
-}
-
-static bool merge_by_rank(const void *context, const merge_symbol *left, const merge_symbol *right, uint32_t *priority,
-                          int32_t *id)
-{
-    const bpe *b = context;
-    if (left->id < 0 || right->id < 0)
-        return false;
-    const bpe_pair *p = &b->pairs[pair_slot(b, left->id, right->id)];
-    *priority = p->rank;
-    *id = p->id;
-    return p->right != TOKEN_NONE;
+    bpe_pairs_free(&b->pairs);
 }
 
 /* The token that is the whole word, if it is short enough to be one. */
@@ -229,7 +239,7 @@ void bpe_encode(const bpe *b, merger *m, const char *word, size_t bytes, token_l
     merger_clear(m);
     for (size_t i = 0; i < bytes; i++)
         merger_add(m, 1, b->byte_ids[(unsigned char)word[i]]);
-    merger_run(m, merge_by_rank, b);
+    merger_run(m, bpe_merge_by_rank, &b->pairs);
     for (uint32_t i = 0; i < m->count; i++)
         if (m->symbols[i].length && m->symbols[i].id >= 0)
             token_list_add(out, m->symbols[i].id);

@@ -40,7 +40,7 @@ void merger_add(merger *m, uint32_t length, int32_t id);
 void merger_run(merger *m, merge_rule rule, const void *context);
 void merger_free(merger *m);
 
-/* ---- byte-level BPE --------------------------------------------------------------- */
+/* ---- merging by rank, and byte-level BPE --------------------------------------------------------------- */
 
 typedef struct bpe_pair {
     int32_t left, right; /* right is TOKEN_NONE: the slot is free */
@@ -48,11 +48,22 @@ typedef struct bpe_pair {
     uint32_t rank;
 } bpe_pair;
 
+/* Which tokens merge into which, and how soon. */
+typedef struct bpe_pairs {
+    bpe_pair *slots; /* hash table */
+    size_t mask;
+} bpe_pairs;
+
+void bpe_pairs_init(bpe_pairs *p, const vocab *v, const tokenizer_parts *parts);
+void bpe_pairs_free(bpe_pairs *p);
+/* A merge_rule by the ids of symbols; the context is a bpe_pairs. */
+bool bpe_merge_by_rank(const void *context, const merge_symbol *left, const merge_symbol *right, uint32_t *priority,
+                       int32_t *id);
+
 typedef struct bpe {
     const vocab *words;
     int32_t byte_ids[256];
-    bpe_pair *pairs; /* hash table */
-    size_t pair_mask;
+    bpe_pairs pairs;
     bool ignore_merges;
 } bpe;
 

@@ -17,6 +17,15 @@ static size_t character_bytes(const char *text, size_t bytes)
     return length < bytes ? length : bytes;
 }
 
+/* Where the next space begins behind this one. */
+static size_t next_space(const char *text, size_t bytes, size_t at)
+{
+    do
+        at += character_bytes(text + at, bytes - at);
+    while (at < bytes && !is_space(text + at, bytes - at));
+    return at;
+}
+
 /* Where the next word begins: a space that follows something else. */
 static size_t next_word(const char *text, size_t bytes, size_t at)
 {
@@ -38,11 +47,26 @@ void spm_init(spm *s, const vocab *v, const tokenizer_parts *parts)
             id = vocab_find(v, &(char){(char)byte}, 1);
         s->byte_ids[byte] = id >= 0 ? id : parts->unknown;
     }
+    s->by_rank = !parts->scores;
+    s->ignore_merges = parts->ignore_merges;
+    s->fuse_unknown = parts->fuse_unknown;
+    s->no_byte_tokens = parts->no_byte_tokens;
+    s->space_splits = parts->space_splits;
+    s->unknown = parts->unknown;
+    if (s->by_rank)
+        bpe_pairs_init(&s->pairs, v, parts);
     s->words_apart = true;
     for (size_t i = 0; i < v->count; i++)
         if (next_word(v->texts[i].data, v->texts[i].length, 0) < v->texts[i].length)
             s->words_apart = false;
 }
+
+void spm_free(spm *s)
+{
+    bpe_pairs_free(&s->pairs);
+}
+
+/* ---- by score -------------------------------------------------------------------- */
 
 typedef struct spm_text {
     const vocab *words;
@@ -69,7 +93,7 @@ static bool merge_by_score(const void *context, const merge_symbol *left, const 
     return true;
 }
 
-static void encode_part(const spm *s, merger *m, const char *text, size_t bytes, token_list *out)
+static void encode_by_score(const spm *s, merger *m, const char *text, size_t bytes, token_list *out)
 {
     merger_clear(m);
     for (size_t at = 0, length; at < bytes; at += length) {
@@ -91,13 +115,68 @@ static void encode_part(const spm *s, merger *m, const char *text, size_t bytes,
     }
 }
 
+/* ---- by rank ---------------------------------------------------------------------- */
+
+/* A character that is no token: its bytes, or the unknown token. `before` says whether
+ * the one before was unknown; returns whether this one is. */
+static bool add_strange(const spm *s, merger *m, const char *text, size_t length, bool before)
+{
+    bool has_bytes = !s->no_byte_tokens;
+    for (size_t i = 0; i < length; i++)
+        has_bytes = has_bytes && s->byte_ids[(unsigned char)text[i]] != s->unknown;
+    if (has_bytes) {
+        for (size_t i = 0; i < length; i++)
+            merger_add(m, 1, s->byte_ids[(unsigned char)text[i]]);
+        return false;
+    }
+    if (before && s->fuse_unknown)
+        m->symbols[m->count - 1].length += (uint32_t)length;
+    else
+        merger_add(m, (uint32_t)length, s->unknown);
+    return true;
+}
+
+static void encode_by_rank(const spm *s, merger *m, const char *text, size_t bytes, token_list *out)
+{
+    merger_clear(m);
+    bool strange = false;
+    for (size_t at = 0, length; at < bytes; at += length) {
+        length = character_bytes(text + at, bytes - at);
+        int32_t id = vocab_find(s->words, text + at, length);
+        if (id >= 0)
+            merger_add(m, (uint32_t)length, id);
+        strange = id < 0 && add_strange(s, m, text + at, length, strange);
+    }
+    merger_run(m, bpe_merge_by_rank, &s->pairs);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (m->symbols[i].length && m->symbols[i].id >= 0)
+            token_list_add(out, m->symbols[i].id);
+}
+
+/* ---- texts -------------------------------------------------------------------------- */
+
+static void encode_word(const spm *s, merger *m, const char *text, size_t bytes, token_list *out)
+{
+    int32_t whole = s->ignore_merges ? vocab_find(s->words, text, bytes) : TOKEN_NONE;
+    if (whole >= 0) {
+        token_list_add(out, whole);
+        return;
+    }
+    for (size_t at = 0, end; at < bytes; at = end) {
+        end = s->words_apart ? next_word(text, bytes, at) : bytes;
+        (s->by_rank ? encode_by_rank : encode_by_score)(s, m, text + at, end - at, out);
+    }
+}
+
 void spm_encode(const spm *s, merger *m, const char *text, size_t bytes, token_list *out)
 {
     for (size_t at = 0, end; at < bytes; at = end) {
-        end = s->words_apart ? next_word(text, bytes, at) : bytes;
-        encode_part(s, m, text + at, end - at, out);
+        end = s->space_splits ? next_space(text, bytes, at) : bytes;
+        encode_word(s, m, text + at, end - at, out);
     }
 }
+
+/* ---- back to text --------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {

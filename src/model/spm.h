@@ -1,4 +1,5 @@
-/* spm: SentencePiece's merging by score, for texts whose spaces are U+2581. */
+/* spm: SentencePiece's merging, for texts whose spaces are U+2581: by the scores of
+ * tokens, or by a list of merges in the order they were learnt. */
 #ifndef SOLO_SPM_H
 #define SOLO_SPM_H
 
@@ -14,9 +15,15 @@ typedef struct spm {
     /* No token has a space behind something else, so that nothing merges across the
      * beginning of a word, and words can be done one by one. */
     bool words_apart;
+    bool space_splits; /* and each space begins a word, also behind another */
+    /* with merges instead of scores */
+    bool by_rank, ignore_merges, fuse_unknown, no_byte_tokens;
+    int32_t unknown;
+    bpe_pairs pairs;
 } spm;
 
 void spm_init(spm *s, const vocab *v, const tokenizer_parts *parts);
+void spm_free(spm *s);
 void spm_encode(const spm *s, merger *m, const char *text, size_t bytes, token_list *out);
 
 /* The bytes of a token: of "<0x0A>" that one, else the text with spaces again. */

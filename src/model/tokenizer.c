@@ -1,10 +1,10 @@
 #include "model/tokenizer.h"
 #include "model/bpe.h"
 #include "model/pretokenize.h"
+#include "model/specials.h"
 #include "model/spm.h"
 #include "model/unicode.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +18,9 @@ struct tokenizer {
     bpe bpe;
     spm spm;
     const pre_rule *pre;
-    /* the tokens looked for in text before anything is merged */
-    size_t special_count;
-    int32_t *by_length;     /* (special_count) in the order they are looked for */
-    int32_t *by_text;       /* (special_count) places in by_length, by what is written */
-    uint32_t by_first[257]; /* where each first byte begins in by_text */
+    specials raw, normalized; /* looked for in the text as it is; and once it is normalized */
     int32_t bos, eos, eot, unknown, padding;
-    bool add_bos, add_eos, add_space_prefix;
+    bool add_bos, add_eos, add_space_prefix, metaspace, prefix_first_only;
 };
 
 /* ---- lists of ids ------------------------------------------------------------- */
@@ -172,156 +168,100 @@ static void mark_known_tokens(tokenizer *t)
         t->ends[t->eot] = true;
 }
 
+/* ---- normalizing --------------------------------------------------------------------- */
+
+/* Appends a text with U+2581 for each space; and what of it is plain, if that is asked
+ * for. */
+static void add_with_marks(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+{
+    for (size_t at = 0; at < bytes;) {
+        const char *space = memchr(text + at, ' ', bytes - at);
+        size_t end = space ? (size_t)(space - text) : bytes;
+        str_add_bytes(out, text + at, end - at);
+        if (plain_out)
+            str_add_bytes(plain_out, plain + at, end - at);
+        if (space) {
+            str_add(out, SPM_SPACE);
+            for (int i = 0; plain_out && i < SPM_SPACE_BYTES; i++)
+                str_add_bytes(plain_out, plain + end, 1);
+        }
+        at = end + 1;
+    }
+}
+
+/* What is done to a text before tokens are looked for that were added as normalized. */
+static void normalize(const tokenizer *t, const marked_text *text, str *out, str *plain_out)
+{
+    if (t->kind == TOKENIZER_SPM && !t->metaspace) {
+        if (t->add_space_prefix && text->bytes) {
+            str_add(out, SPM_SPACE);
+            if (plain_out)
+                str_add_bytes(plain_out, (const char[SPM_SPACE_BYTES]){0}, SPM_SPACE_BYTES);
+        }
+        add_with_marks(text->data, text->bytes, text->plain, out, plain_out);
+        return;
+    }
+    str_add_bytes(out, text->data, text->bytes);
+    if (plain_out)
+        str_add_bytes(plain_out, text->plain, text->bytes);
+}
+
 /* ---- special tokens in text ---------------------------------------------------------- */
-
-static int longer_first(const void *a, const void *b, void *context)
-{
-    const token_text *texts = ((const vocab *)context)->texts;
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    if (texts[x].length != texts[y].length)
-        return texts[x].length > texts[y].length ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-static token_text special_text(const tokenizer *t, int32_t place)
-{
-    return t->words.texts[t->by_length[place]];
-}
-
-static int as_written(const void *a, const void *b, void *context)
-{
-    token_text x = special_text(context, *(const int32_t *)a), y = special_text(context, *(const int32_t *)b);
-    int order = memcmp(x.data, y.data, x.length < y.length ? x.length : y.length);
-    return order ? order : x.length < y.length ? -1 : x.length > y.length;
-}
 
 static bool is_looked_for(const vocab *v, size_t id)
 {
     uint8_t type = v->types[id];
-    return v->texts[id].length && (type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED || type == TOKEN_UNKNOWN);
+    return type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED || type == TOKEN_UNKNOWN;
 }
 
-static void list_specials(tokenizer *t)
+static special special_of(const tokenizer *t, int32_t id)
 {
-    for (size_t i = 0; i < t->words.count; i++)
-        t->special_count += is_looked_for(&t->words, i);
-    t->by_length = mem_alloc(t->special_count * sizeof *t->by_length);
-    t->by_text = mem_alloc(t->special_count * sizeof *t->by_text);
+    return (special){t->words.texts[id], id, t->words.types[id] != TOKEN_USER_DEFINED, t->strips[id]};
+}
+
+/* Those that the types say. */
+static void list_by_type(tokenizer *t)
+{
     size_t n = 0;
     for (size_t i = 0; i < t->words.count; i++)
+        n += is_looked_for(&t->words, i);
+    special *list = mem_alloc(n * sizeof *list);
+    n = 0;
+    for (size_t i = 0; i < t->words.count; i++)
         if (is_looked_for(&t->words, i))
-            t->by_length[n++] = (int32_t)i;
-    qsort_r(t->by_length, n, sizeof *t->by_length, longer_first, &t->words);
-    for (size_t i = 0; i < n; i++)
-        t->by_text[i] = (int32_t)i;
-    qsort_r(t->by_text, n, sizeof *t->by_text, as_written, t);
-    for (size_t i = 0; i < n; i++)
-        t->by_first[(unsigned char)special_text(t, t->by_text[i]).data[0] + 1]++;
-    for (int i = 0; i < 256; i++)
-        t->by_first[i + 1] += t->by_first[i];
+            list[n++] = special_of(t, (int32_t)i);
+    specials_init(&t->raw, list, n, false);
+    free(list);
 }
 
-/* The first of by_text[low .. high) whose byte at `depth` is at least `byte`. */
-static uint32_t first_with(const tokenizer *t, uint32_t low, uint32_t high, size_t depth, int byte)
+/* Those that were added, each looked for in the text as it is or as it is normalized. */
+static void list_added(tokenizer *t, const tokenizer_parts *parts)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if ((unsigned char)special_text(t, t->by_text[middle]).data[depth] < byte)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Which specials may be in the text: by their first bytes, all at once. */
-static void note_specials(const tokenizer *t, const char *text, size_t bytes, bool *seen)
-{
-    enum { DEPTH = 32 };
-    for (size_t at = 0; at < bytes; at++) {
-        unsigned char first = (unsigned char)text[at];
-        uint32_t low = t->by_first[first], high = t->by_first[first + 1];
-        for (size_t depth = 1; low < high; depth++) {
-            /* those that end here come first */
-            for (; low < high && (special_text(t, t->by_text[low]).length == depth || depth == DEPTH); low++)
-                seen[t->by_text[low]] = true;
-            if (low == high || at + depth == bytes)
-                break;
-            int byte = (unsigned char)text[at + depth];
-            high = first_with(t, low, high, depth, byte + 1);
-            low = first_with(t, low, high, depth, byte);
+    special *list = mem_alloc(parts->added_count * sizeof *list);
+    str text = {0};
+    for (int normalized = 0; normalized < 2; normalized++) {
+        size_t n = 0;
+        text.length = 0;
+        for (size_t i = 0; i < parts->added_count; i++) {
+            const added_token *a = &parts->added[i];
+            if (a->normalized != (normalized == 1))
+                continue;
+            list[n] = special_of(t, a->id);
+            if (normalized) {
+                size_t start = text.length;
+                normalize(t, &(marked_text){a->text.data, a->text.length, false, NULL}, &text, NULL);
+                list[n].text = (token_text){NULL, text.length - start};
+            } else
+                list[n].text = a->text;
+            n++;
         }
+        /* the text does not move any more */
+        for (size_t i = 0, at = 0; normalized && i < n; at += list[i++].text.length)
+            list[i].text.data = text.data ? text.data + at : "";
+        specials_init(normalized ? &t->normalized : &t->raw, list, n, true);
     }
-}
-
-/* A piece of text, or a token found in it. */
-typedef struct fragment {
-    size_t start, length;
-    int32_t id; /* TOKEN_NONE: text */
-} fragment;
-
-typedef struct fragments {
-    fragment *items;
-    size_t count, capacity;
-} fragments;
-
-static void add_fragment(fragments *f, fragment item)
-{
-    if (item.id < 0 && item.length == 0)
-        return;
-    if (f->count == f->capacity) {
-        f->capacity = f->capacity ? 2 * f->capacity : 16;
-        f->items = mem_grow(f->items, f->capacity * sizeof *f->items);
-    }
-    f->items[f->count++] = item;
-}
-
-static void cut_at_special(const tokenizer *t, const char *text, fragment piece, int32_t id, fragments *out)
-{
-    token_text special = t->words.texts[id];
-    size_t at = piece.start, end = piece.start + piece.length;
-    const char *found;
-    while (at < end && (found = memmem(text + at, end - at, special.data, special.length))) {
-        size_t left_end = (size_t)(found - text), right = left_end + special.length;
-        if (t->strips[id] & TOKEN_STRIPS_LEFT)
-            while (left_end > at && isspace((unsigned char)text[left_end - 1]))
-                left_end--;
-        if (t->strips[id] & TOKEN_STRIPS_RIGHT)
-            while (right < end && isspace((unsigned char)text[right]))
-                right++;
-        add_fragment(out, (fragment){at, left_end - at, TOKEN_NONE});
-        add_fragment(out, (fragment){left_end, 0, id});
-        at = right;
-    }
-    add_fragment(out, (fragment){at, end - at, TOKEN_NONE});
-}
-
-/* The longest specials are cut out first, wherever they are; then the next ones from
- * what is left between them. */
-static fragments cut_specials(const tokenizer *t, const char *text, size_t bytes, bool parse_special)
-{
-    fragments now = {0}, next = {0};
-    bool *seen = mem_alloc(t->special_count * sizeof *seen);
-    note_specials(t, text, bytes, seen);
-    add_fragment(&now, (fragment){0, bytes, TOKEN_NONE});
-    for (size_t s = 0; s < t->special_count; s++) {
-        int32_t id = t->by_length[s];
-        if (!seen[s] || (!parse_special && t->words.types[id] != TOKEN_USER_DEFINED))
-            continue;
-        next.count = 0;
-        for (size_t i = 0; i < now.count; i++) {
-            if (now.items[i].id >= 0)
-                add_fragment(&next, now.items[i]);
-            else
-                cut_at_special(t, text, now.items[i], id, &next);
-        }
-        fragments swap = now;
-        now = next;
-        next = swap;
-    }
-    free(seen);
-    free(next.items);
-    return now;
+    str_free(&text);
+    free(list);
 }
 
 /* ---- encoding --------------------------------------------------------------------------- */
@@ -331,12 +271,19 @@ typedef struct workspace {
     merger merger;
     pre_text text;
     pre_words words;
-    str bytes;
+    str bytes, normalized, plain;
+    fragments found;
 } workspace;
 
 static void encode_bpe(const tokenizer *t, workspace *w, const char *text, size_t bytes, token_list *out)
 {
-    pre_text_set(&w->text, text, bytes);
+    if (t->add_space_prefix && text[0] != ' ') {
+        w->bytes.length = 0;
+        str_add(&w->bytes, " ");
+        str_add_bytes(&w->bytes, text, bytes);
+        pre_text_set(&w->text, w->bytes.data, w->bytes.length);
+    } else
+        pre_text_set(&w->text, text, bytes);
     pre_split(t->pre, &w->text, &w->words);
     uint32_t at = 0;
     for (uint32_t i = 0; i < w->words.count; i++) {
@@ -349,50 +296,98 @@ static void encode_bpe(const tokenizer *t, workspace *w, const char *text, size_
     }
 }
 
-static void encode_spm(const tokenizer *t, workspace *w, const char *text, size_t bytes, bool prefix, token_list *out)
+static void encode_spm(const tokenizer *t, workspace *w, const char *text, size_t bytes, bool at_start, token_list *out)
 {
-    w->bytes.length = 0;
-    if (prefix)
-        str_add(&w->bytes, SPM_SPACE);
-    for (size_t at = 0; at < bytes;) {
-        const char *space = memchr(text + at, ' ', bytes - at);
-        size_t end = space ? (size_t)(space - text) : bytes;
-        str_add_bytes(&w->bytes, text + at, end - at);
-        if (space)
-            str_add(&w->bytes, SPM_SPACE);
-        at = end + 1;
+    if (!t->metaspace) { /* normalizing did it */
+        spm_encode(&t->spm, &w->merger, text, bytes, out);
+        return;
     }
+    bool has_space = text[0] == ' ' || (bytes >= SPM_SPACE_BYTES && memcmp(text, SPM_SPACE, SPM_SPACE_BYTES) == 0);
+    w->bytes.length = 0;
+    if (t->add_space_prefix && !has_space && (at_start || !t->prefix_first_only))
+        str_add(&w->bytes, SPM_SPACE);
+    add_with_marks(text, bytes, NULL, &w->bytes, NULL);
     spm_encode(&t->spm, &w->merger, w->bytes.data, w->bytes.length, out);
+}
+
+static void encode_piece(const tokenizer *t, workspace *w, const char *text, size_t bytes, bool at_start,
+                         token_list *out)
+{
+    if (t->kind == TOKENIZER_BPE)
+        encode_bpe(t, w, text, bytes, out);
+    else
+        encode_spm(t, w, text, bytes, at_start, out);
+}
+
+/* Text between the tokens that were found in it as it is. */
+static void encode_text(const tokenizer *t, workspace *w, const marked_text *text, bool at_start, token_list *out)
+{
+    w->normalized.length = w->plain.length = 0;
+    normalize(t, text, &w->normalized, text->plain && t->normalized.count ? &w->plain : NULL);
+    if (t->normalized.count == 0) {
+        encode_piece(t, w, w->normalized.data, w->normalized.length, at_start, out);
+        return;
+    }
+    marked_text normalized = {w->normalized.data, w->normalized.length, text->all_plain,
+                              text->plain ? w->plain.data : NULL};
+    w->found.count = 0;
+    specials_cut(&t->normalized, &normalized, &w->found);
+    for (size_t i = 0; i < w->found.count; i++) {
+        fragment f = w->found.items[i];
+        if (f.id >= 0)
+            token_list_add(out, f.id);
+        else
+            encode_piece(t, w, normalized.data + f.start, f.length, at_start && f.start == 0, out);
+    }
+}
+
+static bool encode_marked(const tokenizer *t, const marked_text *text, bool add_bos, token_list *out, err *e)
+{
+    if (text->bytes > MAX_TEXT_BYTES)
+        return err_set(e, "the text is larger than 1 GiB");
+    if (add_bos && t->bos >= 0)
+        token_list_add(out, t->bos);
+    if (text->bytes == 0)
+        return true;
+    workspace w = {0};
+    fragments f = {0};
+    specials_cut(&t->raw, text, &f);
+    for (size_t i = 0; i < f.count; i++) {
+        fragment piece = f.items[i];
+        marked_text part = {text->data + piece.start, piece.length, text->all_plain,
+                            text->plain ? text->plain + piece.start : NULL};
+        if (piece.id >= 0)
+            token_list_add(out, piece.id);
+        else
+            encode_text(t, &w, &part, piece.start == 0, out);
+    }
+    free(f.items);
+    free(w.found.items);
+    merger_free(&w.merger);
+    pre_text_free(&w.text);
+    pre_words_free(&w.words);
+    str_free(&w.bytes);
+    str_free(&w.normalized);
+    str_free(&w.plain);
+    return true;
 }
 
 bool tokenizer_encode(const tokenizer *t, const char *text, size_t bytes, bool parse_special, bool add_bos,
                       token_list *out, err *e)
 {
-    if (bytes > MAX_TEXT_BYTES)
-        return err_set(e, "the text is larger than 1 GiB");
-    if (add_bos && t->bos >= 0)
-        token_list_add(out, t->bos);
-    if (bytes == 0)
-        return true;
-    workspace w = {0};
-    fragments f = cut_specials(t, text, bytes, parse_special);
-    bool after_special = true;
-    for (size_t i = 0; i < f.count; i++) {
-        fragment piece = f.items[i];
-        if (piece.id >= 0)
-            token_list_add(out, piece.id);
-        else if (t->kind == TOKENIZER_BPE)
-            encode_bpe(t, &w, text + piece.start, piece.length, out);
-        else
-            encode_spm(t, &w, text + piece.start, piece.length, t->add_space_prefix && after_special, out);
-        after_special = piece.id >= 0;
-    }
-    free(f.items);
-    merger_free(&w.merger);
-    pre_text_free(&w.text);
-    pre_words_free(&w.words);
-    str_free(&w.bytes);
-    return true;
+    return encode_marked(t, &(marked_text){text, bytes, !parse_special, NULL}, add_bos, out, e);
+}
+
+bool tokenizer_encode_partly(const tokenizer *t, const char *text, size_t bytes, const text_span *plain,
+                             size_t plain_count, bool add_bos, token_list *out, err *e)
+{
+    char *marks = mem_alloc(bytes);
+    for (size_t i = 0; i < plain_count; i++)
+        if (plain[i].start <= bytes && plain[i].length <= bytes - plain[i].start)
+            memset(marks + plain[i].start, 1, plain[i].length);
+    bool ok = encode_marked(t, &(marked_text){text, bytes, false, marks}, add_bos, out, e);
+    free(marks);
+    return ok;
 }
 
 /* ---- decoding ----------------------------------------------------------------------------- */
@@ -475,8 +470,14 @@ static bool check_parts(const tokenizer_parts *parts, err *e)
     if (parts->token_count > TOKENIZER_MAX_TOKENS || parts->merge_count > TOKENIZER_MAX_TOKENS)
         return err_set(e, "the vocabulary is too large: %zu tokens, %zu merges", parts->token_count,
                        parts->merge_count);
-    if (parts->kind == TOKENIZER_SPM && !parts->scores)
-        return err_set(e, "the vocabulary has no scores");
+    if (parts->kind == TOKENIZER_SPM && !parts->scores && !parts->merge_count)
+        return err_set(e, "the vocabulary has no scores and no merges");
+    for (size_t i = 0; i < parts->added_count; i++)
+        if (parts->added[i].id < 0 || !check_id(parts, "added", parts->added[i].id, e))
+            return false;
+    for (size_t i = 0; i < parts->end_count; i++)
+        if (parts->ends[i] < 0 || !check_id(parts, "end", parts->ends[i], e))
+            return false;
     return check_id(parts, "BOS", parts->bos, e) && check_id(parts, "EOS", parts->eos, e) &&
            check_id(parts, "EOT", parts->eot, e) && check_id(parts, "unknown", parts->unknown, e) &&
            check_id(parts, "padding", parts->padding, e);
@@ -503,13 +504,20 @@ tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
     t->add_bos = parts->add_bos;
     t->add_eos = parts->add_eos;
     t->add_space_prefix = parts->add_space_prefix;
+    t->metaspace = parts->metaspace;
+    t->prefix_first_only = parts->prefix_first_only;
     t->strips = mem_alloc(parts->token_count);
     if (parts->strips)
         memcpy(t->strips, parts->strips, parts->token_count);
     t->ends = mem_alloc(parts->token_count * sizeof *t->ends);
     vocab_init(&t->words, parts);
+    if (parts->added)
+        list_added(t, parts);
     mark_known_tokens(t);
-    list_specials(t);
+    for (size_t i = 0; i < parts->end_count; i++)
+        t->ends[parts->ends[i]] = true;
+    if (!parts->added)
+        list_by_type(t);
     if (t->kind == TOKENIZER_BPE)
         bpe_init(&t->bpe, &t->words, parts);
     else
@@ -522,11 +530,12 @@ void tokenizer_free(tokenizer *t)
     if (!t)
         return;
     bpe_free(&t->bpe);
+    spm_free(&t->spm);
     vocab_free(&t->words);
     free(t->strips);
     free(t->ends);
-    free(t->by_length);
-    free(t->by_text);
+    specials_free(&t->raw);
+    specials_free(&t->normalized);
     free(t);
 }
 

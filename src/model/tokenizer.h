@@ -56,20 +56,41 @@ typedef struct token_merge {
     token_text left, right;
 } token_merge;
 
+/* A token that is looked for in text before anything is merged. */
+typedef struct added_token {
+    int32_t id;
+    token_text text; /* as it is written in text */
+    bool normalized; /* looked for in the normalized text, as its own normalized form */
+} added_token;
+
 typedef struct tokenizer_parts {
     tokenizer_kind kind;
     size_t token_count;
     const token_text *tokens; /* (token_count) a token's place is its id */
-    const float *scores;      /* (token_count) SPM: higher merges first; BPE: NULL */
+    const float *scores;      /* (token_count) SPM without merges: higher merges first; else NULL */
     const uint8_t *types;     /* (token_count) token_type; NULL: all are normal */
     const uint8_t *strips;    /* (token_count) TOKEN_STRIPS_ bits; NULL: none */
     size_t merge_count;
-    const token_merge *merges;               /* (merge_count) BPE: the first merges first */
-    token_text pre;                          /* BPE: the pre-tokenizer's name (pretokenize.h) */
+    const token_merge *merges; /* (merge_count) BPE, SPM instead of scores: the first merges first */
+    token_text pre;            /* BPE: the pre-tokenizer's name (pretokenize.h) */
+    /* The tokens looked for in text, the leftmost first; NULL: those whose type says so,
+     * the longest first. */
+    size_t added_count;
+    const added_token *added; /* (added_count) */
+    size_t end_count;
+    const int32_t *ends;                     /* (end_count) they end a text, besides those known to */
     int32_t bos, eos, eot, unknown, padding; /* TOKEN_NONE: there is none */
     bool add_bos, add_eos;
-    bool add_space_prefix; /* SPM: a space goes before the text */
-    bool ignore_merges;    /* BPE: a word that is a token is not merged */
+    /* SPM: a space goes before the text, and before what follows a special token. BPE:
+     * too, unless there is one. */
+    bool add_space_prefix;
+    bool metaspace;         /* SPM: only where there is none yet ... */
+    bool prefix_first_only; /* ... and, with metaspace, only at the very beginning */
+    bool space_splits;      /* SPM: nothing merges across the beginning of a space */
+    bool fuse_unknown;      /* SPM with merges: one unknown token for several in a row */
+    bool no_byte_tokens;    /* SPM with merges: what is not in the vocabulary is unknown */
+    bool ignore_merges;     /* a word that is a token is not merged */
+    bool nfc;               /* BPE: the text is brought into Unicode's form NFC first */
 } tokenizer_parts;
 
 /* Tokens that are empty are never found. Of tokens with the same text the first is
@@ -103,6 +124,16 @@ int32_t tokenizer_find(const tokenizer *t, token_text text); /* the token writte
  * U+FFFD for BPE. Fails only for a text of more than 1 GiB. */
 bool tokenizer_encode(const tokenizer *t, const char *text, size_t bytes, bool parse_special, bool add_bos,
                       token_list *out, err *e);
+
+/* A part of a text, in bytes. */
+typedef struct text_span {
+    size_t start, length;
+} text_span;
+
+/* The same for a text of which parts are plain: control tokens that are written there,
+ * or reach into it, are text. Those elsewhere are tokens. */
+bool tokenizer_encode_partly(const tokenizer *t, const char *text, size_t bytes, const text_span *plain,
+                             size_t plain_count, bool add_bos, token_list *out, err *e);
 
 /* ---- decoding ------------------------------------------------------------------- */
 
