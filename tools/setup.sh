@@ -5,7 +5,7 @@
 #
 # System packages come through apt-get (Debian, Ubuntu). Everything else goes into
 # this folder, at pinned versions with checked hashes:
-#     node_modules/                  naga (WGSL to SPIR-V, for the build); Dawn
+#     node_modules/                  naga (WGSL to SPIR-V, for the build); Dawn; tokenizers (for the tests)
 #     deps/include/webgpu/           webgpu.h, wgpu.h
 #     deps/lib/libwgpu_native.so     WebGPU by wgpu
 #     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn
@@ -90,8 +90,9 @@ have_vulkan_driver() {
     return 1
 }
 
-npm_done() { # for $1 = build or run
+npm_done() { # for $1 = build, run or test
     [ "$(cat "deps/.npm-$1" 2>/dev/null)" = "$npm_lock" ] && [ -e node_modules/naga-wasm/package.json ] || return 1
+    [ "$1" != test ] || [ -e node_modules/tokenizers/package.json ] || return 1
     [ "$1" = build ] || [ "$arch" != x86_64 ] || [ -e deps/lib/libwebgpu_dawn.so ]
 }
 
@@ -106,8 +107,7 @@ oracle_done() { # only the tests want it, and only for x86-64 is it to be had
 
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
-npm_part=run
-[ "$goal" != build ] || npm_part=build
+npm_part=$goal
 npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
@@ -236,13 +236,15 @@ trap '[ -z "$temporary" ] || rm -rf "$temporary"' EXIT
 trap 'exit 130' INT TERM
 
 if ! npm_done "$npm_part"; then
-    rm -f deps/.npm-build deps/.npm-run
-    if [ "$npm_part" = build ]; then
-        say "installing naga-wasm (npm)"
-        logged "npm ci" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --omit=optional
-    else
-        say "installing naga-wasm and Dawn (npm)"
-        logged "npm ci" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    rm -f deps/.npm-build deps/.npm-run deps/.npm-test
+    case $npm_part in
+        build) say "installing naga-wasm (npm)"; omit="--omit=optional --omit=dev" ;;
+        run) say "installing naga-wasm and Dawn (npm)"; omit=--omit=dev ;;
+        test) say "installing naga-wasm, Dawn, and tokenizers to compare with (npm)"; omit= ;;
+    esac
+    # shellcheck disable=SC2086
+    logged "npm ci" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error $omit
+    if [ "$npm_part" != build ]; then
         dawn=node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so
         if [ -e "$dawn" ]; then
             mkdir -p deps/lib
@@ -254,6 +256,7 @@ if ! npm_done "$npm_part"; then
             say "no Dawn for $arch: wgpu-native alone will be used"
         fi
         echo "$npm_lock" >deps/.npm-run
+        [ "$npm_part" != test ] || echo "$npm_lock" >deps/.npm-test
     fi
     echo "$npm_lock" >deps/.npm-build
 fi

@@ -1,14 +1,14 @@
 /* solo run: a text continued by a model. */
 #include "cli/cli.h"
 #include "llm/generation.h"
-#include "model/tokenizer.h"
+#include "model/model_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [--fuse LEVEL] [--impl I]\n\n"
+static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [--fuse none] [--impl I]\n\n"
                            "Continues a text with the most likely token each time.\n\n"
-                           "  MODEL         a GGUF file\n"
+                           "  MODEL         a GGUF file or a Hugging Face folder\n"
                            "  -p TEXT       the text to continue\n"
                            "  -n N          how many tokens at most (default 128)\n"
                            "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
@@ -81,12 +81,8 @@ static bool talk(generation *n, const tokenizer *t, const token_list *prompt, lo
 static bool run_model(const options *o, const model *m, gpu *g, err *e)
 {
     token_list prompt = {0};
-    const gguf *file = model_get_gguf(m);
-    if (!file)
-        return err_set(e, "%s: a folder's tokenizer.json cannot be read yet; a GGUF file can", o->model.path);
-    tokenizer *t = tokenizer_from_gguf(file, e);
-    generation *n =
-        t ? generation_new(g, m, &(generation_options){.level = o->model.level, .submit = SUBMIT_BATCH}, e) : NULL;
+    tokenizer *t = tokenizer_of_model(m, e);
+    generation *n = t ? generation_new(g, m, &(generation_options){.level = o->model.level, .submit = SUBMIT_BATCH}, e) : NULL;
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
@@ -100,7 +96,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 int cmd_run(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_OPS, .tokens = 128};
+    options o = {.tokens = 128};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

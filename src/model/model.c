@@ -137,6 +137,11 @@ const gguf *model_get_gguf(const model *m)
     return m->file;
 }
 
+const char *model_get_path(const model *m)
+{
+    return m->path;
+}
+
 /* ---- weights ------------------------------------------------------------- */
 
 static bool find_in_gguf(const model *m, const char *name, model_weight *w)

@@ -165,7 +165,8 @@ static size_t take(const char *text, size_t rest, size_t at, size_t end, const s
         at = space_before(text, rest, at);
     if (token->strips & TOKEN_STRIPS_RIGHT)
         right = space_after(text, right, end);
-    add_fragment(out, (fragment){rest, at - rest, TOKEN_NONE});
+    if (at > rest)
+        add_fragment(out, (fragment){rest, at - rest, TOKEN_NONE});
     add_fragment(out, (fragment){at, 0, token->id});
     return right;
 }
@@ -182,11 +183,12 @@ static void cut_leftmost(const specials *s, const marked_text *text, fragments *
                     found = &s->items[s->by_text[n.low]];
         } while (narrow(s, &n, text->data, at, text->bytes));
         if (found)
-            at = rest = take(text->data, rest, at, text->bytes, found, out);
-        else
-            at++;
+            rest = take(text->data, rest, at, text->bytes, found, out);
+        /* a token of spaces is found even where the one before strips them */
+        at += found ? found->text.length : 1;
     }
-    add_fragment(out, (fragment){rest, text->bytes - rest, TOKEN_NONE});
+    if (rest < text->bytes)
+        add_fragment(out, (fragment){rest, text->bytes - rest, TOKEN_NONE});
 }
 
 /* Which may be in the text: by their first bytes, all at once. */

@@ -1,5 +1,6 @@
 #include "model/tokenizer.h"
 #include "model/bpe.h"
+#include "model/nfc.h"
 #include "model/pretokenize.h"
 #include "model/specials.h"
 #include "model/spm.h"
@@ -20,7 +21,7 @@ struct tokenizer {
     const pre_rule *pre;
     specials raw, normalized; /* looked for in the text as it is; and once it is normalized */
     int32_t bos, eos, eot, unknown, padding;
-    bool add_bos, add_eos, add_space_prefix, metaspace, prefix_first_only;
+    bool add_bos, add_eos, add_space_prefix, metaspace, prefix_first_only, nfc;
 };
 
 /* ---- lists of ids ------------------------------------------------------------- */
@@ -199,6 +200,10 @@ static void normalize(const tokenizer *t, const marked_text *text, str *out, str
                 str_add_bytes(plain_out, (const char[SPM_SPACE_BYTES]){0}, SPM_SPACE_BYTES);
         }
         add_with_marks(text->data, text->bytes, text->plain, out, plain_out);
+        return;
+    }
+    if (t->nfc) {
+        nfc_add(text->data, text->bytes, text->plain, out, plain_out);
         return;
     }
     str_add_bytes(out, text->data, text->bytes);
@@ -505,6 +510,7 @@ tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
     t->add_eos = parts->add_eos;
     t->add_space_prefix = parts->add_space_prefix;
     t->metaspace = parts->metaspace;
+    t->nfc = parts->nfc;
     t->prefix_first_only = parts->prefix_first_only;
     t->strips = mem_alloc(parts->token_count);
     if (parts->strips)
