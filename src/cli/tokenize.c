@@ -1,13 +1,15 @@
 /* solo tokenize MODEL: the token ids of the text on standard input. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "model/chat.h"
 #include "model/model_text.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo tokenize MODEL [--bos] [--plain] [-0] < text\n"
+static const char HELP[] = "usage: solo tokenize MODEL [--bos] [--plain] [-0 [--chat [--system TEXT]]] < text\n"
                            "\n"
                            "Prints the token ids of the text on one line, separated by spaces. The text is\n"
                            "taken byte for byte; special tokens written in it (<|im_end|> and the like) are\n"
@@ -15,11 +17,15 @@ static const char HELP[] = "usage: solo tokenize MODEL [--bos] [--plain] [-0] < 
                            "\n"
                            "  --bos    put the model's beginning-of-text token first\n"
                            "  --plain  special tokens written in the text are text\n"
-                           "  -0       the input is several texts, each ended by a zero byte: a line for each\n";
+                           "  -0       the input is several texts, each ended by a zero byte: a line for each\n"
+                           "  --chat   with -0: the texts are the turns of a conversation, yours first, in the\n"
+                           "           model's own template: one line, up to where the model answers\n"
+                           "  --system TEXT  with --chat: the system's message\n";
 
 typedef struct options {
     const char *model;
-    bool bos, plain, each, help;
+    const char *system;
+    bool bos, plain, each, chat, help;
 } options;
 
 static bool parse(options *o, cli_args *a)
@@ -34,11 +40,18 @@ static bool parse(options *o, cli_args *a)
             o->plain = true;
         else if (strcmp(word, "-0") == 0)
             o->each = true;
-        else if (word[0] == '-' || o->model)
+        else if (strcmp(word, "--chat") == 0)
+            o->chat = true;
+        else if (strcmp(word, "--system") == 0) {
+            if (!(o->system = cli_value(a, word)))
+                return false;
+        } else if (word[0] == '-' || o->model)
             return cli_unknown(a, word);
         else
             o->model = word;
     }
+    if ((o->chat && !o->each) || (o->system && !o->chat))
+        return err_set_kind(a->e, ERR_USAGE, "--chat goes with -0, and --system with --chat (solo tokenize --help)");
     if (!o->model && !o->help)
         return err_set_kind(a->e, ERR_USAGE, "a model is needed (solo tokenize --help)");
     return true;
@@ -79,6 +92,40 @@ static bool print_ids(const options *o, const tokenizer *t, const str *text, err
     return ok;
 }
 
+static bool print_chat(const options *o, const tokenizer *t, const str *text, err *e)
+{
+    str template = {0};
+    chat_format format;
+    if (!chat_template_of_path(o->model, &template, e))
+        return false;
+    bool ok = chat_format_of(template.data ? template.data : "", &format);
+    str_free(&template);
+    if (!ok)
+        return err_set(e, "%s: there is no chat template, or not one that is known", o->model);
+    size_t count = 0, most = 1;
+    for (size_t i = 0; i < text->length; i++)
+        most += text->data[i] == 0;
+    chat_message *messages = mem_alloc((most + 1) * sizeof *messages);
+    if (o->system)
+        messages[count++] = (chat_message){CHAT_SYSTEM, o->system};
+    chat_role role = CHAT_USER;
+    for (size_t at = 0; at < text->length; at += strlen(text->data + at) + 1) {
+        messages[count++] = (chat_message){role, text->data + at};
+        role = role == CHAT_USER ? CHAT_ASSISTANT : CHAT_USER;
+    }
+    token_list list = {0};
+    str line = {0};
+    ok = chat_encode(&format, t, messages, count, true, &list, e);
+    for (size_t i = 0; i < list.count; i++)
+        str_addf(&line, i ? " %d" : "%d", (int)list.ids[i]);
+    str_add(&line, "\n");
+    ok = ok && file_write("-", line.data, line.length, e);
+    str_free(&line);
+    token_list_free(&list);
+    free(messages);
+    return ok;
+}
+
 static bool tokenize(const options *o, err *e)
 {
     tokenizer *t = tokenizer_of_path(o->model, e);
@@ -88,7 +135,7 @@ static bool tokenize(const options *o, err *e)
     bool ok = true;
     if (o->bos && tokenizer_bos(t) < 0)
         ok = err_set(e, "%s: the model has no beginning-of-text token", o->model);
-    ok = ok && read_input(&text, e) && print_ids(o, t, &text, e);
+    ok = ok && read_input(&text, e) && (o->chat ? print_chat : print_ids)(o, t, &text, e);
     str_free(&text);
     tokenizer_free(t);
     return ok;

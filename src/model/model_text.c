@@ -24,10 +24,15 @@ tokenizer *tokenizer_of_model(const model *m, err *e)
     return g ? tokenizer_of_file(g, model_get_path(m), e) : tokenizer_from_folder(model_get_path(m), e);
 }
 
-tokenizer *tokenizer_of_path(const char *path, err *e)
+static bool is_folder(const char *path)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+tokenizer *tokenizer_of_path(const char *path, err *e)
+{
+    if (is_folder(path))
         return tokenizer_from_folder(path, e);
     gguf *g = gguf_open(path, e);
     tokenizer *t = g ? tokenizer_of_file(g, path, e) : NULL;
@@ -73,4 +78,15 @@ bool chat_template_of_model(const model *m, str *out, err *e)
     const gguf *g = model_get_gguf(m);
     return g ? template_of_file(g, out, e) || err_context(e, "%s", model_get_path(m))
              : template_of_folder(model_get_path(m), out, e);
+}
+
+bool chat_template_of_path(const char *path, str *out, err *e)
+{
+    if (is_folder(path))
+        return template_of_folder(path, out, e);
+    gguf *g = gguf_open(path, e);
+    bool ok = g && (template_of_file(g, out, e) || err_context(e, "%s", path));
+    if (g)
+        gguf_close(g);
+    return ok;
 }

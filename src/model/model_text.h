@@ -14,5 +14,6 @@ tokenizer *tokenizer_of_path(const char *path, err *e);
 
 /* The template as it is written (Jinja); nothing is appended where there is none. */
 bool chat_template_of_model(const model *m, str *out, err *e);
+bool chat_template_of_path(const char *path, str *out, err *e);
 
 #endif

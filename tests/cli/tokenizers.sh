@@ -56,6 +56,7 @@ expect small_plain '2 4' 'ab<s><t>' --plain
 
 if [ -e node_modules/tokenizers/package.json ] && node -e 'require("tokenizers")' 2>/dev/null; then
     node tests/oracle/tokenizers.mjs "$solo" "$work"
+    node tests/oracle/chat.mjs "$solo" "$work"
 else
     echo "skip tokenizers (Hugging Face's are not installed)"
 fi
