@@ -16,7 +16,11 @@ COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE)
 
 # jansson goes into the binary where its archive is here, so that the binary runs on machines without it
 JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljansson)
-LDLIBS  += $(JANSSON) -ldl -lm -lpthread
+# libedit, for typing in `solo chat`, with all it needs in turn; the same; without its header the chat does without
+archive  = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
+EDITLINE = $(if $(shell echo '\#include <histedit.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes),$(if \
+    $(and $(call archive,edit),$(call archive,tinfo),$(call archive,bsd),$(call archive,md)),$(foreach a,edit tinfo bsd md,$(call archive,$(a))),-ledit))
+LDLIBS  += $(JANSSON) $(EDITLINE) -ldl -lm -lpthread
 
 # what the build makes by itself: kernels/ as C, and the version
 GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c

@@ -123,6 +123,7 @@ if [ "$goal" != driver ]; then
     fi
     have_header stdio.h || want libc6-dev
     have_header jansson.h || want libjansson-dev
+    have_header histedit.h || want libedit-dev
     have_header vulkan/vulkan.h || want libvulkan-dev
     have node || want nodejs
     { npm_done "$npm_part" && oracle_done; } || have npm || want npm

@@ -13,6 +13,7 @@ static const cli_command COMMANDS[] = {
     {"demo", "", "a first look: what is here, and what a dispatch costs on it", cmd_demo},
     {"bench", "dispatch [OPTIONS]", "measure what each dispatch costs, with controls", cmd_bench},
     {"run", "MODEL -p TEXT [-n N]", "continue a text", cmd_run},
+    {"chat", "MODEL", "a conversation", cmd_chat},
     {"tokenize", "MODEL [--bos] < text", "a text as token ids", cmd_tokenize},
     {"logits", "MODEL --tokens 5,9,11", "what a model thinks of the next token", cmd_logits},
     {"convert", "MODEL OUT.gguf", "a Hugging Face folder as a GGUF file", cmd_convert},

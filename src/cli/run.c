@@ -1,21 +1,25 @@
 /* solo run: a text continued by a model. */
 #include "cli/cli.h"
+#include "cli/sampling_options.h"
 #include "llm/generation.h"
+#include "llm/stops.h"
 #include "model/model_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [--fuse none] [--impl I]\n\n"
-                           "Continues a text with the most likely token each time.\n\n"
-                           "  MODEL         a GGUF file or a Hugging Face folder\n"
-                           "  -p TEXT       the text to continue\n"
-                           "  -n N          how many tokens at most (default 128)\n"
-                           "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
-                           "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
+                           "Continues a text, with the most likely token each time unless a temperature is given.\n\n"
+                           "  MODEL               a GGUF file or a Hugging Face folder\n"
+                           "  -p TEXT             the text to continue\n"
+                           "  -n N                how many tokens at most (default 128)\n";
+static const char MORE_HELP[] =
+    "  --fuse LEVEL        none: a dispatch for each operator (the only level there is yet)\n"
+    "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
     cli_model model;
+    sampling_options sampling;
     const char *prompt;
     long tokens;
     bool help;
@@ -33,7 +37,8 @@ static bool parse(options *o, cli_args *a)
         } else if (strcmp(word, "-n") == 0) {
             if (!cli_number(a, word, 1, 1000000, &o->tokens))
                 return false;
-        } else if (!cli_model_word(a, word, &o->model))
+        } else if (!sampling_word(a, word, &o->sampling) &&
+                   (a->e->kind != ERR_NONE || !cli_model_word(a, word, &o->model)))
             return false;
     }
     if (!o->help && (!o->model.path || !o->prompt))
@@ -41,52 +46,81 @@ static bool parse(options *o, cli_args *a)
     return true;
 }
 
-static void print_piece(decode_stream *stream, const tokenizer *t, int32_t id)
+static void print(str *text)
 {
-    str text = {0};
-    decode_stream_add(stream, t, id, &text);
-    if (text.length)
-        fwrite(text.data, 1, text.length, stdout);
+    if (text->length)
+        fwrite(text->data, 1, text->length, stdout);
     fflush(stdout);
-    str_free(&text);
+    text->length = 0;
 }
 
-/* The prompt is printed as its tokens say it, then what follows as it comes. */
-static bool talk(generation *n, const tokenizer *t, const token_list *prompt, long limit, err *e)
+/* What is printed on the way from tokens to text. */
+typedef struct printer {
+    const tokenizer *t;
+    decode_stream characters;
+    stops stops;
+    str piece, text;
+} printer;
+
+/* False once a stop text came. */
+static bool print_token(printer *p, int32_t id)
 {
-    decode_stream stream = {.strip_space = true};
+    p->piece.length = 0;
+    decode_stream_add(&p->characters, p->t, id, &p->piece);
+    bool stopped = stops_add(&p->stops, p->piece.data, p->piece.length, &p->text);
+    print(&p->text);
+    return !stopped;
+}
+
+static void print_end(printer *p)
+{
+    p->piece.length = 0;
+    decode_stream_end(&p->characters, &p->piece);
+    stops_add(&p->stops, p->piece.data, p->piece.length, &p->text);
+    stops_end(&p->stops, &p->text);
+    str_add(&p->text, "\n");
+    print(&p->text);
+    stops_free(&p->stops);
+    str_free(&p->piece);
+    str_free(&p->text);
+}
+
+/* The prompt is printed as its tokens say it, then what follows as it comes. Stop texts
+ * are looked for in what follows. */
+static bool talk(const options *o, generation *n, const tokenizer *t, const token_list *prompt, err *e)
+{
+    printer p = {.t = t, .characters = {.strip_space = true}};
     if (!generation_feed(n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e))
         return false;
     for (size_t i = 0; i < prompt->count; i++)
-        print_piece(&stream, t, prompt->ids[i]);
-    for (long i = 0; i < limit; i++) {
+        print_token(&p, prompt->ids[i]);
+    p.stops = stops_of(o->sampling.stops, o->sampling.stop_count);
+    bool ok = true;
+    for (long i = 0; i < o->tokens; i++) {
         uint32_t next;
         if (generation_position(n) == generation_context(n)) {
             fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
             break;
         }
-        if (!generation_next(n, &next, e))
-            return false;
-        if (tokenizer_ends(t, (int32_t)next))
+        ok = generation_next(n, &next, e);
+        if (!ok || tokenizer_ends(t, (int32_t)next) || !print_token(&p, (int32_t)next))
             break;
-        print_piece(&stream, t, (int32_t)next);
     }
-    str rest = {0};
-    decode_stream_end(&stream, &rest);
-    printf("%s\n", rest.data ? rest.data : "");
-    str_free(&rest);
-    return true;
+    print_end(&p);
+    return ok;
 }
 
 static bool run_model(const options *o, const model *m, gpu *g, err *e)
 {
     token_list prompt = {0};
     tokenizer *t = tokenizer_of_model(m, e);
-    generation *n = t ? generation_new(g, m, &(generation_options){.level = o->model.level, .submit = SUBMIT_BATCH}, e) : NULL;
+    generation *n = t ? generation_new(g, m, &(generation_options){.context_tok = o->sampling.context_tok}, e) : NULL;
+    if (n)
+        generation_set_sampling(n, &o->sampling.how);
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
-    ok = ok && talk(n, t, &prompt, o->tokens, e);
+    ok = ok && talk(o, n, t, &prompt, e);
     token_list_free(&prompt);
     generation_free(n);
     tokenizer_free(t);
@@ -100,9 +134,10 @@ int cmd_run(int argc, char **argv)
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {
-        fputs(HELP, stdout);
+        printf("%s%s%s", HELP, SAMPLING_HELP, MORE_HELP);
         return 0;
     }
+    sampling_choose_seed(&o.sampling);
     model *m = model_open(o.model.path, &e);
     gpu *g = m ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
     bool ok = g && run_model(&o, m, g, &e);

@@ -206,6 +206,19 @@ bool chat_format_of(const char *text, chat_format *out)
     return true;
 }
 
+bool chat_format_named(const char *name, chat_format *out)
+{
+    static const chat_format *const all[] = {&CHATML,         &LLAMA3,     &LLAMA2,     &MISTRAL,
+                                             &MISTRAL_V1,     &MISTRAL_V3, &MISTRAL_V7, &PHI3,
+                                             &MISTRAL_TEKKEN, &ZEPHYR,     &GEMMA,      &MISTRAL_V7_TEKKEN};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0) {
+            *out = *all[i];
+            return true;
+        }
+    return false;
+}
+
 /* ---- rendering --------------------------------------------------------------------------- */
 
 void chat_text_free(chat_text *t)

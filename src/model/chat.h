@@ -44,6 +44,9 @@ typedef struct chat_format {
 /* False for a template that is none of those known. */
 bool chat_format_of(const char *template_text, chat_format *out);
 
+/* By its name. */
+bool chat_format_named(const char *name, chat_format *out);
+
 /* A text, and which parts of it are plain (tokenizer_encode_partly). Zero-initialise. */
 typedef struct chat_text {
     str text;

@@ -1,0 +1,174 @@
+#include "cli/prompt.h"
+#include "base/str.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<histedit.h>)
+#define HAS_EDITLINE
+#include <histedit.h>
+#endif
+#endif
+
+struct prompt {
+    bool on_terminal;
+    const char *label;
+    bool cancelled;
+#ifdef HAS_EDITLINE
+    EditLine *editor;
+    History *history;
+#endif
+};
+
+/* ---- by editline ----------------------------------------------------------------- */
+
+#ifdef HAS_EDITLINE
+
+enum { REMEMBERED = 500 };
+
+static const char *label_of(EditLine *editor)
+{
+    prompt *p;
+    el_get(editor, EL_CLIENTDATA, &p);
+    return p->label;
+}
+
+/* Ctrl-C: the line is given up. */
+static unsigned char cancel(EditLine *editor, int key)
+{
+    (void)key;
+    prompt *p;
+    el_get(editor, EL_CLIENTDATA, &p);
+    p->cancelled = true;
+    return CC_NEWLINE;
+}
+
+static void open_editor(prompt *p)
+{
+    HistEvent event;
+    /* characters of more than one byte are only taken in such a locale */
+    setlocale(LC_CTYPE, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    p->editor = el_init("solo", stdin, stdout, stderr);
+    p->history = history_init();
+    if (!p->editor || !p->history)
+        return;
+    history(p->history, &event, H_SETSIZE, REMEMBERED);
+    history(p->history, &event, H_SETUNIQUE, 1);
+    el_set(p->editor, EL_CLIENTDATA, p);
+    el_set(p->editor, EL_PROMPT, label_of);
+    el_set(p->editor, EL_EDITOR, "emacs");
+    el_set(p->editor, EL_HIST, history, p->history);
+    /* Ctrl-C is a key while a line is typed, not a signal */
+    el_set(p->editor, EL_SETTY, "-d", "-isig", NULL);
+    el_set(p->editor, EL_ADDFN, "cancel", "give up the line", cancel);
+    el_set(p->editor, EL_BIND, "^C", "cancel", NULL);
+    el_set(p->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+}
+
+static void close_editor(prompt *p)
+{
+    if (p->history)
+        history_end(p->history);
+    if (p->editor)
+        el_end(p->editor);
+}
+
+static char *read_edited(prompt *p, const char *label, bool *cancelled)
+{
+    int count = 0;
+    p->label = label;
+    p->cancelled = false;
+    const char *line = el_gets(p->editor, &count);
+    if (p->cancelled) {
+        *cancelled = true;
+        return mem_dup("");
+    }
+    if (!line || count <= 0)
+        return NULL;
+    char *copy = mem_dup(line);
+    copy[strcspn(copy, "\n")] = 0;
+    return copy;
+}
+
+void prompt_remember(prompt *p, const char *text)
+{
+    HistEvent event;
+    if (!p->history || !*text)
+        return;
+    char *first = mem_dup(text);
+    first[strcspn(first, "\n")] = 0;
+    history(p->history, &event, H_ENTER, first);
+    free(first);
+}
+
+#else
+
+void prompt_remember(prompt *p, const char *text)
+{
+    (void)p, (void)text;
+}
+
+#endif
+
+/* ---- plainly ----------------------------------------------------------------------- */
+
+static char *read_plain(prompt *p, const char *label)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    if (p->on_terminal) {
+        fputs(label, stdout);
+        fflush(stdout);
+    }
+    ssize_t length = getline(&line, &capacity, stdin);
+    if (length < 0) {
+        free(line);
+        return NULL;
+    }
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+        line[--length] = 0;
+    return line;
+}
+
+prompt *prompt_open(void)
+{
+    prompt *p = mem_alloc(sizeof *p);
+    p->on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+#ifdef HAS_EDITLINE
+    if (p->on_terminal)
+        open_editor(p);
+#endif
+    return p;
+}
+
+void prompt_close(prompt *p)
+{
+    if (!p)
+        return;
+#ifdef HAS_EDITLINE
+    close_editor(p);
+#endif
+    free(p);
+}
+
+bool prompt_on_terminal(const prompt *p)
+{
+    return p->on_terminal;
+}
+
+char *prompt_read(prompt *p, const char *label, bool *cancelled)
+{
+    *cancelled = false;
+#ifdef HAS_EDITLINE
+    if (p->editor && p->history)
+        return read_edited(p, label, cancelled);
+#endif
+    return read_plain(p, label);
+}

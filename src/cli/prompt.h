@@ -1,0 +1,22 @@
+/* prompt: lines that a person types, with editing and history on a terminal; plain
+ * lines where standard input is none. */
+#ifndef SOLO_PROMPT_H
+#define SOLO_PROMPT_H
+
+#include <stdbool.h>
+
+typedef struct prompt prompt;
+
+prompt *prompt_open(void);
+void prompt_close(prompt *p); /* the terminal is as it was */
+
+bool prompt_on_terminal(const prompt *p);
+
+/* The next line without its end, to be freed; NULL at the end of input. `label` is shown
+ * on a terminal. Ctrl-C there gives up the line: *cancelled is set and the line empty. */
+char *prompt_read(prompt *p, const char *label, bool *cancelled);
+
+/* A text to be found again with the arrow keys; of several lines only the first. */
+void prompt_remember(prompt *p, const char *text);
+
+#endif

@@ -1,0 +1,330 @@
+#include "llm/conversation.h"
+#include "base/clock.h"
+#include "llm/stops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct message {
+    chat_role role;
+    char *content;
+    token_list tokens; /* without a chat_format: what it is */
+} message;
+
+struct conversation {
+    generation *n;
+    const tokenizer *t;
+    const chat_format *f;
+    message *items;
+    size_t count, capacity;
+    token_list taken; /* what the model's cache holds, from its start */
+};
+
+enum {
+    FEED_TOK = 256,   /* so many are fed before looking whether someone interrupts */
+    LEAST_ANSWER = 8, /* an answer needs so many tokens left, and if there are more, */
+    ANSWER_SHARE = 4, /* this part of the context */
+    ENOUGH_ANSWER = 256
+};
+
+conversation *conversation_new(generation *n, const tokenizer *t, const chat_format *f)
+{
+    conversation *c = mem_alloc(sizeof *c);
+    *c = (conversation){.n = n, .t = t, .f = f};
+    return c;
+}
+
+/* ---- messages ------------------------------------------------------------------ */
+
+static void remove_message(conversation *c, size_t at)
+{
+    free(c->items[at].content);
+    token_list_free(&c->items[at].tokens);
+    memmove(&c->items[at], &c->items[at + 1], (c->count - at - 1) * sizeof *c->items);
+    c->count--;
+}
+
+static void insert_message(conversation *c, size_t at, message m)
+{
+    if (c->count == c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 16;
+        c->items = mem_grow(c->items, c->capacity * sizeof *c->items);
+    }
+    memmove(&c->items[at + 1], &c->items[at], (c->count - at) * sizeof *c->items);
+    c->items[at] = m;
+    c->count++;
+}
+
+static size_t system_count(const conversation *c)
+{
+    return c->count && c->items[0].role == CHAT_SYSTEM ? 1 : 0;
+}
+
+/* A text of the user's or the system's, as it is without a format. */
+static message text_message(const conversation *c, chat_role role, const char *text)
+{
+    message m = {role, mem_dup(text), {0}};
+    if (!c->f)
+        tokenizer_encode(c->t, text, strlen(text), false, false, &m.tokens, NULL);
+    return m;
+}
+
+void conversation_free(conversation *c)
+{
+    if (!c)
+        return;
+    while (c->count)
+        remove_message(c, c->count - 1);
+    free(c->items);
+    token_list_free(&c->taken);
+    free(c);
+}
+
+void conversation_reset(conversation *c)
+{
+    while (c->count > system_count(c))
+        remove_message(c, c->count - 1);
+}
+
+void conversation_set_system(conversation *c, const char *text)
+{
+    if (system_count(c))
+        remove_message(c, 0);
+    if (text && *text)
+        insert_message(c, 0, text_message(c, CHAT_SYSTEM, text));
+}
+
+size_t conversation_count(const conversation *c)
+{
+    return c->count;
+}
+
+chat_message conversation_at(const conversation *c, size_t i)
+{
+    return (chat_message){c->items[i].role, c->items[i].content};
+}
+
+/* ---- what the model is to take in -------------------------------------------------- */
+
+static bool encode_plain(const conversation *c, token_list *out)
+{
+    if (tokenizer_adds_bos(c->t) && tokenizer_bos(c->t) >= 0)
+        token_list_add(out, tokenizer_bos(c->t));
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->items[i].tokens.count; k++)
+            token_list_add(out, c->items[i].tokens.ids[k]);
+    return true;
+}
+
+static bool encode_all(const conversation *c, token_list *out, err *e)
+{
+    out->count = 0;
+    if (!c->f)
+        return encode_plain(c, out);
+    chat_message *messages = mem_alloc(c->count * sizeof *messages);
+    for (size_t i = 0; i < c->count; i++)
+        messages[i] = conversation_at(c, i);
+    bool ok = chat_encode(c->f, c->t, messages, c->count, true, out, e);
+    free(messages);
+    return ok;
+}
+
+/* The oldest turn goes: the user's message and the answer to it. */
+static uint32_t forget_oldest(conversation *c)
+{
+    uint32_t gone = 0;
+    size_t first = system_count(c);
+    do {
+        remove_message(c, first);
+        gone++;
+    } while (c->count > first + 1 && c->items[first].role != CHAT_USER);
+    return gone;
+}
+
+/* The tokens of what fits, with room for an answer. */
+static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgotten, err *e)
+{
+    uint32_t context = generation_context(c->n), share = context / ANSWER_SHARE;
+    uint32_t room = share < ENOUGH_ANSWER ? share : ENOUGH_ANSWER;
+    room = room < LEAST_ANSWER ? LEAST_ANSWER : room;
+    for (;;) {
+        if (!encode_all(c, out, e))
+            return false;
+        if (out->count + room <= context)
+            return out->count > 0 || err_set(e, "the text is empty, and this model begins no text by itself");
+        if (c->count <= system_count(c) + 1)
+            break;
+        *forgotten += forget_oldest(c);
+    }
+    /* one message alone may take the room for the answer, but not all of it */
+    if (out->count + LEAST_ANSWER <= context)
+        return true;
+    return err_set(e, "the message has %zu tokens, too many for a context of %u", out->count, context);
+}
+
+static bool interrupted(const answer_options *o)
+{
+    return o->interrupted && *o->interrupted;
+}
+
+/* True if all of it was fed, false also if someone interrupted. */
+static bool feed(conversation *c, const token_list *wanted, const answer_options *o, answer_report *report, err *e)
+{
+    size_t same = 0;
+    /* the last one is always fed, so that something can follow */
+    while (same + 1 < wanted->count && same < c->taken.count && wanted->ids[same] == c->taken.ids[same])
+        same++;
+    generation_rewind(c->n, (uint32_t)same);
+    c->taken.count = same;
+    report->reused_tok = (uint32_t)same;
+    double start = clock_us();
+    while (same < wanted->count) {
+        size_t part = wanted->count - same < FEED_TOK ? wanted->count - same : FEED_TOK;
+        if (interrupted(o) || !generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e))
+            return false;
+        for (size_t i = 0; i < part; i++)
+            token_list_add(&c->taken, wanted->ids[same + i]);
+        same += part;
+        report->fed_tok += (uint32_t)part;
+    }
+    report->feed_s = (clock_us() - start) * 1e-6;
+    return true;
+}
+
+/* ---- answers ------------------------------------------------------------------------- */
+
+/* An answer on its way: bytes become characters, and characters text that may be shown. */
+typedef struct answering {
+    decode_stream characters;
+    stops stops;
+    str piece, passed; /* of this token; what may be shown */
+    str text;          /* all that was shown */
+    const answer_options *o;
+} answering;
+
+static void pass_on(answering *a)
+{
+    if (a->passed.length) {
+        a->o->print(a->o->context, a->passed.data, a->passed.length);
+        str_add_bytes(&a->text, a->passed.data, a->passed.length);
+    }
+    a->passed.length = 0;
+}
+
+/* True if a stop text came. */
+static bool add_token(answering *a, const tokenizer *t, int32_t id)
+{
+    a->piece.length = 0;
+    decode_stream_add(&a->characters, t, id, &a->piece);
+    bool stopped = stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
+    pass_on(a);
+    return stopped;
+}
+
+static void finish(answering *a)
+{
+    a->piece.length = 0;
+    decode_stream_end(&a->characters, &a->piece);
+    stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
+    stops_end(&a->stops, &a->passed);
+    pass_on(a);
+    stops_free(&a->stops);
+    str_free(&a->piece);
+    str_free(&a->passed);
+}
+
+/* Tokens until something ends the answer. */
+static bool generate(conversation *c, answering *a, message *m, answer_report *report, err *e)
+{
+    const answer_options *o = a->o;
+    for (;;) {
+        uint32_t token;
+        if (interrupted(o))
+            report->end = ANSWER_INTERRUPTED;
+        else if (o->most_tok && report->answer_tok == o->most_tok)
+            report->end = ANSWER_LONG;
+        else if (generation_position(c->n) == generation_context(c->n))
+            report->end = ANSWER_FULL;
+        else if (!generation_next(c->n, &token, e))
+            return false;
+        else {
+            token_list_add(&c->taken, (int32_t)token);
+            report->answer_tok++;
+            if (tokenizer_ends(c->t, (int32_t)token))
+                report->end = ANSWER_ENDED;
+            else {
+                if (!c->f)
+                    token_list_add(&m->tokens, (int32_t)token);
+                if (!add_token(a, c->t, (int32_t)token))
+                    continue;
+                report->end = ANSWER_STOPPED;
+            }
+        }
+        return true;
+    }
+}
+
+static bool answer(conversation *c, const answer_options *o, answer_report *report, err *e)
+{
+    token_list wanted = {0};
+    *report = (answer_report){.end = ANSWER_INTERRUPTED};
+    bool ok = encode_what_fits(c, &wanted, &report->forgotten, e);
+    err trouble = {0};
+    bool fed = ok && feed(c, &wanted, o, report, &trouble);
+    token_list_free(&wanted);
+    if (ok && !fed && trouble.kind != ERR_NONE)
+        ok = err_set_kind(e, trouble.kind, "%s", trouble.text);
+    if (!ok)
+        return false;
+    message m = {CHAT_ASSISTANT, NULL, {0}};
+    answering a = {.stops = stops_of(o->stops, o->stop_count), .o = o};
+    /* with turns the answer's first space stands for nothing; a text that goes on needs it */
+    a.characters.strip_space = c->f != NULL;
+    double start = clock_us();
+    ok = !fed || generate(c, &a, &m, report, e);
+    report->answer_s = (clock_us() - start) * 1e-6;
+    finish(&a);
+    str_add(&a.text, "");
+    m.content = a.text.data;
+    if (ok)
+        insert_message(c, c->count, m);
+    else {
+        free(m.content);
+        token_list_free(&m.tokens);
+    }
+    return ok;
+}
+
+/* Found out before anything is forgotten for it. */
+static bool could_fit(const conversation *c, const char *text, err *e)
+{
+    token_list alone = {0};
+    bool ok = tokenizer_encode(c->t, text, strlen(text), false, false, &alone, e);
+    if (ok && alone.count + LEAST_ANSWER > generation_context(c->n))
+        ok = err_set(e, "the message has %zu tokens, too many for a context of %u", alone.count,
+                     generation_context(c->n));
+    token_list_free(&alone);
+    return ok;
+}
+
+bool conversation_say(conversation *c, const char *text, const answer_options *o, answer_report *report, err *e)
+{
+    if (!could_fit(c, text, e))
+        return false;
+    insert_message(c, c->count, text_message(c, CHAT_USER, text));
+    if (answer(c, o, report, e))
+        return true;
+    remove_message(c, c->count - 1);
+    return false;
+}
+
+bool conversation_again(conversation *c, const answer_options *o, answer_report *report, err *e)
+{
+    if (c->count < system_count(c) + 2 || c->items[c->count - 1].role != CHAT_ASSISTANT)
+        return false;
+    remove_message(c, c->count - 1);
+    if (answer(c, o, report, e))
+        return true;
+    remove_message(c, c->count - 1);
+    return false;
+}

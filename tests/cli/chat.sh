@@ -1,0 +1,89 @@
+#!/bin/sh
+# solo chat as a person uses it, and what solo run takes besides; in a pipe and on a terminal.
+# Prints a line per test: `ok NAME`, `not ok NAME why`, `skip NAME why`.
+set -u
+solo=${SOLO:-build/solo}
+model=../shared/models/stories260K/f32.gguf
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+fails() {
+    name=$1 status=$2 part=$3
+    shift 3
+    "$@" >"$work/out" 2>"$work/errors" </dev/null
+    got=$?
+    if [ $got -eq "$status" ] && grep -qF -- "$part" "$work/errors" && [ "$(wc -l <"$work/errors")" -eq 1 ]; then
+        echo "ok $name"
+    else
+        echo "not ok $name exit status $got: $(head -c 200 "$work/errors")"
+    fi
+}
+
+same() { # NAME GOT RIGHT
+    if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1 '$2', not '$3'"; fi
+}
+
+fails chat_without_a_model 2 "a model is wanted" "$solo" chat
+fails chat_template 2 "no template 'nobody'" "$solo" chat x.gguf --template nobody
+fails chat_missing 1 "/no/such.gguf" "$solo" chat /no/such.gguf
+for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do
+    fails "value_of$option" 2 "$option takes a" "$solo" run x.gguf -p x $option -1
+done
+fails seed_is_whole 2 "--seed takes a whole number" "$solo" run x.gguf -p x --seed 1.5
+fails stop_is_not_empty 2 "--stop takes a text" "$solo" chat x.gguf --stop ''
+fails context_is_a_number 2 "-c takes a whole number" "$solo" chat x.gguf -c none
+"$solo" chat --help | grep -q '/regenerate' && echo "ok help" || echo "not ok help"
+
+if [ ! -e $model ]; then
+    echo "skip chat (no ../shared here)"
+    exit 0
+fi
+
+chat() { "$solo" chat $model --temp 0 "$@" 2>"$work/errors"; }
+run() { "$solo" run $model "$@" 2>"$work/errors"; }
+
+# a model without a template goes on with the text
+text=$(run -p 'Once upon a time' -n 12)
+same continues "$(echo 'Once upon a time' | chat -n 12)" "${text#Once upon a time}"
+grep -q 'no chat template' "$work/errors" && echo "ok says_so" || echo "not ok says_so"
+
+# with turns: each answer is what the whole text gives, though only the new tokens were fed
+printf 'Tom\n/save %s/one.json\nAnn\n' "$work" | chat -n 5 --template llama-2 >"$work/turns"
+first=$(sed -n 1p "$work/turns") second=$(sed -n 2p "$work/turns")
+answer=$(sed -n 's/^   "content": "\(.*\)"$/\1/p' "$work/one.json" | sed -n 2p)
+prompt='[INST] Tom [/INST]'
+same first_turn "$(run -p "$prompt" -n 5)" "$prompt$first"
+prompt="[INST] Tom [/INST] $(echo $answer) </s><s>[INST] Ann [/INST]"
+whole=$(run -p "$prompt" -n 5)
+case $whole in
+*"[INST] Ann [/INST]$second") echo "ok second_turn" ;;
+*) echo "not ok second_turn '$whole' does not end in '$second'" ;;
+esac
+
+# commands
+same regenerate "$(printf 'Tom\n/regenerate\n' | chat -n 5 | sort -u | wc -l)" 1
+same reset "$(printf 'Tom\nAnn\n/reset\nTom\n' | chat -n 5 --template llama-2 | sed -n '1p;3p' | sort -u | wc -l)" 1
+same system "$(printf '/system Be brief.\nTom\n' | chat -n 5 --template llama-2)" "$(echo Tom | chat -n 5 --template llama-2 --system 'Be brief.')"
+printf '"""\nTom\nand\n"""\nA\\\nB\n/save %s/two.json\n/quit\nnever\n' "$work" | chat -n 2 >"$work/out"
+same lines "$(python3 -c 'import json,sys; print([m["content"] for m in json.load(open(sys.argv[1]))["messages"] if m["role"]=="user"])' "$work/two.json")" "['Tom\\nand\\n', 'A\\nB']"
+printf '/regenerate\n/nonsense\n/save\n' | chat >"$work/out"
+same mistakes "$(grep -c -e 'no answer yet' -e 'no command /nonsense' -e "file's name" "$work/errors")" 3
+
+# a context that fills: the oldest turns go, which is said once, and it goes on
+same forgets "$(printf 'one\ntwo\nthree\nfour\nfive\nsix\n' | chat -n 8 -c 48 --template llama-2 | wc -l)" 6
+same says_once "$(grep -c 'forgotten' "$work/errors")" 1
+echo "a b c d e f g h i j k l m n o p q r s t u v w x y z" | chat -c 24 >"$work/out"
+status=$?
+same too_long "$status $(grep -c 'too many for a context of 24' "$work/errors")" "1 1"
+
+# stop texts, and the context of run
+same stops "$(run -p 'Once upon a time' -n 30 --stop ' named' --stop 'zzz')" 'Once upon a time, there was a little girl'
+same context "$(run -p 'Once upon a time' -n 30 -c 10 | wc -w)" "$(run -p 'Once upon a time' -n 5 | wc -w)"
+run -p 'Once upon a time' -n 30 -c 10 >"$work/out"
+grep -q 'context of 10 tokens is full' "$work/errors" && echo "ok context_is_full" || echo "not ok context_is_full"
+
+if python3 -c 'import pty' 2>/dev/null && python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
+    python3 tests/cli/chat_terminal.py "$solo" $model
+else
+    echo "skip terminal (no python3 with pty)"
+fi
