@@ -169,6 +169,21 @@ static void mark_known_tokens(tokenizer *t)
         t->ends[t->eot] = true;
 }
 
+/* What begins a turn must not be found in plain text, also where a file calls it the
+ * user's. */
+static void guard_turns(tokenizer *t)
+{
+    static const char *const names[] = {"<|im_start|>",    "<|start_header_id|>", "<|end_header_id|>", "[INST]",
+                                        "<start_of_turn>", "<|system|>",          "<|user|>",          "[/INST]",
+                                        "<|assistant|>",   "[SYSTEM_PROMPT]",     "[/SYSTEM_PROMPT]",  "<s>",
+                                        "<bos>",           "<|begin_of_text|>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int32_t id = find_named(t, names[i]);
+        if (id >= 0 && t->words.types[id] == TOKEN_USER_DEFINED)
+            t->words.types[id] = TOKEN_CONTROL;
+    }
+}
+
 /* ---- normalizing --------------------------------------------------------------------- */
 
 /* Appends a text with U+2581 for each space; and what of it is plain, if that is asked
@@ -517,12 +532,13 @@ tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
         memcpy(t->strips, parts->strips, parts->token_count);
     t->ends = mem_alloc(parts->token_count * sizeof *t->ends);
     vocab_init(&t->words, parts);
-    if (parts->added)
-        list_added(t, parts);
     mark_known_tokens(t);
+    guard_turns(t);
     for (size_t i = 0; i < parts->end_count; i++)
         t->ends[parts->ends[i]] = true;
-    if (!parts->added)
+    if (parts->added)
+        list_added(t, parts);
+    else
         list_by_type(t);
     if (t->kind == TOKENIZER_BPE)
         bpe_init(&t->bpe, &t->words, parts);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "model/nfc.h"
 #include "model/pretokenize.h"
 #include "model/tokenizer.h"
 #include "model/unicode.h"
@@ -17,6 +18,45 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* ---- Unicode's form C ---------------------------------------------------------- */
+
+static void expect_nfc(const char *text, const char *right)
+{
+    str out = {0};
+    nfc_add(text, strlen(text), NULL, &out, NULL);
+    assert_string_equal(out.data ? out.data : "", right);
+    str_free(&out);
+}
+
+static void characters_and_marks_become_one(void **state)
+{
+    (void)state;
+    expect_nfc("plain ASCII", "plain ASCII");
+    expect_nfc("e\u0301", "é");
+    expect_nfc("é", "é");
+    expect_nfc("\u212B\u2126", "\u00C5\u03A9");           /* singletons */
+    expect_nfc("a\u0323\u0302", "\u1EAD");                /* two marks, two steps */
+    expect_nfc("a\u0302\u0323", "\u1EAD");                /* put in order first */
+    expect_nfc("a\u0302x\u0323", "\u00E2x\u0323");        /* a letter is in the way */
+    expect_nfc("a\u0316\u0300", "\u00E0\u0316");          /* another kind of mark is not */
+    expect_nfc("a\u0305\u0300", "a\u0305\u0300");         /* the same kind is */
+    expect_nfc("\u1100\u1161\u11A8\u1100\u1161", "각가"); /* Hangul */
+    expect_nfc("가\u11A8", "각");
+    expect_nfc("\u0958", "\u0915\u093C"); /* never composed */
+    expect_nfc("\xC3", "\uFFFD");
+    /* a long run of marks in the wrong order takes no longer than another */
+    str text = {0};
+    for (int i = 0; i < 200000; i++)
+        str_add(&text, i % 2 ? "\u0301" : "\u0323");
+    str out = {0};
+    double start = clock_us();
+    nfc_add(text.data, text.length, NULL, &out, NULL);
+    assert_int_equal(out.length, text.length);
+    assert_true(clock_us() - start < 5e6);
+    str_free(&text);
+    str_free(&out);
+}
 
 /* ---- vocabularies made here ---------------------------------------------------- */
 
@@ -707,6 +747,7 @@ static void vectors_phi_3(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(characters_and_marks_become_one),
         cmocka_unit_test(spm_merges_by_score),
         cmocka_unit_test(spm_finds_special_tokens),
         cmocka_unit_test(spm_merges_across_words),
