@@ -82,6 +82,28 @@ same context "$(run -p 'Once upon a time' -n 30 -c 10 | wc -w)" "$(run -p 'Once 
 run -p 'Once upon a time' -n 30 -c 10 >"$work/out"
 grep -q 'context of 10 tokens is full' "$work/errors" && echo "ok context_is_full" || echo "not ok context_is_full"
 
+# a Hugging Face folder with a vocabulary of bytes, its template in either file
+mkdir "$work/folder"
+for file in config.json model.safetensors; do ln -s "$PWD/../shared/models/hf/qwen2/$file" "$work/folder/$file"; done
+python3 - "$work/folder" <<'END'
+import json, sys
+printable = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 255 and b != 173]
+letters = {b: chr(b) for b in printable} | {b: chr(256 + i) for i, b in enumerate(sorted(set(range(256)) - set(printable)))}
+marker = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+json.dump({"added_tokens": [{"id": 256, "content": "<|im_start|>", **marker}, {"id": 257, "content": "<|im_end|>", **marker}],
+           "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+           "model": {"type": "BPE", "vocab": {letters[b]: b for b in range(256)}, "merges": []}}, open(sys.argv[1] + "/tokenizer.json", "w"))
+END
+template="{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\\\n' + message['content'] + '<|im_end|>\\\\n' }}{% endfor %}"
+printf '{"eos_token": "<|im_end|>", "chat_template": "%s"}' "$template" >"$work/folder/tokenizer_config.json"
+asked=$(printf '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n.')
+right=$("$solo" run "$work/folder" -p "${asked%.}" -n 6)
+got=$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>"$work/errors")
+same folder "user hi assistant $(echo $got) $(wc -l <"$work/errors")" "$(echo $right) 0"
+printf '{"eos_token": "<|im_end|>"}' >"$work/folder/tokenizer_config.json"
+printf '%s' "$template" >"$work/folder/chat_template.jinja"
+same template_file "$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>&1)" "$got"
+
 if python3 -c 'import pty' 2>/dev/null && python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
     python3 tests/cli/chat_terminal.py "$solo" $model
 else
