@@ -45,6 +45,7 @@ static unsigned char cancel(EditLine *editor, int key)
     prompt *p;
     el_get(editor, EL_CLIENTDATA, &p);
     p->cancelled = true;
+    fputs("^C\n", stdout);
     return CC_NEWLINE;
 }
 
