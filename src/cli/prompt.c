@@ -86,6 +86,8 @@ static char *read_edited(prompt *p, const char *label, bool *cancelled)
     int count = 0;
     p->label = label;
     p->cancelled = false;
+    /* before the prompt is shown: keys that come earlier would be the terminal's, not the editor's */
+    el_set(p->editor, EL_PREP_TERM, 1);
     const char *line = el_gets(p->editor, &count);
     if (p->cancelled) {
         *cancelled = true;
