@@ -14,6 +14,7 @@
 
 /* Every call the back end makes. The first list is needed, the second is only
  * in some libraries and NULL in the others. */
+/* clang-format off: it cannot make up its mind about this list */
 #define WEBGPU_CALLS(X) \
     X(CreateInstance) \
     X(InstanceRequestAdapter) \
@@ -45,13 +46,26 @@
     X(ShaderModuleRelease) \
     X(BindGroupLayoutRelease) \
     X(PipelineLayoutRelease) \
-    X(ComputePipelineRelease) X(BindGroupRelease) X(QuerySetRelease) X(CommandEncoderBeginComputePass) \
-        X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderResolveQuerySet) X(CommandEncoderFinish) \
-            X(CommandEncoderRelease) X(CommandBufferRelease) X(ComputePassEncoderSetPipeline) \
-                X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups) \
-                    X(ComputePassEncoderDispatchWorkgroupsIndirect) X(ComputePassEncoderEnd) \
-                        X(ComputePassEncoderRelease) X(QueueSubmit) X(QueueWriteBuffer) X(QueueOnSubmittedWorkDone) \
-                            X(QueueRelease)
+    X(ComputePipelineRelease) \
+    X(BindGroupRelease) \
+    X(QuerySetRelease) \
+    X(CommandEncoderBeginComputePass) \
+    X(CommandEncoderCopyBufferToBuffer) \
+    X(CommandEncoderResolveQuerySet) \
+    X(CommandEncoderFinish) \
+    X(CommandEncoderRelease) \
+    X(CommandBufferRelease) \
+    X(ComputePassEncoderSetPipeline) \
+    X(ComputePassEncoderSetBindGroup) \
+    X(ComputePassEncoderDispatchWorkgroups) \
+    X(ComputePassEncoderDispatchWorkgroupsIndirect) \
+    X(ComputePassEncoderEnd) \
+    X(ComputePassEncoderRelease) \
+    X(QueueSubmit) \
+    X(QueueWriteBuffer) \
+    X(QueueOnSubmittedWorkDone) \
+    X(QueueRelease)
+/* clang-format on */
 
 /* What the library is decides the few things in which the ABIs differ. */
 typedef enum {
