@@ -13,6 +13,7 @@ const AHEAD = 0u;      // 1: weights are fetched a step before they are needed; 
 //!include "unary.wgsl"
 //!include "binary.wgsl"
 //!include "matmul.wgsl"
+//!include "attention_parts.wgsl"
 
 const TEAMS = THREADS / TEAM;
 var<workgroup> staged: array<vec4<f32>, SEGMENT / 4u>;
@@ -22,6 +23,20 @@ fn length_of_row() -> u32 {
     return arg(1);
 }
 
+// Four elements of x, put together from the parts of their head.
+fn joined(x: u32, i: u32) -> vec4<f32> {
+    let size = arg(6);
+    let first = i / size * arg(7);
+    var at = x + first * (size + 2u) + i % size;
+    var sum = vec4<f32>();
+    for (var s = 0u; s < arg(7); s++) {
+        let w = part_weight[first + s];
+        if (w > 0.0) { sum += w * vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)); }
+        at += size + 2u;
+    }
+    return sum;
+}
+
 fn normed(x: u32, i: u32) -> f32 {
     if (i >= length_of_row()) { return 0.0; }
     if (arg(5) == 0u) { return load(x + i); }
@@ -29,7 +44,7 @@ fn normed(x: u32, i: u32) -> f32 {
 }
 
 fn square(x: u32, i: u32) -> f32 {
-    if (arg(5) == 0u || i >= length_of_row()) { return 0.0; }
+    if (arg(5) != 1u || i >= length_of_row()) { return 0.0; }
     let value = load(x + i);
     return value * value;
 }
@@ -38,6 +53,13 @@ fn square(x: u32, i: u32) -> f32 {
 fn stage(x: u32, from_element: u32, local: u32) -> f32 {
     var squares = 0.0;
     let count = min(SEGMENT, (length_of_row() + 31u) / 32u * 32u - from_element);
+    if (arg(5) == 2u) {
+        weigh_parts(x, length_of_row() / arg(6) * arg(7), arg(7), arg(6), local);
+        for (var i = local; i < count / 4u; i += THREADS) {
+            if (from_element + i * 4u < length_of_row()) { staged[i] = joined(x, from_element + i * 4u); } else { staged[i] = vec4<f32>(); }
+        }
+        return 0.0;
+    }
     for (var i = local; i < count / 4u; i += THREADS) {
         let at = from_element + i * 4u;
         staged[i] = vec4<f32>(normed(x, at), normed(x, at + 1u), normed(x, at + 2u), normed(x, at + 3u));
@@ -83,7 +105,8 @@ fn dot_quad(b: quad_bits, x4: u32) -> vec4<f32> {
 fn body(v: u32, local: u32) {
     let k = length_of_row();
     let t = v / arg(2);
-    let x = arg(4) + t * k;
+    // Parts of split attention lie there for one row of x only.
+    let x = arg(4) + select(t * k, 0u, arg(5) == 2u);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let several = k > SEGMENT;

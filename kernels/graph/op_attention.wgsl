@@ -9,7 +9,8 @@ const BLOCK = THREADS / LANES;   // positions at a time
 const MAX_SIZE = 256u;
 //!include "graph.wgsl"
 //!include "reduce_HOW.wgsl"
-var<workgroup> q: array<f32, MAX_SIZE>;
+//!include "attention.wgsl"
+var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
 var<workgroup> scores: array<f32, THREADS>;
 var<workgroup> sums: array<vec2<f32>, THREADS>;
 
@@ -33,14 +34,17 @@ fn body(v: u32, local: u32) {
     let pairs = size / 2u;
     let row = v / arg(14); // of q: a head of a row
     if (local == 0u) { position_of_row = load_word(arg(6)); }
-    for (var i = local; i < size; i += THREADS) { q[i] = load(arg(2) + row * size + i) * arg_float(7); }
+    for (var i = local; i < pairs; i += THREADS) {
+        let at = arg(2) + row * size + 2u * i;
+        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(7);
+    }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let stride = arg(5) * size;
     let kv = row % arg(4) / (arg(4) / arg(5)) * size;
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
     let last = min(position + row / arg(4), arg(13) - 1u);
     let seen = select(last + 1u, min(arg(9), last + 1u), arg(9) > 0u);
-    let share = (seen + arg(14) * BLOCK - 1u) / (arg(14) * BLOCK) * BLOCK;
+    let share = share_of(seen, arg(14));
     let first = last + 1u - seen + v % arg(14) * share;
     let end = min(first + share, last + 1u);
     // The threads that add up values: each has two elements of a head, and some of the positions.
@@ -54,7 +58,17 @@ fn body(v: u32, local: u32) {
         var dot2 = vec2<f32>();
         let p = block + local / LANES;
         if (p < end) {
-            for (var i = local % LANES; i < pairs; i += LANES) { dot2 += vec2<f32>(q[2u * i], q[2u * i + 1u]) * pair_at(arg(10), p * stride + kv, i); }
+            let at = p * stride + kv;
+            var i = local % LANES;
+            // Four at a time, so that four are on their way together.
+            for (; i + 3u * LANES < pairs; i += 4u * LANES) {
+                let a = pair_at(arg(10), at, i);
+                let b = pair_at(arg(10), at, i + LANES);
+                let c = pair_at(arg(10), at, i + 2u * LANES);
+                let d = pair_at(arg(10), at, i + 3u * LANES);
+                dot2 += q[i] * a + q[i + LANES] * b + q[i + 2u * LANES] * c + q[i + 3u * LANES] * d;
+            }
+            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(arg(10), at, i); }
         }
         scores[local] = dot2.x + dot2.y;
         workgroupBarrier();
@@ -72,7 +86,17 @@ fn body(v: u32, local: u32) {
         most = higher;
         value *= mend;
         if (mine < groups) {
-            for (var i = mine; i < min(BLOCK, end - block); i += groups) { value += scores[i] * pair_at(arg(11), (block + i) * stride + kv, element); }
+            let seen_here = min(BLOCK, end - block);
+            let at = block * stride + kv;
+            var i = mine;
+            for (; i + 3u * groups < seen_here; i += 4u * groups) {
+                let a = pair_at(arg(11), at + i * stride, element);
+                let b = pair_at(arg(11), at + (i + groups) * stride, element);
+                let c = pair_at(arg(11), at + (i + 2u * groups) * stride, element);
+                let d = pair_at(arg(11), at + (i + 3u * groups) * stride, element);
+                value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c + scores[i + 3u * groups] * d;
+            }
+            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(arg(11), at + i * stride, element); }
         }
         workgroupBarrier();
     }

@@ -24,7 +24,7 @@ static const char HELP[] =
     "                      mistral-v7-tekken, phi-3, gemma, zephyr, or none: the text is continued\n"
     "  -n N                how many tokens an answer has at most (default: until the context is full)\n";
 static const char MORE_HELP[] =
-    "  --fuse LEVEL        none: a dispatch for each operator (the only level there is yet)\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 static const char COMMANDS[] =
@@ -333,7 +333,12 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
     if (e->kind != ERR_NONE)
         return false;
     tokenizer *t = tokenizer_of_model(m, e);
-    generation *n = t ? generation_new(g, m, &(generation_options){.context_tok = o->sampling.context_tok}, e) : NULL;
+    generation *n =
+        t ? generation_new(g, m,
+                           &(generation_options){
+                               .level = o->model.level, .submit = SUBMIT_BATCH, .context_tok = o->sampling.context_tok},
+                           e)
+          : NULL;
     bool ok = false;
     if (n) {
         session s = {.o = o, .n = n, .input = prompt_open()};
@@ -359,7 +364,8 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
 int cmd_chat(int argc, char **argv)
 {
     err e = {0};
-    options o = {.sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
+    options o = {.model.level = LEVEL_OPS,
+                 .sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

@@ -14,7 +14,7 @@ static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [OPTIONS] [--fu
                            "  -p TEXT             the text to continue\n"
                            "  -n N                how many tokens at most (default 128)\n";
 static const char MORE_HELP[] =
-    "  --fuse LEVEL        none: a dispatch for each operator (the only level there is yet)\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
@@ -114,7 +114,12 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 {
     token_list prompt = {0};
     tokenizer *t = tokenizer_of_model(m, e);
-    generation *n = t ? generation_new(g, m, &(generation_options){.context_tok = o->sampling.context_tok}, e) : NULL;
+    generation *n =
+        t ? generation_new(g, m,
+                           &(generation_options){
+                               .level = o->model.level, .submit = SUBMIT_BATCH, .context_tok = o->sampling.context_tok},
+                           e)
+          : NULL;
     if (n)
         generation_set_sampling(n, &o->sampling.how);
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
@@ -130,7 +135,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 int cmd_run(int argc, char **argv)
 {
     err e = {0};
-    options o = {.tokens = 128};
+    options o = {.model.level = LEVEL_OPS, .tokens = 128};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

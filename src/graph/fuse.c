@@ -12,7 +12,7 @@ enum { LAST = GRAPH_MAX_DIMS - 1, NO_STEP = UINT32_MAX };
 /* Rows of x from which products are tiled: those take their x as it is. */
 enum { TILED_ROWS = 4 };
 
-const char *const pass_names[PASS_COUNT] = {"norm", "gate", "after", "turn", "siblings", "assign"};
+const char *const pass_names[PASS_COUNT] = {"norm", "gate", "after", "turn", "siblings", "join", "assign"};
 
 static bool reads(const plan *p, const plan_step *s, node n)
 {
@@ -94,7 +94,7 @@ static uint64_t step_bytes(const plan *p, const plan_step *s)
 /* May the matrices of both be read by one step? */
 static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 {
-    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm &&
+    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm && !a->joins && !b->joins &&
            matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
            step_bytes(p, a) + step_bytes(p, b) <= p->most_matrix_bytes;
 }
@@ -130,7 +130,7 @@ static bool norm_into_products(fusing *f)
 
 static bool is_bare(const plan_step *s)
 {
-    return s->part_count == 1 && s->parts[0].result == s->parts[0].matmul;
+    return s->part_count == 1 && !s->joins && s->parts[0].result == s->parts[0].matmul;
 }
 
 /* Does step `at` multiply f(gate), or gate itself, by `up`? */
@@ -194,8 +194,8 @@ static bool after_products(fusing *f)
         for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
             plan_part *part = &p->steps[i].parts[k];
             uint32_t reader = only_reader(f, part->result);
-            if (reader == NO_STEP || p->steps[i].part_count > 1 || part->gate_of || part->rope || part->store ||
-                part->after_count == PLAN_MAX_AFTER)
+            if (reader == NO_STEP || p->steps[i].part_count > 1 || p->steps[i].joins || part->gate_of || part->rope ||
+                part->store || part->after_count == PLAN_MAX_AFTER)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
@@ -229,8 +229,9 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader =
-            p->steps[i].part_count == 1 && !part->gate_of && !part->store ? only_reader(f, part->result) : NO_STEP;
+        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store
+                              ? only_reader(f, part->result)
+                              : NO_STEP;
         if (reader == NO_STEP)
             continue;
         const plan_step *s = &p->steps[reader];
@@ -278,6 +279,25 @@ static bool siblings_together(fusing *f)
     return false;
 }
 
+/* The parts lie in scratch, so the product must be next. */
+static bool joins_into_products(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i + 1 < p->count; i++) {
+        plan_step *a = &p->steps[i], *product = &p->steps[i + 1];
+        if (a->op != OP_ATTENTION || a->in_parts || plan_splits(p, a) == 1 || only_reader(f, a->at) != i + 1 ||
+            product->op != OP_MATMUL || product->norm || plan_root(p->g, product->x) != a->at)
+            continue;
+        const graph_node *q = graph_at(p->g, graph_at(p->g, a->at)->operands[0]);
+        if (plan_rows(p, product) != 1 || q->s.dims[1] != 1 || q->s.dims[3] % 4 != 0 ||
+            q->s.dims[2] * plan_splits(p, a) > PLAN_MAX_JOINED)
+            continue;
+        a->in_parts = product->joins = true;
+        return true;
+    }
+    return false;
+}
+
 static bool assigns_together(fusing *f)
 {
     plan *p = f->p;
@@ -298,7 +318,8 @@ uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
         [PASS_NORM] = norm_into_products, [PASS_GATE] = gates_together,        [PASS_AFTER] = after_products,
-        [PASS_TURN] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_ASSIGN] = assigns_together};
+        [PASS_TURN] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_JOIN] = joins_into_products,
+        [PASS_ASSIGN] = assigns_together};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;
     fusing f = {p, mem_alloc(slots * sizeof(bool)), mem_alloc(slots * sizeof(uint32_t)),

@@ -14,8 +14,6 @@ enum {
     NO_PLACE = UINT32_MAX,
     UPLOAD_BYTES = 4 << 20,   /* at a time */
     WORTH_SHOWING = 64 << 20, /* bytes from which an upload shows its progress */
-    WORTH_SPLITTING = 128,    /* positions from which attention is split */
-    BUSY_WORKGROUPS = 128,    /* so many keep a large GPU busy */
 };
 
 /* What has a name, and where it lies. */
@@ -307,8 +305,8 @@ static uint64_t scratch_words(const plan *p, const plan_step *s)
     const graph_node *x = graph_at(p->g, graph_at(p->g, s->at)->operands[0]);
     if (s->op == OP_SAMPLE)
         return sample_scratch_words(x->s.dims[LAST]);
-    if (s->op == OP_ATTENTION && memory_splits(p, s) > 1)
-        return (uint64_t)memory_splits(p, s) * x->s.dims[1] * x->s.dims[2] * (x->s.dims[3] + 2);
+    if (s->op == OP_ATTENTION && plan_splits(p, s) > 1)
+        return (uint64_t)plan_splits(p, s) * x->s.dims[1] * x->s.dims[2] * (x->s.dims[3] + 2);
     return 0;
 }
 
@@ -347,21 +345,6 @@ static void place_passing(memory *m, uint32_t p)
     }
     free(last);
     free(leased);
-}
-
-/* Attention over a long context with few rows is split, so that everyone has work. */
-uint32_t memory_splits(const plan *p, const plan_step *s)
-{
-    const graph_node *n = graph_at(p->g, s->at);
-    const graph_node *q = graph_at(p->g, n->operands[0]), *keys = graph_at(p->g, n->operands[1]);
-    uint32_t heads = q->s.dims[1] * q->s.dims[2], seen = keys->s.dims[1];
-    if (n->as.attention.window && n->as.attention.window < seen)
-        seen = n->as.attention.window;
-    uint32_t splits = BUSY_WORKGROUPS / heads, useful = seen / (WORTH_SPLITTING / 2);
-    if (seen < WORTH_SPLITTING || splits < 2)
-        return 1;
-    splits = splits > useful ? useful : splits;
-    return splits > MEMORY_MAX_SPLITS ? MEMORY_MAX_SPLITS : splits;
 }
 
 static bool place_activations(memory *m, err *e)

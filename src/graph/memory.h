@@ -24,10 +24,6 @@ typedef struct memory_matrix {
     memory_piece pieces[MEMORY_MAX_PIECES];
 } memory_matrix;
 
-/* Splits of the attention of a step; the parts they leave lie in scratch of the plan. */
-enum { MEMORY_MAX_SPLITS = 16 };
-uint32_t memory_splits(const plan *p, const plan_step *s);
-
 /* Finds places and makes buffers, all of zeros. The plans must stay. */
 memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e);
 void memory_free(memory *m);

@@ -138,6 +138,25 @@ uint32_t plan_rows(const plan *p, const plan_step *s)
     return (uint32_t)(shape_count(x) / x.dims[LAST]);
 }
 
+/* Attention over a long context with few rows is split, so that everyone has work. */
+uint32_t plan_splits(const plan *p, const plan_step *s)
+{
+    enum {
+        WORTH_SPLITTING = 128, /* positions from which attention is split */
+        BUSY_WORKGROUPS = 128, /* so many keep a large GPU busy */
+    };
+    const graph_node *n = graph_at(p->g, s->at);
+    const graph_node *q = graph_at(p->g, n->operands[0]), *keys = graph_at(p->g, n->operands[1]);
+    uint32_t heads = q->s.dims[1] * q->s.dims[2], seen = keys->s.dims[1];
+    if (n->as.attention.window && n->as.attention.window < seen)
+        seen = n->as.attention.window;
+    uint32_t splits = BUSY_WORKGROUPS / heads, useful = seen / (WORTH_SPLITTING / 2);
+    if (seen < WORTH_SPLITTING || splits < 2)
+        return 1;
+    splits = splits > useful ? useful : splits;
+    return splits > PLAN_MAX_SPLITS ? PLAN_MAX_SPLITS : splits;
+}
+
 static bool same_shape(shape a, shape b)
 {
     return memcmp(&a, &b, sizeof a) == 0;

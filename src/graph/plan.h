@@ -37,6 +37,9 @@ typedef struct plan_step {
     node x, norm; /* x is the norm's operand if there is one */
     plan_part parts[PLAN_MAX_PARTS];
     uint32_t part_count;
+    bool joins; /* x is attention that was left in parts */
+    /* OP_ATTENTION */
+    bool in_parts; /* who reads it puts its parts together */
     /* OP_ASSIGN: all that are made together, `at` among them */
     node assigns[PLAN_MAX_ASSIGNS];
     uint32_t assign_count;
@@ -55,6 +58,7 @@ typedef enum {
     PASS_AFTER,    /* biases, functions and residuals after a product */
     PASS_TURN,     /* rotation, and the write into a state */
     PASS_SIBLINGS, /* products of the same x together */
+    PASS_JOIN,     /* putting together the parts of split attention into the product that follows */
     PASS_ASSIGN,   /* assignments together */
     PASS_COUNT
 } plan_pass;
@@ -79,6 +83,10 @@ uint32_t plan_writes(const plan *p, const plan_step *s, node *out);
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
 /* Rows of x a product works on. */
 uint32_t plan_rows(const plan *p, const plan_step *s);
+/* How many workgroups share the positions of each head of an attention: more than one if there
+ * are few heads and many positions. */
+enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_JOINED = 256 /* parts of a row that a product can put together */ };
+uint32_t plan_splits(const plan *p, const plan_step *s);
 /* Of a binary node after a product: the operand that is not what went before, whether
  * every row has its own, and whether it stands first. False if it cannot be taken in. */
 typedef struct plan_operand {

@@ -129,7 +129,7 @@ static void tell_store(const telling *c, told *l, const graph_node *n)
 static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n)
 {
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
-    uint32_t splits = memory_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
+    uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
     uint32_t rest[] = {q->s.dims[3],
                        q->s.dims[2],
                        k->s.dims[2],
@@ -147,11 +147,14 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
     memcpy(l->words + 3, rest, sizeof rest);
     if (splits == 1)
         return 1;
+    uint32_t out = l->words[1];
+    l->words[1] = memory_scratch_at(c->m, c->which);
+    if (s->in_parts)
+        return 1;
     told *join = l + 1;
     *join = (told){.kernel.name = "op_attention_join"};
-    uint32_t words[] = {heads, l->words[1], memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
+    uint32_t words[] = {heads, out, memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
     memcpy(join->words, words, sizeof words);
-    l->words[1] = memory_scratch_at(c->m, c->which);
     return 2;
 }
 
@@ -362,6 +365,13 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
         common.words[6] = at(c, norm->operands[1]);
         common.words[7] = as_word(norm->as.rmsnorm.epsilon);
         common.words[8] = as_word(norm->as.rmsnorm.weight_offset);
+    }
+    if (s->joins) {
+        const plan_step *attention = s - 1; /* the pass saw to that */
+        common.words[4] = memory_scratch_at(c->m, c->which);
+        common.words[5] = 2;
+        common.words[6] = node_at(c, node_at(c, attention->at)->operands[0])->s.dims[LAST];
+        common.words[7] = plan_splits(c->p, attention);
     }
     common.words[9] = s->part_count;
     for (uint32_t i = 0; i < pieces; i++) {
