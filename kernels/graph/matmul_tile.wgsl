@@ -38,9 +38,9 @@ fn four(t: u32, i: u32) -> vec4<f32> {
 }
 
 // Chunk number i of the tile: a row of a quad, and which of its chunks.
-fn chunk_of_tile(first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
+fn chunk_of_tile(part: u32, first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
     let row = i % (QUADS * 4u);
-    let q = quad_of(min(first_quad + row / 4u, arg(3) - 1u), chunks);
+    let q = quad_of(part, first_quad + row / 4u, chunks);
     let c = min(from_chunk + i / (QUADS * 4u), chunks - 1u);
     return fetch(matrix(q.at[row % 4u], q.chunks), q.rows[row % 4u] * chunks + c);
 }
@@ -56,18 +56,20 @@ fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
                        fma(vec4<f32>(x.z), w, sums[2]), fma(vec4<f32>(x.w), w, sums[3]));
 }
 
-fn finish_rows(sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
-    if (quad >= arg(3)) { return; }
-    let q = quad_of(quad, chunks);
+fn finish_rows(part: u32, sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
+    if (quad >= arg(part + 14u)) { return; }
+    let q = quad_of(part, quad, chunks);
     var rows = sums;
-    for (var i = 0u; i < 4u && t + i < arg(10); i++) { finish(q, rows[i], t + i); }
+    for (var i = 0u; i < 4u && t + i < arg(10); i++) { finish(part, q.first, q.rows, rows[i], t + i, get_ready(part, q.rows, t + i)); }
 }
 
 fn body(v: u32, local: u32) {
     let k = arg(1);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let t0 = v / arg(2) * FOURS * 4u;
-    let first_quad = v % arg(2) * QUADS;
+    let p = part_of(v % arg(2) * QUADS);
+    let part = p.part;
+    let first_quad = v % arg(2) * QUADS - p.begin;
     let column = local % COLUMNS;
     let row = local / COLUMNS;
     var x_next: array<vec4<f32>, X_EACH>;
@@ -80,7 +82,7 @@ fn body(v: u32, local: u32) {
         let e = i * THREADS + local;
         x_next[i] = four(t0 + e / DEPTH * 4u, e % DEPTH);
     }
-    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
+    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(part, first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
     for (var begin = 0u; begin < k; begin += DEPTH) {
         for (var i = 0u; i < X_EACH; i++) {
             let e = i * THREADS + local;
@@ -106,7 +108,7 @@ fn body(v: u32, local: u32) {
                 x_next[i] = four(t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
             }
             for (var i = 0u; i < W_EACH; i++) {
-                w_next[i] = chunk_of_tile(first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
+                w_next[i] = chunk_of_tile(part, first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
             }
         }
         for (var i = 0u; i < DEPTH; i++) {
@@ -122,8 +124,8 @@ fn body(v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    finish_rows(a, first_quad + column, chunks, t0 + row * 4u);
-    if (WIDE > 1u) { finish_rows(b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
-    if (TALL > 1u) { finish_rows(c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
-    if (WIDE > 1u && TALL > 1u) { finish_rows(d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
+    finish_rows(part, a, first_quad + column, chunks, t0 + row * 4u);
+    if (WIDE > 1u) { finish_rows(part, b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
+    if (TALL > 1u) { finish_rows(part, c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
+    if (WIDE > 1u && TALL > 1u) { finish_rows(part, d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
 }

@@ -5,6 +5,8 @@ const THREADS = 256u;
 const TEAM = 32u;
 const SEGMENT = 2048u; // elements of x that are there at a time
 const LENGTH = 0u;     // of a row, if it is known beforehand
+const NORMS = 1u;      // 0: x is never normed
+const JOINS = 1u;      // 0: x is never in parts
 const AHEAD = 0u;      // 1: weights are fetched a step before they are needed; the code is four times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -23,47 +25,57 @@ fn length_of_row() -> u32 {
     return arg(1);
 }
 
-// Four elements of x, put together from the parts of their head.
+// Four elements of x, put together from the parts of their head, four parts at a time.
 fn joined(x: u32, i: u32) -> vec4<f32> {
     let size = arg(6);
-    let first = i / size * arg(7);
-    var at = x + first * (size + 2u) + i % size;
+    let splits = arg(7);
+    let first = i / size * splits;
+    let at = x + first * (size + 2u) + i % size;
     var sum = vec4<f32>();
-    for (var s = 0u; s < arg(7); s++) {
-        let w = part_weight[first + s];
-        if (w > 0.0) { sum += w * vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)); }
-        at += size + 2u;
+    for (var s = 0u; s < splits; s += 4u) {
+        let b = min(s + 1u, splits - 1u);
+        let c = min(s + 2u, splits - 1u);
+        let d = min(s + 3u, splits - 1u);
+        let one = four_at(at + s * (size + 2u));
+        let two = four_at(at + b * (size + 2u));
+        let three = four_at(at + c * (size + 2u));
+        let four = four_at(at + d * (size + 2u));
+        sum += part_weight[first + s] * one + select(0.0, part_weight[first + b], s + 1u < splits) * two +
+               select(0.0, part_weight[first + c], s + 2u < splits) * three + select(0.0, part_weight[first + d], s + 3u < splits) * four;
     }
     return sum;
 }
 
-fn normed(x: u32, i: u32) -> f32 {
-    if (i >= length_of_row()) { return 0.0; }
-    if (arg(5) == 0u) { return load(x + i); }
-    return load(x + i) * (load(arg(6) + i) + arg_float(8));
-}
+fn four_at(i: u32) -> vec4<f32> { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
 
-fn square(x: u32, i: u32) -> f32 {
-    if (arg(5) != 1u || i >= length_of_row()) { return 0.0; }
-    let value = load(x + i);
-    return value * value;
+// Four elements from place i on, of a list that ends with the row; zeros beyond.
+fn four_of_row(list: u32, i: u32) -> vec4<f32> {
+    if (i + 3u < length_of_row()) { return four_at(list + i); }
+    var y = vec4<f32>();
+    if (i < length_of_row()) { y.x = load(list + i); }
+    if (i + 1u < length_of_row()) { y.y = load(list + i + 1u); }
+    if (i + 2u < length_of_row()) { y.z = load(list + i + 2u); }
+    return y;
 }
 
 // Elements of x from `from_element` on; returns this thread's part of their squares' sum.
 fn stage(x: u32, from_element: u32, local: u32) -> f32 {
     var squares = 0.0;
     let count = min(SEGMENT, (length_of_row() + 31u) / 32u * 32u - from_element);
-    if (arg(5) == 2u) {
-        weigh_parts(x, length_of_row() / arg(6) * arg(7), arg(7), arg(6), local);
-        for (var i = local; i < count / 4u; i += THREADS) {
-            if (from_element + i * 4u < length_of_row()) { staged[i] = joined(x, from_element + i * 4u); } else { staged[i] = vec4<f32>(); }
-        }
-        return 0.0;
-    }
+    if (JOINS == 1u && arg(5) == 2u) { weigh_parts(x, length_of_row() / arg(6) * arg(7), arg(7), arg(6), local); }
     for (var i = local; i < count / 4u; i += THREADS) {
         let at = from_element + i * 4u;
-        staged[i] = vec4<f32>(normed(x, at), normed(x, at + 1u), normed(x, at + 2u), normed(x, at + 3u));
-        squares += square(x, at) + square(x, at + 1u) + square(x, at + 2u) + square(x, at + 3u);
+        var value = vec4<f32>();
+        if (JOINS == 1u && arg(5) == 2u) {
+            if (at < length_of_row()) { value = joined(x, at); }
+        } else {
+            value = four_of_row(x, at);
+        }
+        if (NORMS == 1u && arg(5) == 1u) {
+            squares += dot(value, value);
+            value *= four_of_row(arg(6), at) + arg_float(8);
+        }
+        staged[i] = value;
     }
     return squares;
 }
@@ -106,19 +118,22 @@ fn body(v: u32, local: u32) {
     let k = length_of_row();
     let t = v / arg(2);
     // Parts of split attention lie there for one row of x only.
-    let x = arg(4) + select(t * k, 0u, arg(5) == 2u);
+    let x = arg(4) + select(t * k, 0u, JOINS == 1u && arg(5) == 2u);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let several = k > SEGMENT;
     let start = v % arg(2) * TEAMS;
     var squares = 0.0;
     var scale = 1.0;
-    var q = quad_of(min(start + local / TEAM, arg(3) - 1u), chunks);
+    let team = local / TEAM;
+    var p = part_of(start);
+    var q = quad_of(p.part, start - p.begin + team, chunks);
     var bits: quad_bits;
     if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
     for (var begin = start; begin < arg(3); begin += arg(2) * TEAMS) {
-        let quad = begin + local / TEAM;
         var sums = vec4<f32>();
+        var r: ready;
+        if (lane == 0u) { r = get_ready(p.part, q.rows, t); }
         for (var segment = 0u; segment < k; segment += SEGMENT) {
             if (begin == start || several) {
                 workgroupBarrier();
@@ -140,12 +155,15 @@ fn body(v: u32, local: u32) {
             }
         }
         let done = q;
-        if (begin + arg(2) * TEAMS < arg(3)) {
-            q = quad_of(min(quad + arg(2) * TEAMS, arg(3) - 1u), chunks);
+        let place = p;
+        let next = begin + arg(2) * TEAMS;
+        if (next < arg(3)) {
+            p = part_of(next);
+            q = quad_of(p.part, next - p.begin + team, chunks);
             if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
         }
-        if (begin == start && arg(5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(7)); }
+        if (NORMS == 1u && begin == start && arg(5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(7)); }
         let total = sum_of_team(sums, local);
-        if (lane == 0u && quad < arg(3)) { finish(done, total * scale, t); }
+        if (lane == 0u && begin - place.begin + team < arg(place.part + 14u)) { finish(place.part, done.first, done.rows, total * scale, t, r); }
     }
 }

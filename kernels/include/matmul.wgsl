@@ -5,43 +5,61 @@
 // Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is: 0 as it is,
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
 // 8 what is added to the weight, 9 parts, 10 rows of x. Of part p, from 16 + 32 p on:
-//    0 quads up to its end    1 rows n     2 word its weight begins at    3 the gate's other weight
+//    0 quads up to its end, filled up so that a workgroup has one part at a time    1 rows n    2 word its weight begins at
+//    3 the gate's other weight
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
 //    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
-//   13 divisors of the angles (0: none, else one more)    15 steps afterwards; of a gated part the first sums' function
+//   13 divisors of the angles (0: none, else one more)    14 quads it really has    15 steps afterwards; of a gated part the first sums' function
 //   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
 //   an operand of its own, b that the operand is the first of the two.
 const PART = 16u;
+// What a kernel is never asked for can be left out of it: 0.
+const GATES = 1u;    // gated parts
+const TURNS = 1u;    // turned ones
+const STATES = 1u;   // parts that go to states
+const OPERANDS = 1u; // steps afterwards that have two operands
+const FUNCTIONS = 1u; // and those that have one
+const ANY_FUNCTION = 255u;
+const FUNCTION = 255u; // the only one, if it is known
 const PART_WORDS = 32u;
 
+// The part that quad number `first` belongs to: where its arguments begin, and its own first quad. It is the same for a
+// whole workgroup, which compilers can tell, and make cheap.
+struct part_place {
+    part: u32,
+    begin: u32,
+}
+
+fn part_of(first: u32) -> part_place {
+    var p = part_place(PART, 0u);
+    for (var i = 1u; i < arg(9); i++) {
+        if (first >= arg(p.part)) { p = part_place(p.part + PART_WORDS, arg(p.part)); }
+    }
+    return p;
+}
+
 struct quad_rows {
-    part: u32,         // where its arguments begin
     first: u32,        // of its rows, in the order in which they go out
     rows: vec4<u32>,   // in their matrices
     at: vec4<u32>,     // where those begin
     chunks: u32,       // in each
 }
 
-fn quad_of(quad: u32, row_chunks: u32) -> quad_rows {
-    var part = PART;
-    var begin = 0u;
-    for (var p = 1u; p < arg(9); p++) {
-        if (quad >= arg(part)) { begin = arg(part); part += PART_WORDS; }
-    }
+// Quad i of a part. Beyond the last it is the last again, which nobody needs.
+fn quad_of(part: u32, quad: u32, row_chunks: u32) -> quad_rows {
     var q: quad_rows;
-    let i = quad - begin;
-    q.part = part;
+    let i = min(quad, arg(part + 14u) - 1u);
     q.chunks = arg(part + 1u) * row_chunks;
     q.at = vec4<u32>(arg(part + 2u));
     q.first = i * 4u;
     q.rows = vec4<u32>(0u, 1u, 2u, 3u) + i * 4u;
-    if (arg(part + 4u) == 1u) {
+    if (GATES == 1u && arg(part + 4u) == 1u) {
         q.first = i * 2u;
         q.rows = vec4<u32>(0u, 1u, 0u, 1u) + i * 2u;
         q.at = vec4<u32>(vec2<u32>(arg(part + 2u)), vec2<u32>(arg(part + 3u)));
     }
-    if (arg(part + 4u) == 2u) {
+    if (TURNS == 1u && arg(part + 4u) == 2u) {
         let half = arg(part + 10u) / 2u;
         q.first = i / (half / 2u) * 2u * half + i % (half / 2u) * 2u;
         q.rows = vec4<u32>(0u, 1u, half, half + 1u) + q.first;
@@ -50,29 +68,51 @@ fn quad_of(quad: u32, row_chunks: u32) -> quad_rows {
     return q;
 }
 
+// The values that the first two steps after a quad's sums need, and the position: asked for long before, so that
+// nobody waits for them at the end.
+struct ready {
+    other: array<vec4<f32>, 2>,
+    position: u32,
+}
+
+fn operand_of(part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
+    let s = part + 16u + 4u * i;
+    let at = arg(s + 1u) + select(0u, t * arg(part + 7u), arg(s + 2u) == 1u);
+    return vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
+}
+
+fn get_ready(part: u32, rows: vec4<u32>, t: u32) -> ready {
+    var r: ready;
+    if (OPERANDS == 1u && arg(part + 15u) > 0u && arg(part + 16u) >= 256u) { r.other[0] = operand_of(part, 0u, rows, t); }
+    if (OPERANDS == 1u && arg(part + 15u) > 1u && arg(part + 20u) >= 256u) { r.other[1] = operand_of(part, 1u, rows, t); }
+    if (STATES + TURNS > 0u && (arg(part + 5u) > 0u || arg(part + 4u) > 1u)) { r.position = load_word(arg(part + 8u)) + t; }
+    return r;
+}
+
 // Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x. Of a gated part only the first
 // two are meant. How many that is must not be known beforehand: compilers would make copies of all the functions.
-fn afterwards(part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32) -> vec4<f32> {
+fn afterwards(part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
     var y = sums;
+    if (OPERANDS + FUNCTIONS == 0u) { return y; }
     let count = select(4u, 2u, arg(part + 4u) == 1u);
     for (var i = 0u; i < arg(part + 15u); i++) {
         let s = part + 16u + 4u * i;
         let kind = arg(s);
-        if (kind < 256u) {
-            for (var j = 0u; j < count; j++) { y[j] = function_of(kind, y[j], arg_float(s + 2u), arg_float(s + 3u)); }
-        } else {
-            let at = arg(s + 1u) + select(0u, t * arg(part + 7u), arg(s + 2u) == 1u);
-            let other = vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
+        if (FUNCTIONS == 1u && kind < 256u) {
+            for (var j = 0u; j < count; j++) { y[j] = function_of(select(FUNCTION, kind, FUNCTION == ANY_FUNCTION), y[j], arg_float(s + 2u), arg_float(s + 3u)); }
+        } else if (OPERANDS == 1u) {
+            var other = select(r.other[1], r.other[0], i == 0u);
+            if (i > 1u) { other = operand_of(part, i, rows, t); }
             y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), arg(s + 3u) == 1u);
         }
     }
     return y;
 }
 
-fn turned(part: u32, y: vec4<f32>, first: u32, t: u32) -> vec4<f32> {
+fn turned(part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
     let size = arg(part + 10u);
     let i = select(first % size, first % size / 2u, arg(part + 4u) == 3u); // of the first of two pairs
-    let position = f32(load_word(arg(part + 8u)) + t);
+    let position = f32(at);
     var angles = position * exp2(-2.0 * (vec2<f32>(0.0, 1.0) + f32(i)) / f32(size) * arg_float(part + 11u));
     if (arg(part + 13u) > 0u) { angles /= vec2<f32>(load(arg(part + 13u) - 1u + i), load(arg(part + 13u) + i)); }
     let c = cos(angles) * arg_float(part + 12u);
@@ -81,16 +121,15 @@ fn turned(part: u32, y: vec4<f32>, first: u32, t: u32) -> vec4<f32> {
     return vec4<f32>(y.xy * c - y.zw * s, y.xy * s + y.zw * c);
 }
 
-fn put_pair(part: u32, row: u32, y: vec2<f32>, t: u32) {
+fn put_pair(part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
     if (row >= arg(part + 1u)) { return; }
-    if (arg(part + 5u) == 0u) {
+    if (STATES == 0u || arg(part + 5u) == 0u) {
         let to = arg(part + 6u) + t * arg(part + 7u) + row;
         store(to, y.x);
         if (row + 1u < arg(part + 1u)) { store(to + 1u, y.y); }
         return;
     }
     // Rows of a state have an even number of elements.
-    let place = load_word(arg(part + 8u)) + t;
     if (place >= arg(part + 9u)) { return; }
     let element = place * arg(part + 7u) + row;
     if (arg(part + 5u) == 2u) {
@@ -101,14 +140,14 @@ fn put_pair(part: u32, row: u32, y: vec2<f32>, t: u32) {
     }
 }
 
-fn finish(q: quad_rows, sums: vec4<f32>, t: u32) {
-    let form = arg(q.part + 4u);
-    var y = afterwards(q.part, sums, q.rows, t);
-    if (form == 1u) {
-        put_pair(q.part, q.first, y.xy * y.zw, t);
+fn finish(part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t: u32, r: ready) {
+    let form = arg(part + 4u);
+    var y = afterwards(part, sums, rows, t, r);
+    if (GATES == 1u && form == 1u) {
+        put_pair(part, first, y.xy * y.zw, t, r.position);
         return;
     }
-    if (form > 1u) { y = turned(q.part, y, q.first, t); }
-    put_pair(q.part, q.first, y.xy, t);
-    put_pair(q.part, q.first + select(2u, arg(q.part + 10u) / 2u, form == 2u), y.zw, t);
+    if (TURNS == 1u && form > 1u) { y = turned(part, y, first, r.position); }
+    put_pair(part, first, y.xy, t, r.position);
+    put_pair(part, first + select(2u, arg(part + 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
 }

@@ -5,7 +5,7 @@
 
 #include "gpu/gpu.h"
 
-enum { KERNEL_MAX_CONSTANTS = 6 };
+enum { KERNEL_MAX_CONSTANTS = 16 };
 
 typedef struct kernel_constant {
     const char *name; /* NULL ends the list */

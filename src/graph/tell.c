@@ -213,9 +213,8 @@ static uint32_t tell_gather(const telling *c, told *l, const graph_node *n)
 
 /* ---- products -------------------------------------------------------------------- */
 
-static uint32_t quads_of(const telling *c, const plan_part *part, uint32_t rows)
+static uint32_t quads_of(const plan_part *part, uint32_t rows)
 {
-    (void)c;
     return part->gate_of ? (rows + 1) / 2 : (rows + 3) / 4;
 }
 
@@ -251,12 +250,11 @@ static void tell_turn(const telling *c, uint32_t *words, const graph_node *n)
     words[13] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
 }
 
-static void tell_part(const telling *c, told *l, const plan_part *part, const memory_piece *piece, uint32_t *words,
-                      uint32_t quads_before)
+static void tell_part(const telling *c, told *l, const plan_part *part, const memory_piece *piece, uint32_t *words)
 {
     const graph_node *product = node_at(c, part->matmul);
     uint32_t columns = product->s.dims[LAST];
-    words[0] = quads_before + quads_of(c, part, piece->rows);
+    words[14] = quads_of(part, piece->rows);
     words[1] = piece->rows;
     words[2] = piece->at;
     words[6] = at(c, part->result) + piece->first;
@@ -288,7 +286,7 @@ static void set_constant(told *l, const char *name, uint32_t value)
 }
 
 /* Tiles as large as leave everyone something to do. */
-static void choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t rows)
+static uint32_t choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t rows)
 {
     uint32_t columns = TILE_COLUMNS, wide = 1, tall = 1;
     if (c->t->by_shape && c->t->large_tiles) {
@@ -308,41 +306,80 @@ static void choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t row
         set_constant(l, "TALL", tall);
     }
     l->kernel.name = "matmul_tile";
-    l->words[2] = (quads + columns * wide - 1) / (columns * wide);
-    l->words[0] = l->words[2] * ((rows + 64 * tall - 1) / (64 * tall));
+    l->words[0] = (rows + 64 * tall - 1) / (64 * tall);
+    return columns * wide;
 }
 
 /* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. */
-static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
+static uint32_t choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
 {
     uint32_t team = TEAM, threads = PRODUCT_THREADS;
     if (c->t->by_shape) {
         uint32_t length = (l->words[1] + 31) / 32 * 32;
         while (team < PRODUCT_THREADS && quads * team < ENOUGH_THREADS && chunks > team)
             team *= 2;
-        while (threads > team && threads > 64 && quads * team / threads < c->t->busy_groups)
+        /* Putting parts of attention together is work for many. */
+        while (l->words[5] != 2 && threads > team && threads > 64 && quads * team / threads < c->t->busy_groups)
             threads /= 2;
         set_constant(l, "THREADS", threads);
         set_constant(l, "TEAM", team);
         set_constant(l, "LENGTH", l->words[1]);
         set_constant(l, "AHEAD", 1);
+        set_constant(l, "NORMS", l->words[5] == 1);
+        set_constant(l, "JOINS", l->words[5] == 2);
         set_constant(l, "SEGMENT", length <= c->t->x_floats ? length : 2048);
     }
-    uint32_t teams = threads / team, groups = (quads + teams - 1) / teams;
     l->kernel.name = "matmul_vec";
     l->kernel.subgroup = c->t->subgroup;
-    l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
-    l->words[0] = l->words[2] * rows;
+    l->words[0] = rows;
+    return threads / team;
 }
 
-static void choose_grid(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
+/* Kernels made for a shape have nothing in them that it does not need. */
+static void leave_out(told *l, uint32_t parts)
 {
-    l->words[3] = quads;
+    bool gates = false, turns = false, states = false, operands = false;
+    uint32_t functions = 0, function = 0;
+    for (uint32_t p = 0; p < parts; p++) {
+        const uint32_t *words = l->words + PART + PART_WORDS * p;
+        gates |= words[4] == 1;
+        turns |= words[4] > 1;
+        states |= words[5] > 0;
+        for (uint32_t i = 0; i < words[15]; i++) {
+            operands |= words[16 + 4 * i] >= BINARY;
+            if (words[16 + 4 * i] < BINARY) {
+                functions += functions == 0 || function != words[16 + 4 * i];
+                function = words[16 + 4 * i];
+            }
+        }
+    }
+    set_constant(l, "GATES", gates);
+    set_constant(l, "TURNS", turns);
+    set_constant(l, "STATES", states);
+    set_constant(l, "OPERANDS", operands);
+    set_constant(l, "FUNCTIONS", functions > 0);
+    if (functions == 1)
+        set_constant(l, "FUNCTION", function);
+}
+
+/* How the quads of all parts are shared out; each part begins with a new workgroup. */
+static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t chunks)
+{
+    uint32_t quads = 0, rows = plan_rows(c->p, s), filled = 0;
+    for (uint32_t p = 0; p < s->part_count; p++)
+        quads += l->words[PART + PART_WORDS * p + 14];
+    uint32_t each = rows >= TILED_ROWS ? choose_tiles(c, l, quads, rows) : choose_teams(c, l, quads, rows, chunks);
+    for (uint32_t p = 0; p < s->part_count; p++) {
+        uint32_t *words = l->words + PART + PART_WORDS * p;
+        words[0] = filled += (words[14] + each - 1) / each * each;
+    }
+    if (c->t->by_shape)
+        leave_out(l, s->part_count);
+    uint32_t groups = filled / each;
+    l->words[3] = filled;
     l->words[10] = rows;
-    if (rows >= TILED_ROWS)
-        choose_tiles(c, l, quads, rows);
-    else
-        choose_teams(c, l, quads, rows, chunks);
+    l->words[2] = rows >= TILED_ROWS || groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->words[0] *= l->words[2];
 }
 
 static const memory_matrix *matrix_of(const telling *c, const plan_part *part)
@@ -377,7 +414,6 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
     for (uint32_t i = 0; i < pieces; i++) {
         l[i] = common;
         l[i].weight_arena = first_matrix->pieces[i].arena;
-        uint32_t quads = 0;
         for (uint32_t p = 0; p < s->part_count; p++) {
             const memory_matrix *matrix = matrix_of(c, &s->parts[p]);
             uint32_t *words = l[i].words + PART + PART_WORDS * p;
@@ -385,10 +421,9 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
                 return err_set(e, "weight %s does not lie in one piece beside the others of its step", w->name), 0;
             if (matrix->pieces[i].arena != l[i].weight_arena)
                 return err_set(e, "weight %s does not lie beside the others of its step", w->name), 0;
-            tell_part(c, &l[i], &s->parts[p], &matrix->pieces[i], words, quads);
-            quads = words[0];
+            tell_part(c, &l[i], &s->parts[p], &matrix->pieces[i], words);
         }
-        choose_grid(c, &l[i], quads, plan_rows(c->p, s), layout_chunks(w->as.weight, k));
+        choose_grid(c, &l[i], s, layout_chunks(w->as.weight, k));
     }
     return pieces;
 }
