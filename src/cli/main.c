@@ -16,6 +16,7 @@ static const cli_command COMMANDS[] = {
     {"chat", "MODEL", "a conversation", cmd_chat},
     {"tokenize", "MODEL [--bos] < text", "a text as token ids", cmd_tokenize},
     {"logits", "MODEL --tokens 5,9,11", "what a model thinks of the next token", cmd_logits},
+    {"explain", "[MODEL] [--svg FILE]", "what is launched for a token: steps, bytes, limits", cmd_explain},
     {"convert", "MODEL OUT.gguf", "a Hugging Face folder as a GGUF file", cmd_convert},
     {"synth", "ARCH TYPE OUT.gguf", "a real model's shapes with random weights", cmd_synth},
     {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},

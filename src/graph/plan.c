@@ -132,6 +132,30 @@ uint32_t plan_matrices(const plan *p, const plan_step *s, node *out)
     return l.count;
 }
 
+uint32_t plan_nodes(const plan *p, const plan_step *s, node *out)
+{
+    node_list l = {p->g, out, 0};
+    if (s->norm)
+        list(&l, s->norm);
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        const plan_part *part = &s->parts[i];
+        node others[] = {part->matmul, part->gate_of, part->act};
+        for (int k = 0; k < 3; k++)
+            if (others[k])
+                list(&l, others[k]);
+        for (uint32_t k = 0; k < part->after_count; k++)
+            list(&l, part->after[k]);
+        if (part->rope)
+            list(&l, part->rope);
+        list(&l, part->result); /* the store, or the product of a gate; else it is there already */
+    }
+    for (uint32_t i = 0; i < s->assign_count; i++)
+        list(&l, s->assigns[i]);
+    if (!s->part_count && !s->assign_count)
+        list(&l, s->at);
+    return l.count;
+}
+
 uint32_t plan_rows(const plan *p, const plan_step *s)
 {
     shape x = graph_at(p->g, s->x)->s;

@@ -81,6 +81,8 @@ uint32_t plan_reads(const plan *p, const plan_step *s, node *out);
 uint32_t plan_writes(const plan *p, const plan_step *s, node *out);
 /* The matrices of a step, as they are read in large: products and gathers have them. */
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
+/* The nodes a step computes, in an order in which they can be. */
+uint32_t plan_nodes(const plan *p, const plan_step *s, node *out);
 /* Rows of x a product works on. */
 uint32_t plan_rows(const plan *p, const plan_step *s);
 /* How many workgroups share the positions of each head of an attention: more than one if there

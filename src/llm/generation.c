@@ -38,8 +38,7 @@ struct generation {
 
 /* ---- making -------------------------------------------------------------------- */
 
-/* What happens after the logits: everything is set for the next token, and that is chosen. */
-static void add_choice(graph *g, uint32_t rows, uint32_t context_tok)
+void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok)
 {
     node position = graph_find(g, "position");
     node history = graph_input(g, "history", DTYPE_U32, shape1(context_tok + 1));
@@ -61,7 +60,7 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
         if (!g)
             return false;
         n->program_count++;
-        add_choice(g, ROWS[i], n->context_tok);
+        generation_add_choice(g, ROWS[i], n->context_tok);
     }
     return true;
 }

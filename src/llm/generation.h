@@ -38,6 +38,10 @@ typedef sample_settings sampling;
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
 
+/* What a generation adds to a decoder's graph after the logits: everything is set for the next token, and that
+ * is chosen. */
+void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok);
+
 /* Holds for the tokens after the next feed. The same seed, settings and text give the same tokens. */
 void generation_set_sampling(generation *n, const sampling *s);
 

@@ -1,0 +1,220 @@
+/* solo explain: what is launched for a token, and how fast it could be. */
+#include "base/file.h"
+#include "cli/cli.h"
+#include "lab/device.h"
+#include "lab/explain.h"
+#include "llm/generation.h"
+#include "model/decoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char HELP[] =
+    "usage: solo explain [MODEL] [--fuse LEVEL] [--rows N] [--depth N] [--context N] [--svg FILE] [--json]\n"
+    "                    [--time] [--bandwidth GBPS] [--gflops N] [--impl I]\n\n"
+    "Shows what is launched to make a token: how many steps fusion takes away, what is in those that stay, what\n"
+    "each moves and computes, and how long the memory takes for that at least. No weight is read, unless --time.\n\n"
+    "  MODEL             a GGUF file or a Hugging Face folder (default: the built-in model)\n"
+    "  --fuse LEVEL      none: a dispatch for each operator; ops (default): for each group of them\n"
+    "  --rows N          tokens in a run: 1 (default) decodes, more read a prompt\n"
+    "  --depth N         positions that are there before (default 512, or what there is room for)\n"
+    "  --context N       positions there is room for (default: the model's, up to 2048)\n"
+    "  --svg FILE        draw it: a layer and what stands around it, before and after fusion\n"
+    "  --json            the same as JSON, every step\n"
+    "  --time            run it, and show the device's time beside the limit\n"
+    "  --bandwidth GBPS  of memory, in 1e9 bytes a second (default: measured, if there is a device)\n"
+    "  --gflops N        1e9 operations a second (default: 16 for each byte)\n"
+    "  --impl I          dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+
+enum { DEFAULT_DEPTH = 512, TIMED_RUNS = 8, MOST_ROWS = 4096, MOST_POSITIONS = 1 << 20 };
+
+typedef struct options {
+    cli_model model;
+    long rows, depth, context; /* -1: not said */
+    double gbps, gflops;
+    const char *svg;
+    bool json, timed, help;
+} options;
+
+static bool take_rate(cli_args *a, const char *word, double *to)
+{
+    const char *text = cli_value(a, word);
+    char *end;
+    if (!text)
+        return false;
+    *to = strtod(text, &end);
+    return (end != text && !*end && *to > 0 && *to < 1e9) ||
+           err_set_kind(a->e, ERR_USAGE, "%s takes a number above 0, not '%s'", word, text);
+}
+
+static bool parse_word(options *o, cli_args *a, const char *word)
+{
+    if (strcmp(word, "--rows") == 0)
+        return cli_number(a, word, 1, MOST_ROWS, &o->rows);
+    if (strcmp(word, "--depth") == 0)
+        return cli_number(a, word, 0, MOST_POSITIONS, &o->depth);
+    if (strcmp(word, "--context") == 0)
+        return cli_number(a, word, 1, MOST_POSITIONS, &o->context);
+    if (strcmp(word, "--bandwidth") == 0)
+        return take_rate(a, word, &o->gbps);
+    if (strcmp(word, "--gflops") == 0)
+        return take_rate(a, word, &o->gflops);
+    if (strcmp(word, "--svg") == 0)
+        return (o->svg = cli_value(a, word)) != NULL;
+    bool *flag = strcmp(word, "--json") == 0   ? &o->json
+                 : strcmp(word, "--time") == 0 ? &o->timed
+                 : strcmp(word, "--help") == 0 ? &o->help
+                                               : NULL;
+    if (flag)
+        return *flag = true;
+    return cli_model_word(a, word, &o->model);
+}
+
+static bool parse(options *o, cli_args *a)
+{
+    const char *word;
+    while ((word = cli_next(a)))
+        if (!parse_word(o, a, word))
+            return false;
+    return true;
+}
+
+/* Rows, depth and context that fit each other. */
+static bool settle_sizes(const options *o, const model_config *c, explain_options *x, err *e)
+{
+    long usual = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
+    long context = o->context < 0 ? usual : o->context, rows = o->rows, depth = o->depth;
+    if (o->context < 0 && rows + (depth < 0 ? 0 : depth) > context)
+        context = rows + (depth < 0 ? 0 : depth);
+    if (depth < 0)
+        depth = context - rows < DEFAULT_DEPTH ? context - rows : DEFAULT_DEPTH;
+    if (depth < 0 || rows + depth > context)
+        return err_set_kind(e, ERR_USAGE, "%ld rows after %ld positions do not fit a context of %ld", rows,
+                            depth < 0 ? 0 : depth, context);
+    x->rows = (uint32_t)rows;
+    x->depth = (uint32_t)depth;
+    x->context_tok = (uint32_t)context;
+    return true;
+}
+
+/* Without one everything but times and limits is known all the same. */
+static bool find_device(const options *o, lab_device *d, explain_options *x, char *about, size_t room, err *e)
+{
+    gpu_choice choice = {.impl = o->model.impl};
+    err why = {0};
+    x->gbps = o->gbps;
+    x->gflops = o->gflops;
+    if (o->gbps > 0 && !o->timed && !o->model.impl) {
+        snprintf(about, room, "limits at %g GB/s", o->gbps);
+        return true;
+    }
+    if (!lab_device_open(d, &choice, o->gbps <= 0, &why)) {
+        if (o->timed || o->model.impl)
+            return err_set_kind(e, why.kind, "%s", why.text);
+        snprintf(about, room, "no GPU here, so no limits are told (--bandwidth GBPS says how fast one would be)");
+        return true;
+    }
+    if (o->gbps <= 0)
+        x->gbps = d->copy_gbps;
+    x->most_matrix_bytes = d->info.max_storage_binding_bytes;
+    snprintf(about, room, "%.100s (%s): %s %.*f GB/s", d->info.device, d->info.impl,
+             o->gbps > 0 ? "taken to move" : "a copy moves", x->gbps < 100, x->gbps);
+    return true;
+}
+
+/* Runs at the same depth, over a cache of zeros: what is in it takes no other time. */
+static bool run_timed(explain *x, const graph *g, const model *m, gpu *on, err *e)
+{
+    decoder_weights weights = {m, x->o.context_tok};
+    graph_run *r = graph_run_new(on, &(graph_use){g, x->o.level}, 1, decoder_find_weight, &weights, e);
+    bool ok = r != NULL;
+    sample_words settings = sample_pack(&(sample_settings){0});
+    uint32_t *tokens = mem_alloc(x->o.rows * sizeof *tokens), last = x->o.rows - 1;
+    for (int i = 0; ok && i < TIMED_RUNS; i++) {
+        ok = graph_run_write(r, "tokens", tokens, e) && graph_run_write(r, "position", &x->o.depth, e) &&
+             graph_run_write(r, "sampling", &settings, e);
+        if (x->o.rows > 1)
+            ok = ok && graph_run_write(r, "last", &last, e) && graph_run_write(r, "count", &x->o.rows, e);
+        ok = ok && explain_time(x, r, e);
+    }
+    free(tokens);
+    graph_run_free(r);
+    return ok;
+}
+
+static const char *short_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void tell_model(explain *x, const char *path, const model_config *c)
+{
+    snprintf(x->model, sizeof x->model, "%s", path ? short_name(path) : "built-in");
+    snprintf(x->about, sizeof x->about, "%s, %u layers of %u, %u heads of %u (%u stored), feed-forward %u, %u tokens",
+             config_arch_name(c->arch), c->layer_count, c->embedding_dim, c->head_count, c->head_dim, c->kv_head_count,
+             c->ffn_dim, c->vocab_tok);
+}
+
+static bool tell(const options *o, const explain *x, err *e)
+{
+    str text = {0}, picture = {0};
+    bool ok = true;
+    if (o->svg) {
+        explain_svg(x, &picture);
+        ok = file_write(o->svg, picture.data, picture.length, e);
+    }
+    if (ok && !(o->svg && strcmp(o->svg, "-") == 0)) {
+        (o->json ? explain_json : explain_print)(x, &text);
+        ok = file_write("-", text.data, text.length, e);
+    }
+    str_free(&text);
+    str_free(&picture);
+    return ok;
+}
+
+static bool run(const options *o, const model *m, err *e)
+{
+    explain_options how = {.level = o->model.level};
+    lab_device d = {0};
+    char about[sizeof(((explain *)NULL)->device)] = "";
+    if (!settle_sizes(o, model_get_config(m), &how, e) || !find_device(o, &d, &how, about, sizeof about, e))
+        return false;
+    decoder_options decoder = {
+        .rows = how.rows, .context_tok = how.context_tok, .cache = DTYPE_F16, .one_row = how.rows > 1};
+    graph *g = decoder_graph(m, &decoder, e);
+    bool ok = g != NULL;
+    if (ok) {
+        generation_add_choice(g, how.rows, how.context_tok);
+        ok = graph_ok(g, e);
+    }
+    explain *x = ok ? explain_new(g, &how) : NULL;
+    if (x) {
+        tell_model(x, o->model.path, model_get_config(m));
+        snprintf(x->device, sizeof x->device, "%s", about);
+        ok = (!o->timed || run_timed(x, g, m, d.g, e)) && tell(o, x, e);
+    }
+    explain_free(x);
+    graph_free(g);
+    lab_device_close(&d);
+    return ok;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+    err e = {0};
+    options o = {.model.level = LEVEL_OPS, .rows = 1, .depth = -1, .context = -1};
+    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
+        return cli_fail(&e);
+    if (o.help) {
+        fputs(HELP, stdout);
+        return 0;
+    }
+    if (o.svg && strcmp(o.svg, "-") != 0 && !file_writable(o.svg, &e))
+        return cli_fail(&e);
+    model *m = model_open(o.model.path, &e);
+    bool ok = m && run(&o, m, &e);
+    model_close(m);
+    return ok ? 0 : cli_fail(&e);
+}

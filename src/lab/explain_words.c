@@ -1,0 +1,258 @@
+/* What a step of a plan does, in words. */
+#include "lab/explain.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LAST = GRAPH_MAX_DIMS - 1, NAME_ROOM = 48 };
+
+static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt", "exp",
+                                                     "log",  "tanh", "sigmoid", "relu",   "silu", "gelu",
+                                                     "sin",  "cos",  "scale",   "softcap"};
+static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min"};
+static const char *const REDUCE_WORDS[REDUCE_COUNT] = {"sum", "mean", "maximum", "place of the maximum"};
+
+/* A weight's name without what all of them have: "blk.3.attn_q.weight" is "attn_q". */
+static void bare_name(const char *name, char out[NAME_ROOM])
+{
+    const char *from = name ? name : "";
+    if (strncmp(from, "blk.", 4) == 0 && isdigit((unsigned char)from[4]))
+        for (from += 4; *from && *from++ != '.';)
+            ;
+    snprintf(out, NAME_ROOM, "%s", from);
+    char *dot = strrchr(out, '.');
+    if (dot && dot > out && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0))
+        *dot = 0;
+}
+
+/* What a product makes. */
+static void product_name(const graph *g, node matmul, char out[NAME_ROOM])
+{
+    static const char *const words[][2] = {{"attn_q", "q"},           {"attn_k", "k"},      {"attn_v", "v"},
+                                           {"attn_output", "output"}, {"ffn_gate", "gate"}, {"ffn_up", "up"},
+                                           {"ffn_down", "down"},      {"output", "logits"}, {"token_embd", "logits"}};
+    bare_name(graph_at(g, graph_at(g, matmul)->operands[1])->name, out);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(out, words[i][0]) == 0) {
+            snprintf(out, NAME_ROOM, "%s", words[i][1]);
+            return;
+        }
+}
+
+static bool is_bias(const graph *g, const graph_node *n)
+{
+    return n->as.binary == BINARY_ADD && graph_at(g, n->operands[1])->op == OP_WEIGHT;
+}
+
+static bool is_residual(const graph *g, const graph_node *n)
+{
+    return n->as.binary == BINARY_ADD && graph_at(g, n->operands[1])->op != OP_WEIGHT &&
+           shape_count(graph_at(g, n->operands[0])->s) == shape_count(graph_at(g, n->operands[1])->s);
+}
+
+/* What others call a node's value. */
+static void value_name(const graph *g, node of, char out[NAME_ROOM])
+{
+    const graph_node *n = graph_at(g, plan_root(g, of));
+    char inner[NAME_ROOM];
+    switch (n->op) {
+    case OP_MATMUL: product_name(g, plan_root(g, of), out); return;
+    case OP_INPUT:
+    case OP_WEIGHT:
+    case OP_STATE: bare_name(n->name, out); return;
+    case OP_UNARY:
+        value_name(g, n->operands[0], inner);
+        snprintf(out, NAME_ROOM, "%s(%.30s)", UNARY_WORDS[n->as.unary.kind], inner);
+        return;
+    case OP_BINARY:
+        if (!is_bias(g, n))
+            break;
+        value_name(g, n->operands[0], out);
+        return;
+    case OP_RMSNORM:
+        value_name(g, n->operands[0], out);
+        if (out[0] == 'x')
+            snprintf(out, NAME_ROOM, "the norm");
+        return;
+    case OP_ROPE:
+    case OP_SLICE:
+    case OP_PICK: value_name(g, n->operands[0], out); return;
+    default: break;
+    }
+    snprintf(out, NAME_ROOM, "x");
+}
+
+/* ---- products ------------------------------------------------------------------- */
+
+/* What comes after the sums of a part, one thing at a time; false at the end. */
+static bool part_word(const plan *p, const plan_part *part, uint32_t i, char out[NAME_ROOM])
+{
+    out[0] = 0;
+    if (i < part->after_count) {
+        const graph_node *n = graph_at(p->g, part->after[i]);
+        if (n->op == OP_UNARY)
+            snprintf(out, NAME_ROOM, "%s", UNARY_WORDS[n->as.unary.kind]);
+        else if (is_bias(p->g, n))
+            snprintf(out, NAME_ROOM, "bias");
+        else if (is_residual(p->g, n))
+            snprintf(out, NAME_ROOM, "residual");
+        else
+            snprintf(out, NAME_ROOM, "(%s)", BINARY_WORDS[n->as.binary]);
+        return true;
+    }
+    i -= part->after_count;
+    if (part->rope && i-- == 0)
+        snprintf(out, NAME_ROOM, "rope");
+    else if (part->store && i == 0)
+        snprintf(out, NAME_ROOM, "into the cache");
+    return out[0] != 0;
+}
+
+static bool has_word(const plan *p, const plan_part *part, const char *word)
+{
+    char other[NAME_ROOM];
+    for (uint32_t i = 0; part_word(p, part, i, other); i++)
+        if (strcmp(word, other) == 0)
+            return true;
+    return false;
+}
+
+/* A word of part `from`, once for all parts that have it: " + rope (q, k)". */
+static void add_word(const plan *p, const plan_step *s, uint32_t from, const char *word, str *out)
+{
+    uint32_t have = 0;
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        have += has_word(p, &s->parts[i], word);
+        if (i < from && has_word(p, &s->parts[i], word))
+            return;
+    }
+    str_addf(out, " + %s", word);
+    for (uint32_t i = 0, said = 0; have < s->part_count && i < s->part_count; i++)
+        if (has_word(p, &s->parts[i], word)) {
+            char name[NAME_ROOM];
+            product_name(p->g, s->parts[i].matmul, name);
+            str_addf(out, "%s%s", said++ ? ", " : " (", name);
+            if (said == have)
+                str_add(out, ")");
+        }
+}
+
+static void product_words(const plan *p, const plan_step *s, str *out)
+{
+    char name[NAME_ROOM], other[NAME_ROOM];
+    if (s->norm)
+        str_add(out, "norm + ");
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        const plan_part *part = &s->parts[i];
+        product_name(p->g, part->matmul, name);
+        str_addf(out, "%s%s", i ? ", " : "", name);
+        if (part->gate_of) {
+            product_name(p->g, part->gate_of, other);
+            str_addf(out, ", %s + ", other);
+            if (part->act)
+                str_addf(out, "%s(%s) * %s", UNARY_WORDS[graph_at(p->g, part->act)->as.unary.kind], name, other);
+            else
+                str_addf(out, "%s * %s", name, other);
+        }
+    }
+    for (uint32_t i = 0; i < s->part_count; i++)
+        for (uint32_t k = 0; part_word(p, &s->parts[i], k, name); k++)
+            add_word(p, s, i, name, out);
+}
+
+/* ---- the others ------------------------------------------------------------------ */
+
+static void binary_words(const plan *p, const graph_node *n, str *out)
+{
+    char a[NAME_ROOM], b[NAME_ROOM];
+    value_name(p->g, n->operands[0], a);
+    value_name(p->g, n->operands[1], b);
+    if (is_bias(p->g, n))
+        str_addf(out, "bias of %s", a);
+    else if (is_residual(p->g, n))
+        str_addf(out, "residual (+ %s)", b);
+    else
+        str_addf(out, "%s %s %s", a, BINARY_WORDS[n->as.binary], b);
+}
+
+static void assign_words(const plan *p, const plan_step *s, str *out)
+{
+    char name[NAME_ROOM];
+    str_add(out, "for the next run: ");
+    for (uint32_t i = 0; i < s->assign_count; i++) {
+        value_name(p->g, graph_at(p->g, s->assigns[i])->operands[1], name);
+        str_addf(out, "%s%s", i ? ", " : "", name);
+    }
+}
+
+static void operator_words(const plan *p, const plan_step *s, str *out)
+{
+    const graph_node *n = graph_at(p->g, s->at);
+    char name[NAME_ROOM];
+    switch (s->op) {
+    case OP_UNARY:
+        value_name(p->g, n->operands[0], name);
+        str_addf(out, "%s of %s", UNARY_WORDS[n->as.unary.kind], name);
+        break;
+    case OP_BINARY: binary_words(p, n, out); break;
+    case OP_REDUCE: str_addf(out, "%s of rows", REDUCE_WORDS[n->as.reduce]); break;
+    case OP_SOFTMAX: str_add(out, "softmax"); break;
+    case OP_RMSNORM:
+        bare_name(graph_at(p->g, n->operands[1])->name, name);
+        str_addf(out, "norm (%s)", name);
+        break;
+    case OP_GATHER:
+        bare_name(graph_at(p->g, n->operands[0])->name, name);
+        str_addf(out, "rows of %s", strcmp(name, "token_embd") == 0 ? "the embedding" : name);
+        break;
+    case OP_ROPE:
+        value_name(p->g, n->operands[0], name);
+        str_addf(out, "rope of %s", name);
+        break;
+    case OP_STORE:
+        value_name(p->g, n->operands[1], name);
+        str_addf(out, "%s into the cache", name);
+        break;
+    case OP_ATTENTION:
+        str_add(out, "attention");
+        if (memory_splits(p, s) > 1)
+            str_addf(out, " in %u parts + joining them", memory_splits(p, s));
+        break;
+    case OP_SLICE: str_add(out, "part of each row"); break;
+    case OP_PICK: str_add(out, "the rows that are wanted"); break;
+    case OP_TOPK: str_add(out, "places of the largest"); break;
+    case OP_ASSIGN: assign_words(p, s, out); break;
+    case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;
+    default: str_add(out, graph_op_names[s->op]); break;
+    }
+}
+
+void explain_words(const plan *p, const plan_step *s, char *out, size_t room)
+{
+    str text = {0};
+    if (s->op == OP_MATMUL)
+        product_words(p, s, &text);
+    else
+        operator_words(p, s, &text);
+    snprintf(out, room, "%s", text.data);
+    str_free(&text);
+}
+
+void explain_amount(double amount, const char *unit, char out[24])
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    int i = 0;
+    for (; amount >= 999.5 && i < 5; i++)
+        amount /= 1000;
+    if (amount == 0)
+        snprintf(out, 24, "-");
+    else if (i == 0)
+        snprintf(out, 24, "%.0f%s%s", amount, *unit ? " " : "", unit);
+    else
+        snprintf(out, 24,
+                 amount >= 99.5   ? "%.0f %s%s"
+                 : amount >= 9.95 ? "%.1f %s%s"
+                                  : "%.2f %s%s",
+                 amount, prefixes[i], unit);
+}
