@@ -24,6 +24,62 @@ static bool reads(const plan *p, const plan_step *s, node n)
     return false;
 }
 
+/* The node whose memory a node's value is in: states and inputs are written in place. */
+static node home_of(const graph *g, node n)
+{
+    n = plan_root(g, n);
+    const graph_node *at = graph_at(g, n);
+    if (at->op == OP_STORE)
+        return at->operands[0];
+    return at->op == OP_ASSIGN || at->op == OP_SAMPLE ? plan_root(g, at->operands[1]) : n;
+}
+
+static uint32_t homes_read(const plan *p, const plan_step *s, node *out)
+{
+    uint32_t count = plan_reads(p, s, out);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = home_of(p->g, out[i]);
+    return count;
+}
+
+static uint32_t homes_written(const plan *p, const plan_step *s, node *out)
+{
+    uint32_t count = plan_writes(p, s, out);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = home_of(p->g, out[i]);
+    if (s->op == OP_SAMPLE) /* its history, too */
+        out[count++] = plan_root(p->g, graph_at(p->g, s->at)->operands[4]);
+    return count;
+}
+
+static bool share(const node *a, uint32_t a_count, const node *b, uint32_t b_count)
+{
+    for (uint32_t i = 0; i < a_count; i++)
+        for (uint32_t k = 0; k < b_count; k++)
+            if (a[i] == b[k])
+                return true;
+    return false;
+}
+
+/* May the steps change places, or be made at once? Not if one writes what the other reads or writes. */
+static bool independent(const plan *p, const plan_step *a, const plan_step *b)
+{
+    node a_reads[PLAN_MAX_NODES], a_writes[PLAN_MAX_NODES], b_reads[PLAN_MAX_NODES], b_writes[PLAN_MAX_NODES];
+    uint32_t a_read = homes_read(p, a, a_reads), a_written = homes_written(p, a, a_writes);
+    uint32_t b_read = homes_read(p, b, b_reads), b_written = homes_written(p, b, b_writes);
+    return !share(a_writes, a_written, b_reads, b_read) && !share(a_writes, a_written, b_writes, b_written) &&
+           !share(a_reads, a_read, b_writes, b_written);
+}
+
+/* May step `from` wait until just before step `to`? */
+static bool may_wait(const plan *p, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from + 1; i < to; i++)
+        if (!independent(p, &p->steps[from], &p->steps[i]))
+            return false;
+    return true;
+}
+
 /* Who reads what, known anew after every change. */
 typedef struct fusing {
     plan *p;
@@ -101,6 +157,14 @@ static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 
 /* ---- the passes: each makes one change and says whether it did ------------------ */
 
+/* Does a product need `x` for something else than multiplying it? */
+static bool also_added(const plan *p, const plan_step *s, node x)
+{
+    plan_step without = *s;
+    without.x = graph_at(p->g, s->parts[0].matmul)->operands[1];
+    return reads(p, &without, x);
+}
+
 /* All who read the norm must be products that can take it in. */
 static bool norm_into_products(fusing *f)
 {
@@ -112,7 +176,8 @@ static bool norm_into_products(fusing *f)
         for (uint32_t k = i + 1; all && k < p->count; k++)
             if (reads(p, &p->steps[k], norm)) {
                 const plan_step *s = &p->steps[k];
-                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < TILED_ROWS;
+                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < TILED_ROWS &&
+                      !also_added(p, s, norm);
                 readers++;
             }
         if (!all || !readers)
@@ -187,6 +252,12 @@ static bool gates_together(fusing *f)
     return false;
 }
 
+/* Is there an element for each row of the matrix? A product seen in another shape may be added to otherwise. */
+static bool for_every_row(const plan *p, const plan_part *part, node other)
+{
+    return shape_count(graph_at(p->g, other)->s) == graph_at(p->g, part->matmul)->s.dims[LAST];
+}
+
 static bool after_products(fusing *f)
 {
     plan *p = f->p;
@@ -199,7 +270,10 @@ static bool after_products(fusing *f)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
-            if (s->op != OP_UNARY && !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o)))
+            if (s->op != OP_UNARY && !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o) &&
+                                       (o.per_row || for_every_row(p, part, o.other))))
+                continue;
+            if (!may_wait(p, i, reader))
                 continue;
             part->result = part->after[part->after_count++] = s->at;
             move_into(p, i, reader);
@@ -217,11 +291,13 @@ static bool can_turn(const plan *p, const plan_part *part, node rope)
            graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * size;
 }
 
+/* The place must be that of the rotation, if there is one: a part knows one position. */
 static bool can_store(const plan *p, const plan_part *part, node store)
 {
     const graph_node *n = graph_at(p->g, store);
     return graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * n->s.dims[3] &&
-           plan_root(p->g, n->operands[1]) == part->result;
+           plan_root(p->g, n->operands[1]) == part->result &&
+           (!part->rope || plan_root(p->g, graph_at(p->g, part->rope)->operands[1]) == plan_root(p->g, n->operands[2]));
 }
 
 static bool turns_and_stores(fusing *f)
@@ -229,10 +305,10 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store
-                              ? only_reader(f, part->result)
-                              : NO_STEP;
-        if (reader == NO_STEP)
+        uint32_t reader =
+            p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store ? only_reader(f, part->result) : NO_STEP;
+        /* Heads may lie across the pieces of a matrix that is not bound at once. */
+        if (reader == NO_STEP || !may_wait(p, i, reader) || step_bytes(p, &p->steps[i]) > p->most_matrix_bytes)
             continue;
         const plan_step *s = &p->steps[reader];
         if (s->op == OP_ROPE && can_turn(p, part, s->at))
@@ -247,18 +323,6 @@ static bool turns_and_stores(fusing *f)
     return false;
 }
 
-/* Nobody between `from` and `to`, nor `to` itself, reads what `from` writes. */
-static bool may_wait(const plan *p, uint32_t from, uint32_t to)
-{
-    node results[PLAN_MAX_NODES];
-    uint32_t count = plan_writes(p, &p->steps[from], results);
-    for (uint32_t i = from + 1; i <= to; i++)
-        for (uint32_t k = 0; k < count; k++)
-            if (reads(p, &p->steps[i], results[k]))
-                return false;
-    return true;
-}
-
 static bool siblings_together(fusing *f)
 {
     plan *p = f->p;
@@ -266,7 +330,7 @@ static bool siblings_together(fusing *f)
         for (uint32_t b = a + 1; p->steps[a].op == OP_MATMUL && b < p->count; b++) {
             plan_step *first = &p->steps[a], *second = &p->steps[b];
             if (second->op != OP_MATMUL || first->part_count + second->part_count > PLAN_MAX_PARTS ||
-                !fit_together(p, first, second) || !may_wait(p, a, b))
+                !fit_together(p, first, second) || !may_wait(p, a, b) || !independent(p, first, second))
                 continue;
             plan_step both = *first;
             memcpy(both.parts + both.part_count, second->parts, second->part_count * sizeof *both.parts);
