@@ -54,8 +54,13 @@ bool tell_possible(const plan *p, err *e)
             if (size > TELL_MAX_HEAD || size % 2)
                 return err_set(e, "heads of %u elements: an even number up to %d is wanted", size, TELL_MAX_HEAD);
         }
-        if (n->op == OP_STORE && n->s.dims[2] * n->s.dims[3] % 2 != 0)
-            return err_set(e, "rows of a state must have an even number of elements");
+        node written[PLAN_MAX_NODES];
+        uint32_t count = plan_writes(p, &p->steps[i], written);
+        for (uint32_t k = 0; k < count; k++) {
+            const graph_node *w = graph_at(p->g, written[k]);
+            if (w->op == OP_STORE && w->s.dims[2] * w->s.dims[3] % 2 != 0)
+                return err_set(e, "rows of a state must have an even number of elements");
+        }
     }
     return true;
 }
@@ -126,8 +131,10 @@ static void tell_store(const telling *c, told *l, const graph_node *n)
     memcpy(l->words + 1, rest, sizeof rest);
 }
 
-static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n)
+static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n, err *e)
 {
+    if (memory_state_arena(c->m, c->which, n->operands[1]) != memory_state_arena(c->m, c->which, n->operands[2]))
+        return err_set(e, "keys and values of an attention do not lie in one buffer"), 0;
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
     uint32_t rest[] = {q->s.dims[3],
@@ -387,6 +394,24 @@ static const memory_matrix *matrix_of(const telling *c, const plan_part *part)
     return memory_matrix_of(c->m, c->which, node_at(c, part->matmul)->operands[1]);
 }
 
+/* A dispatch binds one buffer of weights and one of states: is what part `k` needs in them? */
+static bool lies_beside(const telling *c, const told *l, const plan_step *s, uint32_t k, err *e)
+{
+    const plan_part *part = &s->parts[k];
+    if (part->gate_of) {
+        node other = node_at(c, part->gate_of)->operands[1];
+        const memory_matrix *matrix = memory_matrix_of(c->m, c->which, other);
+        if (matrix->piece_count != 1 || matrix->pieces[0].arena != l->weight_arena)
+            return err_set(e, "weight %s does not lie beside the others of its step", node_at(c, other)->name);
+    }
+    for (uint32_t before = 0; part->store && before < k; before++)
+        if (s->parts[before].store && memory_state_arena(c->m, c->which, part->store) !=
+                                          memory_state_arena(c->m, c->which, s->parts[before].store))
+            return err_set(e, "state %s does not lie beside the others of its step",
+                           node_at(c, node_at(c, part->store)->operands[0])->name);
+    return true;
+}
+
 /* All parts at once if each is in one piece; else the only part piece by piece. */
 static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err *e)
 {
@@ -421,6 +446,8 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
                 return err_set(e, "weight %s does not lie in one piece beside the others of its step", w->name), 0;
             if (matrix->pieces[i].arena != l[i].weight_arena)
                 return err_set(e, "weight %s does not lie beside the others of its step", w->name), 0;
+            if (!lies_beside(c, &l[i], s, p, e))
+                return 0;
             tell_part(c, &l[i], &s->parts[p], &matrix->pieces[i], words);
         }
         choose_grid(c, &l[i], s, layout_chunks(w->as.weight, k));
@@ -484,7 +511,7 @@ uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, c
     case OP_GATHER: return tell_gather(&c, l, n);
     case OP_ROPE: tell_rope(&c, l, n); break;
     case OP_STORE: tell_store(&c, l, n); break;
-    case OP_ATTENTION: return tell_attention(&c, l, s, n);
+    case OP_ATTENTION: return tell_attention(&c, l, s, n, e);
     case OP_SLICE:
         l->words[4] = n->s.dims[LAST];
         l->words[5] = length;
