@@ -109,6 +109,12 @@ static void collect_names(memory *m)
         for (node i = 1; i < slots; i++)
             if (graph_at(g, i)->name)
                 m->places[p].named_at[i] = name_number(m, graph_at(g, i));
+        /* What has a name only by way of a reshape is that thing, at the same place in all plans. */
+        for (node i = 1; i < slots; i++) {
+            node root = plan_root(g, i);
+            if (graph_at(g, i)->name && m->places[p].named_at[root] == NO_PLACE)
+                m->places[p].named_at[root] = m->places[p].named_at[i];
+        }
     }
 }
 
@@ -167,11 +173,13 @@ static bool place_matrix(memory *m, named *w, err *e)
 }
 
 /* The matrices of a step lie in one arena. */
-static bool place_matrices(memory *m, uint32_t p, const plan_step *s, err *e)
+static bool place_matrices(memory *m, uint32_t p, const plan_step *s, uint32_t at_least, err *e)
 {
     node nodes[PLAN_MAX_NODES];
     uint32_t count = plan_matrices(m->plans[p], s, nodes);
     uint64_t bytes = 0;
+    if (count < at_least)
+        return true;
     for (uint32_t i = 0; i < count; i++) {
         const named *w = named_of(m, p, nodes[i]);
         if (!w->is_matrix)
@@ -238,16 +246,15 @@ static bool place_states(memory *m, uint32_t p, const plan_step *s, uint32_t at_
     return true;
 }
 
+/* First what must lie beside others, then what may lie anywhere. */
 static bool place_large(memory *m, err *e)
 {
-    for (uint32_t p = 0; p < m->plan_count; p++)
-        for (uint32_t i = 0; i < m->plans[p]->count; i++)
-            if (!place_matrices(m, p, &m->plans[p]->steps[i], e) || !place_states(m, p, &m->plans[p]->steps[i], 2, e))
-                return false;
-    for (uint32_t p = 0; p < m->plan_count; p++)
-        for (uint32_t i = 0; i < m->plans[p]->count; i++)
-            if (!place_states(m, p, &m->plans[p]->steps[i], 1, e))
-                return false;
+    for (uint32_t at_least = 2; at_least > 0; at_least--)
+        for (uint32_t p = 0; p < m->plan_count; p++)
+            for (uint32_t i = 0; i < m->plans[p]->count; i++)
+                if (!place_matrices(m, p, &m->plans[p]->steps[i], at_least, e) ||
+                    !place_states(m, p, &m->plans[p]->steps[i], at_least, e))
+                    return false;
     return true;
 }
 
@@ -322,10 +329,6 @@ static void place_passing(memory *m, uint32_t p)
         for (uint32_t k = 0; k < count; k++)
             last[nodes[k]] = i;
     }
-    /* Whoever is called something by way of a reshape is kept to the end. */
-    for (node i = 1; i < slots; i++)
-        if (graph_at(plan->g, i)->op == OP_RESHAPE && graph_at(plan->g, i)->name)
-            last[plan_root(plan->g, i)] = UINT32_MAX;
     for (uint32_t i = 0; i < plan->count; i++) {
         uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
         for (uint32_t k = 0; k < count; k++) {
@@ -549,18 +552,24 @@ const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node
     return &named_of(m, which_plan, weight)->matrix;
 }
 
+/* States lie elsewhere, whatever they are called. */
+static bool is_state(const graph *g, node n)
+{
+    graph_op op = graph_at(g, plan_root(g, n))->op;
+    return op == OP_STORE || op == OP_STATE;
+}
+
 bool memory_find(const memory *m, const char *name, uint32_t *word, uint64_t *words)
 {
     const named *w = find_named(m, name);
     if (!w || w->what->op == OP_WEIGHT || w->what->op == OP_STATE)
         return false;
     *words = shape_count(w->what->s);
-    *word = w->at;
-    if (w->what->op == OP_RESHAPE)
-        for (uint32_t p = 0; p < m->plan_count; p++) {
-            node n = graph_find(m->plans[p]->g, name);
-            if (n)
-                *word = memory_at(m, p, n);
-        }
+    *word = NO_PLACE;
+    for (uint32_t p = 0; *word == NO_PLACE && p < m->plan_count; p++) {
+        node n = graph_find(m->plans[p]->g, name);
+        if (n && !is_state(m->plans[p]->g, n))
+            *word = memory_at(m, p, n);
+    }
     return *word != NO_PLACE;
 }
