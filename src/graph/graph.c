@@ -276,6 +276,8 @@ node graph_matmul(graph *g, node x, node weight)
         return 0;
     shape w = operand(g, &n, 1)->s;
     n.s = operand(g, &n, 0)->s;
+    if (operand(g, &n, 1)->op != OP_WEIGHT)
+        return wrong_shapes(g, &n, "the second must be a weight"), 0;
     if (w.dims[0] != 1 || w.dims[1] != 1 || w.dims[LAST] != n.s.dims[LAST])
         return wrong_shapes(g, &n, "rows of both must be of one length"), 0;
     n.s.dims[LAST] = w.dims[LAST - 1];
@@ -289,6 +291,8 @@ node graph_gather(graph *g, node weight, node rows)
         return 0;
     shape w = operand(g, &n, 0)->s;
     const graph_node *r = operand(g, &n, 1);
+    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
+        return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
     if (r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
         return wrong_shapes(g, &n, "the rows are a list of whole numbers"), 0;
     n.s = shape2(r->s.dims[LAST], w.dims[LAST]);
