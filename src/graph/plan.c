@@ -231,6 +231,15 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
                 shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
 }
 
+/* Elements that an operator looks at, where that says more than what it makes. */
+static uint64_t elements_looked_at(const plan *p, const plan_step *s)
+{
+    const graph_node *n = graph_at(p->g, s->at);
+    if (s->op == OP_REDUCE || s->op == OP_TOPK || s->op == OP_SAMPLE)
+        return shape_count(graph_at(p->g, n->operands[0])->s);
+    return shape_count(s->op == OP_STORE ? graph_at(p->g, n->operands[1])->s : n->s);
+}
+
 plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
 {
     plan_cost c = {0};
@@ -243,6 +252,8 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
         else if (n->op == OP_WEIGHT)
             c.weight_bytes +=
                 graph_weight_uses(p->g, nodes[i]) & WEIGHT_AS_MATRIX ? matrix_bytes(n) : shape_count(n->s) * 4;
+        else if ((s->op == OP_PICK || s->op == OP_SLICE) && i == 0)
+            c.activation_bytes += shape_count(graph_at(p->g, s->at)->s) * 4;
         else if (n->op != OP_STATE && n->op != OP_STORE)
             c.activation_bytes += shape_count(n->s) * 4;
     }
@@ -255,6 +266,6 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
     for (uint32_t i = 0; i < count; i++)
         c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
     if (c.flops == 0)
-        c.flops = shape_count(graph_at(p->g, s->at)->s);
+        c.flops = elements_looked_at(p, s);
     return c;
 }
