@@ -32,7 +32,8 @@ typedef struct box {
 /* The steps that are drawn, of a plan before or after. */
 typedef struct column {
     const explained *x;
-    explained_block layer; /* what comes most often; times 0: nothing does */
+    explained_block layer; /* what covers most by repeating; times 0: nothing does */
+    uint32_t shown;        /* the first step of the one that is drawn */
     box *boxes;
     uint32_t count;
     double left, width;
@@ -89,24 +90,73 @@ static bool in_block(const explained_block *b, uint32_t step)
     return b->times > 1 && step >= b->first && step < b->first + b->count * b->times;
 }
 
-/* The steps before, one time of the layer, the steps after. */
-static column column_of(const explained *x, bool is_right)
+static bool of_a_layer(const plan *p, uint32_t step)
 {
-    column c = {.x = x,
-                .left = is_right ? RIGHT_X : LEFT_X,
-                .width = is_right ? RIGHT_WIDTH : LEFT_WIDTH,
-                .is_right = is_right};
+    node nodes[PLAN_MAX_NODES];
+    uint32_t count = plan_reads(p, &p->steps[step], nodes);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = graph_at(p->g, nodes[i])->name;
+        if (name && strncmp(name, "blk.", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The steps before the layers, one of those, the steps after; all steps where none repeats. */
+static void choose_boxes(column *c)
+{
+    const plan *p = c->x->p;
+    uint32_t first = c->layer.first, end = c->layer.first + c->layer.count * c->layer.times;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (of_a_layer(p, i)) {
+            first = i < first ? i : first;
+            end = i >= end ? i + 1 : end;
+        }
+    c->boxes = mem_alloc((p->count + 1) * sizeof *c->boxes);
+    for (uint32_t i = 0; i < p->count; i++) {
+        bool in_layer = c->layer.times > 1 && i >= c->shown && i < c->shown + c->layer.count;
+        if (c->layer.times < 2 || in_layer || i < first || i >= end)
+            c->boxes[c->count++] = (box){.step = i, .in_layer = in_layer};
+    }
+}
+
+static uint32_t step_with(const plan *p, node n)
+{
+    node nodes[PLAN_MAX_NODES];
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t count = plan_nodes(p, &p->steps[i], nodes);
+        for (uint32_t k = 0; k < count; k++)
+            if (nodes[k] == n)
+                return i;
+    }
+    return 0;
+}
+
+static column left_column(const explained *x)
+{
+    column c = {.x = x, .left = LEFT_X, .width = LEFT_WIDTH};
     for (uint32_t i = 0; i < x->block_count; i++) {
         const explained_block *b = &x->blocks[i];
         if (b->times > 1 && b->count * b->times > c.layer.count * c.layer.times)
             c.layer = *b;
     }
-    c.boxes = mem_alloc((x->p->count + 1) * sizeof *c.boxes);
-    for (uint32_t i = 0; i < x->block_count; i++) {
-        const explained_block *b = &x->blocks[i];
-        for (uint32_t k = b->first; k < b->first + b->count; k++)
-            c.boxes[c.count++] = (box){.step = k, .in_layer = in_block(&c.layer, k)};
+    c.shown = c.layer.first;
+    choose_boxes(&c);
+    return c;
+}
+
+/* The same layer as on the left. */
+static column right_column(const explained *x, const column *left)
+{
+    column c = {.x = x, .left = RIGHT_X, .width = RIGHT_WIDTH, .is_right = true};
+    if (left->layer.times > 1) {
+        uint32_t at = step_with(x->p, left->x->p->steps[left->shown].at);
+        for (uint32_t i = 0; i < x->block_count; i++)
+            if (in_block(&x->blocks[i], at))
+                c.layer = x->blocks[i];
+        c.shown = c.layer.times > 1 ? at - (at - c.layer.first) % c.layer.count : 0;
     }
+    choose_boxes(&c);
     return c;
 }
 
@@ -270,7 +320,7 @@ static uint32_t writer_box(const column *c, node n)
             if (nodes[k] != n)
                 continue;
             if (in_block(&c->layer, s))
-                step = c->layer.first + (s - c->layer.first) % c->layer.count;
+                step = c->shown + (s - c->layer.first) % c->layer.count;
             for (uint32_t i = 0; i < c->count; i++)
                 if (c->boxes[i].step == step)
                     return i;
@@ -372,7 +422,7 @@ static void draw_heading(str *out, const explain *x, const column *c, const char
 
 void explain_svg(const explain *x, str *out)
 {
-    column left = column_of(&x->before, false), right = column_of(&x->after, true);
+    column left = left_column(&x->before), right = right_column(&x->after, &left);
     place_left(&left);
     place_right(&left, &right);
     double bottom = 0, most = most_bytes(&left) > most_bytes(&right) ? most_bytes(&left) : most_bytes(&right);
