@@ -17,7 +17,7 @@
 enum {
     RANDOM_MAX_WEIGHTS = 96,
     RANDOM_MAX_POOL = 96,
-    RANDOM_CAPACITY = 24, /* rows of a state */
+    RANDOM_CAPACITY = 24,           /* rows of a state */
     RANDOM_VOCAB = RANDOM_CAPACITY, /* so that positions are tokens, too */
 };
 

@@ -305,8 +305,9 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader =
-            p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store ? only_reader(f, part->result) : NO_STEP;
+        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store
+                              ? only_reader(f, part->result)
+                              : NO_STEP;
         /* Heads may lie across the pieces of a matrix that is not bound at once. */
         if (reader == NO_STEP || !may_wait(p, i, reader) || step_bytes(p, &p->steps[i]) > p->most_matrix_bytes)
             continue;

@@ -40,6 +40,7 @@ static const char *const PASS_WORDS[PASS_COUNT] = {[PASS_NORM] = "norms go into 
                                                    [PASS_AFTER] = "biases, functions, residuals after a product",
                                                    [PASS_TURN] = "rope, and the write into the cache",
                                                    [PASS_SIBLINGS] = "products of the same x together",
+                                                   [PASS_JOIN] = "split attention is joined by who reads it",
                                                    [PASS_ASSIGN] = "what is set for the next run together"};
 
 static void print_passes(const explain *x, str *out)

@@ -143,6 +143,8 @@ static void product_words(const plan *p, const plan_step *s, str *out)
     char name[NAME_ROOM], other[NAME_ROOM];
     if (s->norm)
         str_add(out, "norm + ");
+    if (s->joins)
+        str_add(out, "parts joined + ");
     for (uint32_t i = 0; i < s->part_count; i++) {
         const plan_part *part = &s->parts[i];
         product_name(p->g, part->matmul, name);
@@ -216,8 +218,8 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
         break;
     case OP_ATTENTION:
         str_add(out, "attention");
-        if (memory_splits(p, s) > 1)
-            str_addf(out, " in %u parts + joining them", memory_splits(p, s));
+        if (plan_splits(p, s) > 1)
+            str_addf(out, " in %u parts%s", plan_splits(p, s), s->in_parts ? "" : " + joining them");
         break;
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the rows that are wanted"); break;
