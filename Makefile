@@ -131,6 +131,9 @@ $(BUILD)/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(COMPILE) -MMD -MP -c $< -o $@
 
+# the built-in model is part of it (tools/train makes the file)
+$(BUILD)/src/model/builtin.o: models/builtin.gguf
+
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  cc   $<'
 	$(COMPILE) -MMD -MP -c $< -o $@

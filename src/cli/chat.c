@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 static const char HELP[] =
-    "usage: solo chat MODEL [--system TEXT] [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
+    "usage: solo chat [MODEL] [--system TEXT] [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
     "A conversation: type, and the model answers. Ctrl-C stops an answer, Ctrl-D leaves; /help says more.\n"
     "Where input is no terminal, each line is a message.\n\n"
-    "  MODEL               a GGUF file or a Hugging Face folder\n"
+    "  MODEL               a GGUF file or a Hugging Face folder (default: the built-in model)\n"
     "  --system TEXT       what the model is told before everything\n"
     "  --template NAME     the form of conversations (default: as the model's files say): chatml, llama-2,\n"
     "                      llama-3, mistral, mistral-v1, mistral-v3, mistral-v3-tekken, mistral-v7,\n"
@@ -67,8 +67,6 @@ static bool parse(options *o, cli_args *a)
     chat_format f;
     if (o->template && strcmp(o->template, "none") != 0 && !chat_format_named(o->template, &f))
         return err_set_kind(a->e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
-    if (!o->help && !o->model.path)
-        return err_set_kind(a->e, ERR_USAGE, "a model is wanted (solo chat --help)");
     return true;
 }
 

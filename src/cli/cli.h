@@ -47,7 +47,8 @@ const char *cli_value(cli_args *a, const char *option);
 bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
 bool cli_unknown(cli_args *a, const char *word);
 
-/* What every command that runs a model takes: MODEL, --fuse LEVEL, --impl I. */
+/* What every command that runs a model takes: MODEL, --fuse LEVEL, --impl I.
+ * Without a path it is the built-in one. */
 typedef struct cli_model {
     const char *path, *impl;
     fusion_level level; /* initialise it with the default */

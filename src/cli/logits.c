@@ -11,9 +11,9 @@
 #include <string.h>
 
 static const char HELP[] =
-    "usage: solo logits MODEL --tokens 5,9,11 [--fuse LEVEL] [--impl I]\n\n"
+    "usage: solo logits [MODEL] --tokens 5,9,11 [--fuse LEVEL] [--impl I]\n\n"
     "The logits after each of the tokens, as JSON: {\"n_vocab\":V,\"logits\":[[V numbers] per position]}.\n\n"
-    "  MODEL         a GGUF file or a Hugging Face folder\n"
+    "  MODEL         a GGUF file or a Hugging Face folder (default: the built-in model)\n"
     "  --tokens LIST token ids, separated by commas\n"
     "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
     "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
@@ -36,8 +36,8 @@ static bool parse(options *o, cli_args *a)
         } else if (!cli_model_word(a, word, &o->model))
             return false;
     }
-    if (!o->help && (!o->model.path || !o->tokens))
-        return err_set_kind(a->e, ERR_USAGE, "a model and --tokens are wanted (solo logits --help)");
+    if (!o->help && !o->tokens)
+        return err_set_kind(a->e, ERR_USAGE, "--tokens are wanted (solo logits --help)");
     return true;
 }
 

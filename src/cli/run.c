@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo run MODEL -p TEXT [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
+static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
                            "Continues a text, with the most likely token each time unless a temperature is given.\n\n"
-                           "  MODEL               a GGUF file or a Hugging Face folder\n"
+                           "  MODEL               a GGUF file or a Hugging Face folder (default: the built-in model)\n"
                            "  -p TEXT             the text to continue\n"
                            "  -n N                how many tokens at most (default 128)\n";
 static const char MORE_HELP[] =
@@ -41,8 +41,8 @@ static bool parse(options *o, cli_args *a)
                    (a->e->kind != ERR_NONE || !cli_model_word(a, word, &o->model)))
             return false;
     }
-    if (!o->help && (!o->model.path || !o->prompt))
-        return err_set_kind(a->e, ERR_USAGE, "a model and a text (-p) are wanted (solo run --help)");
+    if (!o->help && !o->prompt)
+        return err_set_kind(a->e, ERR_USAGE, "a text (-p) is wanted (solo run --help)");
     return true;
 }
 

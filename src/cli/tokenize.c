@@ -1,6 +1,7 @@
-/* solo tokenize MODEL: the token ids of the text on standard input. */
+/* solo tokenize [MODEL]: the token ids of the text on standard input. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "model/builtin.h"
 #include "model/chat.h"
 #include "model/model_text.h"
 
@@ -9,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo tokenize MODEL [--bos] [--plain] [-0 [--chat [--system TEXT]]] < text\n"
+static const char HELP[] = "usage: solo tokenize [MODEL] [--bos] [--plain] [-0 [--chat [--system TEXT]]] < text\n"
                            "\n"
                            "Prints the token ids of the text on one line, separated by spaces. The text is\n"
                            "taken byte for byte; special tokens written in it (<|im_end|> and the like) are\n"
-                           "those tokens. MODEL is a GGUF file or a Hugging Face folder.\n"
+                           "those tokens. MODEL is a GGUF file or a Hugging Face folder; without one it is\n"
+                           "the built-in model.\n"
                            "\n"
                            "  --bos    put the model's beginning-of-text token first\n"
                            "  --plain  special tokens written in the text are text\n"
@@ -52,9 +54,12 @@ static bool parse(options *o, cli_args *a)
     }
     if ((o->chat && !o->each) || (o->system && !o->chat))
         return err_set_kind(a->e, ERR_USAGE, "--chat goes with -0, and --system with --chat (solo tokenize --help)");
-    if (!o->model && !o->help)
-        return err_set_kind(a->e, ERR_USAGE, "a model is needed (solo tokenize --help)");
     return true;
+}
+
+static const char *name_of(const options *o)
+{
+    return o->model ? o->model : BUILTIN_NAME;
 }
 
 static bool read_input(str *text, err *e)
@@ -101,7 +106,7 @@ static bool print_chat(const options *o, const tokenizer *t, const str *text, er
     bool ok = chat_format_of(template.data ? template.data : "", &format);
     str_free(&template);
     if (!ok)
-        return err_set(e, "%s: there is no chat template, or not one that is known", o->model);
+        return err_set(e, "%s: there is no chat template, or not one that is known", name_of(o));
     size_t count = 0, most = 1;
     for (size_t i = 0; i < text->length; i++)
         most += text->data[i] == 0;
@@ -134,7 +139,7 @@ static bool tokenize(const options *o, err *e)
     str text = {0};
     bool ok = true;
     if (o->bos && tokenizer_bos(t) < 0)
-        ok = err_set(e, "%s: the model has no beginning-of-text token", o->model);
+        ok = err_set(e, "%s: the model has no beginning-of-text token", name_of(o));
     ok = ok && read_input(&text, e) && (o->chat ? print_chat : print_ids)(o, t, &text, e);
     str_free(&text);
     tokenizer_free(t);

@@ -1,6 +1,7 @@
 #include "model/model.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "model/builtin.h"
 #include "model/safetensors.h"
 
 #include <stdio.h>
@@ -97,9 +98,9 @@ static bool open_folder(model *m, err *e)
     return m->parts != NULL;
 }
 
-static bool open_file(model *m, err *e)
+static bool open_file(model *m, bool builtin, err *e)
 {
-    m->file = gguf_open(m->path, e);
+    m->file = builtin ? builtin_open(e) : gguf_open(m->path, e);
     return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path));
 }
 
@@ -107,9 +108,9 @@ model *model_open(const char *path, err *e)
 {
     struct stat info;
     model *m = mem_alloc(sizeof *m);
-    m->path = mem_dup(path);
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (folder ? open_folder(m, e) : open_file(m, e))
+    m->path = mem_dup(path ? path : BUILTIN_NAME);
+    bool folder = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (folder ? open_folder(m, e) : open_file(m, !path, e))
         return m;
     model_close(m);
     return NULL;

@@ -1,5 +1,5 @@
-/* model: a language model on disk, a GGUF file or a Hugging Face folder, behind
- * one set of names.
+/* model: a language model on disk, a GGUF file or a Hugging Face folder, or the
+ * built-in one, behind one set of names.
  *
  * Weights go by GGUF's names ("blk.3.attn_q.weight"), whatever the file calls
  * them; where a file keeps several in one (phi3's q, k and v), each is found by
@@ -18,6 +18,7 @@ typedef struct model_weight {
     uint64_t bytes;
 } model_weight;
 
+/* A path of NULL is the built-in model. */
 model *model_open(const char *path, err *e);
 void model_close(model *m);
 

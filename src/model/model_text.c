@@ -1,5 +1,6 @@
 #include "model/model_text.h"
 #include "base/file.h"
+#include "model/builtin.h"
 #include "model/tokenizer_json.h"
 
 #include <stdlib.h>
@@ -27,15 +28,20 @@ tokenizer *tokenizer_of_model(const model *m, err *e)
 static bool is_folder(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static gguf *open_file(const char *path, err *e)
+{
+    return path ? gguf_open(path, e) : builtin_open(e);
 }
 
 tokenizer *tokenizer_of_path(const char *path, err *e)
 {
     if (is_folder(path))
         return tokenizer_from_folder(path, e);
-    gguf *g = gguf_open(path, e);
-    tokenizer *t = g ? tokenizer_of_file(g, path, e) : NULL;
+    gguf *g = open_file(path, e);
+    tokenizer *t = g ? tokenizer_of_file(g, path ? path : BUILTIN_NAME, e) : NULL;
     if (g)
         gguf_close(g);
     return t;
@@ -84,8 +90,8 @@ bool chat_template_of_path(const char *path, str *out, err *e)
 {
     if (is_folder(path))
         return template_of_folder(path, out, e);
-    gguf *g = gguf_open(path, e);
-    bool ok = g && (template_of_file(g, out, e) || err_context(e, "%s", path));
+    gguf *g = open_file(path, e);
+    bool ok = g && (template_of_file(g, out, e) || err_context(e, "%s", path ? path : BUILTIN_NAME));
     if (g)
         gguf_close(g);
     return ok;

@@ -9,7 +9,7 @@
 
 /* From the metadata of a GGUF file or the JSON files of a folder. Errors name the file. */
 tokenizer *tokenizer_of_model(const model *m, err *e);
-/* The same without the weights having to be there. */
+/* The same without the weights having to be there. No path: the built-in model. */
 tokenizer *tokenizer_of_path(const char *path, err *e);
 
 /* The template as it is written (Jinja); nothing is appended where there is none. */

@@ -23,7 +23,6 @@ same() { # NAME GOT RIGHT
     if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1 '$2', not '$3'"; fi
 }
 
-fails chat_without_a_model 2 "a model is wanted" "$solo" chat
 fails chat_template 2 "no template 'nobody'" "$solo" chat x.gguf --template nobody
 fails chat_missing 1 "/no/such.gguf" "$solo" chat /no/such.gguf
 for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do

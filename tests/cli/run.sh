@@ -18,7 +18,7 @@ fails() {
     fi
 }
 
-fails "run without a model" 2 "a model and a text" "$SOLO" run -p hello
+fails "run without a text" 2 "a text (-p)" "$SOLO" run
 fails "run with a missing file" 1 "/no/such.gguf" "$SOLO" run /no/such.gguf -p hello
 fails "run with a file that is no model" 1 "/etc/passwd" "$SOLO" run /etc/passwd -p hello
 fails "a level that is not there yet" 2 "--fuse loop" "$SOLO" run x.gguf -p hello --fuse loop

@@ -30,10 +30,6 @@ expect_failure() {
 "$solo" tokenize --help >out 2>errors </dev/null
 if [ $? -eq 0 ] && grep -q '^usage: solo tokenize' out && [ ! -s errors ]; then ok help; else not_ok help "$(cat errors)"; fi
 
-"$solo" tokenize >out 2>errors </dev/null
-status=$?
-expect_failure no_model 2 'model'
-
 "$solo" tokenize a.gguf b.gguf >out 2>errors </dev/null
 status=$?
 expect_failure two_models 2 'b.gguf'

@@ -1,0 +1,15 @@
+/* builtin: the model that comes with the binary (docs/builtin.md), a GGUF file. */
+#ifndef SOLO_BUILTIN_H
+#define SOLO_BUILTIN_H
+
+#include "model/gguf.h"
+
+/* What messages call it. */
+#define BUILTIN_NAME "the built-in model"
+
+/* The file's bytes, aligned to 64, there for as long as the program runs. */
+const void *builtin_bytes(size_t *count);
+
+gguf *builtin_open(err *e);
+
+#endif
