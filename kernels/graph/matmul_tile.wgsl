@@ -6,10 +6,11 @@ const THREADS = 128u;
 const COLUMNS = 8u; // of threads; there are 16 rows of them
 const WIDE = 1u;
 const TALL = 1u;
+const LONG = 0u; // 1: code may be long where that is faster
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
-//!include "unary.wgsl"
+//!include "after.wgsl"
 //!include "binary.wgsl"
 //!include "matmul.wgsl"
 
@@ -25,7 +26,7 @@ var<workgroup> tile_x: array<vec4<f32>, DEPTH * X_STRIDE>; // [k][four rows]
 var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][quad][row]
 
 // Element i of four rows of x from t on.
-fn four(t: u32, i: u32) -> vec4<f32> {
+fn four_rows(t: u32, i: u32) -> vec4<f32> {
     var y = vec4<f32>();
     if (i < arg(1)) {
         let at = arg(4) + t * arg(1) + i;
@@ -80,7 +81,7 @@ fn body(v: u32, local: u32) {
     var d = mat4x4<f32>();
     for (var i = 0u; i < X_EACH; i++) {
         let e = i * THREADS + local;
-        x_next[i] = four(t0 + e / DEPTH * 4u, e % DEPTH);
+        x_next[i] = four_rows(t0 + e / DEPTH * 4u, e % DEPTH);
     }
     for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(part, first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
     for (var begin = 0u; begin < k; begin += DEPTH) {
@@ -91,13 +92,14 @@ fn body(v: u32, local: u32) {
         for (var i = 0u; i < W_EACH; i++) {
             let e = i * THREADS + local;
             if (e < CHUNKS) {
-                var w = unpack(w_next[i]);
                 let at = e / (QUADS * 4u) * CHUNK * W_STRIDE + e % (QUADS * 4u);
-                for (var j = 0u; j < CHUNK / 4u; j++) {
-                    tile_w[at + (4u * j) * W_STRIDE] = w[j].x;
-                    tile_w[at + (4u * j + 1u) * W_STRIDE] = w[j].y;
-                    tile_w[at + (4u * j + 2u) * W_STRIDE] = w[j].z;
-                    tile_w[at + (4u * j + 3u) * W_STRIDE] = w[j].w;
+                let fours = select(arg(11), CHUNK / 4u, LONG == 1u);
+                for (var j = 0u; j < fours; j++) {
+                    let w = four(w_next[i], j);
+                    tile_w[at + (4u * j) * W_STRIDE] = w.x;
+                    tile_w[at + (4u * j + 1u) * W_STRIDE] = w.y;
+                    tile_w[at + (4u * j + 2u) * W_STRIDE] = w.z;
+                    tile_w[at + (4u * j + 3u) * W_STRIDE] = w.w;
                 }
             }
         }
@@ -105,7 +107,7 @@ fn body(v: u32, local: u32) {
         if (begin + DEPTH < k) {
             for (var i = 0u; i < X_EACH; i++) {
                 let e = i * THREADS + local;
-                x_next[i] = four(t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
+                x_next[i] = four_rows(t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
             }
             for (var i = 0u; i < W_EACH; i++) {
                 w_next[i] = chunk_of_tile(part, first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));

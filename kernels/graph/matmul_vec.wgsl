@@ -7,12 +7,12 @@ const SEGMENT = 2048u; // elements of x that are there at a time
 const LENGTH = 0u;     // of a row, if it is known beforehand
 const NORMS = 1u;      // 0: x is never normed
 const JOINS = 1u;      // 0: x is never in parts
-const AHEAD = 0u;      // 1: weights are fetched a step before they are needed; the code is four times as long
+const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
 //!include "reduce_HOW.wgsl"
-//!include "unary.wgsl"
+//!include "after.wgsl"
 //!include "binary.wgsl"
 //!include "matmul.wgsl"
 //!include "attention_parts.wgsl"
@@ -95,9 +95,9 @@ fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
 }
 
 fn dot_chunk(b: bits_of_chunk, x4: u32) -> f32 {
-    var w = unpack(b);
     var sum = 0.0;
-    for (var i = 0u; i < CHUNK / 4u; i++) { sum += dot(w[i], staged[x4 + i]); }
+    let fours = select(arg(11), CHUNK / 4u, AHEAD == 1u);
+    for (var i = 0u; i < fours; i++) { sum += dot(four(b, i), staged[x4 + i]); }
     return sum;
 }
 
@@ -106,7 +106,7 @@ fn dot_rows(q: quad_rows, chunks: u32, c: u32, x4: u32) -> vec4<f32> {
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
-    for (var r = 0u; r < 4u; r++) { sums[r] = dot_chunk(fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
+    for (var r = 0u; r < arg(12); r++) { sums[r] = dot_chunk(fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
     return sums;
 }
 

@@ -10,7 +10,7 @@ fn body(v: u32, local: u32) {
     if (wanted < arg(7) || wanted - arg(7) >= arg(6)) { return; }
     let chunks = (arg(3) + CHUNK - 1u) / CHUNK;
     for (var c = local; c < chunks; c += THREADS) {
-        var w = unpack(fetch(matrix(arg(5), arg(6) * chunks), (wanted - arg(7)) * chunks + c));
-        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(3); i++) { store(arg(1) + v * arg(3) + c * CHUNK + i, w[i / 4u][i % 4u]); }
+        let bits_here = fetch(matrix(arg(5), arg(6) * chunks), (wanted - arg(7)) * chunks + c);
+        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(3); i++) { store(arg(1) + v * arg(3) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
     }
 }

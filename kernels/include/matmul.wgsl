@@ -4,7 +4,8 @@
 // or two rows each of the two matrices of a gated part.
 // Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is: 0 as it is,
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
-// 8 what is added to the weight, 9 parts, 10 rows of x. Of part p, from 16 + 32 p on:
+// 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
+// write out. Of part p, from 16 + 32 p on:
 //    0 quads up to its end, filled up so that a workgroup has one part at a time    1 rows n    2 word its weight begins at
 //    3 the gate's other weight
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side

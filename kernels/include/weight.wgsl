@@ -1,5 +1,6 @@
 // Matrices of weights as src/graph/layout.h puts them: planes of chunks. A type's file (kernels/weight) gives CHUNK,
-// `fetch(m, c)`, which reads chunk c, and `unpack(bits)`, its weights: apart, so that reading can begin long before.
+// `fetch(m, c)`, which reads chunk c, and `four(bits, j)`, its weights 4j to 4j+3: apart, so that reading can begin long
+// before. bits_of_chunk is what lies between.
 struct matrix {
     at: u32,     // the word it begins at
     chunks: u32, // in all its rows

@@ -1,8 +1,7 @@
 const CHUNK = 8u;
 struct bits_of_chunk { q: vec4<u32> }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk { return bits_of_chunk(weights[m.at / 4u + c]); }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 2> {
-    let even = bitcast<vec4<f32>>(b.q << vec4<u32>(16u));
-    let odd = bitcast<vec4<f32>>(b.q & vec4<u32>(0xffff0000u));
-    return array<vec4<f32>, 2>(vec4<f32>(even.x, odd.x, even.y, odd.y), vec4<f32>(even.z, odd.z, even.w, odd.w));
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    let w = select(b.q.zw, b.q.xy, j == 0u);
+    return bitcast<vec4<f32>>(vec4<u32>(w.x << 16u, w.x & 0xffff0000u, w.y << 16u, w.y & 0xffff0000u));
 }

@@ -10,13 +10,6 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let low = f.y * vec2<f32>(f32((s >> 4u) & 15u), f32((s >> 12u) & 15u));
     return bits_of_chunk(first, second, d, low);
 }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
-    return array<vec4<f32>, 8>(small(b.first, 3u) * b.d.x - b.low.x,
-                               small(b.first >> 2u, 3u) * b.d.x - b.low.x,
-                               small(b.first >> 4u, 3u) * b.d.x - b.low.x,
-                               small(b.first >> 6u, 3u) * b.d.x - b.low.x,
-                               small(b.second, 3u) * b.d.y - b.low.y,
-                               small(b.second >> 2u, 3u) * b.d.y - b.low.y,
-                               small(b.second >> 4u, 3u) * b.d.y - b.low.y,
-                               small(b.second >> 6u, 3u) * b.d.y - b.low.y);
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    return small(select(b.second, b.first, j < 4u) >> (j % 4u * 2u), 3u) * select(b.d.y, b.d.x, j < 4u) - select(b.low.y, b.low.x, j < 4u);
 }

@@ -6,9 +6,6 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let f = unpack2x16float(weight_words[m.at + m.chunks * 5u + c]);
     return bits_of_chunk(q, h, f);
 }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
-    return array<vec4<f32>, 8>((small(b.q.x, 15u) + bits(b.h, 0u, 16.0)) * b.f.x + b.f.y, (small(b.q.x >> 4u, 15u) + bits(b.h, 4u, 16.0)) * b.f.x + b.f.y,
-                               (small(b.q.y, 15u) + bits(b.h, 8u, 16.0)) * b.f.x + b.f.y, (small(b.q.y >> 4u, 15u) + bits(b.h, 12u, 16.0)) * b.f.x + b.f.y,
-                               (small(b.q.z, 15u) + bits(b.h, 16u, 16.0)) * b.f.x + b.f.y, (small(b.q.z >> 4u, 15u) + bits(b.h, 20u, 16.0)) * b.f.x + b.f.y,
-                               (small(b.q.w, 15u) + bits(b.h, 24u, 16.0)) * b.f.x + b.f.y, (small(b.q.w >> 4u, 15u) + bits(b.h, 28u, 16.0)) * b.f.x + b.f.y);
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    return (small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + bits(b.h, 4u * j, 16.0)) * b.f.x + b.f.y;
 }

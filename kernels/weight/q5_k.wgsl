@@ -10,9 +10,6 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let low = f.y * f32(s.y & 255u);
     return bits_of_chunk(q, h, d, low);
 }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
-    return array<vec4<f32>, 8>((small(b.q.x, 15u) + bits(b.h, 0u, 16.0)) * b.d - b.low, (small(b.q.x >> 4u, 15u) + bits(b.h, 4u, 16.0)) * b.d - b.low,
-                               (small(b.q.y, 15u) + bits(b.h, 8u, 16.0)) * b.d - b.low, (small(b.q.y >> 4u, 15u) + bits(b.h, 12u, 16.0)) * b.d - b.low,
-                               (small(b.q.z, 15u) + bits(b.h, 16u, 16.0)) * b.d - b.low, (small(b.q.z >> 4u, 15u) + bits(b.h, 20u, 16.0)) * b.d - b.low,
-                               (small(b.q.w, 15u) + bits(b.h, 24u, 16.0)) * b.d - b.low, (small(b.q.w >> 4u, 15u) + bits(b.h, 28u, 16.0)) * b.d - b.low);
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    return (small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + bits(b.h, 4u * j, 16.0)) * b.d - b.low;
 }

@@ -9,13 +9,7 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let s = signed(weight_words[scales + c / 2u] >> (c % 2u * 16u)) * half_at(scales + m.chunks / 2u, c / 8u);
     return bits_of_chunk(q, first, second, s);
 }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
-    return array<vec4<f32>, 8>((small(b.q.x, 15u) + small(b.first, 3u) * 16.0 - 32.0) * b.s.x,
-                               (small(b.q.x >> 4u, 15u) + small(b.first >> 2u, 3u) * 16.0 - 32.0) * b.s.x,
-                               (small(b.q.y, 15u) + small(b.first >> 4u, 3u) * 16.0 - 32.0) * b.s.x,
-                               (small(b.q.y >> 4u, 15u) + small(b.first >> 6u, 3u) * 16.0 - 32.0) * b.s.x,
-                               (small(b.q.z, 15u) + small(b.second, 3u) * 16.0 - 32.0) * b.s.y,
-                               (small(b.q.z >> 4u, 15u) + small(b.second >> 2u, 3u) * 16.0 - 32.0) * b.s.y,
-                               (small(b.q.w, 15u) + small(b.second >> 4u, 3u) * 16.0 - 32.0) * b.s.y,
-                               (small(b.q.w >> 4u, 15u) + small(b.second >> 6u, 3u) * 16.0 - 32.0) * b.s.y);
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    let high = small(select(b.second, b.first, j < 4u) >> (j % 4u * 2u), 3u) * 16.0;
+    return (small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + high - 32.0) * select(b.s.y, b.s.x, j < 4u);
 }

@@ -6,7 +6,6 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let d = half_at(m.at + m.chunks * 8u, c);
     return bits_of_chunk(first, second, d);
 }
-fn unpack(b: bits_of_chunk) -> array<vec4<f32>, 8> {
-    return array<vec4<f32>, 8>(signed(b.first.x) * b.d, signed(b.first.y) * b.d, signed(b.first.z) * b.d, signed(b.first.w) * b.d,
-                               signed(b.second.x) * b.d, signed(b.second.y) * b.d, signed(b.second.z) * b.d, signed(b.second.w) * b.d);
+fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    return signed(select(b.second, b.first, j < 4u)[j % 4u]) * b.d;
 }

@@ -198,6 +198,19 @@ static bool is_bare(const plan_step *s)
     return s->part_count == 1 && !s->joins && s->parts[0].result == s->parts[0].matmul;
 }
 
+/* The functions of kernels/include/after.wgsl. */
+static bool may_follow(const graph_node *n)
+{
+    switch (n->as.unary.kind) {
+    case UNARY_SQRT:
+    case UNARY_EXP:
+    case UNARY_LOG:
+    case UNARY_SIN:
+    case UNARY_COS: return false;
+    default: return true;
+    }
+}
+
 /* Does step `at` multiply f(gate), or gate itself, by `up`? */
 static bool gate_at(fusing *f, uint32_t at, node gate, node up)
 {
@@ -207,7 +220,7 @@ static bool gate_at(fusing *f, uint32_t at, node gate, node up)
     if (graph_at(p->g, gate)->op == OP_UNARY) {
         const graph_node *n = graph_at(p->g, gate);
         act_step = only_reader(f, plan_root(p->g, n->operands[0]));
-        if (act_step == NO_STEP || p->steps[act_step].at != gate || n->as.unary.kind >= UNARY_SCALE)
+        if (act_step == NO_STEP || p->steps[act_step].at != gate || n->as.unary.kind >= UNARY_SCALE || !may_follow(n))
             return false;
         act = gate;
         gate = plan_root(p->g, n->operands[0]);
@@ -270,8 +283,9 @@ static bool after_products(fusing *f)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
-            if (s->op != OP_UNARY && !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o) &&
-                                       (o.per_row || for_every_row(p, part, o.other))))
+            if (!(s->op == OP_UNARY && may_follow(graph_at(p->g, s->at))) &&
+                !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o) &&
+                  (o.per_row || for_every_row(p, part, o.other))))
                 continue;
             if (!may_wait(p, i, reader))
                 continue;

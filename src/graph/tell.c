@@ -311,6 +311,7 @@ static uint32_t choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t
         set_constant(l, "COLUMNS", columns);
         set_constant(l, "WIDE", wide);
         set_constant(l, "TALL", tall);
+        set_constant(l, "LONG", 1);
     }
     l->kernel.name = "matmul_tile";
     l->words[0] = (rows + 64 * tall - 1) / (64 * tall);
@@ -436,6 +437,8 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
         common.words[7] = plan_splits(c->p, attention);
     }
     common.words[9] = s->part_count;
+    common.words[11] = layout_of(w->as.weight)->chunk_weights / 4;
+    common.words[12] = 4;
     for (uint32_t i = 0; i < pieces; i++) {
         l[i] = common;
         l[i].weight_arena = first_matrix->pieces[i].arena;
