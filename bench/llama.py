@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import llama_cpp  # noqa: E402
+import record  # noqa: E402
 
 try:
     import numpy
@@ -61,10 +62,7 @@ def generate(m, prompt, depth, count, batch):
 
 
 def summary(name, params, samples, **more):
-    s = sorted(samples)
-    return {"name": name, "params": params, "unit": "tok/s", "samples": samples, "n": len(s), "min": s[0],
-            "median": statistics.median(s), "mean": statistics.fmean(s),
-            "sd": statistics.stdev(s) if len(s) > 1 else 0, **more}
+    return record.result(name, params, "tok/s", samples, **more)
 
 
 def measure(a, folder):

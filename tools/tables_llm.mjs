@@ -1,14 +1,12 @@
 // The tables of docs/llm.md, from a folder of records as bench/llm.sh leaves it: MODEL-TYPE.ENGINE.json. Each is given
 // the list of them: {model, type, engine, record}.
 import { readFileSync, readdirSync, existsSync } from "node:fs";
-import { figure, spread, table } from "./table_text.mjs";
+import { figure, interval, spread, table } from "./table_text.mjs";
 
 const NOTHING = "Not measured yet.";
 const SUBMITS = ["sync", "each", "pass", "batch"];
 const FUSES = ["none", "ops", "token", "loop"];
 const SYSTEMS = { torch: "PyTorch", llama: "llama.cpp", solo: "Solo" };
-// what the parameters of a result say that a table says elsewhere
-const TOLD = ["impl", "model", "dtype", "type", "mode", "depth", "backend"];
 
 export function recordsIn(folder) {
     if (!existsSync(folder)) return [];
@@ -29,23 +27,22 @@ function columnsOf(all) {
 const resultsOf = (all, prefix) => all.flatMap((a) => a.record.results.filter((r) => r.name.startsWith(prefix)).map((r) => ({ ...a, r })));
 
 const faster = (a, b) => (!a || b.r.median > a.r.median ? b : a);
-const words = (params) => Object.entries(params).filter(([k]) => !TOLD.includes(k)).map(([, v]) => v).filter((v) => v !== "").join(", ");
 
 // One line per system: of Solo's ways and of torch.compile's modes the best, which the cell names.
-function lineOf({ engine, r }) {
+function lineOf({ engine, record, r }) {
     if (engine === "solo") return { order: 2, line: `Solo, ${r.params.impl}`, note: `\`${[r.params.fuse, r.params.submit].filter(Boolean).join(" ")}\`` };
     if (engine === "torch") {
         const named = { eager: [0, "PyTorch eager (transformers)"], graph: [0.1, "PyTorch eager in a CUDA graph"] }[r.params.variant];
         return named ? { order: named[0], line: named[1], note: "" } : { order: 0.2, line: "torch.compile in a CUDA graph", note: r.params.mode };
     }
-    const ways = words(r.params), impl = r.params.impl && r.params.impl !== engine ? ` ${r.params.impl.replace(/^llama(\.cpp)?[- ]?/, "")}` : "";
-    return { order: 1, line: `${SYSTEMS[engine] ?? engine}${impl || (r.params.backend ? ` ${r.params.backend}` : "")}${ways ? `, ${ways}` : ""}`, note: "" };
+    const backend = record.devices?.find((d) => d.is_gpu)?.name.replace(/\d+$/, "") ?? r.params.backend ?? "";
+    return { order: 1, line: `${SYSTEMS[engine] ?? engine} ${backend}${r.params.flash ? `, flash attention ${r.params.flash}` : ""}`, note: "" };
 }
 
-// Weights once per token at the speed of a copy: the most that any of them can reach.
+// What a token must read (weights, and the cache at this depth) at the speed of a copy: the most that any of them can reach.
 function limitOf(all, column) {
     const here = all.filter((a) => a.model === column.model && a.type === column.type);
-    const bytes = here.flatMap((a) => a.record.results).map((r) => r.weight_bytes ?? r.params.weight_bytes).find(Boolean);
+    const bytes = here.map((a) => a.record.params?.token_bytes).find(Boolean);
     const speeds = all.flatMap((a) => [a.record.gpu, ...(a.record.gpus ?? [])]).map((g) => g?.copy_gbps).filter(Boolean);
     return bytes && speeds.length ? (Math.max(...speeds) * 1e9) / bytes : undefined;
 }
@@ -64,7 +61,7 @@ function systems(all, prefix, limited) {
     const rows = [...best].sort(([a, x], [b, y]) => x.order - y.order || a.localeCompare(b)).map(([line, { cells }]) => [line, ...columns.map((c) => {
         const cell = cells[c.name];
         if (!cell) return "–";
-        const text = cell.r.median === top[c.name] ? `**${figure(cell.r.median)}** [${figure(cell.r.ci95[0])}, ${figure(cell.r.ci95[1])}]` : spread(cell.r);
+        const text = cell.r.median === top[c.name] ? `**${figure(cell.r.median)}** [${interval(cell.r).map(figure).join(", ")}]` : spread(cell.r);
         return cell.note ? `${text} ${cell.note}` : text;
     })]);
     const limits = columns.map((c) => limitOf(all, c));
@@ -75,7 +72,7 @@ function systems(all, prefix, limited) {
 export const LLM_TABLES = {
     llm_machine(all) {
         if (!all.length) return NOTHING;
-        const gpu = (all.find((a) => a.record.gpu?.device) ?? all[0]).record.gpu ?? {}, { host, when } = all[0].record;
+        const gpu = (all.find((a) => a.record.gpu?.device) ?? all[0]).record.gpu ?? {}, { host, when } = all.find((a) => a.record.host?.cpu).record;
         const versions = [...new Set(all.flatMap((a) => (a.record.gpus ?? [a.record.gpu]).map((g) => g?.impl_version)).filter(Boolean))];
         const solo = all.find((a) => a.engine === "solo")?.record.solo;
         return `${[gpu.device, gpu.driver].filter(Boolean).join(", driver ")}; ${host.cpu}, ${host.cores} cores, ${host.os}; ` +

@@ -40,8 +40,8 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.busy_groups = 128;
     t.large_tiles = info->max_workgroup_bytes >= 40960 && info->max_workgroup_threads >= 256;
     t.x_floats = (info->max_workgroup_bytes - 6144) / 4 / 32 * 32;
-    if (t.x_floats > 8192)
-        t.x_floats = 8192;
+    if (t.x_floats > 10240)
+        t.x_floats = 10240;
     return t;
 }
 
