@@ -31,7 +31,8 @@ LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 # one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c tests/fuzz/fuzz_*.c)))
 TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
-TESTS         := $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+# scripts first: the longest are among them, and two run at a time
+TESTS         := $(TEST_SCRIPTS) $(TEST_PROGRAMS)
 ifdef ONLY
 TESTS         := $(foreach t,$(TESTS),$(if $(findstring $(ONLY),$(t)),$(t)))
 endif

@@ -7,15 +7,17 @@
 # *.sh that prints a line `ok NAME`, `not ok NAME`, or `skip NAME` per test.
 # A program that crashes, exits non-zero without saying which test failed, runs
 # past TEST_LIMIT_S seconds, or runs no test at all counts as one more failure.
-# Run it from the root of the repository; scripts find the binary in $SOLO.
+# As many run at a time as there are processors, up to TEST_JOBS; lines come as they
+# end. Run it from the root of the repository; scripts find the binary in $SOLO.
 set -u
 
-limit_s=${TEST_LIMIT_S:-300}
+limit_s=${TEST_LIMIT_S:-600}
+processors=$(nproc 2>/dev/null || echo 1)
+jobs=${TEST_JOBS:-4}
+[ "$jobs" -le "$processors" ] || jobs=$processors
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-
-total_passed=0 total_failed=0 total_skipped=0
+trap 'trap "" INT TERM; kill 0; exit 130' INT TERM
 
 # Reads TAP, or a script's lines. Prints: passed failed skipped announced
 count_tests() {
@@ -28,7 +30,8 @@ count_tests() {
 }
 
 run_one() {
-    program=$1 out=$work/out
+    program=$1 out=$work/$2.out
+    result=$work/$2
     name=${program#*tests/}
     case $program in
         *.sh) if [ -x "$program" ]; then set -- "$program"; else set -- sh "$program"; fi ;;
@@ -64,22 +67,48 @@ EOF
     counts="$passed passed"
     [ "$failed" -eq 0 ] || counts="$counts, $failed failed"
     [ "$skipped" -eq 0 ] || counts="$counts, $skipped skipped"
-    printf '%s  %-32s %4d.%d s  %s%s\n' "$verdict" "$name" $((tenths / 10)) $((tenths % 10)) \
-        "$counts" "${trouble:+ ($trouble)}"
-    if [ "$failed" -gt 0 ]; then
-        # all that is not a test that went well; the end of it, where it is long
-        awk '!/^ok / && !/^1\.\.[0-9]/' "$out" | tail -n 200 | sed 's/^/      | /'
-    elif [ "$skipped" -gt 0 ]; then
-        awk 'tolower($0) ~ /^(not )?ok .*# *skip/ || /^skip( |$)/' "$out" | sed 's/^/      | /'
-    fi
+    {
+        printf '%s  %-32s %4d.%d s  %s%s\n' "$verdict" "$name" $((tenths / 10)) $((tenths % 10)) \
+            "$counts" "${trouble:+ ($trouble)}"
+        if [ "$failed" -gt 0 ]; then
+            # all that is not a test that went well; the end of it, where it is long
+            awk '!/^ok / && !/^1\.\.[0-9]/' "$out" | tail -n 200 | sed 's/^/      | /'
+        elif [ "$skipped" -gt 0 ]; then
+            awk 'tolower($0) ~ /^(not )?ok .*# *skip/ || /^skip( |$)/' "$out" | sed 's/^/      | /'
+        fi
+    } >"$result.text"
+    cat "$result.text" # whole, so that lines of two programs do not mix
+    echo "$passed $failed $skipped" >"$result.counts"
+}
 
+# A worker takes the next program that nobody has taken: whoever makes its folder has it.
+worker() {
+    number=0
+    for program in "$@"; do
+        number=$((number + 1))
+        mkdir "$work/$number" 2>/dev/null && run_one "$program" "$number"
+    done
+}
+
+workers=
+while [ "$jobs" -gt 0 ]; do
+    worker "$@" &
+    workers="$workers $!"
+    jobs=$((jobs - 1))
+done
+# shellcheck disable=SC2086 # a list of numbers
+wait $workers
+
+total_passed=0 total_failed=0 total_skipped=0 number=0
+for program in "$@"; do
+    number=$((number + 1))
+    if ! read -r passed failed skipped 2>/dev/null <"$work/$number.counts"; then
+        echo "FAIL  $program was not finished"
+        passed=0 failed=1 skipped=0
+    fi
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
-}
-
-for program in "$@"; do
-    run_one "$program"
 done
 
 result=0
