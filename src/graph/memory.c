@@ -13,6 +13,7 @@ enum {
     ALIGN_WORDS = 4, /* of activations */
     NO_PLACE = UINT32_MAX,
     UPLOAD_BYTES = 4 << 20,   /* at a time */
+    UNDER_WAY_BYTES = 32 << 20,
     WORTH_SHOWING = 64 << 20, /* bytes from which an upload shows its progress */
 };
 
@@ -434,6 +435,23 @@ void memory_free(memory *m)
 
 /* ---- uploading ------------------------------------------------------------------ */
 
+typedef struct upload {
+    memory *m;
+    progress bar;
+    uint64_t done, waited_at; /* bytes: of the model's; when the queue was last empty */
+} upload;
+
+/* What is written waits in memory of the library's until the queue has run. */
+static bool uploaded(upload *u, uint64_t bytes, err *e)
+{
+    u->done += bytes;
+    progress_at(&u->bar, u->done);
+    if (u->done - u->waited_at < UNDER_WAY_BYTES)
+        return true;
+    u->waited_at = u->done;
+    return gpu_wait(u->m->g, e);
+}
+
 static void upload_floats(memory *m, const named *w, const void *data)
 {
     uint64_t count = shape_count(w->what->s);
@@ -444,9 +462,9 @@ static void upload_floats(memory *m, const named *w, const void *data)
 }
 
 /* Some rows at a time; an even number of them, so that every plane's part is whole words. */
-static void upload_piece(memory *m, const named *w, const memory_piece *piece, const unsigned char *data, progress *bar,
-                         uint64_t *done)
+static bool upload_piece(upload *u, const named *w, const memory_piece *piece, const unsigned char *data, err *e)
 {
+    memory *m = u->m;
     tensor_type type = w->what->as.weight;
     uint32_t columns = w->what->s.dims[LAST];
     uint64_t row_bytes = type_bytes(type, columns);
@@ -458,7 +476,8 @@ static void upload_piece(memory *m, const named *w, const memory_piece *piece, c
     void *planes[PLANE_COUNT];
     for (int k = 0; k < PLANE_COUNT; k++)
         planes[k] = mem_alloc(layout_plane_bytes(type, batch, columns, (layout_plane)k) + 4);
-    for (uint32_t row = 0; row < piece->rows; row += batch) {
+    bool ok = true;
+    for (uint32_t row = 0; ok && row < piece->rows; row += batch) {
         uint32_t rows = piece->rows - row < batch ? piece->rows - row : batch;
         layout_pack(type, data + (piece->first + row) * row_bytes, rows, columns, planes);
         for (int k = 0; k < PLANE_COUNT; k++) {
@@ -469,20 +488,20 @@ static void upload_piece(memory *m, const named *w, const memory_piece *piece, c
             if (bytes)
                 gpu_write(m->g, m->weights[piece->arena].buffer, at, planes[k], bytes);
         }
-        *done += rows * row_bytes;
-        progress_at(bar, *done);
+        ok = uploaded(u, rows * row_bytes, e);
     }
     for (int k = 0; k < PLANE_COUNT; k++)
         free(planes[k]);
+    return ok;
 }
 
 bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
 {
-    uint64_t total = 0, done = 0, since_wait = 0;
+    uint64_t total = 0;
     for (uint32_t i = 0; i < m->weight_arenas; i++)
         total += m->weights[i].bytes;
-    progress bar = progress_start("loading the model", total);
-    bar.on = bar.on && total >= WORTH_SHOWING;
+    upload u = {.m = m, .bar = progress_start("loading the model", total)};
+    u.bar.on = u.bar.on && total >= WORTH_SHOWING;
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->name_count; i++) {
         const named *w = &m->names[i];
@@ -494,14 +513,9 @@ bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
         if (ok && w->at != NO_PLACE)
             upload_floats(m, w, data);
         for (uint32_t k = 0; ok && k < w->matrix.piece_count; k++)
-            upload_piece(m, w, &w->matrix.pieces[k], data, &bar, &done);
-        /* What is written waits in memory of the library's until the queue has run. */
-        if (ok && done - since_wait > 8 * (uint64_t)UPLOAD_BYTES) {
-            ok = gpu_wait(m->g, e);
-            since_wait = done;
-        }
+            ok = upload_piece(&u, w, &w->matrix.pieces[k], data, e);
     }
-    progress_end(&bar);
+    progress_end(&u.bar);
     return ok && gpu_wait(m->g, e);
 }
 

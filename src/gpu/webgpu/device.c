@@ -94,6 +94,7 @@ void webgpu_when_done(gpu *g, gpu_done done, void *user)
     webgpu *w = (webgpu *)g;
     pending *p = mem_alloc(sizeof *p);
     *p = (pending){done, user};
+    webgpu_send_writes(w);
     w->lib->QueueOnSubmittedWorkDone(
         w->queue, (WGPUQueueWorkDoneCallbackInfo){
                       .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_work_done, .userdata1 = p});
@@ -140,6 +141,7 @@ void webgpu_wait(gpu *g)
     bool sleep = g->wait_mode == GPU_WAIT_BLOCKING && g->info.can_block;
     bool by_future = sleep && !w->lib->DevicePoll;
     waiting *wait = mem_alloc(sizeof *wait);
+    webgpu_send_writes(w);
     WGPUFuture future = w->lib->QueueOnSubmittedWorkDone(
         w->queue, (WGPUQueueWorkDoneCallbackInfo){.mode = by_future ? WGPUCallbackMode_WaitAnyOnly
                                                                     : WGPUCallbackMode_AllowProcessEvents,

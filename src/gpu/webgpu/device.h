@@ -24,6 +24,7 @@ typedef struct webgpu {
     WGPUDevice device;
     WGPUQueue queue;
     bool timed_waits;                  /* InstanceWaitAny may block */
+    bool unsent;                       /* writes that no submit has taken along yet */
     bool closing;                      /* losing the device is now expected */
     const gpu_kernel_desc *compiling;  /* errors that come up now are this kernel's */
     webgpu_recording *spare_recording; /* one of each kept, so that recording allocates nothing */
@@ -64,6 +65,8 @@ void webgpu_close(gpu *g);
 void webgpu_lose(gpu *g);
 void webgpu_when_done(gpu *g, gpu_done done, void *user);
 void webgpu_poll(gpu *g);
+/* Writes go with the next submit; where none follows, this is one. */
+void webgpu_send_writes(webgpu *w);
 void webgpu_wait(gpu *g);
 
 /* A message about a shader, as one line with the WGSL line it points at. */

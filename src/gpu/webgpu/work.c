@@ -42,6 +42,7 @@ static void buffer_free(gpu_buffer *base)
 static void write_buffer(gpu *g, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes)
 {
     webgpu *w = (webgpu *)g;
+    w->unsent = true;
     w->lib->QueueWriteBuffer(w->queue, ((webgpu_buffer *)b)->handle, offset, data, bytes);
 }
 
@@ -78,9 +79,18 @@ static void map_copy(reading *r)
                                   .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mapped, .userdata1 = r});
 }
 
+void webgpu_send_writes(webgpu *w)
+{
+    if (!w->unsent || w->base.lost)
+        return;
+    w->unsent = false;
+    w->lib->QueueSubmit(w->queue, 0, NULL);
+}
+
 static void submit_one(webgpu *w, WGPUCommandEncoder encoder)
 {
     WGPUCommandBuffer commands = w->lib->CommandEncoderFinish(encoder, NULL);
+    w->unsent = false;
     w->lib->QueueSubmit(w->queue, 1, &commands);
     w->lib->CommandBufferRelease(commands);
     w->lib->CommandEncoderRelease(encoder);
@@ -335,8 +345,10 @@ static void submit(gpu *g, gpu_commands *c)
 {
     webgpu *w = (webgpu *)g;
     WGPUCommandBuffer buffer = ((webgpu_commands *)c)->buffer;
-    if (buffer && g->error.kind == ERR_NONE)
+    if (buffer && g->error.kind == ERR_NONE) {
+        w->unsent = false;
         w->lib->QueueSubmit(w->queue, 1, &buffer);
+    }
     commands_free(c);
 }
 
