@@ -15,7 +15,8 @@ static const char HELP[] =
     "  --json       one JSON object on standard output\n"
     "  --impl LIST  only these, separated by commas; a library's path is taken too\n"
     "  --adapter A  what kind of adapter to ask for\n\n"
-    "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu.\n";
+    "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu; SOLO_GPU_MEMORY=BYTES says how much\n"
+    "memory there is, where that is not to be found out.\n";
 
 static void human_bytes(uint64_t bytes, char out[32])
 {
@@ -27,6 +28,17 @@ static void human_bytes(uint64_t bytes, char out[32])
         unit++;
     }
     snprintf(out, 32, value >= 100 || value == (int)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+static void print_memory(const gpu_info *i)
+{
+    char total[32], available[32];
+    human_bytes(i->memory_bytes, total);
+    human_bytes(i->memory_free_bytes, available);
+    if (i->memory_bytes && i->memory_free_bytes)
+        printf("         memory %s, %s of it free\n", total, available);
+    else if (i->memory_bytes)
+        printf("         memory %s\n", total);
 }
 
 static void print_device(const lab_device *d)
@@ -45,6 +57,7 @@ static void print_device(const lab_device *d)
            i->has_packed_dot ? "packed integer dot" : "no packed integer dot");
     printf("         buffer %s, binding %s, %u storage buffers, workgroup %u threads and %s\n", buffer, binding,
            i->max_storage_buffers, i->max_workgroup_threads, shared);
+    print_memory(i);
     printf("         %u workgroups of 256 threads resident at once, copy %.1f GB/s\n\n", d->resident_workgroups,
            d->copy_gbps);
 }

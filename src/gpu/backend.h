@@ -8,6 +8,7 @@
 #define SOLO_GPU_BACKEND_H
 
 #include "gpu/gpu.h"
+#include "gpu/memory_size.h"
 
 typedef struct gpu_backend gpu_backend;
 
@@ -53,6 +54,7 @@ struct gpu_backend {
     gpu *(*open)(const gpu_choice *choice, err *e);
     void (*close)(gpu *g);
     void (*lose)(gpu *g);
+    memory_size (*memory)(gpu *g); /* NULL: not known */
 
     gpu_buffer *(*buffer_new)(gpu *g, uint64_t bytes, gpu_use use);
     void (*buffer_free)(gpu_buffer *b);

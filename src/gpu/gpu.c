@@ -145,6 +145,26 @@ const gpu_info *gpu_get_info(const gpu *g)
     return &g->info;
 }
 
+/* What is told in the environment, as whole bytes; 0 if nothing usable is. */
+static uint64_t pretended_memory(void)
+{
+    const char *text = getenv("SOLO_GPU_MEMORY");
+    char *end;
+    unsigned long long bytes = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    return bytes && !*end ? bytes : 0;
+}
+
+const gpu_info *gpu_ask_memory(gpu *g)
+{
+    uint64_t pretended = pretended_memory();
+    memory_size size = {pretended, pretended};
+    if (!pretended && g->backend->memory && !g->lost)
+        size = g->backend->memory(g);
+    g->info.memory_bytes = size.total;
+    g->info.memory_free_bytes = size.free;
+    return &g->info;
+}
+
 const char *gpu_type_name(gpu_type type)
 {
     switch (type) {

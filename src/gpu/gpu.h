@@ -86,6 +86,9 @@ typedef struct gpu_info {
     uint32_t max_workgroup_threads; /* invocations */
     uint32_t max_workgroups;        /* per dimension */
     uint32_t uniform_align_bytes;
+
+    /* Filled in by gpu_ask_memory; 0: not known. */
+    uint64_t memory_bytes, memory_free_bytes;
 } gpu_info;
 
 typedef struct gpu_counters {
@@ -98,6 +101,9 @@ gpu *gpu_open_now(const gpu_choice *choice, err *e);
 void gpu_close(gpu *g);
 
 const gpu_info *gpu_get_info(const gpu *g);
+/* Looks how much memory the device has and how much of it is free now, and puts it into the info.
+ * SOLO_GPU_MEMORY=BYTES in the environment is believed instead. */
+const gpu_info *gpu_ask_memory(gpu *g);
 const char *gpu_type_name(gpu_type type);
 gpu_counters gpu_get_counters(const gpu *g);
 gpu_counters gpu_counters_since(const gpu *g, gpu_counters before);

@@ -12,7 +12,7 @@ bool lab_device_open(lab_device *d, const gpu_choice *choice, bool measure_copy,
         lab_device_close(d);
         return false;
     }
-    d->info = *gpu_get_info(d->g);
+    d->info = *gpu_ask_memory(d->g);
     d->wait_mode = gpu_get_wait_mode(d->g);
     return true;
 }
@@ -53,6 +53,21 @@ static void write_limits(const gpu_info *info, jsonw *j)
     jsonw_end(j);
 }
 
+static void write_memory(const gpu_info *info, jsonw *j)
+{
+    jsonw_object(j, "memory");
+    jsonw_flat(j);
+    if (info->memory_bytes)
+        jsonw_count(j, "bytes", info->memory_bytes);
+    else
+        jsonw_null(j, "bytes");
+    if (info->memory_free_bytes)
+        jsonw_count(j, "free_bytes", info->memory_free_bytes);
+    else
+        jsonw_null(j, "free_bytes");
+    jsonw_end(j);
+}
+
 void lab_device_write(const lab_device *d, jsonw *j, const char *key)
 {
     const gpu_info *info = &d->info;
@@ -67,6 +82,7 @@ void lab_device_write(const lab_device *d, jsonw *j, const char *key)
     jsonw_text(j, "waits_by", gpu_wait_names[d->wait_mode]);
     write_features(info, j);
     write_limits(info, j);
+    write_memory(info, j);
     jsonw_count(j, "resident_workgroups", d->resident_workgroups);
     if (d->copy_gbps > 0)
         jsonw_number(j, "copy_gbps", d->copy_gbps);

@@ -83,6 +83,7 @@ enum {
     X(GraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec)) \
     X(GraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
     X(MemAlloc, cuMemAlloc_v2, (CUdeviceptr * at, size_t bytes)) \
+    X(MemGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total)) \
     X(MemFree, cuMemFree_v2, (CUdeviceptr at)) \
     X(MemHostAlloc, cuMemHostAlloc, (void **at, size_t bytes, unsigned flags)) \
     X(MemFreeHost, cuMemFreeHost, (void *at)) \

@@ -225,6 +225,15 @@ static void cuda_lose(gpu *base)
     gpu_mark_lost(base, "lost on purpose");
 }
 
+static memory_size cuda_memory(gpu *base)
+{
+    const cuda_gpu *g = (const cuda_gpu *)base;
+    size_t unused = 0, total = 0;
+    if (g->cu.MemGetInfo(&unused, &total) != CUDA_SUCCESS)
+        return (memory_size){0};
+    return (memory_size){total, unused};
+}
+
 static gpu *cuda_open(const gpu_choice *choice, err *e)
 {
     (void)choice; /* there is one kind of device */
@@ -244,6 +253,7 @@ const gpu_backend gpu_cuda_backend = {
     .open = cuda_open,
     .close = cuda_close,
     .lose = cuda_lose,
+    .memory = cuda_memory,
     .buffer_new = cuda_buffer_new,
     .buffer_free = cuda_buffer_free,
     .write = cuda_write,

@@ -1,4 +1,5 @@
 /* Opening Vulkan: the loader, a device, what it can do. */
+#include "gpu/vulkan/heaps.h"
 #include "gpu/vulkan/vulkan.h"
 
 #include "base/str.h"
@@ -332,13 +333,21 @@ static void vulkan_lose(gpu *base)
     gpu_mark_lost(base, "lost on purpose");
 }
 
+static memory_size ask_memory(gpu *base)
+{
+    const vulkan_gpu *g = (const vulkan_gpu *)base;
+    if (base->info.type == GPU_TYPE_SOFTWARE)
+        return memory_size_of_host();
+    return vulkan_memory_size(g->get, g->instance, g->physical);
+}
+
 static gpu *vulkan_open(const gpu_choice *choice, err *e)
 {
     vulkan_gpu *g = mem_alloc(sizeof *g);
     features there;
     g->base.backend = &gpu_vulkan_backend;
     snprintf(g->base.info.impl, sizeof g->base.info.impl, "vulkan");
-    PFN_vkGetInstanceProcAddr get = load_library(g, e);
+    PFN_vkGetInstanceProcAddr get = g->get = load_library(g, e);
     if (get && create_instance(g, get, e) && choose_device(g, choice->adapter, e)) {
         bool has_1_3 = fill_info(g, &there);
         if (create_device(g, &there, has_1_3, e) && create_timeline(g) && vulkan_open_memory(g))
@@ -354,6 +363,7 @@ const gpu_backend gpu_vulkan_backend = {
     .open = vulkan_open,
     .close = vulkan_close,
     .lose = vulkan_lose,
+    .memory = ask_memory,
     .buffer_new = vulkan_buffer_new,
     .buffer_free = vulkan_buffer_free,
     .write = vulkan_write,

@@ -154,6 +154,7 @@ struct vulkan_gpu {
     gpu base;
     void *library;
     vulkan_calls vk;
+    PFN_vkGetInstanceProcAddr get;
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;

@@ -244,6 +244,8 @@ static void read_adapter_info(webgpu *w)
         snprintf(info->vendor, sizeof info->vendor, "0x%04x", a.vendorID);
     snprintf(info->backend, sizeof info->backend, "%s", backend_name(a.backendType));
     info->type = adapter_type(a.adapterType);
+    w->vendor_id = a.vendorID;
+    w->device_id = a.deviceID;
     info->subgroup_min = a.subgroupMinSize;
     info->subgroup_max = a.subgroupMaxSize;
     w->lib->AdapterInfoFreeMembers(a);
@@ -367,6 +369,18 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     info->can_block = w->timed_waits || lib->DevicePoll;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
+}
+
+/* WebGPU does not tell. */
+memory_size webgpu_memory(gpu *g)
+{
+    const webgpu *w = (const webgpu *)g;
+    if (g->info.type == GPU_TYPE_SOFTWARE)
+        return memory_size_of_host();
+    int terminal = quiet_begin(); /* loaders have warnings of their own */
+    memory_size size = memory_size_by_vulkan(w->vendor_id, w->device_id);
+    quiet_end(terminal);
+    return size;
 }
 
 void webgpu_lose(gpu *g)

@@ -23,6 +23,7 @@ typedef struct webgpu {
     WGPUAdapter adapter;
     WGPUDevice device;
     WGPUQueue queue;
+    uint32_t vendor_id, device_id;
     bool timed_waits;                  /* InstanceWaitAny may block */
     bool unsent;                       /* writes that no submit has taken along yet */
     bool closing;                      /* losing the device is now expected */
@@ -63,6 +64,7 @@ static inline WGPUStringView webgpu_text(const char *s)
 gpu *webgpu_open(const gpu_choice *choice, err *e);
 void webgpu_close(gpu *g);
 void webgpu_lose(gpu *g);
+memory_size webgpu_memory(gpu *g);
 void webgpu_when_done(gpu *g, gpu_done done, void *user);
 void webgpu_poll(gpu *g);
 /* Writes go with the next submit; where none follows, this is one. */

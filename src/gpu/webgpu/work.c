@@ -419,6 +419,7 @@ const gpu_backend gpu_webgpu_backend = {
     .open = webgpu_open,
     .close = webgpu_close,
     .lose = webgpu_lose,
+    .memory = webgpu_memory,
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .write = write_buffer,
