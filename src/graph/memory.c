@@ -4,6 +4,7 @@
 #include "graph/layout.h"
 #include "graph/sample.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,11 @@ enum {
     MAX_ARENAS = 64,
     ALIGN_WORDS = 4, /* of activations */
     NO_PLACE = UINT32_MAX,
-    UPLOAD_BYTES = 4 << 20,   /* at a time */
+    UPLOAD_BYTES = 4 << 20, /* at a time */
     UNDER_WAY_BYTES = 32 << 20,
-    WORTH_SHOWING = 64 << 20, /* bytes from which an upload shows its progress */
+    RESERVE_BYTES = 128 << 20, /* for kernels and what is on its way, beside a large model */
+    RESERVE_SHARE = 8,         /* this part of a small one */
+    WORTH_SHOWING = 64 << 20,  /* bytes from which an upload shows its progress */
 };
 
 /* What has a name, and where it lies. */
@@ -371,14 +374,76 @@ static bool place_activations(memory *m, err *e)
 
 /* ---- all of it ------------------------------------------------------------------ */
 
+static uint64_t arena_bytes(const arena *arenas, uint32_t count)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += arenas[i].bytes;
+    return bytes;
+}
+
 uint64_t memory_bytes(const memory *m)
 {
-    uint64_t bytes = m->most_words * 4;
-    for (uint32_t i = 0; i < m->weight_arenas; i++)
-        bytes += m->weights[i].bytes;
-    for (uint32_t i = 0; i < m->state_arenas; i++)
-        bytes += m->states[i].bytes;
-    return bytes;
+    return arena_bytes(m->weights, m->weight_arenas) + arena_bytes(m->states, m->state_arenas) + m->most_words * 4;
+}
+
+/* ---- whether it fits ------------------------------------------------------------- */
+
+static void add_amount(str *out, const char *before, uint64_t bytes)
+{
+    if (bytes >= 1000000000)
+        str_addf(out, "%s%.1f GB", before, (double)bytes / 1e9);
+    else
+        str_addf(out, "%s%.1f MB", before, (double)bytes / 1e6);
+}
+
+/* How many positions attention can look back on; 0 without attention. */
+static uint32_t context_of(const memory *m)
+{
+    for (uint32_t p = 0; p < m->plan_count; p++)
+        for (node i = 1; i <= graph_count(m->plans[p]->g); i++) {
+            const graph_node *n = graph_at(m->plans[p]->g, i);
+            if (n->op == OP_ATTENTION)
+                return graph_at(m->plans[p]->g, n->operands[1])->s.dims[LAST - 2];
+        }
+    return 0;
+}
+
+/* What is needed and what there is, for a person whose model does not fit. */
+static char *tell_need(const memory *m, const gpu_info *info)
+{
+    str text = {0};
+    char states[64] = "states ";
+    if (context_of(m))
+        snprintf(states, sizeof states, "a context of %u tokens ", context_of(m));
+    add_amount(&text, "the model needs ", memory_bytes(m));
+    add_amount(&text, " (weights ", arena_bytes(m->weights, m->weight_arenas));
+    str_addf(&text, ", %s", states);
+    add_amount(&text, "", arena_bytes(m->states, m->state_arenas));
+    add_amount(&text, ", activations ", m->most_words * 4);
+    str_addf(&text, ")");
+    if (info->memory_bytes) {
+        str_addf(&text, " and %s has ", info->device);
+        add_amount(&text, "", info->memory_free_bytes ? info->memory_free_bytes : info->memory_bytes);
+        str_addf(&text, info->memory_free_bytes ? " free" : " in all");
+    }
+    return text.data;
+}
+
+/* Told before anything is allocated: a driver that runs out of memory half way may take the
+ * whole machine with it, and says less. */
+static bool fits(const memory *m, err *e)
+{
+    const gpu_info *info = gpu_ask_memory(m->g);
+    uint64_t room = info->memory_free_bytes ? info->memory_free_bytes : info->memory_bytes, needed = memory_bytes(m);
+    uint64_t reserve = needed / RESERVE_SHARE < RESERVE_BYTES ? needed / RESERVE_SHARE : RESERVE_BYTES;
+    if (room == 0 || needed + reserve <= room)
+        return true;
+    char *need = tell_need(m, info);
+    err_set(e, "%s: %sa smaller type of weights needs less", need,
+            context_of(m) > 1 ? "a shorter context (-c) or " : "");
+    free(need);
+    return false;
 }
 
 static void make_buffers(memory *m, arena *arenas, uint32_t *count)
@@ -402,13 +467,15 @@ memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e)
     m->limit = m->limit / LAYOUT_ALIGN_BYTES * LAYOUT_ALIGN_BYTES;
     m->places = mem_alloc(count * sizeof *m->places);
     collect_names(m);
-    if (place_large(m, e) && place_activations(m, e)) {
+    if (place_large(m, e) && place_activations(m, e) && fits(m, e)) {
         make_buffers(m, m->weights, &m->weight_arenas);
         make_buffers(m, m->states, &m->state_arenas);
         m->activations = gpu_buffer_new(g, m->most_words ? m->most_words * 4 : 4, GPU_USE_STORAGE);
         if (gpu_ok(g, e))
             return m;
-        err_context(e, "%.1f GB are needed", (double)memory_bytes(m) / 1e9);
+        char *need = tell_need(m, gpu_get_info(g));
+        err_context(e, "%s", need);
+        free(need);
     }
     memory_free(m);
     return NULL;
@@ -497,9 +564,7 @@ static bool upload_piece(upload *u, const named *w, const memory_piece *piece, c
 
 bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
 {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < m->weight_arenas; i++)
-        total += m->weights[i].bytes;
+    uint64_t total = arena_bytes(m->weights, m->weight_arenas);
     upload u = {.m = m, .bar = progress_start("loading the model", total)};
     u.bar.on = u.bar.on && total >= WORTH_SHOWING;
     bool ok = true;
