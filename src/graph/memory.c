@@ -393,8 +393,10 @@ static void add_amount(str *out, const char *before, uint64_t bytes)
 {
     if (bytes >= 1000000000)
         str_addf(out, "%s%.1f GB", before, (double)bytes / 1e9);
-    else
+    else if (bytes >= 1000000)
         str_addf(out, "%s%.1f MB", before, (double)bytes / 1e6);
+    else
+        str_addf(out, "%s%.1f kB", before, (double)bytes / 1e3);
 }
 
 /* How many positions attention can look back on; 0 without attention. */

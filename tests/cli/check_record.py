@@ -14,7 +14,7 @@ def check(name, good, why=""):
 top = ["schema", "solo", "when", "host", "gpu", "clock_ns", "experiment", "params", "results", "checks"]
 check("record has every key", not [k for k in top if k not in record], [k for k in top if k not in record])
 gpu = ["impl", "impl_version", "backend", "vendor", "device", "driver", "adapter_type", "features", "limits",
-       "resident_workgroups", "copy_gbps"]
+       "memory", "resident_workgroups", "copy_gbps"]
 check("record says what the GPU is", all(k in g for g in record["gpus"] for k in gpu))
 check("clock resolution is a positive number", record["clock_ns"] > 0)
 

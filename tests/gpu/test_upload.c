@@ -73,6 +73,11 @@ static void test_one_copy(void **unused)
     memory *m = memory_new(device, &p, 1, &e);
     if (!m || !memory_upload(m, find_weight, NULL, &e))
         fail_msg("%s", e.text);
+    /* Whatever was put off is done before this. */
+    uint32_t word = 1;
+    if (!gpu_read_now(device, memory_weights(m, 0), 0, &word, sizeof word, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(word, 0);
     uint64_t peak = status_bytes("VmHWM") - before, needed = memory_bytes(m);
     print_message("%s: %llu MB of buffers, at most %llu MB in all\n", gpu_get_info(device)->impl,
                   (unsigned long long)(needed / MB), (unsigned long long)(peak / MB));

@@ -1,0 +1,78 @@
+#!/bin/sh
+# How much memory there is: told, believed, and not exceeded while a model is loaded.
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+model=tests/data/models/qwen2-old
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+ok() { # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$work/why" 2>&1; then echo "ok $name"; else echo "not ok $name ($(head -c 300 "$work/why"))"; fi
+}
+fails() { # NAME STATUS PATTERN COMMAND...: one line on stderr, and nothing else
+    name=$1 status=$2 pattern=$3
+    shift 3
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -eq "$status" ] && grep -qE -- "$pattern" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ] && [ ! -s "$work/out" ]; then
+        echo "ok $name"
+    else
+        echo "not ok $name (exit $got, $(head -c 300 "$work/err"))"
+    fi
+}
+
+# ---- what there is ------------------------------------------------------------
+
+for impl in dawn wgpu vulkan; do
+    "$SOLO" info --impl $impl --json >"$work/info.json"
+    ok "$impl knows its memory" python3 -c '
+import json, sys
+memory = json.load(open(sys.argv[1]))["gpus"][0]["memory"]
+assert 0 < memory["free_bytes"] <= memory["bytes"], memory
+' "$work/info.json"
+done
+SOLO_GPU_MEMORY=3221225472 "$SOLO" info --impl vulkan >"$work/info"
+ok "what the environment says is believed" grep -q "memory 3 GiB, 3 GiB of it free" "$work/info"
+SOLO_GPU_MEMORY=lots "$SOLO" info --impl vulkan >"$work/info"
+ok "unless it is no number" grep -q "memory .* of it free" "$work/info"
+"$SOLO" info --impl stub --json >"$work/info.json"
+ok "the stub has none to speak of" grep -q '"memory": {"bytes": null, "free_bytes": null}' "$work/info.json"
+
+# ---- a model that does not fit ------------------------------------------------
+
+for impl in dawn wgpu vulkan; do
+    fails "too large for $impl" 1 \
+        "needs [0-9.]+ kB \(weights [0-9.]+ kB, a context of 3 tokens [0-9.]+ kB, activations [0-9.]+ kB\) and .* has 20.0 kB free: a shorter" \
+        env SOLO_GPU_MEMORY=20000 "$SOLO" logits $model --tokens 1,2,3 --impl $impl
+done
+fails "too large to be measured" 1 "a context of [0-9]+ tokens .* has 20.0 kB free" \
+    env SOLO_GPU_MEMORY=20000 "$SOLO" bench llm $model --impl dawn -p 4 -n 4 -r 1
+ok "with room enough it runs" env SOLO_GPU_MEMORY=100000000 "$SOLO" logits $model --tokens 1,2,3 --impl dawn
+
+# ---- a large model ------------------------------------------------------------
+
+# The stub's buffers are memory of the process; the file itself is mapped, and not private.
+free_mb=$(df -Pm "$work" | awk 'NR == 2 { print $4 }')
+available_mb=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null)
+if [ "$free_mb" -lt 1500 ] || [ "${available_mb:-0}" -lt 3000 ]; then
+    echo "skip a model of 1 GB (needs 1.5 GB of disk and 3 of memory)"
+    exit 0
+fi
+"$SOLO" synth qwen2.5-0.5b f16 "$work/large.gguf" >"$work/out" 2>&1 || echo "not ok a model of 1 GB can be made"
+cat >"$work/peak.py" <<'END'
+import os, re, subprocess, sys, time
+model, solo = sys.argv[1:]
+run = subprocess.Popen([solo, "logits", model, "--tokens", "5", "--impl", "stub"], stdout=subprocess.DEVNULL)
+peak = 0
+while run.poll() is None:
+    found = re.search(r"RssAnon:\s+(\d+) kB", open(f"/proc/{run.pid}/status").read())
+    peak = max(peak, int(found.group(1)) * 1024 if found else 0)
+    time.sleep(0.002)
+buffers = os.path.getsize(model)
+print(f"{peak / 1e6:.0f} MB at most, {buffers / 1e6:.0f} of them the model's; exit {run.returncode}")
+sys.exit(not (run.returncode == 0 and 0.9 * buffers < peak < buffers + 300e6))
+END
+ok "loading 1 GB takes under 300 MB beside it" python3 "$work/peak.py" "$work/large.gguf" "$SOLO"
+cat "$work/why"
