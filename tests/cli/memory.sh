@@ -64,7 +64,10 @@ fi
 cat >"$work/peak.py" <<'END'
 import os, re, subprocess, sys, time
 model, solo = sys.argv[1:]
-run = subprocess.Popen([solo, "logits", model, "--tokens", "5", "--impl", "stub"], stdout=subprocess.DEVNULL)
+# the address sanitizer keeps what is freed
+asan = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+run = subprocess.Popen([solo, "logits", model, "--tokens", "5", "--impl", "stub"], stdout=subprocess.DEVNULL,
+                       env=os.environ | {"ASAN_OPTIONS": asan})
 peak = 0
 while run.poll() is None:
     found = re.search(r"RssAnon:\s+(\d+) kB", open(f"/proc/{run.pid}/status").read())

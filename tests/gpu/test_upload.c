@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 enum { COLUMNS = 4096, SMALL = 1024, LARGE = 16384, SMALL_COUNT = 12 };
-static const uint64_t MB = 1000000, OURS_MB = 100; /* far under the model's, far over what 32 MB on their way cost */
+static const uint64_t MB = 1000000, OURS_MB = 150; /* a second copy of the model is more, what is on its way less */
 
 static uint64_t status_bytes(const char *what)
 {
@@ -81,7 +81,7 @@ static void test_one_copy(void **unused)
     uint64_t peak = status_bytes("VmHWM") - before, needed = memory_bytes(m);
     print_message("%s: %llu MB of buffers, at most %llu MB in all\n", gpu_get_info(device)->impl,
                   (unsigned long long)(needed / MB), (unsigned long long)(peak / MB));
-    assert_true(needed > 2 * OURS_MB * MB);
+    assert_true(needed > OURS_MB * MB * 3 / 2);
     assert_in_range(peak, needed / 2, needed + OURS_MB * MB); /* zeros may be kept without memory */
     memory_free(m);
     plan_free(p);
