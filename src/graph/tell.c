@@ -3,6 +3,7 @@
 #include "graph/sample.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -33,8 +34,11 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)
         t.subgroup = info->subgroup_min;
-    /* In software a kernel takes longer to compile than such a choice is worth. */
-    if (info->type == GPU_TYPE_SOFTWARE || bare)
+    /* In software a kernel takes longer to compile than such a choice is worth, unless someone wants to see it:
+     * SOLO_TUNE=gpu, for tests. */
+    const char *wish = getenv("SOLO_TUNE");
+    bool as_gpu = info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
+    if (!as_gpu || bare)
         return t;
     t.by_shape = true;
     t.busy_groups = 128;

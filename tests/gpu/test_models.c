@@ -187,12 +187,45 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     unlink(path);
 }
 
+/* Enough tokens for attention to be split, at every level, and by kernels made for the shapes as a GPU has them. */
+static void long_texts_are_the_same(void **unused)
+{
+    (void)unused;
+    enum { CONTEXT = 256, TOKENS = 200, WAYS = 3 };
+    static const struct {
+        fusion_level level;
+        const char *tune;
+    } ways[WAYS] = {{LEVEL_NONE, ""}, {LEVEL_OPS, ""}, {LEVEL_OPS, "gpu"}};
+    uint32_t tokens[WAYS][TOKENS];
+    err e = {0};
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&TINY[3], 4, path, &e));
+    model *m = model_open(path, &e);
+    for (int w = 0; w < WAYS; w++) {
+        setenv("SOLO_TUNE", ways[w].tune, 1);
+        generation_options o = {.level = ways[w].level, .submit = SUBMIT_BATCH, .context_tok = CONTEXT};
+        generation *n = generation_new(device, m, &o, &e);
+        if (!n || !generation_feed(n, (uint32_t[]){1, 7, 3, 2, 5, 9, 4}, 7, &e))
+            fail_msg("%s", e.text);
+        for (uint32_t i = 0; i < TOKENS; i++)
+            if (!generation_next(n, &tokens[w][i], &e))
+                fail_msg("%s", e.text);
+        assert_memory_equal(tokens[w], tokens[0], sizeof tokens[0]);
+        generation_free(n);
+    }
+    unsetenv("SOLO_TUNE");
+    model_close(m);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts_at_once),        cmocka_unit_test(tokens_one_by_one),
-        cmocka_unit_test(others_prompts_at_once), cmocka_unit_test(others_tokens_one_by_one),
-        cmocka_unit_test(models_of_our_own),      cmocka_unit_test(generations_go_on_until_the_context_is_full),
+        cmocka_unit_test(prompts_at_once),         cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(others_prompts_at_once),  cmocka_unit_test(others_tokens_one_by_one),
+        cmocka_unit_test(models_of_our_own),       cmocka_unit_test(generations_go_on_until_the_context_is_full),
+        cmocka_unit_test(long_texts_are_the_same),
     };
     return RUN_ON_EACH(tests);
 }

@@ -240,6 +240,30 @@ static void matrices_of_every_type(void **unused)
     }
 }
 
+/* The kernels that a GPU gets for its shapes, several turns and pieces of x included. */
+static void matrices_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    static const tensor_type types[] = {TYPE_F16, TYPE_Q4_0};
+    weight_box box = {.r = rng_seed(11)};
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        return; /* software takes a minute to compile them */
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (int t = 0; t < 2; t++)
+        for (uint32_t rows = 1; rows < 80; rows += 70) {
+            graph *g = graph_new();
+            node x = graph_input(g, "x", DTYPE_F32, shape2(rows, 768));
+            node norm = graph_rmsnorm(g, x, weight(g, &box, "norm", TYPE_F32, shape1(768)), 1e-5f, 0);
+            node gate = graph_matmul(g, norm, weight(g, &box, "gate", types[t], shape2(90, 768)));
+            node up = graph_matmul(g, norm, weight(g, &box, "up", types[t], shape2(90, 768)));
+            node y = graph_matmul(g, x, weight(g, &box, "w", types[t], shape2(37, 768)));
+            graph_output(g, "gated", graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_GELU, gate), up));
+            graph_output(g, "sum", graph_binary(g, BINARY_ADD, y, weight(g, &box, "bias", TYPE_F32, shape1(37))));
+            compare_ways(g, &box, NAMES("x"), NAMES("gated", "sum"), 1, 1);
+        }
+    unsetenv("SOLO_TUNE");
+}
+
 /* A weight that is a matrix here and added there. */
 static void weights_used_both_ways(void **unused)
 {
@@ -368,6 +392,7 @@ int main(void)
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
+        cmocka_unit_test(matrices_as_on_a_gpu),
         cmocka_unit_test(weights_used_both_ways),
         cmocka_unit_test(rotations),
         cmocka_unit_test(attention_over_a_cache),
