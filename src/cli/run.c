@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
+static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--fuse LEVEL] [--impl I]\n\n"
                            "Continues a text, with the most likely token each time unless a temperature is given.\n\n"
                            "  MODEL               a GGUF file or a Hugging Face folder (default: the built-in model)\n"
                            "  -p TEXT             the text to continue\n"
                            "  -n N                how many tokens at most (default 128)\n";
 static const char MORE_HELP[] =
+    "  --slide             a full context forgets its older half and goes on, instead of being the end\n"
     "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
@@ -22,7 +23,7 @@ typedef struct options {
     sampling_options sampling;
     const char *prompt;
     long tokens;
-    bool help;
+    bool help, slide;
 } options;
 
 static bool parse(options *o, cli_args *a)
@@ -31,6 +32,8 @@ static bool parse(options *o, cli_args *a)
     while ((word = cli_next(a))) {
         if (strcmp(word, "--help") == 0)
             o->help = true;
+        else if (strcmp(word, "--slide") == 0)
+            o->slide = true;
         else if (strcmp(word, "-p") == 0) {
             if (!(o->prompt = cli_value(a, word)))
                 return false;
@@ -98,7 +101,7 @@ static bool talk(const options *o, generation *n, const tokenizer *t, const toke
     bool ok = true;
     for (long i = 0; i < o->tokens; i++) {
         uint32_t next;
-        if (generation_position(n) == generation_context(n)) {
+        if (generation_position(n) == generation_context(n) && !o->slide) {
             fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
             break;
         }
@@ -114,12 +117,13 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 {
     token_list prompt = {0};
     tokenizer *t = tokenizer_of_model(m, e);
-    generation *n =
-        t ? generation_new(g, m,
-                           &(generation_options){
-                               .level = o->model.level, .submit = SUBMIT_BATCH, .context_tok = o->sampling.context_tok},
-                           e)
-          : NULL;
+    generation *n = t ? generation_new(g, m,
+                                       &(generation_options){.level = o->model.level,
+                                                             .submit = SUBMIT_BATCH,
+                                                             .context_tok = o->sampling.context_tok,
+                                                             .slide = o->slide},
+                                       e)
+                      : NULL;
     if (n)
         generation_set_sampling(n, &o->sampling.how);
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);

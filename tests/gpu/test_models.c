@@ -187,6 +187,38 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     unlink(path);
 }
 
+/* A full context that slides goes on as if its younger half had just been said. */
+static void a_full_context_slides_when_asked(void **unused)
+{
+    (void)unused;
+    enum { CONTEXT = 16 };
+    err e = {0};
+    uint32_t said[64], count = 3, next = 0, again = 0;
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
+    model *m = model_open(path, &e);
+    generation_options o = {.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = CONTEXT, .slide = true};
+    generation *a = generation_new(device, m, &o, &e), *b = generation_new(device, m, &o, &e);
+    if (!a || !b)
+        fail_msg("%s", e.text);
+    memcpy(said, (uint32_t[]){1, 7, 3}, 3 * sizeof *said);
+    assert_true(generation_feed(a, said, count, &e));
+    while (count < CONTEXT)
+        assert_true(generation_next(a, &said[count++], &e));
+    assert_true(generation_feed(b, said + CONTEXT / 2, CONTEXT / 2, &e));
+    for (int i = 0; i < CONTEXT / 2; i++) {
+        assert_true(generation_next(a, &next, &e));
+        assert_true(generation_next(b, &again, &e));
+        assert_int_equal(next, again);
+        assert_int_equal(generation_position(a), CONTEXT / 2 + i + 1);
+    }
+    generation_free(a);
+    generation_free(b);
+    model_close(m);
+    unlink(path);
+}
+
 /* Enough tokens for attention to be split, at every level, and by kernels made for the shapes as a GPU has them. */
 static void long_texts_are_the_same(void **unused)
 {
@@ -225,7 +257,7 @@ int main(void)
         cmocka_unit_test(prompts_at_once),         cmocka_unit_test(tokens_one_by_one),
         cmocka_unit_test(others_prompts_at_once),  cmocka_unit_test(others_tokens_one_by_one),
         cmocka_unit_test(models_of_our_own),       cmocka_unit_test(generations_go_on_until_the_context_is_full),
-        cmocka_unit_test(long_texts_are_the_same),
+        cmocka_unit_test(long_texts_are_the_same), cmocka_unit_test(a_full_context_slides_when_asked),
     };
     return RUN_ON_EACH(tests);
 }
