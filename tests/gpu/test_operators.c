@@ -5,6 +5,7 @@
 #include "gpu/devices.h"
 #include "graph/cpu.h"
 #include "graph/run.h"
+#include "graph/sample.h"
 
 #include <math.h>
 
@@ -351,6 +352,70 @@ static void slices(void **unused)
     }
 }
 
+static void rows_and_places(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(12)};
+    static const uint32_t lengths[] = {5, 64, 300, 1000};
+    for (int l = 0; l < 4; l++) {
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(6, lengths[l])),
+             rows = graph_input(g, "rows", DTYPE_U32, shape1(3));
+        graph_output(g, "picked", graph_pick(g, x, rows));
+        graph_output(g, "largest", graph_topk(g, x, 5));
+        /* Equal values: the first of them comes first. */
+        graph_output(g, "first", graph_topk(g, graph_scale(g, x, 0, 1), 3));
+        compare_ways(g, &box, NAMES("x", "rows"), NAMES("picked", "largest", "first"), 6, 1);
+    }
+}
+
+/* A run that sets its own next inputs, and chooses from logits: three runs, of which only the first is given any. */
+static void runs_that_go_on_by_themselves(void **unused)
+{
+    (void)unused;
+    enum { VOCAB = 700, LIST = 9 };
+    err e = {0};
+    weight_box box = {.r = rng_seed(13)};
+    graph *g = graph_new();
+    node token = graph_input(g, "token", DTYPE_U32, shape1(2)), at = graph_input(g, "at", DTYPE_U32, shape1(1));
+    node list = graph_input(g, "list", DTYPE_U32, shape1(LIST)), step = graph_input(g, "step", DTYPE_U32, shape1(1));
+    node settings = graph_input(g, "settings", DTYPE_U32, shape1(SAMPLE_WORDS));
+    node w = weight(g, &box, "w", TYPE_F16, shape2(VOCAB, 32));
+    node logits = graph_matmul(g, graph_pick(g, graph_gather(g, w, token), step), w);
+    graph_output(g, "logits", logits);
+    graph_assign(g, list, at, (assign_spec){.added = 3, .index = at});
+    node so_far = graph_assign(g, at, at, (assign_spec){.added = 1, .more = step});
+    graph_sample(g, token, logits, settings, so_far, list);
+    sample_words words = sample_pack(&(sample_settings){.temperature = 0.7f, .top_k = 40, .seed = 5});
+    cpu_run *cpu = cpu_run_new(g, find_weight, &box, &e);
+    assert_non_null(cpu);
+    memcpy(cpu_words(cpu, "settings"), &words, sizeof words);
+    cpu_words(cpu, "token")[0] = 3;
+    for (int level = LEVEL_NONE; level <= LEVEL_OPS; level++) {
+        graph_run *way = graph_run_new(device, &(graph_use){g, (fusion_level)level}, 1, find_weight, &box, &e);
+        if (!way)
+            fail_msg("%s", e.text);
+        uint32_t start[2] = {3, 0}, zero = 0, empty[LIST] = {0}, got[LIST];
+        assert_true(graph_run_write(way, "settings", &words, &e) && graph_run_write(way, "token", start, &e) &&
+                    graph_run_write(way, "at", &zero, &e) && graph_run_write(way, "list", empty, &e));
+        for (int run = 0; run < 3; run++) {
+            graph_run_once(way, 0, SUBMIT_BATCH);
+            if (level == LEVEL_NONE)
+                assert_true(cpu_run_once(cpu, &e));
+        }
+        static const char *const names[] = {"token", "at", "list"};
+        for (int i = 0; i < 3; i++) {
+            uint64_t count = shape_count(graph_at(g, graph_find(g, names[i]))->s);
+            assert_true(graph_run_read(way, names[i], got, &e));
+            assert_memory_equal(got, cpu_words(cpu, names[i]), count * sizeof *got);
+        }
+        graph_run_free(way);
+    }
+    cpu_run_free(cpu);
+    graph_free(g);
+    empty_box(&box);
+}
+
 /* More workgroups than one dimension of a grid takes. */
 static void large_grids(void **unused)
 {
@@ -397,6 +462,8 @@ int main(void)
         cmocka_unit_test(rotations),
         cmocka_unit_test(attention_over_a_cache),
         cmocka_unit_test(slices),
+        cmocka_unit_test(rows_and_places),
+        cmocka_unit_test(runs_that_go_on_by_themselves),
         cmocka_unit_test(large_grids),
         cmocka_unit_test(what_cannot_run_says_why),
     };

@@ -398,6 +398,9 @@ void webgpu_close(gpu *g)
 {
     webgpu *w = (webgpu *)g;
     w->closing = true;
+    for (int i = 0; i < WEBGPU_SPARE_READS; i++)
+        if (w->spare_reads[i])
+            w->lib->BufferRelease(w->spare_reads[i]);
     if (w->queue)
         w->lib->QueueRelease(w->queue);
     if (w->device)

@@ -16,6 +16,8 @@ typedef struct webgpu_commands {
     WGPUCommandBuffer buffer;
 } webgpu_commands;
 
+enum { WEBGPU_SPARE_READS = 4, WEBGPU_SPARE_READ_BYTES = 256 };
+
 typedef struct webgpu {
     gpu base;
     const webgpu_library *lib;
@@ -30,6 +32,8 @@ typedef struct webgpu {
     const gpu_kernel_desc *compiling;  /* errors that come up now are this kernel's */
     webgpu_recording *spare_recording; /* one of each kept, so that recording allocates nothing */
     webgpu_commands *spare_commands;
+    /* Mappable buffers that small reads take in turns: a token comes back every time, a buffer need not be made for it. */
+    WGPUBuffer spare_reads[WEBGPU_SPARE_READS];
 } webgpu;
 
 typedef struct webgpu_buffer {

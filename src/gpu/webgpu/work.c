@@ -56,6 +56,30 @@ typedef struct reading {
     void *user;
 } reading;
 
+static WGPUBuffer take_mappable(webgpu *w, size_t bytes)
+{
+    for (int i = 0; bytes <= WEBGPU_SPARE_READ_BYTES && i < WEBGPU_SPARE_READS; i++)
+        if (w->spare_reads[i]) {
+            WGPUBuffer spare = w->spare_reads[i];
+            w->spare_reads[i] = NULL;
+            return spare;
+        }
+    if (bytes < WEBGPU_SPARE_READ_BYTES)
+        bytes = WEBGPU_SPARE_READ_BYTES;
+    return make_buffer(w, bytes, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
+}
+
+/* Unmapped, and as small as all of those that are kept. */
+static void give_mappable(webgpu *w, WGPUBuffer buffer, size_t bytes)
+{
+    for (int i = 0; bytes <= WEBGPU_SPARE_READ_BYTES && i < WEBGPU_SPARE_READS; i++)
+        if (!w->spare_reads[i]) {
+            w->spare_reads[i] = buffer;
+            return;
+        }
+    w->lib->BufferRelease(buffer);
+}
+
 static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *user, void *unused)
 {
     (void)message, (void)unused;
@@ -66,8 +90,9 @@ static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *u
     if (mapped) {
         memcpy(r->data, mapped, r->bytes);
         lib->BufferUnmap(r->copy);
-    }
-    lib->BufferRelease(r->copy);
+        give_mappable(r->w, r->copy, r->bytes);
+    } else
+        lib->BufferRelease(r->copy);
     r->done(r->user, mapped != NULL);
     free(r);
 }
@@ -101,7 +126,7 @@ static void read_handle(webgpu *w, WGPUBuffer from, uint64_t offset, void *data,
 {
     reading *r = mem_alloc(sizeof *r);
     *r = (reading){.w = w, .data = data, .bytes = bytes, .done = done, .user = user};
-    r->copy = make_buffer(w, bytes, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
+    r->copy = take_mappable(w, bytes);
     WGPUCommandEncoder encoder = w->lib->DeviceCreateCommandEncoder(w->device, NULL);
     w->lib->CommandEncoderCopyBufferToBuffer(encoder, from, offset, r->copy, 0, bytes);
     submit_one(w, encoder);
