@@ -26,22 +26,22 @@ var<workgroup> tile_x: array<vec4<f32>, DEPTH * X_STRIDE>; // [k][four rows]
 var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][quad][row]
 
 // Element i of four rows of x from t on.
-fn four_rows(t: u32, i: u32) -> vec4<f32> {
+fn four_rows(args: u32, t: u32, i: u32) -> vec4<f32> {
     var y = vec4<f32>();
-    if (i < arg(1)) {
-        let at = arg(4) + t * arg(1) + i;
-        if (t < arg(10)) { y.x = load(at); }
-        if (t + 1u < arg(10)) { y.y = load(at + arg(1)); }
-        if (t + 2u < arg(10)) { y.z = load(at + 2u * arg(1)); }
-        if (t + 3u < arg(10)) { y.w = load(at + 3u * arg(1)); }
+    if (i < arg(args, 1)) {
+        let at = arg(args, 4) + t * arg(args, 1) + i;
+        if (t < arg(args, 10)) { y.x = load(at); }
+        if (t + 1u < arg(args, 10)) { y.y = load(at + arg(args, 1)); }
+        if (t + 2u < arg(args, 10)) { y.z = load(at + 2u * arg(args, 1)); }
+        if (t + 3u < arg(args, 10)) { y.w = load(at + 3u * arg(args, 1)); }
     }
     return y;
 }
 
 // Chunk number i of the tile: a row of a quad, and which of its chunks.
-fn chunk_of_tile(part: u32, first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
+fn chunk_of_tile(args: u32, part: u32, first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
     let row = i % (QUADS * 4u);
-    let q = quad_of(part, first_quad + row / 4u, chunks);
+    let q = quad_of(args, part, first_quad + row / 4u, chunks);
     let c = min(from_chunk + i / (QUADS * 4u), chunks - 1u);
     return fetch(matrix(q.at[row % 4u], q.chunks), q.rows[row % 4u] * chunks + c);
 }
@@ -57,20 +57,20 @@ fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
                        fma(vec4<f32>(x.z), w, sums[2]), fma(vec4<f32>(x.w), w, sums[3]));
 }
 
-fn finish_rows(part: u32, sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
-    if (quad >= arg(part + 14u)) { return; }
-    let q = quad_of(part, quad, chunks);
+fn finish_rows(args: u32, part: u32, sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
+    if (quad >= arg(args, part + 14u)) { return; }
+    let q = quad_of(args, part, quad, chunks);
     var rows = sums;
-    for (var i = 0u; i < 4u && t + i < arg(10); i++) { finish(part, q.first, q.rows, rows[i], t + i, get_ready(part, q.rows, t + i)); }
+    for (var i = 0u; i < 4u && t + i < arg(args, 10); i++) { finish(args, part, q.first, q.rows, rows[i], t + i, get_ready(args, part, q.rows, t + i)); }
 }
 
-fn body(v: u32, local: u32) {
-    let k = arg(1);
+fn body(args: u32, v: u32, local: u32) {
+    let k = arg(args, 1);
     let chunks = (k + CHUNK - 1u) / CHUNK;
-    let t0 = v / arg(2) * FOURS * 4u;
-    let p = part_of(v % arg(2) * QUADS);
+    let t0 = v / arg(args, 2) * FOURS * 4u;
+    let p = part_of(args, v % arg(args, 2) * QUADS);
     let part = p.part;
-    let first_quad = v % arg(2) * QUADS - p.begin;
+    let first_quad = v % arg(args, 2) * QUADS - p.begin;
     let column = local % COLUMNS;
     let row = local / COLUMNS;
     var x_next: array<vec4<f32>, X_EACH>;
@@ -81,9 +81,9 @@ fn body(v: u32, local: u32) {
     var d = mat4x4<f32>();
     for (var i = 0u; i < X_EACH; i++) {
         let e = i * THREADS + local;
-        x_next[i] = four_rows(t0 + e / DEPTH * 4u, e % DEPTH);
+        x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, e % DEPTH);
     }
-    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(part, first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
+    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(args, part, first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
     for (var begin = 0u; begin < k; begin += DEPTH) {
         for (var i = 0u; i < X_EACH; i++) {
             let e = i * THREADS + local;
@@ -93,7 +93,7 @@ fn body(v: u32, local: u32) {
             let e = i * THREADS + local;
             if (e < CHUNKS) {
                 let at = e / (QUADS * 4u) * CHUNK * W_STRIDE + e % (QUADS * 4u);
-                let fours = select(arg(11), CHUNK / 4u, LONG == 1u);
+                let fours = select(arg(args, 11), CHUNK / 4u, LONG == 1u);
                 for (var j = 0u; j < fours; j++) {
                     let w = four(w_next[i], j);
                     tile_w[at + (4u * j) * W_STRIDE] = w.x;
@@ -107,10 +107,10 @@ fn body(v: u32, local: u32) {
         if (begin + DEPTH < k) {
             for (var i = 0u; i < X_EACH; i++) {
                 let e = i * THREADS + local;
-                x_next[i] = four_rows(t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
+                x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
             }
             for (var i = 0u; i < W_EACH; i++) {
-                w_next[i] = chunk_of_tile(part, first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
+                w_next[i] = chunk_of_tile(args, part, first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
             }
         }
         for (var i = 0u; i < DEPTH; i++) {
@@ -126,8 +126,8 @@ fn body(v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    finish_rows(part, a, first_quad + column, chunks, t0 + row * 4u);
-    if (WIDE > 1u) { finish_rows(part, b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
-    if (TALL > 1u) { finish_rows(part, c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
-    if (WIDE > 1u && TALL > 1u) { finish_rows(part, d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
+    finish_rows(args, part, a, first_quad + column, chunks, t0 + row * 4u);
+    if (WIDE > 1u) { finish_rows(args, part, b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
+    if (TALL > 1u) { finish_rows(args, part, c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
+    if (WIDE > 1u && TALL > 1u) { finish_rows(args, part, d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
 }

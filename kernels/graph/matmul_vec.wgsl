@@ -20,15 +20,15 @@ const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, 
 const TEAMS = THREADS / TEAM;
 var<workgroup> staged: array<vec4<f32>, SEGMENT / 4u>;
 
-fn length_of_row() -> u32 {
+fn length_of_row(args: u32) -> u32 {
     if (LENGTH > 0u) { return LENGTH; }
-    return arg(1);
+    return arg(args, 1);
 }
 
 // Four elements of x, put together from the parts of their head, four parts at a time.
-fn joined(x: u32, i: u32) -> vec4<f32> {
-    let size = arg(6);
-    let splits = arg(7);
+fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
+    let size = arg(args, 6);
+    let splits = arg(args, 7);
     let first = i / size * splits;
     let at = x + first * (size + 2u) + i % size;
     var sum = vec4<f32>();
@@ -49,31 +49,31 @@ fn joined(x: u32, i: u32) -> vec4<f32> {
 fn four_at(i: u32) -> vec4<f32> { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
 
 // Four elements from place i on, of a list that ends with the row; zeros beyond.
-fn four_of_row(list: u32, i: u32) -> vec4<f32> {
-    if (i + 3u < length_of_row()) { return four_at(list + i); }
+fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
+    if (i + 3u < length_of_row(args)) { return four_at(list + i); }
     var y = vec4<f32>();
-    if (i < length_of_row()) { y.x = load(list + i); }
-    if (i + 1u < length_of_row()) { y.y = load(list + i + 1u); }
-    if (i + 2u < length_of_row()) { y.z = load(list + i + 2u); }
+    if (i < length_of_row(args)) { y.x = load(list + i); }
+    if (i + 1u < length_of_row(args)) { y.y = load(list + i + 1u); }
+    if (i + 2u < length_of_row(args)) { y.z = load(list + i + 2u); }
     return y;
 }
 
 // Elements of x from `from_element` on; returns this thread's part of their squares' sum.
-fn stage(x: u32, from_element: u32, local: u32) -> f32 {
+fn stage(args: u32, x: u32, from_element: u32, local: u32) -> f32 {
     var squares = 0.0;
-    let count = min(SEGMENT, (length_of_row() + 31u) / 32u * 32u - from_element);
-    if (JOINS == 1u && arg(5) == 2u) { weigh_parts(x, length_of_row() / arg(6) * arg(7), arg(7), arg(6), local); }
+    let count = min(SEGMENT, (length_of_row(args) + 31u) / 32u * 32u - from_element);
+    if (JOINS == 1u && arg(args, 5) == 2u) { weigh_parts(x, length_of_row(args) / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
     for (var i = local; i < count / 4u; i += THREADS) {
         let at = from_element + i * 4u;
         var value = vec4<f32>();
-        if (JOINS == 1u && arg(5) == 2u) {
-            if (at < length_of_row()) { value = joined(x, at); }
+        if (JOINS == 1u && arg(args, 5) == 2u) {
+            if (at < length_of_row(args)) { value = joined(args, x, at); }
         } else {
-            value = four_of_row(x, at);
+            value = four_of_row(args, x, at);
         }
-        if (NORMS == 1u && arg(5) == 1u) {
+        if (NORMS == 1u && arg(args, 5) == 1u) {
             squares += dot(value, value);
-            value *= four_of_row(arg(6), at) + arg_float(8);
+            value *= four_of_row(args, arg(args, 6), at) + arg_float(args, 8);
         }
         staged[i] = value;
     }
@@ -94,50 +94,50 @@ fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
                      fetch(matrix(q.at.z, q.chunks), q.rows.z * chunks + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * chunks + c));
 }
 
-fn dot_chunk(b: bits_of_chunk, x4: u32) -> f32 {
+fn dot_chunk(args: u32, b: bits_of_chunk, x4: u32) -> f32 {
     var sum = 0.0;
-    let fours = select(arg(11), CHUNK / 4u, AHEAD == 1u);
+    let fours = select(arg(args, 11), CHUNK / 4u, AHEAD == 1u);
     for (var i = 0u; i < fours; i++) { sum += dot(four(b, i), staged[x4 + i]); }
     return sum;
 }
 
 // Without fetching ahead: one row after the other.
-fn dot_rows(q: quad_rows, chunks: u32, c: u32, x4: u32) -> vec4<f32> {
+fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, x4: u32) -> vec4<f32> {
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
-    for (var r = 0u; r < arg(12); r++) { sums[r] = dot_chunk(fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
+    for (var r = 0u; r < arg(args, 12); r++) { sums[r] = dot_chunk(args, fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
     return sums;
 }
 
-fn dot_quad(b: quad_bits, x4: u32) -> vec4<f32> {
-    return vec4<f32>(dot_chunk(b.x, x4), dot_chunk(b.y, x4), dot_chunk(b.z, x4), dot_chunk(b.w, x4));
+fn dot_quad(args: u32, b: quad_bits, x4: u32) -> vec4<f32> {
+    return vec4<f32>(dot_chunk(args, b.x, x4), dot_chunk(args, b.y, x4), dot_chunk(args, b.z, x4), dot_chunk(args, b.w, x4));
 }
 
-fn body(v: u32, local: u32) {
-    let k = length_of_row();
-    let t = v / arg(2);
+fn body(args: u32, v: u32, local: u32) {
+    let k = length_of_row(args);
+    let t = v / arg(args, 2);
     // Parts of split attention lie there for one row of x only.
-    let x = arg(4) + select(t * k, 0u, JOINS == 1u && arg(5) == 2u);
+    let x = arg(args, 4) + select(t * k, 0u, JOINS == 1u && arg(args, 5) == 2u);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let several = k > SEGMENT;
-    let start = v % arg(2) * TEAMS;
+    let start = v % arg(args, 2) * TEAMS;
     var squares = 0.0;
     var scale = 1.0;
     let team = local / TEAM;
-    var p = part_of(start);
-    var q = quad_of(p.part, start - p.begin + team, chunks);
+    var p = part_of(args, start);
+    var q = quad_of(args, p.part, start - p.begin + team, chunks);
     var bits: quad_bits;
     if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
-    for (var begin = start; begin < arg(3); begin += arg(2) * TEAMS) {
+    for (var begin = start; begin < arg(args, 3); begin += arg(args, 2) * TEAMS) {
         var sums = vec4<f32>();
         var r: ready;
-        if (lane == 0u) { r = get_ready(p.part, q.rows, t); }
+        if (lane == 0u) { r = get_ready(args, p.part, q.rows, t); }
         for (var segment = 0u; segment < k; segment += SEGMENT) {
             if (begin == start || several) {
                 workgroupBarrier();
-                let some = stage(x, segment, local);
+                let some = stage(args, x, segment, local);
                 if (begin == start) { squares += some; }
                 workgroupBarrier();
             }
@@ -147,23 +147,23 @@ fn body(v: u32, local: u32) {
                 if (segment > 0u) { bits = fetch_quad(q, chunks, c); }
                 for (; c < end; c += TEAM) {
                     let following = fetch_quad(q, chunks, c + TEAM);
-                    sums += dot_quad(bits, (c * CHUNK - segment) / 4u);
+                    sums += dot_quad(args, bits, (c * CHUNK - segment) / 4u);
                     bits = following;
                 }
             } else {
-                for (; c < end; c += TEAM) { sums += dot_rows(q, chunks, c, (c * CHUNK - segment) / 4u); }
+                for (; c < end; c += TEAM) { sums += dot_rows(args, q, chunks, c, (c * CHUNK - segment) / 4u); }
             }
         }
         let done = q;
         let place = p;
-        let next = begin + arg(2) * TEAMS;
-        if (next < arg(3)) {
-            p = part_of(next);
-            q = quad_of(p.part, next - p.begin + team, chunks);
+        let next = begin + arg(args, 2) * TEAMS;
+        if (next < arg(args, 3)) {
+            p = part_of(args, next);
+            q = quad_of(args, p.part, next - p.begin + team, chunks);
             if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
         }
-        if (NORMS == 1u && begin == start && arg(5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(7)); }
+        if (NORMS == 1u && begin == start && arg(args, 5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(args, 7)); }
         let total = sum_of_team(sums, local);
-        if (lane == 0u && begin - place.begin + team < arg(place.part + 14u)) { finish(place.part, done.first, done.rows, total * scale, t, r); }
+        if (lane == 0u && begin - place.begin + team < arg(args, place.part + 14u)) { finish(args, place.part, done.first, done.rows, total * scale, t, r); }
     }
 }

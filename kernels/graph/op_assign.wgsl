@@ -5,16 +5,16 @@
 const THREADS = 64u;
 //!include "graph.wgsl"
 
-fn body(v: u32, local: u32) {
-    for (var i = 0u; i < arg(1); i++) {
+fn body(args: u32, v: u32, local: u32) {
+    for (var i = 0u; i < arg(args, 1); i++) {
         let at = 4u + 8u * i;
-        var added = arg(at + 3u);
-        if (arg(at + 4u) > 0u) { added += load_word(arg(at + 4u) - 1u); }
-        if (arg(at + 5u) == 0u) {
-            for (var j = local; j < arg(at + 2u); j += THREADS) { store_word(arg(at) + j, load_word(arg(at + 1u) + j) + added); }
+        var added = arg(args, at + 3u);
+        if (arg(args, at + 4u) > 0u) { added += load_word(arg(args, at + 4u) - 1u); }
+        if (arg(args, at + 5u) == 0u) {
+            for (var j = local; j < arg(args, at + 2u); j += THREADS) { store_word(arg(args, at) + j, load_word(arg(args, at + 1u) + j) + added); }
         } else if (local == 0u) {
-            let index = load_word(arg(at + 5u) - 1u) + added;
-            if (index < arg(at + 6u)) { store_word(arg(at) + index, load_word(arg(at + 1u))); }
+            let index = load_word(arg(args, at + 5u) - 1u) + added;
+            if (index < arg(args, at + 6u)) { store_word(arg(args, at) + index, load_word(arg(args, at + 1u))); }
         }
         storageBarrier();
     }

@@ -15,13 +15,13 @@ var<workgroup> scores: array<f32, THREADS>;
 var<workgroup> sums: array<vec2<f32>, THREADS>;
 
 // Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `begin`.
-fn pair_at(begin: u32, at: u32, i: u32) -> vec2<f32> {
-    if (arg(12) == 1u) { return unpack2x16float(state_word(begin + at / 2u + i)); }
+fn pair_at(args: u32, begin: u32, at: u32, i: u32) -> vec2<f32> {
+    if (arg(args, 12) == 1u) { return unpack2x16float(state_word(begin + at / 2u + i)); }
     return vec2<f32>(bitcast<f32>(state_word(begin + at + 2u * i)), bitcast<f32>(state_word(begin + at + 2u * i + 1u)));
 }
 
-fn capped(score: f32) -> f32 {
-    let cap = arg_float(8);
+fn capped(args: u32, score: f32) -> f32 {
+    let cap = arg_float(args, 8);
     if (cap > 0.0) { return cap * tanh(clamp(score / cap, -15.0, 15.0)); }
     return score;
 }
@@ -29,23 +29,23 @@ fn capped(score: f32) -> f32 {
 // Read by one thread and told to all, so that the loop below is the same for everyone.
 var<workgroup> position_of_row: u32;
 
-fn body(v: u32, local: u32) {
-    let size = arg(3);
+fn body(args: u32, v: u32, local: u32) {
+    let size = arg(args, 3);
     let pairs = size / 2u;
-    let row = v / arg(14); // of q: a head of a row
-    if (local == 0u) { position_of_row = load_word(arg(6)); }
+    let row = v / arg(args, 14); // of q: a head of a row
+    if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
     for (var i = local; i < pairs; i += THREADS) {
-        let at = arg(2) + row * size + 2u * i;
-        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(7);
+        let at = arg(args, 2) + row * size + 2u * i;
+        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(args, 7);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
-    let stride = arg(5) * size;
-    let kv = row % arg(4) / (arg(4) / arg(5)) * size;
+    let stride = arg(args, 5) * size;
+    let kv = row % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * size;
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let last = min(position + row / arg(4), arg(13) - 1u);
-    let seen = select(last + 1u, min(arg(9), last + 1u), arg(9) > 0u);
-    let share = share_of(seen, arg(14));
-    let first = last + 1u - seen + v % arg(14) * share;
+    let last = min(position + row / arg(args, 4), arg(args, 13) - 1u);
+    let seen = select(last + 1u, min(arg(args, 9), last + 1u), arg(args, 9) > 0u);
+    let share = share_of(seen, arg(args, 14));
+    let first = last + 1u - seen + v % arg(args, 14) * share;
     let end = min(first + share, last + 1u);
     // The threads that add up values: each has two elements of a head, and some of the positions.
     let groups = THREADS / pairs;
@@ -62,13 +62,13 @@ fn body(v: u32, local: u32) {
             var i = local % LANES;
             // Four at a time, so that four are on their way together.
             for (; i + 3u * LANES < pairs; i += 4u * LANES) {
-                let a = pair_at(arg(10), at, i);
-                let b = pair_at(arg(10), at, i + LANES);
-                let c = pair_at(arg(10), at, i + 2u * LANES);
-                let d = pair_at(arg(10), at, i + 3u * LANES);
+                let a = pair_at(args, arg(args, 10), at, i);
+                let b = pair_at(args, arg(args, 10), at, i + LANES);
+                let c = pair_at(args, arg(args, 10), at, i + 2u * LANES);
+                let d = pair_at(args, arg(args, 10), at, i + 3u * LANES);
                 dot2 += q[i] * a + q[i + LANES] * b + q[i + 2u * LANES] * c + q[i + 3u * LANES] * d;
             }
-            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(arg(10), at, i); }
+            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(args, arg(args, 10), at, i); }
         }
         scores[local] = dot2.x + dot2.y;
         workgroupBarrier();
@@ -76,7 +76,7 @@ fn body(v: u32, local: u32) {
         if (local < BLOCK && block + local < end) {
             var sum = 0.0;
             for (var i = 0u; i < LANES; i++) { sum += scores[local * LANES + i]; }
-            score = capped(sum);
+            score = capped(args, sum);
         }
         let higher = max(most, max_of_all(score, local));
         let e = select(0.0, exp(score - higher), local < BLOCK && block + local < end);
@@ -90,13 +90,13 @@ fn body(v: u32, local: u32) {
             let at = block * stride + kv;
             var i = mine;
             for (; i + 3u * groups < seen_here; i += 4u * groups) {
-                let a = pair_at(arg(11), at + i * stride, element);
-                let b = pair_at(arg(11), at + (i + groups) * stride, element);
-                let c = pair_at(arg(11), at + (i + 2u * groups) * stride, element);
-                let d = pair_at(arg(11), at + (i + 3u * groups) * stride, element);
+                let a = pair_at(args, arg(args, 11), at + i * stride, element);
+                let b = pair_at(args, arg(args, 11), at + (i + groups) * stride, element);
+                let c = pair_at(args, arg(args, 11), at + (i + 2u * groups) * stride, element);
+                let d = pair_at(args, arg(args, 11), at + (i + 3u * groups) * stride, element);
                 value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c + scores[i + 3u * groups] * d;
             }
-            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(arg(11), at + i * stride, element); }
+            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(args, arg(args, 11), at + i * stride, element); }
         }
         workgroupBarrier();
     }
@@ -104,16 +104,16 @@ fn body(v: u32, local: u32) {
     workgroupBarrier();
     if (local < pairs) {
         for (var g = 1u; g < groups; g++) { value += sums[g * pairs + local]; }
-        if (arg(14) == 1u) {
-            store(arg(1) + row * size + 2u * local, value.x / total);
-            store(arg(1) + row * size + 2u * local + 1u, value.y / total);
+        if (arg(args, 14) == 1u) {
+            store(arg(args, 1) + row * size + 2u * local, value.x / total);
+            store(arg(args, 1) + row * size + 2u * local + 1u, value.y / total);
         } else {
-            store(arg(1) + v * (size + 2u) + 2u * local, value.x);
-            store(arg(1) + v * (size + 2u) + 2u * local + 1u, value.y);
+            store(arg(args, 1) + v * (size + 2u) + 2u * local, value.x);
+            store(arg(args, 1) + v * (size + 2u) + 2u * local + 1u, value.y);
         }
     }
-    if (arg(14) > 1u && local == 0u) {
-        store(arg(1) + v * (size + 2u) + size, most);
-        store(arg(1) + v * (size + 2u) + size + 1u, total);
+    if (arg(args, 14) > 1u && local == 0u) {
+        store(arg(args, 1) + v * (size + 2u) + size, most);
+        store(arg(args, 1) + v * (size + 2u) + size + 1u, total);
     }
 }

@@ -3,13 +3,13 @@ const THREADS = 64u;
 //!include "graph.wgsl"
 //!include "attention_parts.wgsl"
 
-fn body(v: u32, local: u32) {
-    let size = arg(3);
-    let begin = arg(2) + v * arg(4) * (size + 2u);
-    weigh_parts(begin, arg(4), arg(4), size, local);
+fn body(args: u32, v: u32, local: u32) {
+    let size = arg(args, 3);
+    let begin = arg(args, 2) + v * arg(args, 4) * (size + 2u);
+    weigh_parts(begin, arg(args, 4), arg(args, 4), size, local);
     for (var i = local; i < size; i += THREADS) {
         var value = 0.0;
-        for (var s = 0u; s < arg(4); s++) { value += load(begin + s * (size + 2u) + i) * part_weight[s]; }
-        store(arg(1) + v * size + i, value);
+        for (var s = 0u; s < arg(args, 4); s++) { value += load(begin + s * (size + 2u) + i) * part_weight[s]; }
+        store(arg(args, 1) + v * size + i, value);
     }
 }

@@ -4,14 +4,14 @@ const THREADS = 64u;
 //!include "graph.wgsl"
 //!include "binary.wgsl"
 
-fn body(v: u32, local: u32) {
+fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
-    if (i >= arg(4)) { return; }
+    if (i >= arg(args, 4)) { return; }
     var rest = i;
-    var at = arg(3);
+    var at = arg(args, 3);
     for (var d = 4u; d > 0u; d--) {
-        at += rest % arg(7u + d) * arg(11u + d);
-        rest /= arg(7u + d);
+        at += rest % arg(args, 7u + d) * arg(args, 11u + d);
+        rest /= arg(args, 7u + d);
     }
-    store(arg(1) + i, combine(arg(5), vec4<f32>(load(arg(2) + i)), vec4<f32>(load(at))).x);
+    store(arg(args, 1) + i, combine(arg(args, 5), vec4<f32>(load(arg(args, 2) + i)), vec4<f32>(load(at))).x);
 }

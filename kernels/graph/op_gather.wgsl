@@ -5,12 +5,12 @@ const THREADS = 64u;
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
 
-fn body(v: u32, local: u32) {
-    let wanted = min(load_word(arg(2) + v), arg(4));
-    if (wanted < arg(7) || wanted - arg(7) >= arg(6)) { return; }
-    let chunks = (arg(3) + CHUNK - 1u) / CHUNK;
+fn body(args: u32, v: u32, local: u32) {
+    let wanted = min(load_word(arg(args, 2) + v), arg(args, 4));
+    if (wanted < arg(args, 7) || wanted - arg(args, 7) >= arg(args, 6)) { return; }
+    let chunks = (arg(args, 3) + CHUNK - 1u) / CHUNK;
     for (var c = local; c < chunks; c += THREADS) {
-        let bits_here = fetch(matrix(arg(5), arg(6) * chunks), (wanted - arg(7)) * chunks + c);
-        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(3); i++) { store(arg(1) + v * arg(3) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
+        let bits_here = fetch(matrix(arg(args, 5), arg(args, 6) * chunks), (wanted - arg(args, 7)) * chunks + c);
+        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(args, 3); i++) { store(arg(args, 1) + v * arg(args, 3) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
     }
 }

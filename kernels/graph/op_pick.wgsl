@@ -2,7 +2,7 @@
 const THREADS = 64u;
 //!include "graph.wgsl"
 
-fn body(v: u32, local: u32) {
-    let wanted = min(load_word(arg(4) + v), arg(5));
-    for (var i = local; i < arg(3); i += THREADS) { store_word(arg(1) + v * arg(3) + i, load_word(arg(2) + wanted * arg(3) + i)); }
+fn body(args: u32, v: u32, local: u32) {
+    let wanted = min(load_word(arg(args, 4) + v), arg(args, 5));
+    for (var i = local; i < arg(args, 3); i += THREADS) { store_word(arg(args, 1) + v * arg(args, 3) + i, load_word(arg(args, 2) + wanted * arg(args, 3) + i)); }
 }

@@ -5,12 +5,12 @@ const TEAM = 32u;
 //!include "reduce_HOW.wgsl"
 var<workgroup> places: array<u32, THREADS>;
 
-fn body(v: u32, local: u32) {
-    let row = arg(2) + v * arg(3);
+fn body(args: u32, v: u32, local: u32) {
+    let row = arg(args, 2) + v * arg(args, 3);
     var sum = 0.0;
     var best = -3.4e38;
     var place = 0u;
-    for (var i = local; i < arg(3); i += THREADS) {
+    for (var i = local; i < arg(args, 3); i += THREADS) {
         let x = load(row + i);
         sum += x;
         if (x > best) { best = x; place = i; }
@@ -23,11 +23,11 @@ fn body(v: u32, local: u32) {
     if (local == 0u) {
         var first = 0xffffffffu;
         for (var i = 0u; i < THREADS; i++) { first = min(first, places[i]); }
-        switch (arg(4)) {
-            case 0u: { store(arg(1) + v, total); }
-            case 1u: { store(arg(1) + v, total / f32(arg(3))); }
-            case 2u: { store(arg(1) + v, most); }
-            default: { store_word(arg(1) + v, first); }
+        switch (arg(args, 4)) {
+            case 0u: { store(arg(args, 1) + v, total); }
+            case 1u: { store(arg(args, 1) + v, total / f32(arg(args, 3))); }
+            case 2u: { store(arg(args, 1) + v, most); }
+            default: { store_word(arg(args, 1) + v, first); }
         }
     }
 }

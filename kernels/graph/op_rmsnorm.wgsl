@@ -5,15 +5,15 @@ const TEAM = 32u;
 //!include "graph.wgsl"
 //!include "reduce_HOW.wgsl"
 
-fn body(v: u32, local: u32) {
-    let row = v * arg(3);
+fn body(args: u32, v: u32, local: u32) {
+    let row = v * arg(args, 3);
     var sum = 0.0;
-    for (var i = local; i < arg(3); i += THREADS) {
-        let x = load(arg(2) + row + i);
+    for (var i = local; i < arg(args, 3); i += THREADS) {
+        let x = load(arg(args, 2) + row + i);
         sum += x * x;
     }
-    let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(3)) + arg_float(5));
-    for (var i = local; i < arg(3); i += THREADS) {
-        store(arg(1) + row + i, load(arg(2) + row + i) * scale * (load(arg(4) + i) + arg_float(6)));
+    let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(args, 3)) + arg_float(args, 5));
+    for (var i = local; i < arg(args, 3); i += THREADS) {
+        store(arg(args, 1) + row + i, load(arg(args, 2) + row + i) * scale * (load(arg(args, 4) + i) + arg_float(args, 6)));
     }
 }

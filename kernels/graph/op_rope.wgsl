@@ -4,23 +4,23 @@
 const THREADS = 64u;
 //!include "graph.wgsl"
 
-fn body(v: u32, local: u32) {
-    let head = v * arg(3);
-    let half = arg(6) / 2u;
-    let position = f32(load_word(arg(5)) + v / arg(4));
-    for (var i = local; i < arg(3); i += THREADS) {
-        if (i >= arg(6)) { store(arg(1) + head + i, load(arg(2) + head + i)); }
+fn body(args: u32, v: u32, local: u32) {
+    let head = v * arg(args, 3);
+    let half = arg(args, 6) / 2u;
+    let position = f32(load_word(arg(args, 5)) + v / arg(args, 4));
+    for (var i = local; i < arg(args, 3); i += THREADS) {
+        if (i >= arg(args, 6)) { store(arg(args, 1) + head + i, load(arg(args, 2) + head + i)); }
     }
     for (var i = local; i < half; i += THREADS) {
-        let a = head + select(i, 2u * i, arg(7) == 1u);
-        let b = head + select(i + half, 2u * i + 1u, arg(7) == 1u);
-        var angle = position * exp2(-2.0 * f32(i) / f32(arg(6)) * arg_float(8));
-        if (arg(10) == 1u) { angle /= load(arg(11) + i); }
-        let c = cos(angle) * arg_float(9);
-        let s = sin(angle) * arg_float(9);
-        let x = load(arg(2) + a);
-        let y = load(arg(2) + b);
-        store(arg(1) + a, x * c - y * s);
-        store(arg(1) + b, x * s + y * c);
+        let a = head + select(i, 2u * i, arg(args, 7) == 1u);
+        let b = head + select(i + half, 2u * i + 1u, arg(args, 7) == 1u);
+        var angle = position * exp2(-2.0 * f32(i) / f32(arg(args, 6)) * arg_float(args, 8));
+        if (arg(args, 10) == 1u) { angle /= load(arg(args, 11) + i); }
+        let c = cos(angle) * arg_float(args, 9);
+        let s = sin(angle) * arg_float(args, 9);
+        let x = load(arg(args, 2) + a);
+        let y = load(arg(args, 2) + b);
+        store(arg(args, 1) + a, x * c - y * s);
+        store(arg(args, 1) + b, x * s + y * c);
     }
 }

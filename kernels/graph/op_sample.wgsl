@@ -61,8 +61,8 @@ fn random_bits(seed: u32, number: u32) -> u32 {
 }
 
 // A random number below the total.
-fn draw(total: vec2<u32>, seed: u32) -> vec2<u32> {
-    return multiply_longer(total, random_bits(seed, load_word(arg(5)) + arg(6))).yz;
+fn draw(args: u32, total: vec2<u32>, seed: u32) -> vec2<u32> {
+    return multiply_longer(total, random_bits(seed, load_word(arg(args, 5)) + arg(args, 6))).yz;
 }
 
 // The least whole number that is p / 2^32 of the total, less 1: what a running sum has to pass.
@@ -185,12 +185,12 @@ fn count_from(key: u32, count: u32, local: u32) -> u32 {
 
 // ---- slices ---------------------------------------------------------------
 
-fn slice_key(slice: u32) -> u32 { return load_word(arg(10) + 4u * slice); }
+fn slice_key(args: u32, slice: u32) -> u32 { return load_word(arg(args, 10) + 4u * slice); }
 
 // The slices' sums against the best logit of all.
-fn weigh_slices(best: f32, scale: f32, local: u32) {
-    for (var i = local; i < arg(12); i += THREADS) {
-        let slice = arg(10) + 4u * i;
+fn weigh_slices(args: u32, best: f32, scale: f32, local: u32) {
+    for (var i = local; i < arg(args, 12); i += THREADS) {
+        let slice = arg(args, 10) + 4u * i;
         let sum = against(vec2<u32>(load_word(slice + 2u), load_word(slice + 3u)), logit_of(load_word(slice)), best, scale);
         listed_slices[i] = sum.x;
         atomicStore(&list_ids[i], sum.y);
@@ -198,56 +198,56 @@ fn weigh_slices(best: f32, scale: f32, local: u32) {
 }
 
 // Keys and ids of the listed slices, counted through.
-fn id_at(i: u32) -> u32 { return listed_slices[i / arg(11)] * arg(11) + i % arg(11); }
-fn key_in_slices(i: u32, count: u32) -> u32 {
+fn id_at(args: u32, i: u32) -> u32 { return listed_slices[i / arg(args, 11)] * arg(args, 11) + i % arg(args, 11); }
+fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
     if (i >= count) { return 0u; }
-    return load_word(arg(9) + id_at(i));
+    return load_word(arg(args, 9) + id_at(args, i));
 }
 
 // Four at a time, so that their loads are under way together.
-fn four_in_slices(i: u32, count: u32) -> vec4<u32> {
-    return vec4<u32>(key_in_slices(i, count), key_in_slices(i + THREADS, count), key_in_slices(i + 2u * THREADS, count),
-                     key_in_slices(i + 3u * THREADS, count));
+fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
+    return vec4<u32>(key_in_slices(args, i, count), key_in_slices(args, i + THREADS, count), key_in_slices(args, i + 2u * THREADS, count),
+                     key_in_slices(args, i + 3u * THREADS, count));
 }
 
 // ---- the four ways --------------------------------------------------------
 // Compilers put every function in place where it is called: so the large ones, and those with barriers, are called in few
 // places, in loops where need be.
 
-fn most_likely(best_key: u32, local: u32) -> u32 {
+fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
     set_counter(NOTHING, local);
-    for (var i = local; i < arg(12); i += THREADS) {
-        if (slice_key(i) == best_key) { atomicMin(&counter, load_word(arg(10) + 4u * i + 1u)); }
+    for (var i = local; i < arg(args, 12); i += THREADS) {
+        if (slice_key(args, i) == best_key) { atomicMin(&counter, load_word(arg(args, 10) + 4u * i + 1u)); }
     }
     return counted();
 }
 
 // After weigh_slices and sum_of.
-fn from_all(sums: Series, total: vec2<u32>, seed: u32, local: u32) -> u32 {
-    let goal = draw(total, seed);
+fn from_all(args: u32, sums: Series, total: vec2<u32>, seed: u32, local: u32) -> u32 {
+    let goal = draw(args, total, seed);
     let slice = passes(sums, goal);
-    let keys = Series(OF_KEYS, arg(11), arg(9) + slice.place * arg(11), sums.best, sums.scale);
+    let keys = Series(OF_KEYS, arg(args, 11), arg(args, 9) + slice.place * arg(args, 11), sums.best, sums.scale);
     let unused = sum_of(keys, local);
     let token = passes(keys, subtract_wide(goal, slice.before)).place;
     // The slice's sum was rounded: where the draw fell behind its last token, it means the best one.
-    if (token == NOTHING) { return load_word(arg(10) + 4u * slice.place + 1u); }
-    return slice.place * arg(11) + token;
+    if (token == NOTHING) { return load_word(arg(args, 10) + 4u * slice.place + 1u); }
+    return slice.place * arg(args, 11) + token;
 }
 
 // Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
-fn list_from(bound: u32, local: u32) -> u32 {
-    let listed = count_from(bound, arg(12), local);
+fn list_from(args: u32, bound: u32, local: u32) -> u32 {
+    let listed = count_from(bound, arg(args, 12), local);
     for (var i = local; i < listed; i += THREADS) { listed_slices[i] = atomicLoad(&list_ids[i]); }
     set_counter(0u, local);
-    let tokens = listed * arg(11);
+    let tokens = listed * arg(args, 11);
     for (var i = local; i < tokens; i += 4u * THREADS) {
-        let four = four_in_slices(i, tokens);
+        let four = four_in_slices(args, i, tokens);
         for (var k = 0u; k < 4u; k++) {
             if (four[k] >= bound) {
                 let place = atomicAdd(&counter, 1u);
                 if (place < LONGEST) {
                     list_keys[place] = four[k];
-                    atomicStore(&list_ids[place], id_at(i + k * THREADS));
+                    atomicStore(&list_ids[place], id_at(args, i + k * THREADS));
                 }
             }
         }
@@ -256,15 +256,15 @@ fn list_from(bound: u32, local: u32) -> u32 {
 }
 
 // NOTHING: it does not fit. `top_p_goal` is what top_p has to pass, where that is known.
-fn from_list(best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
-    let everything = arg(12) * arg(11) <= LONGEST;
+    let everything = arg(args, 12) * arg(args, 11) <= LONGEST;
     var goal = top_p_goal;
     var guessed = false; // the bound is: it may turn out too high
-    var count = arg(12);
+    var count = arg(args, 12);
     for (var i = local; i < count; i += THREADS) {
-        list_keys[i] = slice_key(i);
+        list_keys[i] = slice_key(args, i);
         atomicStore(&list_ids[i], i);
     }
     // The list: first of the slices by their best, then of what may be kept, then of what is kept, by id.
@@ -277,7 +277,7 @@ fn from_list(best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32
             let series = Series(OF_LIST, count, 0u, best, scale);
             let total = sum_of(series, local);
             if (stage == 1u && top_k > 0u) { goal = portion(total, top_p); }
-            if (stage == 2u) { goal = draw(total, settings[SETTING_SEED]); }
+            if (stage == 2u) { goal = draw(args, total, settings[SETTING_SEED]); }
             enough = passes(series, goal).place;
         }
         enough = agree(enough, local);
@@ -293,7 +293,7 @@ fn from_list(best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32
             bound = agree(bound, local);
             if (bound == 1u && !everything) { return NOTHING; }
             guessed = !everything && top_p > 0u && top_k == 0u && enough == NOTHING && bound > min_key;
-            count = agree(list_from(bound, local), local);
+            count = agree(list_from(args, bound, local), local);
             if (count > LONGEST) { return NOTHING; }
         } else if (stage == 1u) {
             if (enough == NOTHING && guessed) { return NOTHING; }
@@ -335,8 +335,8 @@ struct Searched {
     here: vec2<u32>,  // how much is there
 }
 
-fn search(kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searched {
-    let all = arg(12) * arg(11);
+fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searched {
+    let all = arg(args, 12) * arg(args, 11);
     var low = select(kept.key, 0u, wanted.by_id);
     var high = select(wanted.key_limit, all - 1u, wanted.by_id);
     var goal = wanted.goal;
@@ -347,17 +347,17 @@ fn search(kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searc
         let shift = max(bits, 9u) - 9u;
         for (var i = local; i < 2u * BINS; i += THREADS) { atomicStore(&list_ids[i], 0u); }
         set_counter(0u, local);
-        for (var i = local; i < arg(12); i += THREADS) {
-            let has_ids = !wanted.by_id || (i * arg(11) <= high && (i + 1u) * arg(11) > low);
-            if (has_ids && slice_key(i) >= select(low, kept.key, wanted.by_id)) { listed_slices[atomicAdd(&counter, 1u)] = i; }
+        for (var i = local; i < arg(args, 12); i += THREADS) {
+            let has_ids = !wanted.by_id || (i * arg(args, 11) <= high && (i + 1u) * arg(args, 11) > low);
+            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { listed_slices[atomicAdd(&counter, 1u)] = i; }
         }
-        let tokens = counted() * arg(11);
+        let tokens = counted() * arg(args, 11);
         for (var i = local; i < tokens; i += 4u * THREADS) {
-            let four = four_in_slices(i, tokens);
+            let four = four_in_slices(args, i, tokens);
             for (var k = 0u; k < 4u; k++) {
                 let key = four[k];
                 if (key == 0u || key < kept.key || key > wanted.key_limit) { continue; }
-                let id = id_at(i + k * THREADS);
+                let id = id_at(args, i + k * THREADS);
                 let value = select(key, id, wanted.by_id);
                 if ((key == kept.key && id > kept.id) || value < low || value > high) { continue; }
                 var amount = vec2<u32>(1u, 0u);
@@ -368,7 +368,7 @@ fn search(kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searc
         }
         let total = sum_of(series, local);
         if (round == 0u && wanted.top_p > 0u) { goal = portion(total, wanted.top_p); }
-        if (round == 0u && wanted.drawn) { goal = draw(total, seed); }
+        if (round == 0u && wanted.drawn) { goal = draw(args, total, seed); }
         let passed = passes(series, goal);
         goal = subtract_wide(goal, passed.before);
         low += select(BINS - 1u - passed.place, passed.place, wanted.by_id) << shift;
@@ -380,7 +380,7 @@ fn search(kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searc
 }
 
 // Each filter as a search by key and, among equals, by id; and the draw as one by id.
-fn by_search(best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
     var kept = Kept(1u, NOTHING);
@@ -404,7 +404,7 @@ fn by_search(best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, sett
                 wanted.top_p = 0u;
             }
         }
-        let found = search(kept, wanted, best, settings[SETTING_SEED], local);
+        let found = search(args, kept, wanted, best, settings[SETTING_SEED], local);
         if (stage == 4u) { return found.place; }
         wanted.goal = found.goal;
         if (stage % 2u == 1u) {
@@ -422,38 +422,38 @@ fn by_search(best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, sett
     return NOTHING;
 }
 
-fn choose(local: u32) -> u32 {
-    if (local < SETTINGS) { told[local] = load_word(arg(4) + local); }
+fn choose(args: u32, local: u32) -> u32 {
+    if (local < SETTINGS) { told[local] = load_word(arg(args, 4) + local); }
     let settings = workgroupUniformLoad(&told);
     set_counter(0u, local);
     var mine = 0u;
-    for (var i = local; i < arg(12); i += THREADS) { mine = max(mine, slice_key(i)); }
+    for (var i = local; i < arg(args, 12); i += THREADS) { mine = max(mine, slice_key(args, i)); }
     atomicMax(&counter, mine);
     let best_key = agree(counted(), local);
-    if (bitcast<f32>(settings[SETTING_SCALE]) <= 0.0) { return most_likely(best_key, local); }
+    if (bitcast<f32>(settings[SETTING_SCALE]) <= 0.0) { return most_likely(args, best_key, local); }
 
     let best = logit_of(best_key);
     let min_log = bitcast<f32>(settings[SETTING_MIN_LOG]);
     let top_p = settings[SETTING_TOP_P];
     var goal = vec2<u32>(0u);
     if (settings[SETTING_TOP_K] == 0u && (top_p > 0u || min_log <= NO_MIN_LOG)) {
-        let sums = Series(OF_SLICES, arg(12), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
-        weigh_slices(best, sums.scale, local);
+        let sums = Series(OF_SLICES, arg(args, 12), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
+        weigh_slices(args, best, sums.scale, local);
         let total = sum_of(sums, local);
-        if (top_p == 0u) { return from_all(sums, total, settings[SETTING_SEED], local); }
+        if (top_p == 0u) { return from_all(args, sums, total, settings[SETTING_SEED], local); }
         goal = portion(total, top_p);
     }
     let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
-    let token = agree(from_list(best, min_key, goal, settings, local), local);
+    let token = agree(from_list(args, best, min_key, goal, settings, local), local);
     if (token != NOTHING) { return token; }
-    return by_search(best_key, best, min_key, goal, settings, local);
+    return by_search(args, best_key, best, min_key, goal, settings, local);
 }
 
-fn body(v: u32, local: u32) {
-    let token = min(choose(local), arg(3) - 1u);
+fn body(args: u32, v: u32, local: u32) {
+    let token = min(choose(args, local), arg(args, 3) - 1u);
     workgroupBarrier();
     if (local == 0u) {
-        store_word(arg(1), token);
-        if (arg(13) == 1u && arg(8) > 0u) { store_word(arg(7) + (load_word(arg(5)) + arg(6)) % arg(8), token); }
+        store_word(arg(args, 1), token);
+        if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + (load_word(arg(args, 5)) + arg(args, 6)) % arg(args, 8), token); }
     }
 }

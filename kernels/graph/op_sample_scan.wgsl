@@ -8,22 +8,22 @@ var<workgroup> marks: array<atomic<u32>, THREADS>; // a bit for each token of th
 var<workgroup> slice_first: array<u32, THREADS>;
 var<workgroup> slice_second: array<u32, THREADS>;
 
-fn mark_recent(first: u32, tokens: u32, local: u32) {
+fn mark_recent(args: u32, first: u32, tokens: u32, local: u32) {
     atomicStore(&marks[local], 0u);
     workgroupBarrier();
-    let so_far = load_word(arg(5)) + arg(6);
-    let recent = min(min(load_word(arg(4) + SETTING_RECENT), so_far), arg(8));
+    let so_far = load_word(arg(args, 5)) + arg(args, 6);
+    let recent = min(min(load_word(arg(args, 4) + SETTING_RECENT), so_far), arg(args, 8));
     for (var i = local; i < recent; i += THREADS) {
-        let place = load_word(arg(7) + (so_far - 1u - i) % max(arg(8), 1u)) - first;
+        let place = load_word(arg(args, 7) + (so_far - 1u - i) % max(arg(args, 8), 1u)) - first;
         if (place < tokens) { atomicOr(&marks[place / 32u], 1u << (place % 32u)); }
     }
     workgroupBarrier();
 }
 
 // `factors`: for recent logits up to 0, and above.
-fn key_at(id: u32, first: u32, factors: vec2<f32>) -> u32 {
-    if (id >= arg(3)) { return 0u; }
-    let tame = tamed(load_word(arg(2) + id));
+fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
+    if (id >= arg(args, 3)) { return 0u; }
+    let tame = tamed(load_word(arg(args, 2) + id));
     let place = id - first;
     let logit = bitcast<f32>(tame);
     let factor = select(factors.y, factors.x, logit <= 0.0);
@@ -32,28 +32,28 @@ fn key_at(id: u32, first: u32, factors: vec2<f32>) -> u32 {
 }
 
 // Four keys at a time, so that their loads are under way together.
-fn four_keys(id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
-    return vec4<u32>(key_at(id, first, factors), key_at(id + LANES, first, factors), key_at(id + 2u * LANES, first, factors),
-                     key_at(id + 3u * LANES, first, factors));
+fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
+    return vec4<u32>(key_at(args, id, first, factors), key_at(args, id + LANES, first, factors), key_at(args, id + 2u * LANES, first, factors),
+                     key_at(args, id + 3u * LANES, first, factors));
 }
 
-fn body(v: u32, local: u32) {
+fn body(args: u32, v: u32, local: u32) {
     let slices = THREADS / LANES;
-    let size = arg(11);
+    let size = arg(args, 11);
     let lane = local % LANES;
     let slice = v * slices + local / LANES;
     let first = v * slices * size;
-    let factors = vec2<f32>(load(arg(4) + SETTING_PENALTY), load(arg(4) + SETTING_REWARD));
-    mark_recent(first, slices * size, local);
+    let factors = vec2<f32>(load(arg(args, 4) + SETTING_PENALTY), load(arg(args, 4) + SETTING_REWARD));
+    mark_recent(args, first, slices * size, local);
 
     var best = 0u;
     var place = 0xffffffffu;
     var four = vec4<u32>(0u);
     for (var i = 0u; i < size; i += 4u * LANES) {
         let id = slice * size + i + lane;
-        four = four_keys(id, first, factors);
+        four = four_keys(args, id, first, factors);
         for (var k = 0u; k < 4u; k++) {
-            if (slice < arg(12)) { store_word(arg(9) + id + k * LANES, four[k]); }
+            if (slice < arg(args, 12)) { store_word(arg(args, 9) + id + k * LANES, four[k]); }
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
@@ -76,12 +76,12 @@ fn body(v: u32, local: u32) {
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
-    let scale = select(load(arg(4) + SETTING_SCALE), SCALE_OF_ONE, load_word(arg(4) + SETTING_TOP_P) > 0u);
+    let scale = select(load(arg(args, 4) + SETTING_SCALE), SCALE_OF_ONE, load_word(arg(args, 4) + SETTING_TOP_P) > 0u);
     var sum = vec2<u32>(0u);
-    if (load(arg(4) + SETTING_SCALE) > 0.0 && load_word(arg(4) + SETTING_TOP_K) == 0u) {
+    if (load(arg(args, 4) + SETTING_SCALE) > 0.0 && load_word(arg(args, 4) + SETTING_TOP_K) == 0u) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
-            if (size > 4u * LANES) { four = four_keys(slice * size + i + lane, first, factors); }
+            if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }
             for (var k = 0u; k < 4u; k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
@@ -96,8 +96,8 @@ fn body(v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    if (lane == 0u && slice < arg(12)) {
-        let out = arg(10) + 4u * slice;
+    if (lane == 0u && slice < arg(args, 12)) {
+        let out = arg(args, 10) + 4u * slice;
         store_word(out, best_key);
         store_word(out + 1u, best_place);
         store_word(out + 2u, sum.x);

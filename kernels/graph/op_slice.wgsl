@@ -2,7 +2,7 @@
 const THREADS = 64u;
 //!include "graph.wgsl"
 
-fn body(v: u32, local: u32) {
+fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
-    if (i < arg(3)) { store_word(arg(1) + i, load_word(arg(2) + i / arg(4) * arg(5) + arg(6) + i % arg(4))); }
+    if (i < arg(args, 3)) { store_word(arg(args, 1) + i, load_word(arg(args, 2) + i / arg(args, 4) * arg(args, 5) + arg(args, 6) + i % arg(args, 4))); }
 }

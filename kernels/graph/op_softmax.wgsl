@@ -4,15 +4,15 @@ const TEAM = 32u;
 //!include "graph.wgsl"
 //!include "reduce_HOW.wgsl"
 
-fn body(v: u32, local: u32) {
-    let row = v * arg(3);
+fn body(args: u32, v: u32, local: u32) {
+    let row = v * arg(args, 3);
     var best = -3.4e38;
-    for (var i = local; i < arg(3); i += THREADS) { best = max(best, load(arg(2) + row + i) * arg_float(4)); }
+    for (var i = local; i < arg(args, 3); i += THREADS) { best = max(best, load(arg(args, 2) + row + i) * arg_float(args, 4)); }
     let most = max_of_all(best, local);
     var sum = 0.0;
-    for (var i = local; i < arg(3); i += THREADS) { sum += exp(load(arg(2) + row + i) * arg_float(4) - most); }
+    for (var i = local; i < arg(args, 3); i += THREADS) { sum += exp(load(arg(args, 2) + row + i) * arg_float(args, 4) - most); }
     let total = sum_of_all(sum, local);
-    for (var i = local; i < arg(3); i += THREADS) {
-        store(arg(1) + row + i, exp(load(arg(2) + row + i) * arg_float(4) - most) / total);
+    for (var i = local; i < arg(args, 3); i += THREADS) {
+        store(arg(args, 1) + row + i, exp(load(arg(args, 2) + row + i) * arg_float(args, 4) - most) / total);
     }
 }

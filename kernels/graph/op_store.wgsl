@@ -3,15 +3,15 @@
 const THREADS = 64u;
 //!include "graph.wgsl"
 
-fn body(v: u32, local: u32) {
+fn body(args: u32, v: u32, local: u32) {
     let i = (v * THREADS + local) * 2u;
-    let first = load_word(arg(5)) * arg(4);
-    if (i >= arg(3) || first + i + 2u > arg(6) * arg(4)) { return; }
-    let pair = vec2<f32>(load(arg(2) + i), load(arg(2) + i + 1u));
-    if (arg(7) == 1u) {
-        store_state_word(arg(1) + (first + i) / 2u, pack2x16float(pair));
+    let first = load_word(arg(args, 5)) * arg(args, 4);
+    if (i >= arg(args, 3) || first + i + 2u > arg(args, 6) * arg(args, 4)) { return; }
+    let pair = vec2<f32>(load(arg(args, 2) + i), load(arg(args, 2) + i + 1u));
+    if (arg(args, 7) == 1u) {
+        store_state_word(arg(args, 1) + (first + i) / 2u, pack2x16float(pair));
     } else {
-        store_state_word(arg(1) + first + i, bitcast<u32>(pair.x));
-        store_state_word(arg(1) + first + i + 1u, bitcast<u32>(pair.y));
+        store_state_word(arg(args, 1) + first + i, bitcast<u32>(pair.x));
+        store_state_word(arg(args, 1) + first + i + 1u, bitcast<u32>(pair.y));
     }
 }

@@ -7,14 +7,14 @@ const TEAM = 32u;
 var<workgroup> places: array<u32, THREADS>;
 var<workgroup> before: u32;
 
-fn body(v: u32, local: u32) {
-    let row = arg(2) + v * arg(3);
+fn body(args: u32, v: u32, local: u32) {
+    let row = arg(args, 2) + v * arg(args, 3);
     var last = 3.4e38;
     var last_place = 0u;
-    for (var k = 0u; k < arg(4); k++) {
+    for (var k = 0u; k < arg(args, 4); k++) {
         var best = -3.4e38;
         var place = 0xffffffffu;
-        for (var i = local; i < arg(3); i += THREADS) {
+        for (var i = local; i < arg(args, 3); i += THREADS) {
             let x = load(row + i);
             if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) { best = x; place = i; }
         }
@@ -24,7 +24,7 @@ fn body(v: u32, local: u32) {
         if (local == 0u) {
             before = 0xffffffffu;
             for (var i = 0u; i < THREADS; i++) { before = min(before, places[i]); }
-            store_word(arg(1) + v * arg(4) + k, before);
+            store_word(arg(args, 1) + v * arg(args, 4) + k, before);
         }
         last = most;
         last_place = workgroupUniformLoad(&before);

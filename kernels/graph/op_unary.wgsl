@@ -3,7 +3,7 @@ const THREADS = 64u;
 //!include "graph.wgsl"
 //!include "unary.wgsl"
 
-fn body(v: u32, local: u32) {
+fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
-    if (i < arg(3)) { store(arg(1) + i, function_of(arg(4), load(arg(2) + i), arg_float(5), arg_float(6))); }
+    if (i < arg(args, 3)) { store(arg(args, 1) + i, function_of(arg(args, 4), load(arg(args, 2) + i), arg_float(args, 5), arg_float(args, 6))); }
 }

@@ -11,8 +11,8 @@
 @group(0) @binding(3) var<storage, read_write> states: array<u32>;
 @group(0) @binding(4) var<storage, read> weight_words: array<u32>; // the same as `weights`
 
-fn arg(i: u32) -> u32 { return arguments[i / 4u][i % 4u]; }
-fn arg_float(i: u32) -> f32 { return bitcast<f32>(arg(i)); }
+fn arg(args: u32, i: u32) -> u32 { return arguments[(args + i) / 4u][(args + i) % 4u]; }
+fn arg_float(args: u32, i: u32) -> f32 { return bitcast<f32>(arg(args, i)); }
 
 fn load(i: u32) -> f32 { return bitcast<f32>(activations[i]); }
 fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value); }
@@ -27,5 +27,5 @@ fn store_state_word(i: u32, value: u32) { states[i] = value; }
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
     let v = group.x + group.y * groups.x;
-    if (v < arg(0)) { body(v, local); }
+    if (v < arg(0u, 0u)) { body(0u, v, local); }
 }
