@@ -11,7 +11,7 @@ const char bench_llm_help[] =
     "Measures how fast a model reads a prompt (pp) and makes tokens (tg), at every fusion level and submit\n"
     "policy, interleaved in random order over the same weights, and checks that all make the same tokens.\n\n"
     "  MODEL          a GGUF file or a Hugging Face folder (default: the built-in model)\n"
-    "  --fuse LIST    none, ops, separated by commas (default: all)\n"
+    "  --fuse LIST    none, ops, token, loop, separated by commas (default: none,ops)\n"
     "  --submit LIST  sync, each, pass, batch (default: all)\n"
     "  -p N           tokens of the prompt (default 512; 0: no pp)\n"
     "  -n N           tokens to make (default 128; 0: no tg)\n"
@@ -60,7 +60,7 @@ static bool parse_word(options *o, cli_args *a, const char *word)
 {
     llm_options *l = &o->lab;
     if (strcmp(word, "--fuse") == 0)
-        return take_list(cli_value(a, word), word, fusion_names, LEVEL_OPS + 1, l->levels, a->e);
+        return take_list(cli_value(a, word), word, fusion_names, LEVEL_COUNT, l->levels, a->e);
     if (strcmp(word, "--submit") == 0)
         return take_list(cli_value(a, word), word, submit_names, SUBMIT_BATCH + 1, l->submits, a->e);
     if (strcmp(word, "-p") == 0)

@@ -24,7 +24,8 @@ static const char HELP[] =
     "                      mistral-v7-tekken, phi-3, gemma, zephyr, or none: the text is continued\n"
     "  -n N                how many tokens an answer has at most (default: until the context is full)\n";
 static const char MORE_HELP[] =
-    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them;\n"
+    "                      token: for each token; loop: for several tokens (by one workgroup yet: slow)\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 static const char COMMANDS[] =

@@ -15,7 +15,8 @@ static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--
                            "  -n N                how many tokens at most (default 128)\n";
 static const char MORE_HELP[] =
     "  --slide             a full context forgets its older half and goes on, instead of being the end\n"
-    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them;\n"
+    "                      token: for each token; loop: for several tokens (by one workgroup yet: slow)\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {

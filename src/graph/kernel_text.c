@@ -88,6 +88,11 @@ gpu_source *kernel_text(const kernel_variant *v)
     return s;
 }
 
+void kernel_add_file(const char *path, str *out)
+{
+    str_add(out, file_named(path));
+}
+
 void kernel_text_free(gpu_source *s)
 {
     if (!s)

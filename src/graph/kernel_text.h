@@ -3,6 +3,7 @@
 #ifndef SOLO_GRAPH_KERNEL_TEXT_H
 #define SOLO_GRAPH_KERNEL_TEXT_H
 
+#include "base/str.h"
 #include "gpu/gpu.h"
 
 enum { KERNEL_MAX_CONSTANTS = 16 };
@@ -23,5 +24,7 @@ typedef struct kernel_variant {
  * with the file's own constants, and missing if other constants are wanted. */
 gpu_source *kernel_text(const kernel_variant *v);
 void kernel_text_free(gpu_source *s);
+/* A file of kernels/ as it is. */
+void kernel_add_file(const char *path, str *out);
 
 #endif

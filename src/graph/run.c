@@ -1,5 +1,6 @@
 #include "graph/run.h"
 #include "base/str.h"
+#include "graph/one_text.h"
 #include "graph/tell.h"
 
 #include <stdio.h>
@@ -27,9 +28,12 @@ typedef struct shot {
 
 typedef struct program {
     plan *p;
+    fusion_level level;
     shot *shots;
     uint32_t shot_count;
     gpu_buffer *arguments;
+    gpu_buffer *course; /* of one dispatch: phases, how often */
+    uint32_t phases;
 } program;
 
 struct graph_run {
@@ -107,9 +111,90 @@ static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err
     return true;
 }
 
+/* ---- one dispatch ---------------------------------------------------------------- */
+
+enum { ONE_THREADS = 256, ONE_KINDS = 32, KIND_WORD = TELL_WORDS - 1 };
+
+/* The number of a phase's kernel among those of the module; ONE_KINDS if there are too many. */
+static uint32_t kind_of(kernel_variant *kinds, uint32_t *count, kernel_variant v)
+{
+    memset(v.constants, 0, sizeof v.constants);
+    v.constants[0] = (kernel_constant){"THREADS", ONE_THREADS};
+    uint32_t i = 0;
+    while (i < *count && !same_variant(&kinds[i], &v))
+        i++;
+    if (i == *count && i < ONE_KINDS)
+        kinds[(*count)++] = v;
+    return i;
+}
+
+/* All dispatches of a plan as phases of a single one, by one workgroup. */
+static bool make_one(graph_run *r, uint32_t which, err *e)
+{
+    program *p = &r->programs[which];
+    tell_tuning plain = r->tuning; /* workgroup memory has to be one for all */
+    plain.by_shape = false;
+    kernel_variant kinds[ONE_KINDS];
+    uint32_t kind_count = 0, capacity = 0;
+    uint32_t *table = NULL;
+    told made[TELL_MAX];
+    for (uint32_t i = 0; i < p->p->count; i++) {
+        uint32_t count = tell_step(&plain, r->m, which, p->p, &p->p->steps[i], made, e);
+        for (uint32_t k = 0; k < count; k++, p->phases++) {
+            if (made[k].weight_arena || made[k].state_arena) {
+                free(table);
+                return err_set(e,
+                               "one dispatch binds one buffer of weights and one of states, and this model has more");
+            }
+            if (p->phases == capacity) {
+                capacity = capacity ? capacity * 2 : 64;
+                table = mem_grow(table, (size_t)capacity * TELL_WORDS * sizeof *table);
+            }
+            uint32_t *words = table + (size_t)p->phases * TELL_WORDS;
+            memcpy(words, made[k].words, sizeof made[k].words);
+            words[KIND_WORD] = kind_of(kinds, &kind_count, made[k].kernel);
+            if (words[KIND_WORD] == ONE_KINDS) {
+                free(table);
+                return err_set(e, "one dispatch of more than %d kernels", ONE_KINDS);
+            }
+        }
+        if (!count) {
+            free(table);
+            return false;
+        }
+    }
+    gpu_source *source = one_text(kinds, kind_count, TELL_WORDS, KIND_WORD);
+    made_kernel *made_one = &r->kernels[r->kernel_count++];
+    made_one->variant = (kernel_variant){.name = "one"};
+    made_one->kernel =
+        gpu_kernel_new(r->g, &(gpu_kernel_desc){.source = source,
+                                                .entry = "main",
+                                                .workgroup_size = ONE_THREADS,
+                                                .binding_count = BINDINGS + 1,
+                                                .bindings = {GPU_BIND_READ, GPU_BIND_READ, GPU_BIND_WRITE,
+                                                             GPU_BIND_WRITE, GPU_BIND_READ, GPU_BIND_UNIFORM}});
+    kernel_text_free(source);
+    size_t bytes = (size_t)p->phases * TELL_WORDS * sizeof *table;
+    p->arguments = gpu_buffer_new(r->g, bytes, GPU_USE_STORAGE);
+    gpu_write(r->g, p->arguments, 0, table, bytes);
+    p->course = gpu_buffer_new(r->g, 16, GPU_USE_UNIFORM);
+    gpu_write(r->g, p->course, 0, (uint32_t[]){p->phases, 1, 0, 0}, 16);
+    free(table);
+    gpu_part parts[BINDINGS + 1] = {
+        {.buffer = p->arguments},           {.buffer = memory_weights(r->m, 0)}, {.buffer = memory_activations(r->m)},
+        {.buffer = memory_states(r->m, 0)}, {.buffer = memory_weights(r->m, 0)}, {.buffer = p->course}};
+    p->shots = mem_alloc(sizeof *p->shots);
+    p->shots[0] = (shot){.kernel = made_one->kernel, .groups = 1, .name = "one"};
+    p->shots[0].bindings = gpu_bindings_new(r->g, made_one->kernel, parts, BINDINGS + 1);
+    p->shot_count = 1;
+    return gpu_ok(r->g, e);
+}
+
 static bool make_program(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
+    if (p->level >= LEVEL_TOKEN)
+        return make_one(r, which, e);
     told made[TELL_MAX];
     uint32_t total = 0;
     for (uint32_t i = 0; i < p->p->count; i++) { /* once to count, once to make */
@@ -143,6 +228,7 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
             break;
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
         r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
+        r->programs[i].level = uses[i].level;
         plan_fuse(r->plans[i], uses[i].level);
         ok = tell_possible(r->plans[i], e);
     }
@@ -165,6 +251,7 @@ void graph_run_free(graph_run *r)
         for (uint32_t k = 0; k < p->shot_count; k++)
             gpu_bindings_free(p->shots[k].bindings);
         gpu_buffer_free(p->arguments);
+        gpu_buffer_free(p->course);
         free(p->shots);
         plan_free(p->p);
     }
@@ -296,6 +383,13 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
     graph_dispatch d = {.step = s->step, .groups = s->groups};
     memcpy(d.kernel, s->name, sizeof d.kernel);
     return d;
+}
+
+void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
+{
+    program *p = &r->programs[which];
+    if (p->course)
+        gpu_write(r->g, p->course, 0, (uint32_t[]){p->phases, rounds, 0, 0}, 16);
 }
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which)

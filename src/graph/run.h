@@ -56,6 +56,9 @@ typedef struct graph_dispatch {
 } graph_dispatch;
 graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i);
 
+/* How often a single dispatch (the levels token and loop) goes through its graph; 1 at first. */
+void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
+
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
 const plan *graph_run_plan(const graph_run *r, uint32_t which);
 uint64_t graph_run_bytes(const graph_run *r); /* of GPU memory */

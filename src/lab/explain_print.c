@@ -99,8 +99,8 @@ static void print_plan(const explain *x, str *out)
     explained_step total = explain_total(&x->after, NULL);
     double whole = x->timed ? total.time_us : total.limit_us;
     bool any = false;
-    str_addf(out, "THE PLAN at %s: %u steps, %u dispatches%s\n", fusion_names[x->o.level], x->after.p->count,
-             total.dispatches,
+    str_addf(out, "THE PLAN at %s: %u steps, %u %s%s\n", fusion_names[x->o.level], x->after.p->count, total.dispatches,
+             x->o.level > LEVEL_OPS ? "phases of one dispatch" : "dispatches",
              whole > 0
                  ? x->timed ? "; limit and time in us, bars: share of the time" : "; limit in us, bars: share of it"
                  : "");

@@ -11,6 +11,8 @@
  * takes them one by one, and is what makes new ones. */
 static const uint32_t ROWS[] = {1, 8, 32, 128, 512};
 enum { MAX_PROGRAMS = sizeof ROWS / sizeof *ROWS, READS = 4 };
+/* Tokens that one dispatch makes at the level `loop`: few enough that someone who reads along sees them come. */
+enum { LOOP_TOK = 8 };
 
 /* A token on its way back from the GPU. */
 typedef struct arriving {
@@ -34,6 +36,8 @@ struct generation {
     /* The token at `position` is made; those up to `asked` are on their way here. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
+    /* At the level `loop`: tokens that came together and were not handed out yet. */
+    uint32_t together[LOOP_TOK], together_count, together_at, rounds;
 };
 
 /* ---- making -------------------------------------------------------------------- */
@@ -89,7 +93,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
         uint32_t count = 0;
         for (int level = (int)o->level; level >= (o->all_levels ? 0 : (int)o->level); level--)
             for (uint32_t i = 0; i < n->program_count; i++)
-                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level};
+                uses[count++] = (graph_use){n->graphs[i], i > 0 && level > LEVEL_OPS ? LEVEL_OPS : (fusion_level)level};
         n->run = graph_run_new(g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
     }
     if (!n->run) {
@@ -118,13 +122,20 @@ static void settle(generation *n)
         for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
             gpu_poll(n->g);
     n->asked = n->position;
+    /* A dispatch that made several tokens may be further than what was handed out: back to there. */
+    if (n->together_at < n->together_count) {
+        graph_run_put(n->run, n->tokens, &n->together[n->together_at], 1);
+        graph_run_put(n->run, n->position_place, &n->position, 1);
+    }
+    n->together_at = n->together_count = 0;
 }
 
 void generation_free(generation *n)
 {
     if (!n)
         return;
-    settle(n);
+    if (n->run)
+        settle(n);
     graph_run_free(n->run);
     for (uint32_t i = 0; i < n->program_count; i++)
         graph_free(n->graphs[i]);
@@ -247,6 +258,18 @@ static bool slide(generation *n, err *e)
     return ok;
 }
 
+/* Several tokens by one dispatch: the one at `position` is made already, and so will be the one behind them. */
+static bool make_together(generation *n, err *e)
+{
+    uint32_t left = n->context_tok - n->position, count = left < LOOP_TOK ? left : LOOP_TOK;
+    if (n->rounds != count)
+        graph_run_set_rounds(n->run, at_level(n, 0), n->rounds = count);
+    graph_run_once(n->run, at_level(n, 0), n->submit);
+    n->together_at = 0;
+    n->together_count = count;
+    return graph_run_get(n->run, n->history, n->position, count, n->together, e);
+}
+
 bool generation_next(generation *n, uint32_t *token, err *e)
 {
     if (!n->fed)
@@ -255,6 +278,14 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         return err_set(e, "the context of %u tokens is full", n->context_tok);
     if (n->position == n->context_tok && !slide(n, e))
         return false;
+    if (n->level == LEVEL_LOOP) {
+        if (n->together_at == n->together_count && !make_together(n, e))
+            return false;
+        *token = n->together[n->together_at++];
+        n->said[n->position++] = *token;
+        n->asked = n->position;
+        return true;
+    }
     if (!n->ahead) {
         if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
             return false;

@@ -21,7 +21,7 @@ fails() {
 fails "run without a text" 2 "a text (-p)" "$SOLO" run
 fails "run with a missing file" 1 "/no/such.gguf" "$SOLO" run /no/such.gguf -p hello
 fails "run with a file that is no model" 1 "/etc/passwd" "$SOLO" run /etc/passwd -p hello
-fails "a level that is not there yet" 2 "--fuse loop" "$SOLO" run x.gguf -p hello --fuse loop
+fails "a level that does not exist" 2 "--fuse takes" "$SOLO" run x.gguf -p hello --fuse all
 fails "logits without tokens" 2 "--tokens" "$SOLO" logits x.gguf
 for command in run logits; do
     "$SOLO" $command --help | grep -q "usage: solo $command" && echo "ok help of $command" || echo "not ok help of $command"
