@@ -9,8 +9,6 @@
 #include <string.h>
 
 enum { LAST = GRAPH_MAX_DIMS - 1, NO_STEP = UINT32_MAX };
-/* Rows of x from which products are tiled: those take their x as it is. */
-enum { TILED_ROWS = 4 };
 
 const char *const pass_names[PASS_COUNT] = {"norm", "gate", "after", "turn", "siblings", "join", "assign"};
 
@@ -176,7 +174,7 @@ static bool norm_into_products(fusing *f)
         for (uint32_t k = i + 1; all && k < p->count; k++)
             if (reads(p, &p->steps[k], norm)) {
                 const plan_step *s = &p->steps[k];
-                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < TILED_ROWS &&
+                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < PLAN_TILED_ROWS &&
                       !also_added(p, s, norm);
                 readers++;
             }

@@ -18,6 +18,9 @@
 typedef enum { LEVEL_NONE, LEVEL_OPS, LEVEL_TOKEN, LEVEL_LOOP, LEVEL_COUNT } fusion_level;
 extern const char *const fusion_names[LEVEL_COUNT];
 
+/* Rows of x from which products are tiled: those take x as it is. */
+enum { PLAN_TILED_ROWS = 4 };
+
 enum { PLAN_MAX_PARTS = 3, PLAN_MAX_AFTER = 4, PLAN_MAX_ASSIGNS = 4, PLAN_MAX_NODES = 48 };
 
 typedef struct plan_part {

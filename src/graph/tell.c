@@ -12,7 +12,6 @@ enum {
     SAMPLE_THREADS = 256,   /* as in op_sample.wgsl */
     PRODUCT_THREADS = 256,  /* of products' */
     TILE_COLUMNS = 8,       /* as in matmul_tile.wgsl */
-    TILED_ROWS = 4,         /* rows of x from which products are tiled */
     TEAM = 32,              /* as in matmul_vec.wgsl */
     ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
     PART = 16,
@@ -380,7 +379,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     uint32_t quads = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         quads += l->words[PART + PART_WORDS * p + 14];
-    uint32_t each = rows >= TILED_ROWS ? choose_tiles(c, l, quads, rows) : choose_teams(c, l, quads, rows, chunks);
+    uint32_t each = rows >= PLAN_TILED_ROWS ? choose_tiles(c, l, quads, rows) : choose_teams(c, l, quads, rows, chunks);
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *words = l->words + PART + PART_WORDS * p;
         words[0] = filled += (words[14] + each - 1) / each * each;
@@ -390,7 +389,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     uint32_t groups = filled / each;
     l->words[3] = filled;
     l->words[10] = rows;
-    l->words[2] = rows >= TILED_ROWS || groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->words[2] = rows >= PLAN_TILED_ROWS || groups < c->t->most_groups ? groups : c->t->most_groups;
     l->words[0] *= l->words[2];
 }
 

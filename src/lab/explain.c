@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAST = GRAPH_MAX_DIMS - 1, TILED_ROWS = 4 /* rows of x from which products are tiled */ };
+enum { LAST = GRAPH_MAX_DIMS - 1 };
 
 /* ---- one step -------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static tensor_type matrix_type(const plan *p, const plan_step *s)
 static void step_kernel(const plan *p, const plan_step *s, char out[48])
 {
     if (s->op == OP_MATMUL)
-        snprintf(out, 48, "matmul_%s.%s", plan_rows(p, s) < TILED_ROWS ? "vec" : "tile",
+        snprintf(out, 48, "matmul_%s.%s", plan_rows(p, s) < PLAN_TILED_ROWS ? "vec" : "tile",
                  type_find(matrix_type(p, s))->name);
     else if (s->op == OP_GATHER)
         snprintf(out, 48, "op_gather.%s", type_find(matrix_type(p, s))->name);

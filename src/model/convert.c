@@ -179,7 +179,7 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
     const model_config *c = model_get_config(m);
     if (!layout_check(c, notes, e))
         return err_context(e, "%s", from);
-    layout l = gguf_layout_of(c);
+    tensor_list l = gguf_layout_of(c);
     job *jobs = mem_alloc(l.count * sizeof *jobs);
     fallen f = {0};
     bool ok = true;
@@ -201,7 +201,7 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
         tell(&f, type, notes);
     }
     free(jobs);
-    layout_free(&l);
+    tensor_list_free(&l);
     return w && ok;
 }
 

@@ -65,7 +65,7 @@ bool layout_check(const model_config *c, str *notes, err *e)
 
 /* ---- tensors -------------------------------------------------------------------- */
 
-static layout_tensor *add(layout *l, tensor_role role, uint32_t rows, uint32_t columns, const char *name)
+static layout_tensor *add(tensor_list *l, tensor_role role, uint32_t rows, uint32_t columns, const char *name)
 {
     if (l->count == l->capacity) {
         l->capacity = l->capacity ? 2 * l->capacity : 64;
@@ -78,7 +78,7 @@ static layout_tensor *add(layout *l, tensor_role role, uint32_t rows, uint32_t c
     return t;
 }
 
-static layout_tensor *add_part(layout *l, tensor_role role, uint32_t rows, uint32_t columns, uint32_t layer,
+static layout_tensor *add_part(tensor_list *l, tensor_role role, uint32_t rows, uint32_t columns, uint32_t layer,
                                const char *part)
 {
     char name[LAYOUT_NAME_BYTES];
@@ -87,7 +87,7 @@ static layout_tensor *add_part(layout *l, tensor_role role, uint32_t rows, uint3
 }
 
 /* q or k: a weight and perhaps a bias, whose rows llama's files have in another order. */
-static void add_turned(layout *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
+static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
 {
     char name[32];
     uint32_t rows = heads * c->head_dim;
@@ -99,7 +99,7 @@ static void add_turned(layout *l, const model_config *c, uint32_t layer, uint32_
         add_part(l, ROLE_BIAS, 1, rows, layer, name)->turned_heads = turned;
 }
 
-static void add_attention(layout *l, const model_config *c, uint32_t layer)
+static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
 {
     uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
     add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "attn_norm.weight");
@@ -123,7 +123,7 @@ static void add_attention(layout *l, const model_config *c, uint32_t layer)
         add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
 }
 
-static void add_feed_forward(layout *l, const model_config *c, uint32_t layer)
+static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t layer)
 {
     add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "ffn_norm.weight");
     if (c->arch == ARCH_PHI3) {
@@ -138,14 +138,14 @@ static void add_feed_forward(layout *l, const model_config *c, uint32_t layer)
         add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_ffw_norm.weight");
 }
 
-static void add_divisors(layout *l, const model_config *c, const char *name, int which)
+static void add_divisors(tensor_list *l, const model_config *c, const char *name, int which)
 {
     add(l, ROLE_DIVISORS, 1, c->rope_dims / 2, name)->divisors = c->rope_divisors[which];
 }
 
-layout gguf_layout_of(const model_config *c)
+tensor_list gguf_layout_of(const model_config *c)
 {
-    layout l = {0};
+    tensor_list l = {0};
     add(&l, c->tied_embeddings ? ROLE_OUTPUT : ROLE_EMBEDDING, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     if (c->rope_scaling == ROPE_LLAMA3)
         add_divisors(&l, c, "rope_freqs.weight", 0);
@@ -163,10 +163,10 @@ layout gguf_layout_of(const model_config *c)
     return l;
 }
 
-void layout_free(layout *l)
+void tensor_list_free(tensor_list *l)
 {
     free(l->tensors);
-    *l = (layout){0};
+    *l = (tensor_list){0};
 }
 
 static bool fits(tensor_type type, uint32_t columns)

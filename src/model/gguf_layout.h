@@ -29,18 +29,18 @@ typedef struct layout_tensor {
     const float *divisors;  /* (columns), into the configuration */
 } layout_tensor;
 
-typedef struct layout {
+typedef struct tensor_list {
     layout_tensor *tensors;
     size_t count, capacity;
-} layout;
+} tensor_list;
 
 /* Is this decoder one that a GGUF file can describe? `notes` gets a line for what
  * llama.cpp would do differently. */
 bool layout_check(const model_config *c, str *notes, err *e);
 
 /* The configuration must outlive it. */
-layout gguf_layout_of(const model_config *c);
-void layout_free(layout *l);
+tensor_list gguf_layout_of(const model_config *c);
+void tensor_list_free(tensor_list *l);
 
 /* The type for a tensor where matrices are to be `wanted`: vectors are f32; a 4 or
  * 5-bit (or K) type leaves what makes the logits in `finer`; `wanted` falls back to

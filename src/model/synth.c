@@ -260,7 +260,7 @@ static bool write_matrix(gguf_writer *w, const layout_tensor *t, pool *p, uint8_
     return true;
 }
 
-static bool write_tensors(gguf_writer *w, const layout *l, uint64_t seed)
+static bool write_tensors(gguf_writer *w, const tensor_list *l, uint64_t seed)
 {
     uint64_t total = 0, done = 0;
     for (size_t i = 0; i < l->count; i++)
@@ -392,7 +392,7 @@ static bool find_type(const char *name, tensor_type *type, err *e)
     return false;
 }
 
-static void tell(const layout *l, tensor_type wanted, str *notes)
+static void tell(const tensor_list *l, tensor_type wanted, str *notes)
 {
     for (size_t i = 0; i < l->count; i++) {
         const layout_tensor *t = &l->tensors[i];
@@ -409,7 +409,7 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
     if (!s || !find_type(type_name, &type, e))
         return false;
     model_config c = config_of(s);
-    layout l = gguf_layout_of(&c);
+    tensor_list l = gguf_layout_of(&c);
     /* as llama.cpp quantises: what makes the logits is finer */
     for (size_t i = 0; i < l.count; i++)
         l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
@@ -426,6 +426,6 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
         ok = gguf_writer_close(w, ok, e) && ok;
         tell(&l, type, notes);
     }
-    layout_free(&l);
+    tensor_list_free(&l);
     return ok;
 }
