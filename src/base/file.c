@@ -58,14 +58,14 @@ static bool is_plain_target(const char *path)
 }
 
 /* Where a link leads is what is replaced, not the link. */
-static char *real_target(const char *path)
+char *file_real_target(const char *path)
 {
     char *real = realpath(path, NULL);
     return real ? real : mem_dup(path);
 }
 
 /* A new file beside the target, for it to be renamed from. Its name is in `path`. */
-static int create_beside(const char *target, str *path)
+int file_create_beside(const char *target, str *path)
 {
     str_addf(path, "%s.XXXXXX", target);
     int fd = mkstemp(path->data);
@@ -87,9 +87,9 @@ static bool write_in_place(const char *path, const char *bytes, size_t length)
 
 static bool write_beside_and_rename(const char *path, const char *bytes, size_t length)
 {
-    char *target = real_target(path);
+    char *target = file_real_target(path);
     str temporary = {0};
-    int fd = create_beside(target, &temporary);
+    int fd = file_create_beside(target, &temporary);
     FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     bool ok = f && write_all(f, bytes, length) && fsync(fd) == 0;
     int why = errno;
@@ -131,9 +131,9 @@ bool file_writable(const char *path, err *e)
     } else if (!is_plain_target(path))
         ok = access(path, W_OK) == 0;
     else {
-        char *target = real_target(path);
+        char *target = file_real_target(path);
         str temporary = {0};
-        int fd = *path ? create_beside(target, &temporary) : -1;
+        int fd = *path ? file_create_beside(target, &temporary) : -1;
         ok = fd >= 0;
         int why = *path ? errno : ENOENT;
         if (ok) {

@@ -1,4 +1,5 @@
 #include "model/gguf_write.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "model/unicode.h"
 
@@ -62,11 +63,8 @@ static int open_beside(gguf_writer *w)
     free(folder);
     if (fd >= 0)
         return fd;
-    str_addf(&w->temporary, "%s.XXXXXX", w->target);
-    fd = mkstemp(w->temporary.data);
-    if (fd >= 0)
-        fchmod(fd, 0644);
-    else
+    fd = file_create_beside(w->target, &w->temporary);
+    if (fd < 0)
         str_free(&w->temporary);
     return fd;
 }
@@ -81,9 +79,7 @@ static int open_target(gguf_writer *w)
     }
     if (there && !S_ISREG(info.st_mode)) /* a device: it cannot be replaced by a rename */
         return open(w->path, O_WRONLY | O_CLOEXEC);
-    w->target = realpath(w->path, NULL);
-    if (!w->target)
-        w->target = mem_dup(w->path);
+    w->target = file_real_target(w->path);
     return open_beside(w);
 }
 
