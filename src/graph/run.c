@@ -62,25 +62,64 @@ static bool same_variant(const kernel_variant *a, const kernel_variant *b)
     return same;
 }
 
+/* Makes a kernel that the run frees; NULL if there are too many. */
+static gpu_kernel *keep_kernel(graph_run *r, const kernel_variant *v, gpu_source *source, gpu_kernel_desc desc, err *e)
+{
+    if (r->kernel_count == MAX_KERNELS) {
+        kernel_text_free(source);
+        err_set(e, "more than %d different kernels are wanted", MAX_KERNELS);
+        return NULL;
+    }
+    desc.source = source;
+    desc.entry = "main";
+    made_kernel *k = &r->kernels[r->kernel_count++];
+    *k = (made_kernel){*v, gpu_kernel_new(r->g, &desc)};
+    kernel_text_free(source);
+    return k->kernel;
+}
+
 static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
 {
     for (uint32_t i = 0; i < r->kernel_count; i++)
         if (same_variant(&r->kernels[i].variant, v))
             return r->kernels[i].kernel;
-    if (r->kernel_count == MAX_KERNELS) {
-        err_set(e, "more than %d different kernels are wanted", MAX_KERNELS);
-        return NULL;
+    gpu_kernel_desc desc = {
+        .binding_count = BINDINGS,
+        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
+    return keep_kernel(r, v, kernel_text(v), desc, e);
+}
+
+/* All dispatches of a plan, in order. */
+typedef struct telling_list {
+    told *items;
+    uint32_t *steps; /* [dispatch] the step it belongs to */
+    uint32_t count;
+} telling_list;
+
+static void free_tellings(telling_list *l)
+{
+    free(l->items);
+    free(l->steps);
+}
+
+static bool tell_all(const graph_run *r, uint32_t which, const tell_tuning *tuning, telling_list *l, err *e)
+{
+    const plan *p = r->plans[which];
+    uint32_t capacity = p->count + TELL_MAX;
+    *l = (telling_list){mem_alloc(capacity * sizeof *l->items), mem_alloc(capacity * sizeof *l->steps), 0};
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (capacity - l->count < TELL_MAX) {
+            capacity *= 2;
+            l->items = mem_grow(l->items, capacity * sizeof *l->items);
+            l->steps = mem_grow(l->steps, capacity * sizeof *l->steps);
+        }
+        uint32_t count = tell_step(tuning, r->m, which, p, &p->steps[i], &l->items[l->count], e);
+        if (!count)
+            return false;
+        for (uint32_t k = 0; k < count; k++)
+            l->steps[l->count++] = i;
     }
-    gpu_source *source = kernel_text(v);
-    made_kernel *k = &r->kernels[r->kernel_count++];
-    k->variant = *v;
-    k->kernel = gpu_kernel_new(r->g, &(gpu_kernel_desc){.source = source,
-                                                        .entry = "main",
-                                                        .binding_count = BINDINGS,
-                                                        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE,
-                                                                     GPU_BIND_WRITE, GPU_BIND_READ}});
-    kernel_text_free(source);
-    return k->kernel;
+    return true;
 }
 
 static uint64_t argument_slot(const graph_run *r)
@@ -128,90 +167,77 @@ static uint32_t kind_of(kernel_variant *kinds, uint32_t *count, kernel_variant v
     return i;
 }
 
-/* All dispatches of a plan as phases of a single one, by one workgroup. */
-static bool make_one(graph_run *r, uint32_t which, err *e)
+/* The table of phases: each dispatch's words, and which of the kinds of kernels it is. */
+static bool fill_table(const telling_list *l, uint32_t *table, kernel_variant *kinds, uint32_t *kind_count, err *e)
 {
-    program *p = &r->programs[which];
-    tell_tuning plain = r->tuning; /* workgroup memory has to be one for all */
-    plain.by_shape = false;
-    kernel_variant kinds[ONE_KINDS];
-    uint32_t kind_count = 0, capacity = 0;
-    uint32_t *table = NULL;
-    told made[TELL_MAX];
-    for (uint32_t i = 0; i < p->p->count; i++) {
-        uint32_t count = tell_step(&plain, r->m, which, p->p, &p->p->steps[i], made, e);
-        for (uint32_t k = 0; k < count; k++, p->phases++) {
-            if (made[k].weight_arena || made[k].state_arena) {
-                free(table);
-                return err_set(e,
-                               "one dispatch binds one buffer of weights and one of states, and this model has more");
-            }
-            if (p->phases == capacity) {
-                capacity = capacity ? capacity * 2 : 64;
-                table = mem_grow(table, (size_t)capacity * TELL_WORDS * sizeof *table);
-            }
-            uint32_t *words = table + (size_t)p->phases * TELL_WORDS;
-            memcpy(words, made[k].words, sizeof made[k].words);
-            words[KIND_WORD] = kind_of(kinds, &kind_count, made[k].kernel);
-            if (words[KIND_WORD] == ONE_KINDS) {
-                free(table);
-                return err_set(e, "one dispatch of more than %d kernels", ONE_KINDS);
-            }
-        }
-        if (!count) {
-            free(table);
-            return false;
-        }
+    for (uint32_t i = 0; i < l->count; i++, table += TELL_WORDS) {
+        if (l->items[i].weight_arena || l->items[i].state_arena)
+            return err_set(e, "one dispatch binds one buffer of weights and one of states, and this model has more");
+        memcpy(table, l->items[i].words, sizeof l->items[i].words);
+        table[KIND_WORD] = kind_of(kinds, kind_count, l->items[i].kernel);
+        if (table[KIND_WORD] == ONE_KINDS)
+            return err_set(e, "one dispatch of more than %d kernels", ONE_KINDS);
     }
-    gpu_source *source = one_text(kinds, kind_count, TELL_WORDS, KIND_WORD);
-    made_kernel *made_one = &r->kernels[r->kernel_count++];
-    made_one->variant = (kernel_variant){.name = "one"};
-    made_one->kernel =
-        gpu_kernel_new(r->g, &(gpu_kernel_desc){.source = source,
-                                                .entry = "main",
-                                                .workgroup_size = ONE_THREADS,
-                                                .binding_count = BINDINGS + 1,
-                                                .bindings = {GPU_BIND_READ, GPU_BIND_READ, GPU_BIND_WRITE,
-                                                             GPU_BIND_WRITE, GPU_BIND_READ, GPU_BIND_UNIFORM}});
-    kernel_text_free(source);
-    size_t bytes = (size_t)p->phases * TELL_WORDS * sizeof *table;
+    return true;
+}
+
+/* All dispatches of a plan as phases of a single one, by one workgroup. */
+static bool make_one(graph_run *r, program *p, const telling_list *l, err *e)
+{
+    kernel_variant kinds[ONE_KINDS];
+    uint32_t kind_count = 0;
+    size_t bytes = (size_t)l->count * TELL_WORDS * sizeof(uint32_t);
+    uint32_t *table = mem_alloc(bytes);
+    gpu_kernel *kernel = NULL;
+    if (fill_table(l, table, kinds, &kind_count, e)) {
+        gpu_kernel_desc desc = {.workgroup_size = ONE_THREADS,
+                                .binding_count = BINDINGS + 1,
+                                .bindings = {GPU_BIND_READ, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE,
+                                             GPU_BIND_READ, GPU_BIND_UNIFORM}};
+        kernel = keep_kernel(r, &(kernel_variant){.name = "one"}, one_text(kinds, kind_count, TELL_WORDS, KIND_WORD),
+                             desc, e);
+    }
+    if (!kernel) {
+        free(table);
+        return false;
+    }
+    p->phases = l->count;
     p->arguments = gpu_buffer_new(r->g, bytes, GPU_USE_STORAGE);
     gpu_write(r->g, p->arguments, 0, table, bytes);
+    free(table);
     p->course = gpu_buffer_new(r->g, 16, GPU_USE_UNIFORM);
     gpu_write(r->g, p->course, 0, (uint32_t[]){p->phases, 1, 0, 0}, 16);
-    free(table);
     gpu_part parts[BINDINGS + 1] = {
         {.buffer = p->arguments},           {.buffer = memory_weights(r->m, 0)}, {.buffer = memory_activations(r->m)},
         {.buffer = memory_states(r->m, 0)}, {.buffer = memory_weights(r->m, 0)}, {.buffer = p->course}};
     p->shots = mem_alloc(sizeof *p->shots);
-    p->shots[0] = (shot){.kernel = made_one->kernel, .groups = 1, .name = "one"};
-    p->shots[0].bindings = gpu_bindings_new(r->g, made_one->kernel, parts, BINDINGS + 1);
+    p->shots[0] = (shot){.kernel = kernel, .groups = 1, .name = "one"};
+    p->shots[0].bindings = gpu_bindings_new(r->g, kernel, parts, BINDINGS + 1);
     p->shot_count = 1;
-    return gpu_ok(r->g, e);
+    return true;
+}
+
+static bool make_many(graph_run *r, program *p, const telling_list *l, err *e)
+{
+    p->shots = mem_alloc((l->count + 1) * sizeof *p->shots);
+    p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l->count ? l->count : 1), GPU_USE_UNIFORM);
+    for (uint32_t i = 0; i < l->count; i++)
+        if (!add_shot(r, p, l->steps[i], &l->items[i], e))
+            return false;
+    return true;
 }
 
 static bool make_program(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
-    if (p->level >= LEVEL_TOKEN)
-        return make_one(r, which, e);
-    told made[TELL_MAX];
-    uint32_t total = 0;
-    for (uint32_t i = 0; i < p->p->count; i++) { /* once to count, once to make */
-        uint32_t count = tell_step(&r->tuning, r->m, which, p->p, &p->p->steps[i], made, e);
-        if (!count)
-            return false;
-        total += count;
-    }
-    p->shots = mem_alloc((total + 1) * sizeof *p->shots);
-    p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (total ? total : 1), GPU_USE_UNIFORM);
-    for (uint32_t i = 0; i < p->p->count; i++) {
-        uint32_t count = tell_step(&r->tuning, r->m, which, p->p, &p->p->steps[i], made, e);
-        for (uint32_t k = 0; k < count; k++)
-            if (!add_shot(r, p, i, &made[k], e))
-                return false;
-    }
-    return gpu_ok(r->g, e);
+    bool one = p->level >= LEVEL_TOKEN;
+    tell_tuning tuning = r->tuning;
+    if (one)
+        tuning.by_shape = false; /* workgroup memory has to be one for all phases */
+    telling_list l;
+    bool ok = tell_all(r, which, &tuning, &l, e) && (one ? make_one : make_many)(r, p, &l, e);
+    free_tellings(&l);
+    return ok && gpu_ok(r->g, e);
 }
 
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
