@@ -95,7 +95,8 @@ c += `  {0}};\n`;
 
 let list = "";
 for (const file of wgslFiles(VARIED)) {
-    const path = join(ROOT, VARIED, file), typed = readFileSync(path, "utf8").includes("TYPE.wgsl");
+    const path = join(ROOT, VARIED, file), text = readFileSync(path, "utf8"), typed = text.includes("TYPE.wgsl");
+    if (/^\/\/!wgsl-only$/m.test(text)) continue;
     for (const type of typed ? wgslFiles("weight").map(stem) : [""]) {
         const symbol = `${stem(file)}_${type}_spirv`;
         c += cWords(symbol, toSpirv(`${path} ${type}`, expand(path, type)));

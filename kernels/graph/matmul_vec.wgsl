@@ -1,84 +1,80 @@
 // Matrix products for one row of x, or a few: TEAM threads share a quad, each with chunks of its own, so that the
-// weights are read once, side by side, and always some steps before they are needed. x lies in workgroup memory,
-// already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
+// weights are read once, side by side. Weights do not depend on what was computed before, so the first of them are
+// fetched before x is there (`begin`), and the others always some steps before they are needed. x lies in workgroup
+// memory, already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
+//
+// A row's sum is made in the same order whatever the number of threads in a workgroup: TEAM and SEGMENT decide.
 const THREADS = 256u;
 const TEAM = 32u;
-const SEGMENT = 2048u; // elements of x that are there at a time
+const STAGED = 2048u;  // elements that workgroup memory has room for
+const SEGMENT = 2048u; // elements of x that are there at a time: so many steps' worth, or all
 const LENGTH = 0u;     // of a row, if it is known beforehand
 const NORMS = 1u;      // 0: x is never normed
 const JOINS = 1u;      // 0: x is never in parts
 const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
+const BEGUN = 0u;      // 1: whoever calls body has called begin
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
 //!include "reduce_HOW.wgsl"
+//!include "squares_HOW.wgsl"
 //!include "after.wgsl"
 //!include "binary.wgsl"
 //!include "matmul.wgsl"
 //!include "attention_parts.wgsl"
 
 const TEAMS = THREADS / TEAM;
-var<workgroup> staged: array<vec4<f32>, SEGMENT / 4u>;
+// The fours of each chunk lie a whole number of chunks apart, so that threads with neighbouring chunks read neighbouring fours.
+var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
 
 fn length_of_row(args: u32) -> u32 {
     if (LENGTH > 0u) { return LENGTH; }
     return arg(args, 1);
 }
 
-// Four elements of x, put together from the parts of their head, four parts at a time.
-fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
+// ---- x ----------------------------------------------------------------------
+
+// An element of x, put together from the parts of its head, four parts at a time.
+fn joined(args: u32, x: u32, i: u32) -> f32 {
     let size = arg(args, 6);
     let splits = arg(args, 7);
     let first = i / size * splits;
     let at = x + first * (size + 2u) + i % size;
-    var sum = vec4<f32>();
+    var sum = 0.0;
     for (var s = 0u; s < splits; s += 4u) {
-        let b = min(s + 1u, splits - 1u);
-        let c = min(s + 2u, splits - 1u);
-        let d = min(s + 3u, splits - 1u);
-        let one = four_at(at + s * (size + 2u));
-        let two = four_at(at + b * (size + 2u));
-        let three = four_at(at + c * (size + 2u));
-        let four = four_at(at + d * (size + 2u));
-        sum += part_weight[first + s] * one + select(0.0, part_weight[first + b], s + 1u < splits) * two +
-               select(0.0, part_weight[first + c], s + 2u < splits) * three + select(0.0, part_weight[first + d], s + 3u < splits) * four;
+        let next = min(vec4<u32>(0u, 1u, 2u, 3u) + s, vec4<u32>(splits - 1u));
+        let values = vec4<f32>(load(at + next.x * (size + 2u)), load(at + next.y * (size + 2u)), load(at + next.z * (size + 2u)), load(at + next.w * (size + 2u)));
+        let weights_here = vec4<f32>(part_weight[first + next.x], part_weight[first + next.y], part_weight[first + next.z], part_weight[first + next.w]);
+        sum += dot(values, select(vec4<f32>(), weights_here, vec4<u32>(0u, 1u, 2u, 3u) + s < vec4<u32>(splits)));
     }
     return sum;
 }
 
-fn four_at(i: u32) -> vec4<f32> { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
-
-// Four elements from place i on, of a list that ends with the row; zeros beyond.
-fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
-    if (i + 3u < length_of_row(args)) { return four_at(list + i); }
-    var y = vec4<f32>();
-    if (i < length_of_row(args)) { y.x = load(list + i); }
-    if (i + 1u < length_of_row(args)) { y.y = load(list + i + 1u); }
-    if (i + 2u < length_of_row(args)) { y.z = load(list + i + 2u); }
-    return y;
-}
-
-// Elements of x from `from_element` on; returns this thread's part of their squares' sum.
-fn stage(args: u32, x: u32, from_element: u32, local: u32) -> f32 {
-    var squares = 0.0;
-    let count = min(SEGMENT, (length_of_row(args) + 31u) / 32u * 32u - from_element);
-    if (JOINS == 1u && arg(args, 5) == 2u) { weigh_parts(x, length_of_row(args) / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
-    for (var i = local; i < count / 4u; i += THREADS) {
-        let at = from_element + i * 4u;
-        var value = vec4<f32>();
-        if (JOINS == 1u && arg(args, 5) == 2u) {
-            if (at < length_of_row(args)) { value = joined(args, x, at); }
-        } else {
-            value = four_of_row(args, x, at);
+// Elements of x from `segment` on.
+fn stage(args: u32, x: u32, segment: u32, local: u32) {
+    let k = length_of_row(args);
+    let count = min(SEGMENT, (k + 31u) / 32u * 32u - segment);
+    let joins = JOINS == 1u && arg(args, 5) == 2u;
+    let norms = NORMS == 1u && arg(args, 5) == 1u;
+    if (joins) { weigh_parts(x, k / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
+    for (var start = 0u; start < count; start += THREADS) {
+        let i = start + local;
+        var value = 0.0;
+        var weight = 1.0;
+        if (i < count && segment + i < k) {
+            if (joins) {
+                value = joined(args, x, segment + i);
+            } else {
+                value = load(x + segment + i);
+                if (norms) { weight = load(arg(args, 6) + segment + i) + arg_float(args, 8); }
+            }
         }
-        if (NORMS == 1u && arg(args, 5) == 1u) {
-            squares += dot(value, value);
-            value *= four_of_row(args, arg(args, 6), at) + arg_float(args, 8);
-        }
-        staged[i] = value;
+        if (norms) { note_square(i, value); }
+        if (i < count) { staged[i % CHUNK / 4u * (SEGMENT / CHUNK) + i / CHUNK][i % 4u] = value * weight; }
     }
-    return squares;
 }
+
+// ---- weights ----------------------------------------------------------------
 
 // A chunk of each row of a quad.
 struct quad_bits {
@@ -94,76 +90,112 @@ fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
                      fetch(matrix(q.at.z, q.chunks), q.rows.z * chunks + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * chunks + c));
 }
 
-fn dot_chunk(args: u32, b: bits_of_chunk, x4: u32) -> f32 {
-    var sum = 0.0;
-    let fours = select(arg(args, 11), CHUNK / 4u, AHEAD == 1u);
-    for (var i = 0u; i < fours; i++) { sum += dot(four(b, i), staged[x4 + i]); }
-    return sum;
+// What was fetched and not yet used, and where fetching goes on: a team has every so-many-th quad, and each takes some
+// steps.
+var<private> held: quad_bits;
+var<private> ahead_quad: u32;
+var<private> ahead_step: u32;
+var<private> ahead_rows: quad_rows;
+
+fn rows_ahead(args: u32, chunks: u32) {
+    ahead_step = 0u;
+    if (ahead_quad < arg(args, 3)) {
+        let p = part_of(args, ahead_quad);
+        ahead_rows = quad_of(args, p.part, ahead_quad - p.begin, chunks);
+    }
 }
 
+fn fetch_ahead(args: u32, chunks: u32, local: u32) {
+    if (ahead_quad >= arg(args, 3)) { return; }
+    held = fetch_quad(ahead_rows, chunks, ahead_step * TEAM + local % TEAM);
+    ahead_step += 1u;
+    if (ahead_step * TEAM >= chunks) {
+        ahead_quad += arg(args, 2) * TEAMS;
+        rows_ahead(args, chunks);
+    }
+}
+
+// The first quad of this workgroup, v, of those that work on the same row of x.
+fn first_quad(args: u32, v: u32) -> u32 {
+    if (arg(args, 10) == 1u) { return v; }
+    return v % arg(args, 2);
+}
+
+fn begin(args: u32, v: u32, local: u32) {
+    if (AHEAD == 1u) {
+        let chunks = (length_of_row(args) + CHUNK - 1u) / CHUNK;
+        ahead_quad = first_quad(args, v) + local / TEAM * arg(args, 2);
+        rows_ahead(args, chunks);
+        fetch_ahead(args, chunks, local);
+    }
+}
+
+// ---- products ---------------------------------------------------------------
+
 // Without fetching ahead: one row after the other.
-fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, x4: u32) -> vec4<f32> {
+fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32> {
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
-    for (var r = 0u; r < arg(args, 12); r++) { sums[r] = dot_chunk(args, fetch(matrix(at[r], q.chunks), rows[r] * chunks + c), x4); }
+    for (var r = 0u; r < arg(args, 12); r++) {
+        let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
+        var sum = 0.0;
+        for (var i = 0u; i < arg(args, 11); i++) { sum += dot(four(bits, i), staged[i * (SEGMENT / CHUNK) + here]); }
+        sums[r] = sum;
+    }
     return sums;
 }
 
-fn dot_quad(args: u32, b: quad_bits, x4: u32) -> vec4<f32> {
-    return vec4<f32>(dot_chunk(args, b.x, x4), dot_chunk(args, b.y, x4), dot_chunk(args, b.z, x4), dot_chunk(args, b.w, x4));
+fn dot_quad(b: quad_bits, here: u32) -> vec4<f32> {
+    var sums = vec4<f32>();
+    for (var i = 0u; i < CHUNK / 4u; i++) {
+        let x = staged[i * (SEGMENT / CHUNK) + here];
+        sums += vec4<f32>(dot(four(b.x, i), x), dot(four(b.y, i), x), dot(four(b.z, i), x), dot(four(b.w, i), x));
+    }
+    return sums;
 }
 
 fn body(args: u32, v: u32, local: u32) {
+    if (BEGUN == 0u) { begin(args, v, local); }
     let k = length_of_row(args);
-    let t = v / arg(args, 2);
+    var t = 0u;
+    if (arg(args, 10) > 1u) { t = v / arg(args, 2); }
     // Parts of split attention lie there for one row of x only.
     let x = arg(args, 4) + select(t * k, 0u, JOINS == 1u && arg(args, 5) == 2u);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
-    let several = k > SEGMENT;
-    let start = v % arg(args, 2) * TEAMS;
-    var squares = 0.0;
-    var scale = 1.0;
     let team = local / TEAM;
-    var p = part_of(args, start);
-    var q = quad_of(args, p.part, start - p.begin + team, chunks);
-    var bits: quad_bits;
-    if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
-    for (var begin = start; begin < arg(args, 3); begin += arg(args, 2) * TEAMS) {
+    let norms = NORMS == 1u && arg(args, 5) == 1u;
+    var squares = 0.0;
+    for (var start = first_quad(args, v); start < arg(args, 3); start += arg(args, 2) * TEAMS) {
+        let first_turn = start < arg(args, 2);
+        let quad = start + team * arg(args, 2);
+        let busy = quad < arg(args, 3);
+        let p = part_of(args, min(quad, arg(args, 3) - 1u));
+        let q = quad_of(args, p.part, quad - p.begin, chunks);
         var sums = vec4<f32>();
         var r: ready;
-        if (lane == 0u) { r = get_ready(args, p.part, q.rows, t); }
-        for (var segment = 0u; segment < k; segment += SEGMENT) {
-            if (begin == start || several) {
+        if (busy && lane == 0u) { r = get_ready(args, p.part, q.rows, t); }
+        for (var step = 0u; step * TEAM < chunks; step++) {
+            let segment = step * TEAM * CHUNK / SEGMENT * SEGMENT;
+            if (segment == step * TEAM * CHUNK && (first_turn || k > SEGMENT)) {
                 workgroupBarrier();
-                let some = stage(args, x, segment, local);
-                if (begin == start) { squares += some; }
+                stage(args, x, segment, local);
                 workgroupBarrier();
+                if (norms && first_turn) { squares += noted_squares(min(SEGMENT, (k + 31u) / 32u * 32u - segment), local); }
             }
-            let end = min(chunks, (segment + SEGMENT) / CHUNK);
-            var c = segment / CHUNK + lane;
+            let c = step * TEAM + lane;
             if (AHEAD == 1u) {
-                if (segment > 0u) { bits = fetch_quad(q, chunks, c); }
-                for (; c < end; c += TEAM) {
-                    let following = fetch_quad(q, chunks, c + TEAM);
-                    sums += dot_quad(args, bits, (c * CHUNK - segment) / 4u);
-                    bits = following;
-                }
-            } else {
-                for (; c < end; c += TEAM) { sums += dot_rows(args, q, chunks, c, (c * CHUNK - segment) / 4u); }
+                let bits = held;
+                fetch_ahead(args, chunks, local);
+                if (busy && c < chunks) { sums += dot_quad(bits, c - segment / CHUNK); }
+            } else if (busy && c < chunks) {
+                sums += dot_rows(args, q, chunks, c, c - segment / CHUNK);
             }
         }
-        let done = q;
-        let place = p;
-        let next = begin + arg(args, 2) * TEAMS;
-        if (next < arg(args, 3)) {
-            p = part_of(args, next);
-            q = quad_of(args, p.part, next - p.begin + team, chunks);
-            if (AHEAD == 1u) { bits = fetch_quad(q, chunks, lane); }
-        }
-        if (NORMS == 1u && begin == start && arg(args, 5) == 1u) { scale = inverseSqrt(sum_of_all(squares, local) / f32(k) + arg_float(args, 7)); }
+        var scale = 1.0;
+        if (norms) { scale = inverseSqrt(squares / f32(k) + arg_float(args, 7)); }
         let total = sum_of_team(sums, local);
-        if (lane == 0u && begin - place.begin + team < arg(args, place.part + 14u)) { finish(args, place.part, done.first, done.rows, total * scale, t, r); }
+        if (lane == 0u && busy) { finish(args, p.part, q.first, q.rows, total * scale, t, r); }
     }
 }

@@ -13,15 +13,11 @@
 const THREADS = 256u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
-const LONGEST = 1024u;        // of lists: of slices and of candidates
 const RUNS = 64u;             // parts in which a list is summed
 const BINS = 512u;            // ranges in a search; two words each have to fit a list
 const GUESSED_SLICES = 256u;  // looked into for top_p where the slices' best do not say how many are needed
 const NOTHING = 0xffffffffu;  // no token, or no place in a list
 
-var<workgroup> list_keys: array<u32, LONGEST>;
-var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves of the slices' sums
-var<workgroup> listed_slices: array<u32, LONGEST>;    // or the low halves
 var<workgroup> run_low: array<u32, RUNS>;
 var<workgroup> run_high: array<u32, RUNS>;
 var<workgroup> counter: atomic<u32>;

@@ -4,18 +4,16 @@
 const THREADS = 256u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
-var<workgroup> marks: array<atomic<u32>, THREADS>; // a bit for each token of these slices: it is recent
-var<workgroup> slice_first: array<u32, THREADS>;
-var<workgroup> slice_second: array<u32, THREADS>;
 
+// A bit for each token of these slices, in list_ids: it is recent.
 fn mark_recent(args: u32, first: u32, tokens: u32, local: u32) {
-    atomicStore(&marks[local], 0u);
+    atomicStore(&list_ids[local], 0u);
     workgroupBarrier();
     let so_far = load_word(arg(args, 5)) + arg(args, 6);
     let recent = min(min(load_word(arg(args, 4) + SETTING_RECENT), so_far), arg(args, 8));
     for (var i = local; i < recent; i += THREADS) {
         let place = load_word(arg(args, 7) + (so_far - 1u - i) % max(arg(args, 8), 1u)) - first;
-        if (place < tokens) { atomicOr(&marks[place / 32u], 1u << (place % 32u)); }
+        if (place < tokens) { atomicOr(&list_ids[place / 32u], 1u << (place % 32u)); }
     }
     workgroupBarrier();
 }
@@ -27,7 +25,7 @@ fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
     let place = id - first;
     let logit = bitcast<f32>(tame);
     let factor = select(factors.y, factors.x, logit <= 0.0);
-    let recent = (atomicLoad(&marks[place / 32u]) >> (place % 32u)) % 2u == 1u;
+    let recent = (atomicLoad(&list_ids[place / 32u]) >> (place % 32u)) % 2u == 1u;
     return key_of(select(tame, tamed(bitcast<u32>(logit * factor)), recent));
 }
 
@@ -57,22 +55,22 @@ fn body(args: u32, v: u32, local: u32) {
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
-    slice_first[local] = best;
-    slice_second[local] = place;
+    list_keys[local] = best;
+    listed_slices[local] = place;
     workgroupBarrier();
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         if (lane < half) {
             let other = local + half;
-            let key = slice_first[other];
-            if (key > slice_first[local] || (key == slice_first[local] && slice_second[other] < slice_second[local])) {
-                slice_first[local] = key;
-                slice_second[local] = slice_second[other];
+            let key = list_keys[other];
+            if (key > list_keys[local] || (key == list_keys[local] && listed_slices[other] < listed_slices[local])) {
+                list_keys[local] = key;
+                listed_slices[local] = listed_slices[other];
             }
         }
         workgroupBarrier();
     }
-    let best_key = slice_first[local - lane];
-    let best_place = slice_second[local - lane];
+    let best_key = list_keys[local - lane];
+    let best_place = listed_slices[local - lane];
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
@@ -85,14 +83,14 @@ fn body(args: u32, v: u32, local: u32) {
             for (var k = 0u; k < 4u; k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
-    slice_first[local] = sum.x;
-    slice_second[local] = sum.y;
+    list_keys[local] = sum.x;
+    listed_slices[local] = sum.y;
     workgroupBarrier();
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         if (lane < half) {
-            sum = add_wide(sum, vec2<u32>(slice_first[local + half], slice_second[local + half]));
-            slice_first[local] = sum.x;
-            slice_second[local] = sum.y;
+            sum = add_wide(sum, vec2<u32>(list_keys[local + half], listed_slices[local + half]));
+            list_keys[local] = sum.x;
+            listed_slices[local] = sum.y;
         }
         workgroupBarrier();
     }

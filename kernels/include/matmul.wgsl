@@ -6,7 +6,7 @@
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
 // 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
 // write out. Of part p, from 16 + 32 p on:
-//    0 quads up to its end, filled up so that a workgroup has one part at a time    1 rows n    2 word its weight begins at
+//    0 quads up to its end    1 rows n    2 word its weight begins at
 //    3 the gate's other weight
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
@@ -24,6 +24,19 @@ const FUNCTIONS = 1u; // and those that have one
 const ANY_FUNCTION = 255u;
 const FUNCTION = 255u; // the only one, if it is known
 const PART_WORDS = 32u;
+const PARTS = 0u; // how many, if it is known
+const ANY_NUMBER = 255u;
+const AFTERS = 255u; // the most steps afterwards that a part has, if it is known
+
+// Argument i of a part. Where arguments that never change are part of the kernel (one.wgsl), it is better to know their
+// numbers beforehand.
+fn part_arg(args: u32, part: u32, i: u32) -> u32 {
+    if (PARTS == 0u) { return arg(args, part + i); }
+    var value = arg(args, PART + i);
+    if (PARTS > 1u && part == PART + PART_WORDS) { value = arg(args, PART + PART_WORDS + i); }
+    if (PARTS > 2u && part == PART + 2u * PART_WORDS) { value = arg(args, PART + 2u * PART_WORDS + i); }
+    return value;
+}
 
 // The part that quad number `first` belongs to: where its arguments begin, and its own first quad. It is the same for a
 // whole workgroup, which compilers can tell, and make cheap.
@@ -34,9 +47,15 @@ struct part_place {
 
 fn part_of(args: u32, first: u32) -> part_place {
     var p = part_place(PART, 0u);
-    for (var i = 1u; i < arg(args, 9); i++) {
-        if (first >= arg(args, p.part)) { p = part_place(p.part + PART_WORDS, arg(args, p.part)); }
+    if (PARTS == 1u) { return p; }
+    if (PARTS == 0u) {
+        for (var i = 1u; i < arg(args, 9); i++) {
+            if (first >= arg(args, p.part)) { p = part_place(p.part + PART_WORDS, arg(args, p.part)); }
+        }
+        return p;
     }
+    if (first >= arg(args, PART)) { p = part_place(PART + PART_WORDS, arg(args, PART)); }
+    if (PARTS > 2u && first >= arg(args, PART + PART_WORDS)) { p = part_place(PART + 2u * PART_WORDS, arg(args, PART + PART_WORDS)); }
     return p;
 }
 
@@ -50,22 +69,22 @@ struct quad_rows {
 // Quad i of a part. Beyond the last it is the last again, which nobody needs.
 fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
     var q: quad_rows;
-    let i = min(quad, arg(args, part + 14u) - 1u);
-    q.chunks = arg(args, part + 1u) * row_chunks;
-    q.at = vec4<u32>(arg(args, part + 2u));
+    let i = min(quad, part_arg(args, part, 14u) - 1u);
+    q.chunks = part_arg(args, part, 1u) * row_chunks;
+    q.at = vec4<u32>(part_arg(args, part, 2u));
     q.first = i * 4u;
     q.rows = vec4<u32>(0u, 1u, 2u, 3u) + i * 4u;
-    if (GATES == 1u && arg(args, part + 4u) == 1u) {
+    if (GATES == 1u && part_arg(args, part, 4u) == 1u) {
         q.first = i * 2u;
         q.rows = vec4<u32>(0u, 1u, 0u, 1u) + i * 2u;
-        q.at = vec4<u32>(vec2<u32>(arg(args, part + 2u)), vec2<u32>(arg(args, part + 3u)));
+        q.at = vec4<u32>(vec2<u32>(part_arg(args, part, 2u)), vec2<u32>(part_arg(args, part, 3u)));
     }
-    if (TURNS == 1u && arg(args, part + 4u) == 2u) {
-        let half = arg(args, part + 10u) / 2u;
+    if (TURNS == 1u && part_arg(args, part, 4u) == 2u) {
+        let half = part_arg(args, part, 10u) / 2u;
         q.first = i / (half / 2u) * 2u * half + i % (half / 2u) * 2u;
         q.rows = vec4<u32>(0u, 1u, half, half + 1u) + q.first;
     }
-    q.rows = min(q.rows, vec4<u32>(arg(args, part + 1u) - 1u)); // the last quad may be short: it reads a row twice
+    q.rows = min(q.rows, vec4<u32>(part_arg(args, part, 1u) - 1u)); // the last quad may be short: it reads a row twice
     return q;
 }
 
@@ -77,72 +96,84 @@ struct ready {
 }
 
 fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
-    let s = part + 16u + 4u * i;
-    let at = arg(args, s + 1u) + select(0u, t * arg(args, part + 7u), arg(args, s + 2u) == 1u);
+    let s = 16u + 4u * i;
+    let at = part_arg(args, part, s + 1u) + select(0u, t * part_arg(args, part, 7u), part_arg(args, part, s + 2u) == 1u);
     return vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
 }
 
 fn get_ready(args: u32, part: u32, rows: vec4<u32>, t: u32) -> ready {
     var r: ready;
-    if (OPERANDS == 1u && arg(args, part + 15u) > 0u && arg(args, part + 16u) >= 256u) { r.other[0] = operand_of(args, part, 0u, rows, t); }
-    if (OPERANDS == 1u && arg(args, part + 15u) > 1u && arg(args, part + 20u) >= 256u) { r.other[1] = operand_of(args, part, 1u, rows, t); }
-    if (STATES + TURNS > 0u && (arg(args, part + 5u) > 0u || arg(args, part + 4u) > 1u)) { r.position = load_word(arg(args, part + 8u)) + t; }
+    if (OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = operand_of(args, part, 0u, rows, t); }
+    if (OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = operand_of(args, part, 1u, rows, t); }
+    if (STATES + TURNS > 0u && (part_arg(args, part, 5u) > 0u || part_arg(args, part, 4u) > 1u)) { r.position = load_word(part_arg(args, part, 8u)) + t; }
     return r;
 }
 
-// Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x. Of a gated part only the first
-// two are meant. How many that is must not be known beforehand: compilers would make copies of all the functions.
-fn afterwards(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
+// Step i of what comes after a quad's sums. Of a gated part only the first two are meant; how many that is must not be
+// known beforehand: compilers would make copies of all the functions.
+fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
     var y = sums;
-    if (OPERANDS + FUNCTIONS == 0u) { return y; }
-    let count = select(4u, 2u, arg(args, part + 4u) == 1u);
-    for (var i = 0u; i < arg(args, part + 15u); i++) {
-        let s = part + 16u + 4u * i;
-        let kind = arg(args, s);
-        if (FUNCTIONS == 1u && kind < 256u) {
-            for (var j = 0u; j < count; j++) { y[j] = function_of(select(FUNCTION, kind, FUNCTION == ANY_FUNCTION), y[j], arg_float(args, s + 2u), arg_float(args, s + 3u)); }
-        } else if (OPERANDS == 1u) {
-            var other = select(r.other[1], r.other[0], i == 0u);
-            if (i > 1u) { other = operand_of(args, part, i, rows, t); }
-            y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), arg(args, s + 3u) == 1u);
-        }
+    let s = 16u + 4u * i;
+    let kind = part_arg(args, part, s);
+    if (FUNCTIONS == 1u && kind < 256u) {
+        let count = select(4u, 2u, part_arg(args, part, 4u) == 1u);
+        for (var j = 0u; j < count; j++) { y[j] = function_of(select(FUNCTION, kind, FUNCTION == ANY_FUNCTION), y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
+    } else if (OPERANDS == 1u) {
+        var other = select(r.other[1], r.other[0], i == 0u);
+        if (i > 1u) { other = operand_of(args, part, i, rows, t); }
+        y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), part_arg(args, part, s + 3u) == 1u);
     }
     return y;
 }
 
+// Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x.
+fn afterwards(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
+    var y = sums;
+    if (OPERANDS + FUNCTIONS == 0u) { return y; }
+    if (AFTERS == ANY_NUMBER) {
+        for (var i = 0u; i < part_arg(args, part, 15u); i++) { y = step_after(args, part, i, y, rows, t, r); }
+        return y;
+    }
+    if (AFTERS > 0u && part_arg(args, part, 15u) > 0u) { y = step_after(args, part, 0u, y, rows, t, r); }
+    if (AFTERS > 1u && part_arg(args, part, 15u) > 1u) { y = step_after(args, part, 1u, y, rows, t, r); }
+    if (AFTERS > 2u && part_arg(args, part, 15u) > 2u) { y = step_after(args, part, 2u, y, rows, t, r); }
+    if (AFTERS > 3u && part_arg(args, part, 15u) > 3u) { y = step_after(args, part, 3u, y, rows, t, r); }
+    return y;
+}
+
 fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
-    let size = arg(args, part + 10u);
-    let i = select(first % size, first % size / 2u, arg(args, part + 4u) == 3u); // of the first of two pairs
+    let size = part_arg(args, part, 10u);
+    let i = select(first % size, first % size / 2u, part_arg(args, part, 4u) == 3u); // of the first of two pairs
     let position = f32(at);
-    var angles = position * exp2(-2.0 * (vec2<f32>(0.0, 1.0) + f32(i)) / f32(size) * arg_float(args, part + 11u));
-    if (arg(args, part + 13u) > 0u) { angles /= vec2<f32>(load(arg(args, part + 13u) - 1u + i), load(arg(args, part + 13u) + i)); }
-    let c = cos(angles) * arg_float(args, part + 12u);
-    let s = sin(angles) * arg_float(args, part + 12u);
-    if (arg(args, part + 4u) == 3u) { return vec4<f32>(y.x * c.x - y.y * s.x, y.x * s.x + y.y * c.x, y.z * c.y - y.w * s.y, y.z * s.y + y.w * c.y); }
+    var angles = position * exp2(-2.0 * (vec2<f32>(0.0, 1.0) + f32(i)) / f32(size) * bitcast<f32>(part_arg(args, part, 11u)));
+    if (part_arg(args, part, 13u) > 0u) { angles /= vec2<f32>(load(part_arg(args, part, 13u) - 1u + i), load(part_arg(args, part, 13u) + i)); }
+    let c = cos(angles) * bitcast<f32>(part_arg(args, part, 12u));
+    let s = sin(angles) * bitcast<f32>(part_arg(args, part, 12u));
+    if (part_arg(args, part, 4u) == 3u) { return vec4<f32>(y.x * c.x - y.y * s.x, y.x * s.x + y.y * c.x, y.z * c.y - y.w * s.y, y.z * s.y + y.w * c.y); }
     return vec4<f32>(y.xy * c - y.zw * s, y.xy * s + y.zw * c);
 }
 
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
-    if (row >= arg(args, part + 1u)) { return; }
-    if (STATES == 0u || arg(args, part + 5u) == 0u) {
-        let to = arg(args, part + 6u) + t * arg(args, part + 7u) + row;
+    if (row >= part_arg(args, part, 1u)) { return; }
+    if (STATES == 0u || part_arg(args, part, 5u) == 0u) {
+        let to = part_arg(args, part, 6u) + t * part_arg(args, part, 7u) + row;
         store(to, y.x);
-        if (row + 1u < arg(args, part + 1u)) { store(to + 1u, y.y); }
+        if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
         return;
     }
     // Rows of a state have an even number of elements.
-    if (place >= arg(args, part + 9u)) { return; }
-    let element = place * arg(args, part + 7u) + row;
-    if (arg(args, part + 5u) == 2u) {
-        store_state_word(arg(args, part + 6u) + element / 2u, pack2x16float(y));
+    if (place >= part_arg(args, part, 9u)) { return; }
+    let element = place * part_arg(args, part, 7u) + row;
+    if (part_arg(args, part, 5u) == 2u) {
+        store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
     } else {
-        store_state_word(arg(args, part + 6u) + element, bitcast<u32>(y.x));
-        store_state_word(arg(args, part + 6u) + element + 1u, bitcast<u32>(y.y));
+        store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
+        store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
     }
 }
 
 fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t: u32, r: ready) {
-    let form = arg(args, part + 4u);
+    let form = part_arg(args, part, 4u);
     var y = afterwards(args, part, sums, rows, t, r);
     if (GATES == 1u && form == 1u) {
         put_pair(args, part, first, y.xy * y.zw, t, r.position);
@@ -150,5 +181,5 @@ fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t:
     }
     if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
     put_pair(args, part, first, y.xy, t, r.position);
-    put_pair(args, part, first + select(2u, arg(args, part + 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
+    put_pair(args, part, first + select(2u, part_arg(args, part, 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
 }

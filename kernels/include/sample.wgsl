@@ -25,6 +25,12 @@ const NO_MIN_LOG = -1e31;
 const SCALE_OF_ONE = 24204406.0; // of temperature 1
 const LANES = 64u;               // threads that share a slice
 
+// Lists of slices and of candidates; what else they serve for is said where it is done.
+const LONGEST = 1024u;
+var<workgroup> list_keys: array<u32, LONGEST>;
+var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves of the slices' sums
+var<workgroup> listed_slices: array<u32, LONGEST>;    // or the low halves
+
 // The bits of a logit that can be counted with: no NaN, nothing infinite or huge, no tiny numbers (GPUs may take those
 // for 0), no negative 0.
 fn tamed(bits: u32) -> u32 {

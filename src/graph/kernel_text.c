@@ -32,6 +32,19 @@ static void include_path(const kernel_variant *v, const char *name, size_t lengt
     }
 }
 
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
+{
+    bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup;
+    for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
+        same = same_name(a->constants[i].name, b->constants[i].name) && a->constants[i].value == b->constants[i].value;
+    return same;
+}
+
 static const kernel_constant *wanted_constant(const kernel_variant *v, const char *line, size_t length)
 {
     static const char begin[] = "const ";

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "gpu/gpu.h"
 
-enum { KERNEL_MAX_CONSTANTS = 16 };
+enum { KERNEL_MAX_CONSTANTS = 24 };
 
 typedef struct kernel_constant {
     const char *name; /* NULL ends the list */
@@ -19,6 +19,8 @@ typedef struct kernel_variant {
     uint32_t subgroup; /* threads of a subgroup, which then add up; 0: workgroup memory does */
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file */
 } kernel_variant;
+
+bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
 
 /* The source, to be freed by kernel_text_free. Its SPIR-V is that of the plain variant,
  * with the file's own constants, and missing if other constants are wanted. */

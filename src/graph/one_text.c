@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 typedef struct declaration {
     char *name, *text;
     bool apart; /* this kernel's own: it gets a name of its own */
+    bool given; /* by those who launch: not this kernel's */
 } declaration;
 
 typedef struct declarations {
@@ -24,13 +26,27 @@ static char *copy_of(const char *text, size_t length)
     return copy;
 }
 
+/* Comments name things that are not used, and say different things of the same ones. */
+static void drop_comments(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from;) {
+        if (from[0] == '/' && from[1] == '/')
+            from += strcspn(from, "\n");
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
 static void declare(declarations *d, const char *name, size_t name_length, const char *text, size_t length)
 {
     if (d->count == d->capacity) {
         d->capacity = d->capacity ? d->capacity * 2 : 64;
         d->items = mem_grow(d->items, d->capacity * sizeof *d->items);
     }
-    d->items[d->count++] = (declaration){copy_of(name, name_length), copy_of(text, length), false};
+    d->items[d->count] = (declaration){copy_of(name, name_length), copy_of(text, length), false, false};
+    drop_comments(d->items[d->count++].text);
 }
 
 static const declaration *find(const declarations *d, const char *name, size_t length)
@@ -59,10 +75,10 @@ static bool is_word(char c)
  * line, fn and struct with the brace that closes them. */
 static void take_apart(const char *text, declarations *d)
 {
-    static const char *const begins[] = {"fn ", "const ", "struct ", "var<workgroup> "};
+    static const char *const begins[] = {"fn ", "const ", "struct ", "var<workgroup> ", "var<private> "};
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n") + 1, taken = length;
-        for (int b = 0; b < 4; b++) {
+        for (int b = 0; b < 5; b++) {
             size_t begin = strlen(begins[b]);
             if (strncmp(line, begins[b], begin) != 0)
                 continue;
@@ -85,8 +101,14 @@ static void take_apart(const char *text, declarations *d)
     }
 }
 
+/* Buffers of weights beyond the first have names of their own. */
+static bool is_weights(const char *name, size_t length)
+{
+    return (length == 7 && memcmp(name, "weights", 7) == 0) || (length == 12 && memcmp(name, "weight_words", 12) == 0);
+}
+
 /* Does a text use a name that its kernel has for itself? */
-static bool uses_apart(const char *text, const declarations *own)
+static bool uses_apart(const char *text, const declarations *own, uint32_t arena)
 {
     for (const char *at = text; *at;) {
         if (!is_word(*at)) {
@@ -97,30 +119,34 @@ static bool uses_apart(const char *text, const declarations *own)
         while (is_word(at[length]))
             length++;
         const declaration *d = find(own, at, length);
-        if (d && d->apart)
+        if ((d && d->apart) || (arena && is_weights(at, length)))
             return true;
         at += length;
     }
     return false;
 }
 
-static void set_apart(declarations *own, const declarations *shared)
+static void set_apart(declarations *own, const declarations *shared, const declarations *given, uint32_t arena)
 {
     for (size_t i = 0; i < own->count; i++) {
-        const declaration *there = find(shared, own->items[i].name, strlen(own->items[i].name));
-        own->items[i].apart =
-            strcmp(own->items[i].name, "body") == 0 || (there && strcmp(there->text, own->items[i].text) != 0);
+        declaration *d = &own->items[i];
+        const declaration *there = find(shared, d->name, strlen(d->name));
+        d->given = strcmp(d->name, "main") == 0 || find(given, d->name, strlen(d->name));
+        d->apart = !d->given && (strcmp(d->name, "body") == 0 || strcmp(d->name, "begin") == 0 ||
+                                 strcmp(d->name, "arg") == 0 || (there && strcmp(there->text, d->text) != 0));
     }
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t i = 0; i < own->count; i++)
-            if (!own->items[i].apart && uses_apart(own->items[i].text, own))
-                changed = own->items[i].apart = true;
+        for (size_t i = 0; i < own->count; i++) {
+            declaration *d = &own->items[i];
+            if (!d->given && !d->apart && uses_apart(d->text, own, arena))
+                changed = d->apart = true;
+        }
     }
 }
 
 /* A text with this kernel's own names numbered. */
-static void add_numbered(const char *text, const declarations *own, uint32_t number, str *out)
+static void add_numbered(const char *text, const declarations *own, uint32_t number, uint32_t arena, str *out)
 {
     for (const char *at = text; *at;) {
         size_t length = 0;
@@ -134,50 +160,102 @@ static void add_numbered(const char *text, const declarations *own, uint32_t num
         str_add_bytes(out, at, length);
         if (d && d->apart)
             str_addf(out, "_%u", number);
+        else if (arena && is_weights(at, length))
+            str_addf(out, "_of_%u", arena);
         at += length;
     }
 }
 
-static void add_kernel(const kernel_variant *v, uint32_t number, declarations *shared, str *out)
+/* fn arg, for this kernel. */
+static char *arguments_of(const one_kind *k)
 {
-    gpu_source *source = kernel_text(v);
+    str s = {0};
+    str_add(&s, "fn arg(args: u32, i: u32) -> u32 {\n    switch (i) {\n");
+    for (uint32_t i = 0; i < ONE_WORDS; i++)
+        if (k->slots[i])
+            str_addf(&s, "        case %uu: { return told_word(args, %uu); }\n", i, k->slots[i]);
+        else if (k->words[i])
+            str_addf(&s, "        case %uu: { return %uu; }\n", i, k->words[i]);
+    str_add(&s, "        default: { return 0u; }\n    }\n}\n");
+    return s.data;
+}
+
+/* Returns whether the kernel has something to begin with. */
+static bool add_kernel(const one_kind *k, uint32_t number, declarations *shared, const declarations *given, str *out)
+{
+    gpu_source *source = kernel_text(&k->kernel);
     declarations own = {0};
     take_apart(source->wgsl, &own);
-    set_apart(&own, shared);
+    for (size_t i = 0; i < own.count; i++)
+        if (strcmp(own.items[i].name, "arg") == 0) {
+            free(own.items[i].text);
+            own.items[i].text = arguments_of(k);
+        }
+    set_apart(&own, shared, given, k->weight_arena);
     for (size_t i = 0; i < own.count; i++) {
         declaration *d = &own.items[i];
-        if (strcmp(d->name, "main") == 0)
+        if (d->given)
             continue;
         if (d->apart)
-            add_numbered(d->text, &own, number, out);
+            add_numbered(d->text, &own, number, k->weight_arena, out);
         else if (!find(shared, d->name, strlen(d->name))) {
             str_add(out, d->text);
             declare(shared, d->name, strlen(d->name), d->text, strlen(d->text));
         }
     }
+    bool begins = find(&own, "begin", 5);
     free_declarations(&own);
     kernel_text_free(source);
+    return begins;
 }
 
-gpu_source *one_text(const kernel_variant *variants, uint32_t count, uint32_t phase_words, uint32_t kind_word)
+static void add_choice(const char *what, const bool *has, uint32_t count, str *out)
+{
+    str_addf(out, "\nfn %s_of(kind: u32, args: u32, v: u32, local: u32) {\n    switch (kind) {\n", what);
+    for (uint32_t i = 0; i < count; i++)
+        if (!has || has[i])
+            str_addf(out, "        case %uu: { %s_%u(args, v, local); }\n", i, what, i);
+    str_add(out, "        default: {}\n    }\n}\n");
+}
+
+static void add_weights(uint32_t arenas, str *out)
+{
+    for (uint32_t a = 0; a < arenas; a++) {
+        char suffix[16] = "";
+        if (a)
+            snprintf(suffix, sizeof suffix, "_of_%u", a);
+        str_addf(out, "@group(0) @binding(%u) var<storage, read> weights%s: array<vec4<u32>>;\n", ONE_BINDINGS + 2 * a,
+                 suffix);
+        str_addf(out, "@group(0) @binding(%u) var<storage, read> weight_words%s: array<u32>;\n",
+                 ONE_BINDINGS + 2 * a + 1, suffix);
+    }
+}
+
+gpu_source *one_text(const one_module *m)
 {
     gpu_source *s = mem_alloc(sizeof *s);
-    declarations shared = {0};
-    str text = {0};
-    for (uint32_t i = 0; i < count; i++)
-        if (variants[i].subgroup) {
+    declarations shared = {0}, given = {0};
+    bool begins[ONE_MAX_KINDS] = {false};
+    str text = {0}, launch = {0};
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        if (m->kinds[i].kernel.subgroup) {
             str_add(&text, "enable subgroups;\n");
             break;
         }
-    str_addf(&text, "const PHASE_WORDS = %uu;\nconst KIND_WORD = %uu;\n", phase_words, kind_word);
-    kernel_add_file("include/one.wgsl", &text);
-    for (uint32_t i = 0; i < count; i++)
-        add_kernel(&variants[i], i, &shared, &text);
-    str_add(&text, "\nfn body_of(kind: u32, args: u32, v: u32, local: u32) {\n    switch (kind) {\n");
-    for (uint32_t i = 0; i < count; i++)
-        str_addf(&text, "        case %uu: { body_%u(args, v, local); }\n", i, i);
-    str_add(&text, "        default: {}\n    }\n}\n");
+    str_addf(&launch, "const TOLD_WORDS = %uu;\n@group(0) @binding(0) var<%s> phases_told: array<vec4<u32>, %uu>;\n",
+             m->row_words, m->uniform_table ? "uniform" : "storage, read", m->row_words * m->phases / 4);
+    kernel_add_file(m->plain ? "include/one_plain.wgsl" : "include/one_atomic.wgsl", &launch);
+    kernel_add_file("include/one.wgsl", &launch);
+    add_weights(m->arenas, &launch);
+    take_apart(launch.data, &given);
+    str_add(&text, launch.data);
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        begins[i] = add_kernel(&m->kinds[i], i, &shared, &given, &text);
+    add_choice("body", NULL, m->kind_count, &text);
+    add_choice("begin", begins, m->kind_count, &text);
     free_declarations(&shared);
+    free_declarations(&given);
+    str_free(&launch);
     s->name = mem_dup("one dispatch");
     s->wgsl = text.data;
     return s;

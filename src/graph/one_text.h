@@ -1,16 +1,38 @@
 /* one_text: several kernels as the phases of one dispatch.
  *
  * The bodies are those of kernels/graph, unchanged: they say `arg(args, i)`, and here
- * `args` is where a phase's arguments begin in a table of all phases. What two kernels
- * declare alike is declared once; what they declare differently (how a weight type is
- * read, say), and whatever uses that, gets a name of its own for each.              */
+ * that is a number, or a word of a table of all phases; they say load and store, and here that goes through atomics. What two kernels declare alike is
+ * declared once; what they declare differently (how a weight type is read, say), and
+ * whatever uses that, gets a name of its own for each.                             */
 #ifndef SOLO_GRAPH_ONE_TEXT_H
 #define SOLO_GRAPH_ONE_TEXT_H
 
 #include "graph/kernel_text.h"
 
-/* The variants must agree on all that workgroup memory's size depends on. Phase p has its
- * arguments at word p * phase_words of the table, the number of its variant in word kind_word. */
-gpu_source *one_text(const kernel_variant *variants, uint32_t count, uint32_t phase_words, uint32_t kind_word);
+enum {
+    ONE_WORDS = 128,
+    ONE_FIRST_SLOT = 2,
+    ONE_MAX_KINDS = 40,
+    ONE_BINDINGS = 5 /* before those of the weights, two for each buffer of them */
+};
+
+/* A kernel, the buffer of weights it reads, and its arguments: those that are the same in all its phases become
+ * part of it, the others are looked up in a table. */
+typedef struct one_kind {
+    kernel_variant kernel;
+    uint32_t weight_arena;
+    uint32_t words[ONE_WORDS]; /* the arguments */
+    uint32_t slots[ONE_WORDS]; /* the word of a phase's row that has one; 0: it is always the same */
+} one_kind;
+
+typedef struct one_module {
+    const one_kind *kinds; /* they agree on THREADS and on the sizes of workgroup memory */
+    uint32_t kind_count, arenas;
+    bool plain;                 /* memory without atomics: for a single workgroup only */
+    uint32_t row_words, phases; /* the table: word 0 virtual workgroups, 1 the number of the kind, then its slots */
+    bool uniform_table;         /* it fits a uniform buffer, which is read faster */
+} one_module;
+
+gpu_source *one_text(const one_module *m);
 
 #endif

@@ -1,6 +1,6 @@
 #include "graph/run.h"
 #include "base/str.h"
-#include "graph/one_text.h"
+#include "graph/one.h"
 #include "graph/tell.h"
 
 #include <stdio.h>
@@ -32,8 +32,8 @@ typedef struct program {
     shot *shots;
     uint32_t shot_count;
     gpu_buffer *arguments;
-    gpu_buffer *course; /* of one dispatch: phases, how often */
-    uint32_t phases;
+    one *whole; /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
+    err why_not;
 } program;
 
 struct graph_run {
@@ -49,44 +49,26 @@ struct graph_run {
 
 /* ---- building ------------------------------------------------------------------ */
 
-static bool same_name(const char *a, const char *b)
+/* The run frees kernels; NULL if there are too many. */
+static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_variant(const kernel_variant *a, const kernel_variant *b)
-{
-    bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup;
-    for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
-        same = same_name(a->constants[i].name, b->constants[i].name) && a->constants[i].value == b->constants[i].value;
-    return same;
-}
-
-/* Makes a kernel that the run frees; NULL if there are too many. */
-static gpu_kernel *keep_kernel(graph_run *r, const kernel_variant *v, gpu_source *source, gpu_kernel_desc desc, err *e)
-{
+    for (uint32_t i = 0; i < r->kernel_count; i++)
+        if (kernel_same_variant(&r->kernels[i].variant, v))
+            return r->kernels[i].kernel;
     if (r->kernel_count == MAX_KERNELS) {
-        kernel_text_free(source);
         err_set(e, "more than %d different kernels are wanted", MAX_KERNELS);
         return NULL;
     }
-    desc.source = source;
-    desc.entry = "main";
+    gpu_source *source = kernel_text(v);
+    gpu_kernel_desc desc = {
+        .source = source,
+        .entry = "main",
+        .binding_count = BINDINGS,
+        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
     made_kernel *k = &r->kernels[r->kernel_count++];
     *k = (made_kernel){*v, gpu_kernel_new(r->g, &desc)};
     kernel_text_free(source);
     return k->kernel;
-}
-
-static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
-{
-    for (uint32_t i = 0; i < r->kernel_count; i++)
-        if (same_variant(&r->kernels[i].variant, v))
-            return r->kernels[i].kernel;
-    gpu_kernel_desc desc = {
-        .binding_count = BINDINGS,
-        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
-    return keep_kernel(r, v, kernel_text(v), desc, e);
 }
 
 /* All dispatches of a plan, in order. */
@@ -152,92 +134,61 @@ static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err
 
 /* ---- one dispatch ---------------------------------------------------------------- */
 
-enum { ONE_THREADS = 256, ONE_KINDS = 32, KIND_WORD = TELL_WORDS - 1 };
+typedef struct one_plan {
+    const graph_run *r;
+    uint32_t which;
+    telling_list l;
+} one_plan;
 
-/* The number of a phase's kernel among those of the module; ONE_KINDS if there are too many. */
-static uint32_t kind_of(kernel_variant *kinds, uint32_t *count, kernel_variant v)
+static bool tell_one(void *user, const tell_tuning *t, one_phases *out, err *e)
 {
-    memset(v.constants, 0, sizeof v.constants);
-    v.constants[0] = (kernel_constant){"THREADS", ONE_THREADS};
-    uint32_t i = 0;
-    while (i < *count && !same_variant(&kinds[i], &v))
-        i++;
-    if (i == *count && i < ONE_KINDS)
-        kinds[(*count)++] = v;
-    return i;
-}
-
-/* The table of phases: each dispatch's words, and which of the kinds of kernels it is. */
-static bool fill_table(const telling_list *l, uint32_t *table, kernel_variant *kinds, uint32_t *kind_count, err *e)
-{
-    for (uint32_t i = 0; i < l->count; i++, table += TELL_WORDS) {
-        if (l->items[i].weight_arena || l->items[i].state_arena)
-            return err_set(e, "one dispatch binds one buffer of weights and one of states, and this model has more");
-        memcpy(table, l->items[i].words, sizeof l->items[i].words);
-        table[KIND_WORD] = kind_of(kinds, kind_count, l->items[i].kernel);
-        if (table[KIND_WORD] == ONE_KINDS)
-            return err_set(e, "one dispatch of more than %d kernels", ONE_KINDS);
-    }
+    one_plan *p = user;
+    free_tellings(&p->l);
+    if (!tell_all(p->r, p->which, t, &p->l, e))
+        return false;
+    *out = (one_phases){p->l.items, p->l.count};
     return true;
 }
 
-/* All dispatches of a plan as phases of a single one, by one workgroup. */
-static bool make_one(graph_run *r, program *p, const telling_list *l, err *e)
+static bool make_one(graph_run *r, uint32_t which, err *e)
 {
-    kernel_variant kinds[ONE_KINDS];
-    uint32_t kind_count = 0;
-    size_t bytes = (size_t)l->count * TELL_WORDS * sizeof(uint32_t);
-    uint32_t *table = mem_alloc(bytes);
-    gpu_kernel *kernel = NULL;
-    if (fill_table(l, table, kinds, &kind_count, e)) {
-        gpu_kernel_desc desc = {.workgroup_size = ONE_THREADS,
-                                .binding_count = BINDINGS + 1,
-                                .bindings = {GPU_BIND_READ, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE,
-                                             GPU_BIND_READ, GPU_BIND_UNIFORM}};
-        kernel = keep_kernel(r, &(kernel_variant){.name = "one"}, one_text(kinds, kind_count, TELL_WORDS, KIND_WORD),
-                             desc, e);
-    }
-    if (!kernel) {
-        free(table);
+    program *p = &r->programs[which];
+    one_plan user = {r, which, {0}};
+    p->whole = one_new(r->g, r->m, &r->tuning, tell_one, &user, e);
+    free_tellings(&user.l);
+    if (!p->whole)
         return false;
-    }
-    p->phases = l->count;
-    p->arguments = gpu_buffer_new(r->g, bytes, GPU_USE_STORAGE);
-    gpu_write(r->g, p->arguments, 0, table, bytes);
-    free(table);
-    p->course = gpu_buffer_new(r->g, 16, GPU_USE_UNIFORM);
-    gpu_write(r->g, p->course, 0, (uint32_t[]){p->phases, 1, 0, 0}, 16);
-    gpu_part parts[BINDINGS + 1] = {
-        {.buffer = p->arguments},           {.buffer = memory_weights(r->m, 0)}, {.buffer = memory_activations(r->m)},
-        {.buffer = memory_states(r->m, 0)}, {.buffer = memory_weights(r->m, 0)}, {.buffer = p->course}};
     p->shots = mem_alloc(sizeof *p->shots);
-    p->shots[0] = (shot){.kernel = kernel, .groups = 1, .name = "one"};
-    p->shots[0].bindings = gpu_bindings_new(r->g, kernel, parts, BINDINGS + 1);
+    p->shots[0] = (shot){one_kernel(p->whole), one_bindings(p->whole), one_groups(p->whole), 0, "one"};
     p->shot_count = 1;
     return true;
 }
 
-static bool make_many(graph_run *r, program *p, const telling_list *l, err *e)
+static bool make_many(graph_run *r, uint32_t which, err *e)
 {
-    p->shots = mem_alloc((l->count + 1) * sizeof *p->shots);
-    p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l->count ? l->count : 1), GPU_USE_UNIFORM);
-    for (uint32_t i = 0; i < l->count; i++)
-        if (!add_shot(r, p, l->steps[i], &l->items[i], e))
-            return false;
-    return true;
+    program *p = &r->programs[which];
+    telling_list l;
+    bool ok = tell_all(r, which, &r->tuning, &l, e);
+    if (ok) {
+        p->shots = mem_alloc((l.count + 1) * sizeof *p->shots);
+        p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
+    }
+    for (uint32_t i = 0; ok && i < l.count; i++)
+        ok = add_shot(r, p, l.steps[i], &l.items[i], e);
+    free_tellings(&l);
+    return ok;
 }
 
 static bool make_program(graph_run *r, uint32_t which, err *e)
 {
-    program *p = &r->programs[which];
-    bool one = p->level >= LEVEL_TOKEN;
-    tell_tuning tuning = r->tuning;
-    if (one)
-        tuning.by_shape = false; /* workgroup memory has to be one for all phases */
-    telling_list l;
-    bool ok = tell_all(r, which, &tuning, &l, e) && (one ? make_one : make_many)(r, p, &l, e);
-    free_tellings(&l);
-    return ok && gpu_ok(r->g, e);
+    if (r->programs[which].level < LEVEL_TOKEN)
+        return make_many(r, which, e) && gpu_ok(r->g, e);
+    /* That it cannot be had (too many buffers, say, or a kernel too large) is no one's failure. */
+    if (gpu_ok(r->g, e) && !make_one(r, which, &r->programs[which].why_not)) {
+        err unused;
+        gpu_take_error(r->g, &unused);
+    }
+    return gpu_ok(r->g, e);
 }
 
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
@@ -274,10 +225,10 @@ void graph_run_free(graph_run *r)
         return;
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
-        for (uint32_t k = 0; k < p->shot_count; k++)
+        for (uint32_t k = 0; !p->whole && k < p->shot_count; k++)
             gpu_bindings_free(p->shots[k].bindings);
         gpu_buffer_free(p->arguments);
-        gpu_buffer_free(p->course);
+        one_free(p->whole);
         free(p->shots);
         plan_free(p->p);
     }
@@ -413,9 +364,18 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
 
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 {
-    program *p = &r->programs[which];
-    if (p->course)
-        gpu_write(r->g, p->course, 0, (uint32_t[]){p->phases, rounds, 0, 0}, 16);
+    if (r->programs[which].whole)
+        one_set_rounds(r->programs[which].whole, rounds);
+}
+
+const char *graph_run_why_not(const graph_run *r, uint32_t which)
+{
+    return r->programs[which].why_not.text;
+}
+
+one *graph_run_one(const graph_run *r, uint32_t which)
+{
+    return r->programs[which].whole;
 }
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which)

@@ -9,6 +9,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/submit.h"
+#include "graph/one.h"
 #include "graph/plan.h"
 
 typedef struct graph_run graph_run;
@@ -20,7 +21,8 @@ typedef struct graph_use {
     fusion_level level;
 } graph_use;
 
-/* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. */
+/* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one
+ * dispatch cannot be had, the run is made all the same, and graph_run_one is NULL there. */
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 
@@ -58,6 +60,9 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
 
 /* How often a single dispatch (the levels token and loop) goes through its graph; 1 at first. */
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
+/* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
+one *graph_run_one(const graph_run *r, uint32_t which);
+const char *graph_run_why_not(const graph_run *r, uint32_t which);
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
 const plan *graph_run_plan(const graph_run *r, uint32_t which);

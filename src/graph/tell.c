@@ -28,7 +28,7 @@ typedef struct telling {
 
 tell_tuning tell_tuning_for(const gpu_info *info)
 {
-    tell_tuning t = {.most_groups = 2048, .busy_groups = 1};
+    tell_tuning t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
     bool bare = strcmp(info->family, "vulkan") == 0; /* has only the SPIR-V that the build made of the files */
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)
@@ -42,9 +42,9 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.by_shape = true;
     t.busy_groups = 128;
     t.large_tiles = info->max_workgroup_bytes >= 40960 && info->max_workgroup_threads >= 256;
-    t.x_floats = (info->max_workgroup_bytes - 6144) / 4 / 32 * 32;
-    if (t.x_floats > 10240)
-        t.x_floats = 10240;
+    t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
+    /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
+    t.x_floats = (info->max_workgroup_bytes - 28 * 1024) / 4 / 32 * 32;
     return t;
 }
 
@@ -92,6 +92,14 @@ static uint32_t groups_for(uint64_t threads)
     return (uint32_t)((threads + THREADS - 1) / THREADS);
 }
 
+static void set_constant(told *l, const char *name, uint32_t value)
+{
+    kernel_constant *c = l->kernel.constants;
+    while (c->name)
+        c++;
+    *c = (kernel_constant){name, value};
+}
+
 static void tell_binary(const telling *c, told *l, const graph_node *n)
 {
     shape y = node_at(c, n->operands[1])->s;
@@ -134,6 +142,14 @@ static void tell_store(const telling *c, told *l, const graph_node *n)
     memcpy(l->words + 1, rest, sizeof rest);
 }
 
+/* One row, or a few, of heads whose words a workgroup's threads can share out. */
+static bool fits_attention_vec(const telling *c, uint32_t head, uint32_t rows, dtype type)
+{
+    uint32_t lanes = c->t->row_threads / 64;
+    return rows < PLAN_TILED_ROWS && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
+           (head & (head - 1)) == 0 && c->t->row_threads >= head;
+}
+
 static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n, err *e)
 {
     if (memory_state_arena(c->m, c->which, n->operands[1]) != memory_state_arena(c->m, c->which, n->operands[2]))
@@ -152,6 +168,15 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
                        k->type == DTYPE_F16,
                        k->s.dims[1],
                        splits};
+    if (c->t->by_shape && fits_attention_vec(c, q->s.dims[3], q->s.dims[1], k->type)) {
+        l->kernel.name = "attention_vec";
+        set_constant(l, "THREADS", c->t->row_threads);
+        set_constant(l, "HEAD", q->s.dims[3]);
+        if (c->t->one_threads) {
+            set_constant(l, "STAGED", c->t->x_floats);
+            set_constant(l, "BEGUN", 1);
+        }
+    }
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     memcpy(l->words + 3, rest, sizeof rest);
@@ -199,7 +224,7 @@ static uint32_t tell_sample(const telling *c, told *l, const graph_node *n)
                             .scratch = memory_scratch_at(c->m, c->which)};
     l[0] = (told){.kernel.name = "op_sample_scan"};
     l[1] = (told){.kernel.name = "op_sample"};
-    sample_arguments(&places, SAMPLE_THREADS, l[0].words, l[1].words);
+    sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
     return 2;
 }
 
@@ -287,14 +312,6 @@ static void tell_part(const telling *c, told *l, const plan_part *part, const me
     }
 }
 
-static void set_constant(told *l, const char *name, uint32_t value)
-{
-    kernel_constant *c = l->kernel.constants;
-    while (c->name)
-        c++;
-    *c = (kernel_constant){name, value};
-}
-
 /* Tiles as large as leave everyone something to do. */
 static uint32_t choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t rows)
 {
@@ -321,10 +338,11 @@ static uint32_t choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t
     return columns * wide;
 }
 
-/* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. */
-static uint32_t choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
+/* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. How many share a row does not
+ * depend on how it is launched, so that sums come out alike. */
+static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
 {
-    uint32_t team = TEAM, threads = PRODUCT_THREADS;
+    uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->t->one_threads;
     if (c->t->by_shape) {
         uint32_t length = (l->words[1] + 31) / 32 * 32;
         while (team < PRODUCT_THREADS && quads * team < ENOUGH_THREADS && chunks > team)
@@ -332,18 +350,33 @@ static uint32_t choose_teams(const telling *c, told *l, uint32_t quads, uint32_t
         /* Putting parts of attention together is work for many. */
         while (l->words[5] != 2 && threads > team && threads > 64 && quads * team / threads < c->t->busy_groups)
             threads /= 2;
-        set_constant(l, "THREADS", threads);
+        uint32_t step = team * l->words[11] * 4;
+        uint32_t segment = length <= c->t->x_floats ? length : c->t->x_floats / step * step;
+        set_constant(l, "THREADS", one ? one : threads);
         set_constant(l, "TEAM", team);
         set_constant(l, "LENGTH", l->words[1]);
         set_constant(l, "AHEAD", 1);
         set_constant(l, "NORMS", l->words[5] == 1);
         set_constant(l, "JOINS", l->words[5] == 2);
-        set_constant(l, "SEGMENT", length <= c->t->x_floats ? length : 2048);
+        set_constant(l, "SEGMENT", segment);
+        set_constant(l, "STAGED", one ? c->t->x_floats : segment);
+    }
+    uint32_t teams = (one ? one : threads) / team, groups = (quads + teams - 1) / teams;
+    if (one) {
+        uint32_t afters = 0;
+        for (uint32_t p = 0; p < l->words[9]; p++)
+            if (l->words[PART + PART_WORDS * p + 15] > afters)
+                afters = l->words[PART + PART_WORDS * p + 15];
+        l->loose = 1u << 0 | 1u << 2;
+        set_constant(l, "BEGUN", 1);
+        set_constant(l, "PARTS", l->words[9]);
+        set_constant(l, "AFTERS", afters);
+        groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
     }
     l->kernel.name = "matmul_vec";
     l->kernel.subgroup = c->t->subgroup;
-    l->words[0] = rows;
-    return threads / team;
+    l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->words[0] = rows * l->words[2];
 }
 
 /* Kernels made for a shape have nothing in them that it does not need. */
@@ -373,24 +406,27 @@ static void leave_out(told *l, uint32_t parts)
         set_constant(l, "FUNCTION", function);
 }
 
-/* How the quads of all parts are shared out; each part begins with a new workgroup. */
+/* How the quads of all parts are shared out; of tiles, each part begins with a new workgroup. */
 static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t chunks)
 {
     uint32_t quads = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         quads += l->words[PART + PART_WORDS * p + 14];
-    uint32_t each = rows >= PLAN_TILED_ROWS ? choose_tiles(c, l, quads, rows) : choose_teams(c, l, quads, rows, chunks);
+    bool tiled = rows >= PLAN_TILED_ROWS;
+    uint32_t each = tiled ? choose_tiles(c, l, quads, rows) : 1;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *words = l->words + PART + PART_WORDS * p;
         words[0] = filled += (words[14] + each - 1) / each * each;
     }
-    if (c->t->by_shape)
-        leave_out(l, s->part_count);
-    uint32_t groups = filled / each;
     l->words[3] = filled;
     l->words[10] = rows;
-    l->words[2] = rows >= PLAN_TILED_ROWS || groups < c->t->most_groups ? groups : c->t->most_groups;
-    l->words[0] *= l->words[2];
+    if (tiled) {
+        l->words[2] = filled / each;
+        l->words[0] *= l->words[2];
+    } else
+        choose_teams(c, l, quads, rows, chunks);
+    if (c->t->by_shape)
+        leave_out(l, s->part_count);
 }
 
 static const memory_matrix *matrix_of(const telling *c, const plan_part *part)

@@ -20,6 +20,9 @@ typedef struct tell_tuning {
     uint32_t most_groups; /* of a product for few rows, which then take several turns */
     uint32_t x_floats;    /* of x that workgroup memory has room for */
     bool large_tiles;     /* workgroup memory has room for them */
+    uint32_t row_threads; /* of a workgroup that works on a whole row: sums come out alike only for the same number */
+    /* One dispatch: the workgroups it has, and their threads; 0: a dispatch each. */
+    uint32_t one_groups, one_threads;
 } tell_tuning;
 tell_tuning tell_tuning_for(const gpu_info *info);
 
@@ -27,6 +30,7 @@ typedef struct told {
     kernel_variant kernel;
     uint32_t words[TELL_WORDS]; /* words[0]: workgroups */
     uint32_t weight_arena, state_arena;
+    uint32_t loose; /* bits: which of the first words depend on the number of workgroups of one dispatch */
 } told;
 
 /* Can the kernels do all that the plan asks? */

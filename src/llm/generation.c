@@ -4,6 +4,7 @@
 #include "graph/run.h"
 #include "model/decoder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,14 @@
  * takes them one by one, and is what makes new ones. */
 static const uint32_t ROWS[] = {1, 8, 32, 128, 512};
 enum { MAX_PROGRAMS = sizeof ROWS / sizeof *ROWS, READS = 4 };
-/* Tokens that one dispatch makes at the level `loop`: few enough that someone who reads along sees them come. */
-enum { LOOP_TOK = 8 };
+
+enum {
+    MOST_TOGETHER = 64,       /* tokens that one dispatch makes at the level `loop` */
+    FEW_TOGETHER = 8,         /* as many as it makes on slow devices, too */
+    CHUNK_NS = 50 * 1000000,  /* long enough for a dispatch: someone who reads along sees its tokens at once */
+    LONG_NS = 1000 * 1000000, /* too long: devices are watched over */
+    NOTHING = 0xffffffff,     /* no token: what was not made yet */
+};
 
 /* A token on its way back from the GPU. */
 typedef struct arriving {
@@ -20,10 +27,19 @@ typedef struct arriving {
     bool done, ok;
 } arriving;
 
+/* Several tokens that one dispatch makes: from the one at `first`, which was made before, on. */
+typedef struct chunk {
+    uint32_t first, count, tokens[MOST_TOGETHER];
+    bool done, ok;
+    uint64_t began_ns;
+} chunk;
+
 struct generation {
     gpu *g;
     graph *graphs[MAX_PROGRAMS];
     uint32_t program_count; /* of a level */
+    uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
+    bool has_level[LEVEL_COUNT];
     fusion_level highest, level;
     graph_run *run;
     submit_policy submit;
@@ -32,12 +48,17 @@ struct generation {
     bool slides, ahead;
     uint32_t *said; /* (context_tok) what was taken in */
     uint32_t position;
+    uint32_t written; /* the last token that the GPU may have put into the history */
+    uint32_t limit;   /* no token beyond this position is wanted */
     bool fed;
     /* The token at `position` is made; those up to `asked` are on their way here. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
-    /* At the level `loop`: tokens that came together and were not handed out yet. */
-    uint32_t together[LOOP_TOK], together_count, together_at, rounds;
+    /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
+    chunk chunks[2];
+    uint32_t chunk_at, chunk_count, together, rounds;
+    uint32_t stops[ONE_MAX_STOPS], stop_count;
+    char notice[1200];
 };
 
 /* ---- making -------------------------------------------------------------------- */
@@ -69,10 +90,107 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
+static uint32_t program_of(const generation *n, uint32_t program)
+{
+    return n->programs[n->level][program];
+}
+
+/* In the history, what comes after `position` was not made. */
+static void forget_beyond(generation *n, uint32_t position)
+{
+    uint32_t count = n->written > position ? n->written - position : 0;
+    uint32_t *nothing = mem_alloc((count + 1) * sizeof *nothing);
+    memset(nothing, 0xff, count * sizeof *nothing);
+    if (count)
+        graph_run_put(n->run, (graph_place){n->history.word + position + 1, n->history.words}, nothing, count);
+    free(nothing);
+    n->written = position;
+}
+
+/* The token at `position` once more, by separate dispatches, from the one before it. */
+static void make_again(generation *n)
+{
+    uint32_t before = n->position - 1;
+    graph_run_put(n->run, n->tokens, &n->said[before], 1);
+    graph_run_put(n->run, n->position_place, &before, 1);
+    graph_run_once(n->run, n->programs[LEVEL_OPS][0], SUBMIT_BATCH);
+    n->written = n->asked = n->position;
+}
+
+/* Reads that are on their way have addresses of ours: they must have come before those go. */
+static void settle(generation *n)
+{
+    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
+    err unused = {0};
+    bool together = n->chunk_count > 0;
+    uint32_t next = NOTHING;
+    if (n->asked > n->position || together)
+        gpu_wait(n->g, &unused);
+    for (uint32_t p = n->position; p < n->asked && !together; p++)
+        for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
+            gpu_poll(n->g);
+    for (uint32_t i = 0; i < n->chunk_count; i++) {
+        chunk *c = &n->chunks[(n->chunk_at + i) % 2];
+        for (uint64_t began = clock_ns(); !c->done && clock_ns() - began < GRACE_NS;)
+            gpu_poll(n->g);
+        if (n->position >= c->first && n->position < c->first + c->count)
+            next = c->tokens[n->position - c->first];
+    }
+    n->chunk_count = 0;
+    n->asked = n->position;
+    if (!n->run || !n->fed)
+        return;
+    /* The GPU may be further than what was handed out: back to there. */
+    if (n->written > n->position && together) {
+        if (next != NOTHING) {
+            graph_run_put(n->run, n->tokens, &next, 1);
+            graph_run_put(n->run, n->position_place, &n->position, 1);
+        } else if (n->position > 0)
+            make_again(n);
+    }
+}
+
 /* Software needs the processor that asking again and again would keep busy. */
 static bool runs_ahead(const gpu *g, submit_policy submit)
 {
     return gpu_get_info(g)->type != GPU_TYPE_SOFTWARE && submit != SUBMIT_SYNC;
+}
+
+/* A level above ops differs from it in the program for one token only, and has ops beside it: for prompts, and in case
+ * it gives up. */
+static graph_run *make_run(generation *n, const model *m, const generation_options *o, err *e)
+{
+    graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
+    uint32_t count = 0;
+    for (int level = (int)o->level; level >= 0; level--) {
+        if (level < (int)o->level && !o->all_levels && !(level == LEVEL_OPS && o->level > LEVEL_OPS))
+            continue;
+        n->has_level[level] = true;
+        for (uint32_t i = 0; i < n->program_count; i++) {
+            n->programs[level][i] = count;
+            if (i == 0 || level <= LEVEL_OPS)
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level};
+        }
+    }
+    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
+        for (uint32_t i = 1; n->has_level[level] && i < n->program_count; i++)
+            n->programs[level][i] = n->programs[LEVEL_OPS][i];
+    return graph_run_new(n->g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
+}
+
+/* Levels that cannot be had here: ops instead, and why. */
+static void drop_levels(generation *n, fusion_level wanted)
+{
+    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
+        if (n->has_level[level] && !graph_run_one(n->run, n->programs[level][0])) {
+            n->has_level[level] = false;
+            snprintf(n->notice, sizeof n->notice, "one dispatch cannot be had: %s; each step has a dispatch of its own",
+                     graph_run_why_not(n->run, n->programs[level][0]));
+        }
+    n->highest = wanted;
+    while (!n->has_level[n->highest])
+        n->highest--;
+    n->level = n->highest;
 }
 
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
@@ -87,15 +205,10 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->submit = o->submit;
     n->ahead = runs_ahead(g, o->submit);
     n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
-    n->highest = n->level = o->level;
-    if (make_graphs(n, m, o, e)) {
-        graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
-        uint32_t count = 0;
-        for (int level = (int)o->level; level >= (o->all_levels ? 0 : (int)o->level); level--)
-            for (uint32_t i = 0; i < n->program_count; i++)
-                uses[count++] = (graph_use){n->graphs[i], i > 0 && level > LEVEL_OPS ? LEVEL_OPS : (fusion_level)level};
-        n->run = graph_run_new(g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
-    }
+    n->limit = n->written = n->context_tok;
+    n->together = 1;
+    if (make_graphs(n, m, o, e))
+        n->run = make_run(n, m, o, e);
     if (!n->run) {
         generation_free(n);
         return NULL;
@@ -107,27 +220,10 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
+    drop_levels(n, o->level);
+    forget_beyond(n, 0);
     generation_set_sampling(n, &(sampling){0});
     return n;
-}
-
-/* Reads that are on their way have addresses of ours: they must have come before those go. */
-static void settle(generation *n)
-{
-    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
-    err unused = {0};
-    if (n->asked > n->position)
-        gpu_wait(n->g, &unused);
-    for (uint32_t p = n->position; p < n->asked; p++)
-        for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
-            gpu_poll(n->g);
-    n->asked = n->position;
-    /* A dispatch that made several tokens may be further than what was handed out: back to there. */
-    if (n->together_at < n->together_count) {
-        graph_run_put(n->run, n->tokens, &n->together[n->together_at], 1);
-        graph_run_put(n->run, n->position_place, &n->position, 1);
-    }
-    n->together_at = n->together_count = 0;
 }
 
 void generation_free(generation *n)
@@ -145,18 +241,13 @@ void generation_free(generation *n)
 
 /* ---- taking in ------------------------------------------------------------------- */
 
-/* The place of a program among those of all levels. */
-static uint32_t at_level(const generation *n, uint32_t program)
-{
-    return (uint32_t)(n->highest - n->level) * n->program_count + program;
-}
-
 void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
 {
     settle(n);
-    n->level = level <= n->highest ? level : n->highest;
+    n->level = n->has_level[level] ? level : LEVEL_OPS;
     n->submit = submit;
     n->ahead = runs_ahead(n->g, submit);
+    forget_beyond(n, n->position);
 }
 
 /* The program for the next of `left` tokens: rather one too large than two that are not. */
@@ -179,7 +270,8 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
         graph_run_put(n->run, n->count, &count, 1);
         graph_run_put(n->run, n->last, &last, 1);
     }
-    graph_run_once(n->run, at_level(n, program), n->submit);
+    graph_run_once(n->run, program_of(n, program), n->submit);
+    n->written = n->position + count;
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
     n->position += count;
 }
@@ -193,6 +285,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
         if (tokens[i] >= n->vocab_tok)
             return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
     settle(n);
+    forget_beyond(n, n->position);
     while (count) {
         uint32_t program = program_for(n, count), some = count < ROWS[program] ? count : ROWS[program];
         take_in(n, tokens, some, program);
@@ -210,6 +303,8 @@ void generation_rewind(generation *n, uint32_t position)
     if (position < n->position)
         n->position = n->asked = position;
     n->fed = false;
+    n->together = 1;
+    n->limit = n->context_tok;
 }
 
 /* ---- giving out ------------------------------------------------------------------ */
@@ -237,9 +332,10 @@ static void ask(generation *n)
     n->asked++;
 }
 
+enum { HANG_S = 300 };
+
 static bool wait_for(generation *n, arriving *a, err *e)
 {
-    enum { HANG_S = 300 };
     for (uint64_t began = clock_ns(); !a->done; gpu_poll(n->g))
         if (!gpu_ok(n->g, e))
             return false;
@@ -258,16 +354,132 @@ static bool slide(generation *n, err *e)
     return ok;
 }
 
-/* Several tokens by one dispatch: the one at `position` is made already, and so will be the one behind them. */
-static bool make_together(generation *n, err *e)
+static bool is_stop(const generation *n, uint32_t token)
 {
-    uint32_t left = n->context_tok - n->position, count = left < LOOP_TOK ? left : LOOP_TOK;
-    if (n->rounds != count)
-        graph_run_set_rounds(n->run, at_level(n, 0), n->rounds = count);
-    graph_run_once(n->run, at_level(n, 0), n->submit);
-    n->together_at = 0;
-    n->together_count = count;
-    return graph_run_get(n->run, n->history, n->position, count, n->together, e);
+    for (uint32_t i = 0; i < n->stop_count; i++)
+        if (n->stops[i] == token)
+            return true;
+    return false;
+}
+
+static void on_chunk(void *user, bool ok)
+{
+    chunk *c = user;
+    c->ok = ok;
+    c->done = true;
+}
+
+/* One dispatch for several tokens: the one at `written` is made already, and so will be the one behind them. */
+static void launch_chunk(generation *n)
+{
+    chunk *c = &n->chunks[(n->chunk_at + n->chunk_count) % 2];
+    uint32_t end = n->limit < n->context_tok ? n->limit : n->context_tok;
+    uint32_t left = end > n->written ? end - n->written : 1;
+    *c = (chunk){.first = n->written, .count = left < n->together ? left : n->together, .began_ns = clock_ns()};
+    if (n->rounds != c->count)
+        graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = c->count);
+    graph_run_once(n->run, program_of(n, 0), n->submit);
+    graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_chunk, c);
+    n->written += c->count;
+    n->chunk_count++;
+}
+
+/* More tokens in a dispatch until it takes as long as it may. */
+static void choose_together(generation *n, const chunk *c)
+{
+    uint64_t ns = clock_ns() - c->began_ns;
+    if (ns < CHUNK_NS || n->together < FEW_TOGETHER)
+        n->together = n->together * 2 < MOST_TOGETHER ? n->together * 2 : MOST_TOGETHER;
+    else if (ns > LONG_NS && n->together > 1)
+        n->together /= 2;
+}
+
+static bool wait_for_chunk(generation *n, chunk *c, err *e)
+{
+    if (!n->ahead && !gpu_wait(n->g, e))
+        return false;
+    for (uint64_t began = clock_ns(); !c->done; gpu_poll(n->g))
+        if (!gpu_ok(n->g, e))
+            return false;
+        else if (clock_ns() - began > HANG_S * 1000000000ull)
+            return err_set(e, "the GPU did not answer for %d s", HANG_S);
+    return c->ok ? gpu_ok(n->g, e) : gpu_ok(n->g, e) && err_set(e, "tokens could not be read back");
+}
+
+/* A dispatch left before the token at `position` was made: because the one before it was the last that is wanted, or
+ * because its workgroups waited for each other in vain. That token, and in the second case all others, by separate
+ * dispatches. */
+static bool go_on_apart(generation *n, uint32_t *token, err *e)
+{
+    n->chunk_count = 0;
+    n->asked = n->position;
+    if (!gpu_wait(n->g, e))
+        return false;
+    bool gave_up = false;
+    one *whole = graph_run_one(n->run, program_of(n, 0));
+    if (whole && !one_gave_up(whole, &gave_up, e))
+        return false;
+    if (gave_up) {
+        snprintf(n->notice, sizeof n->notice,
+                 "the workgroups of one dispatch waited for each other in vain; from here on each step has a dispatch "
+                 "of its own");
+        n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
+        n->level = LEVEL_OPS;
+    } else if (!is_stop(n, n->said[n->position - 1]))
+        return err_set(e, "a dispatch ended without a token, and without giving up");
+    forget_beyond(n, n->position - 1);
+    make_again(n);
+    return graph_run_get(n->run, n->history, n->position, 1, token, e) &&
+           (*token != NOTHING || err_set(e, "no token was made"));
+}
+
+/* Wants the token at `position`. */
+static bool next_of_chunk(generation *n, uint32_t *token, err *e)
+{
+    chunk *c = &n->chunks[n->chunk_at];
+    if (n->chunk_count && n->position == c->first + c->count) {
+        n->chunk_at = 1 - n->chunk_at;
+        n->chunk_count--;
+        c = &n->chunks[n->chunk_at];
+    }
+    if (!n->chunk_count)
+        launch_chunk(n);
+    bool came = c->done;
+    if (n->ahead && n->chunk_count < 2 && n->written < n->limit && n->written < n->context_tok)
+        launch_chunk(n);
+    if (!came) {
+        if (!wait_for_chunk(n, c, e))
+            return false;
+        choose_together(n, c);
+    }
+    *token = c->tokens[n->position - c->first];
+    return true;
+}
+
+/* The same, a token to a dispatch, or to many. */
+static bool next_alone(generation *n, uint32_t *token, err *e)
+{
+    if (!n->ahead) {
+        if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
+            return false;
+        if (*token == NOTHING)
+            return true;
+        graph_run_once(n->run, program_of(n, 0), n->submit);
+        n->asked = n->written = n->position + 1;
+        return true;
+    }
+    /* While the token at `position` comes here, the GPU already works on what follows it. */
+    if (n->asked == n->position)
+        ask(n);
+    graph_run_once(n->run, program_of(n, 0), n->submit);
+    n->written = n->position + 1;
+    if (n->position + 1 < n->context_tok)
+        ask(n);
+    arriving *a = &n->reads[n->position % READS];
+    if (!wait_for(n, a, e))
+        return false;
+    *token = a->token;
+    return true;
 }
 
 bool generation_next(generation *n, uint32_t *token, err *e)
@@ -278,33 +490,49 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         return err_set(e, "the context of %u tokens is full", n->context_tok);
     if (n->position == n->context_tok && !slide(n, e))
         return false;
-    if (n->level == LEVEL_LOOP) {
-        if (n->together_at == n->together_count && !make_together(n, e))
+    if (!(n->level == LEVEL_LOOP ? next_of_chunk : next_alone)(n, token, e))
+        return false;
+    if (*token == NOTHING) {
+        if (!go_on_apart(n, token, e))
             return false;
-        *token = n->together[n->together_at++];
-        n->said[n->position++] = *token;
-        n->asked = n->position;
-        return true;
-    }
-    if (!n->ahead) {
-        if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
-            return false;
-        graph_run_once(n->run, at_level(n, 0), n->submit);
-        n->asked = n->position + 1;
-    } else {
-        /* While the token at `position` comes here, the GPU already works on what follows it. */
-        if (n->asked == n->position)
-            ask(n);
-        graph_run_once(n->run, at_level(n, 0), n->submit);
-        if (n->position + 1 < n->context_tok)
-            ask(n);
-        arriving *a = &n->reads[n->position % READS];
-        if (!wait_for(n, a, e))
-            return false;
-        *token = a->token;
+        if (n->level != LEVEL_LOOP) { /* as next_alone leaves it */
+            graph_run_once(n->run, program_of(n, 0), n->submit);
+            n->written = n->position + 1;
+        }
     }
     n->said[n->position++] = *token;
+    if (n->asked < n->position)
+        n->asked = n->position;
     return gpu_ok(n->g, e);
+}
+
+void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
+{
+    settle(n);
+    n->stop_count = count < ONE_MAX_STOPS ? count : 0; /* more than it can look for: it looks for none */
+    memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
+    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
+        if (n->has_level[level])
+            one_set_stops(graph_run_one(n->run, n->programs[level][0]), n->tokens.word, n->stops, n->stop_count);
+}
+
+void generation_set_limit(generation *n, uint32_t tokens)
+{
+    n->limit = tokens < n->context_tok - n->position ? n->position + tokens : n->context_tok;
+}
+
+const char *generation_take_notice(generation *n, char *text, size_t size)
+{
+    if (!n->notice[0])
+        return NULL;
+    snprintf(text, size, "%s", n->notice);
+    n->notice[0] = '\0';
+    return text;
+}
+
+fusion_level generation_level(const generation *n)
+{
+    return n->level;
 }
 
 bool generation_logits(generation *n, float *logits, err *e)
@@ -329,7 +557,7 @@ uint32_t generation_context(const generation *n)
 
 uint32_t generation_dispatches(const generation *n)
 {
-    return graph_run_dispatches(n->run, at_level(n, 0));
+    return graph_run_dispatches(n->run, program_of(n, 0));
 }
 
 uint64_t generation_bytes(const generation *n)
@@ -339,5 +567,5 @@ uint64_t generation_bytes(const generation *n)
 
 const plan *generation_plan(const generation *n)
 {
-    return graph_run_plan(n->run, at_level(n, 0));
+    return graph_run_plan(n->run, program_of(n, 0));
 }

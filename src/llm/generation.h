@@ -45,6 +45,15 @@ void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok);
 /* Holds for the tokens after the next feed. The same seed, settings and text give the same tokens. */
 void generation_set_sampling(generation *n, const sampling *s);
 
+/* After one of these tokens no further ones are made ahead of being asked for; up to 15. */
+void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count);
+/* No more than so many tokens will be asked for before the next rewind: none are made beyond. */
+void generation_set_limit(generation *n, uint32_t tokens);
+
+/* Something that the user should know, once: a level that could not be had, or that gave up. NULL: nothing. */
+const char *generation_take_notice(generation *n, char *text, size_t size);
+fusion_level generation_level(const generation *n); /* as it is now */
+
 /* From the next token on, by another level (one that was made) and submit policy. */
 void generation_set_launch(generation *n, fusion_level level, submit_policy submit);
 

@@ -1,0 +1,12 @@
+// The same as squares_subgroup.wgsl without subgroups: each thread adds up what it has seen. Here the order does depend
+// on the number of threads.
+var<private> own_squares: f32;
+
+fn note_square(i: u32, value: f32) { own_squares += value * value; }
+
+// After a barrier.
+fn noted_squares(count: u32, local: u32) -> f32 {
+    let sum = sum_of_all(own_squares, local);
+    own_squares = 0.0;
+    return sum;
+}

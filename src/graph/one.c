@@ -1,0 +1,324 @@
+#include "graph/one.h"
+#include "base/str.h"
+#include "graph/one_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PORTABLE_THREADS = 256, /* what every device has */
+    MOST_GROUPS = 2048,     /* that are looked for */
+    GATE_WORDS = 64,        /* counted at 0 and 1; the roll call at 2 and 3 */
+    COURSE_WORDS = 8 + ONE_MAX_STOPS,
+    /* Looks at a gate before giving up: about a second. Of the roll call, some milliseconds. */
+    GPU_LOOKS = 1 << 21,
+    SOFTWARE_LOOKS = 1 << 28,
+    GPU_ROLL_LOOKS = 1 << 14,
+    SOFTWARE_ROLL_LOOKS = 1 << 21,
+};
+
+/* As in kernels/include/one.wgsl. */
+typedef struct course {
+    uint32_t phases, rounds, spin_limit, stall, token, stop_count, unused[2], stops[ONE_MAX_STOPS];
+} course;
+_Static_assert((int)ONE_WORDS == (int)TELL_WORDS, "all that kernels are told");
+_Static_assert(sizeof(course) == COURSE_WORDS * 4, "it is words");
+
+struct one {
+    gpu *g;
+    gpu_kernel *kernel;
+    gpu_bindings *bindings;
+    gpu_buffer *table, *course_buffer, *gate;
+    course way;
+    uint32_t groups;
+};
+
+static void write_course(one *o)
+{
+    gpu_write(o->g, o->course_buffer, 0, &o->way, sizeof o->way);
+}
+
+/* ---- the module ----------------------------------------------------------------- */
+
+typedef struct kinds {
+    one_kind items[ONE_MAX_KINDS];
+    uint32_t count, arenas, row_words;
+    uint32_t threads;
+} kinds;
+
+static void set_if_absent(kernel_variant *v, const char *name, uint32_t value)
+{
+    kernel_constant *c = v->constants;
+    while (c->name && strcmp(c->name, name) != 0)
+        c++;
+    if (!c->name)
+        *c = (kernel_constant){name, value};
+}
+
+/* The number of a phase's kernel among those of the module; their count if it is not there. */
+static uint32_t kind_of(const kinds *k, const told *t)
+{
+    kernel_variant v = t->kernel;
+    uint32_t i = 0;
+    set_if_absent(&v, "THREADS", k->threads);
+    while (i < k->count &&
+           (k->items[i].weight_arena != t->weight_arena || !kernel_same_variant(&k->items[i].kernel, &v)))
+        i++;
+    return i;
+}
+
+/* Which kernels there are, and which of their arguments are not always the same. */
+static bool add_kinds(kinds *k, one_phases phases, err *e)
+{
+    for (uint32_t p = 0; p < phases.count; p++) {
+        const told *t = &phases.items[p];
+        uint32_t i = kind_of(k, t);
+        if (t->state_arena)
+            return err_set(e, "one dispatch binds one buffer of states, and this model has more");
+        if (i == ONE_MAX_KINDS)
+            return err_set(e, "one dispatch of more than %d kernels", ONE_MAX_KINDS);
+        one_kind *kind = &k->items[i];
+        if (i == k->count) {
+            k->count++;
+            *kind = (one_kind){t->kernel, t->weight_arena, {0}, {0}};
+            set_if_absent(&kind->kernel, "THREADS", k->threads);
+            memcpy(kind->words, t->words, sizeof kind->words);
+        }
+        for (uint32_t w = 0; w < ONE_WORDS; w++)
+            kind->slots[w] |= kind->words[w] != t->words[w] || (w < 32 && t->loose >> w & 1);
+        if (t->kernel.type && t->weight_arena >= k->arenas)
+            k->arenas = t->weight_arena + 1;
+    }
+    return true;
+}
+
+static void number_slots(kinds *k)
+{
+    uint32_t most = ONE_FIRST_SLOT;
+    for (uint32_t i = 0; i < k->count; i++) {
+        uint32_t next = ONE_FIRST_SLOT;
+        for (uint32_t w = 0; w < ONE_WORDS; w++)
+            if (k->items[i].slots[w])
+                k->items[i].slots[w] = next++;
+        most = next > most ? next : most;
+    }
+    k->row_words = (most + 3) / 4 * 4;
+}
+
+static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *user, uint32_t *phase_count, err *e)
+{
+    one_phases phases;
+    *k = (kinds){.arenas = 1, .threads = t->one_threads};
+    if (!tell(user, t, &phases, e) || !add_kinds(k, phases, e))
+        return false;
+    *phase_count = phases.count;
+    number_slots(k);
+    return true;
+}
+
+static gpu_kernel *make_kernel(gpu *g, const kinds *k, uint32_t phases, bool plain, bool uniform_table)
+{
+    gpu_source *source = one_text(&(one_module){.kinds = k->items,
+                                                .kind_count = k->count,
+                                                .arenas = k->arenas,
+                                                .plain = plain,
+                                                .row_words = k->row_words,
+                                                .phases = phases,
+                                                .uniform_table = uniform_table});
+    gpu_kernel_desc desc = {.source = source,
+                            .entry = "main",
+                            .workgroup_size = k->threads,
+                            .binding_count = ONE_BINDINGS + 2 * k->arenas,
+                            .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
+                                         GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
+    gpu_kernel *kernel = gpu_kernel_new(g, &desc);
+    kernel_text_free(source);
+    return kernel;
+}
+
+static gpu_bindings *bind(const one *o, const memory *m, uint32_t arenas)
+{
+    gpu_part parts[GPU_MAX_BINDINGS] = {{.buffer = o->table},
+                                        {.buffer = memory_activations(m)},
+                                        {.buffer = memory_states(m, 0)},
+                                        {.buffer = o->course_buffer},
+                                        {.buffer = o->gate}};
+    for (uint32_t a = 0; a < arenas; a++)
+        parts[ONE_BINDINGS + 2 * a].buffer = parts[ONE_BINDINGS + 2 * a + 1].buffer = memory_weights(m, a);
+    return gpu_bindings_new(o->g, o->kernel, parts, ONE_BINDINGS + 2 * arenas);
+}
+
+/* ---- how many workgroups --------------------------------------------------------- */
+
+/* With no phases the kernel calls the roll: who is there when the first has waited long enough. */
+static bool count_resident(one *o, bool software, err *e)
+{
+    uint32_t words[GATE_WORDS] = {0};
+    o->way.phases = 0;
+    o->way.spin_limit = software ? SOFTWARE_ROLL_LOOKS : GPU_ROLL_LOOKS;
+    write_course(o);
+    gpu_recording *r = gpu_record(o->g, false);
+    gpu_pass_begin(r, NULL, 0);
+    gpu_set_kernel(r, o->kernel);
+    gpu_set_bindings(r, o->bindings);
+    gpu_dispatch(r, MOST_GROUPS, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(o->g, gpu_finish(r));
+    if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
+        return false;
+    o->groups = words[3] ? words[3] : 1;
+    gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, sizeof words);
+    return true;
+}
+
+static uint32_t wished(const char *name, uint32_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+/* False if the phases are not those that the kernel was made for. */
+static bool write_table(one *o, one_phases phases, const kinds *k)
+{
+    size_t bytes = (size_t)phases.count * k->row_words * sizeof(uint32_t);
+    uint32_t *table = mem_alloc(bytes), *row = table;
+    bool ok = true;
+    for (uint32_t p = 0; ok && p < phases.count; p++, row += k->row_words) {
+        const told *t = &phases.items[p];
+        uint32_t i = kind_of(k, t);
+        ok = i < k->count;
+        if (!ok)
+            break;
+        row[0] = t->words[0];
+        row[1] = i;
+        for (uint32_t w = 0; w < ONE_WORDS; w++)
+            if (k->items[i].slots[w])
+                row[k->items[i].slots[w]] = t->words[w];
+            else
+                ok = ok && k->items[i].words[w] == t->words[w];
+    }
+    if (ok)
+        gpu_write(o->g, o->table, 0, table, bytes);
+    free(table);
+    return ok;
+}
+
+/* Buffers of weights that can be bound beside the others. */
+static uint32_t most_arenas(const gpu_info *info, bool uniform_table)
+{
+    uint32_t others = uniform_table ? 3 : 4, most = (GPU_MAX_BINDINGS - ONE_BINDINGS) / 2;
+    uint32_t here = info->max_storage_buffers > others ? (info->max_storage_buffers - others) / 2 : 0;
+    return here < most ? here : most;
+}
+
+one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e)
+{
+    const gpu_info *info = gpu_get_info(g);
+    bool software = info->type == GPU_TYPE_SOFTWARE;
+    tell_tuning t = *tuning;
+    uint32_t wish = wished("SOLO_ONE_GROUPS", 0), phase_count;
+    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
+    bool plain = wish == 1 || (!t.by_shape && !wish);
+    t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
+    t.one_groups = 1;
+    kinds *k = mem_alloc(sizeof *k);
+    one *o = mem_alloc(sizeof *o);
+    o->g = g;
+    o->groups = wish ? wish : 1;
+    bool ok = find_kinds(k, &t, tell, user, &phase_count, e);
+    if (ok) {
+        uint64_t bytes = (uint64_t)phase_count * k->row_words * 4;
+        bool uniform_table = bytes <= info->max_uniform_binding_bytes;
+        uint32_t most = most_arenas(info, uniform_table);
+        if (k->arenas > most)
+            ok = err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
+                         k->arenas);
+        else {
+            o->kernel = make_kernel(g, k, phase_count, plain, uniform_table);
+            o->table = gpu_buffer_new(g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
+            o->course_buffer = gpu_buffer_new(g, sizeof o->way, GPU_USE_UNIFORM);
+            o->gate = gpu_buffer_new(g, GATE_WORDS * 4, GPU_USE_STORAGE);
+            o->bindings = bind(o, m, k->arenas);
+            ok = gpu_ok(g, e) && (plain || wish || count_resident(o, software, e));
+        }
+    }
+    one_phases phases;
+    t.one_groups = o->groups;
+    ok = ok && tell(user, &t, &phases, e);
+    if (ok && !write_table(o, phases, k))
+        ok = err_set(e, "the kernels of one dispatch depend on the number of workgroups");
+    free(k);
+    if (!ok) {
+        one_free(o);
+        return NULL;
+    }
+    o->way = (course){.phases = phase_count,
+                      .rounds = 1,
+                      .spin_limit = wished("SOLO_ONE_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS),
+                      .stall = wished("SOLO_ONE_STALL", 0)};
+    write_course(o);
+    return o;
+}
+
+void one_free(one *o)
+{
+    if (!o)
+        return;
+    gpu_bindings_free(o->bindings);
+    gpu_kernel_free(o->kernel);
+    gpu_buffer_free(o->table);
+    gpu_buffer_free(o->course_buffer);
+    gpu_buffer_free(o->gate);
+    free(o);
+}
+
+gpu_kernel *one_kernel(const one *o)
+{
+    return o->kernel;
+}
+
+gpu_bindings *one_bindings(const one *o)
+{
+    return o->bindings;
+}
+
+uint32_t one_groups(const one *o)
+{
+    return o->groups;
+}
+
+uint32_t one_phase_count(const one *o)
+{
+    return o->way.phases;
+}
+
+void one_set_rounds(one *o, uint32_t rounds)
+{
+    o->way.rounds = rounds;
+    write_course(o);
+}
+
+void one_set_stops(one *o, uint32_t place, const uint32_t *stops, uint32_t count)
+{
+    o->way.token = place;
+    o->way.stop_count = count < ONE_MAX_STOPS ? count : ONE_MAX_STOPS;
+    memcpy(o->way.stops, stops, o->way.stop_count * sizeof *stops);
+    write_course(o);
+}
+
+void one_set_stall(one *o, uint32_t barrier)
+{
+    o->way.stall = barrier;
+    write_course(o);
+}
+
+bool one_gave_up(one *o, bool *gave_up, err *e)
+{
+    uint32_t words[GATE_WORDS];
+    if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
+        return false;
+    *gave_up = words[0] != 0;
+    if (*gave_up)
+        gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, sizeof words);
+    return true;
+}

@@ -1,0 +1,41 @@
+/* one: the dispatches of a plan as phases of a single one.
+ *
+ * As many workgroups run it as were found resident at the same time for this very
+ * kernel, with a barrier over all of them between phases; or one workgroup, which
+ * every device runs. A workgroup that waits too long at a barrier makes all leave:
+ * then one_gave_up says so after the dispatch, and what it should have written is
+ * not there.                                                                    */
+#ifndef SOLO_GRAPH_ONE_H
+#define SOLO_GRAPH_ONE_H
+
+#include "graph/tell.h"
+
+enum { ONE_MAX_STOPS = 16 };
+
+typedef struct one one;
+
+/* The phases of a plan for so many workgroups: told again when that number is known. */
+typedef struct one_phases {
+    const told *items;
+    uint32_t count;
+} one_phases;
+typedef bool (*one_teller)(void *user, const tell_tuning *t, one_phases *out, err *e);
+
+one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e);
+void one_free(one *o);
+
+gpu_kernel *one_kernel(const one *o);
+gpu_bindings *one_bindings(const one *o);
+uint32_t one_groups(const one *o);
+uint32_t one_phase_count(const one *o);
+
+/* How often a dispatch goes through its phases, 1 at first. */
+void one_set_rounds(one *o, uint32_t rounds);
+/* No further round begins when the word at `place` is one of these. */
+void one_set_stops(one *o, uint32_t place, const uint32_t *stops, uint32_t count);
+/* For tests: workgroup 0 stops before the n-th barrier of a dispatch; 0: it does not. */
+void one_set_stall(one *o, uint32_t barrier);
+/* After dispatches that are done: whether one gave up. It can be used again afterwards. */
+bool one_gave_up(one *o, bool *gave_up, err *e);
+
+#endif
