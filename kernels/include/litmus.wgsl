@@ -1,0 +1,112 @@
+// Message passing between the workgroups of one dispatch, round after round: every workgroup writes fresh values, all pass
+// the grid barrier, every workgroup reads what others wrote and counts what differs. A file that includes this says how
+// `data` is kept: `load(i)` and `store(i, value)`.
+//
+// What makes it sharp:
+// - a word has two generations side by side, by the round's parity. While one is read the other is being written, so lines
+//   that caches hold are half old: a cache that is not told shows it in the next round;
+// - what is read behind a barrier is read in front of it, too, at the same address: a copy kept in a cache, or by a
+//   compiler in a register, is the old one;
+// - a thread reads what a thread with another number wrote: its own workgroup's barrier must have carried that along;
+// - words lie in lines of their own (region 0), in lines shared with all other workgroups (1), scattered over everything
+//   (2), or are everybody's, written by another workgroup each round and read by all (3).
+struct Params {
+    rounds: u32,
+    words: u32,       // that a workgroup has in a region
+    slots: u32,       // words of a region: at least words * workgroups; a power of two
+    spin_limit: u32,  // when a barrier gives up
+    seed: u32,        // another for each run, so that what an earlier one left behind is wrong
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read_write> gate: array<atomic<u32>>;
+// 0: words that were wrong; 1: rounds, summed over all threads; 2: a use for what is not checked;
+// 3 to 6: a wrong one's place and round, what was read there and what had been written
+@group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
+
+//!include "grid_barrier.wgsl"
+
+// Where `owner` keeps word `w` of a region in a round. Each region is a one-to-one map of (owner, w).
+fn place(region: u32, owner: u32, w: u32, workgroups: u32, round: u32) -> u32 {
+    var slot = owner * params.words + w;
+    if (region == 1u) { slot = w * workgroups + owner; }
+    if (region == 2u) { slot = (slot * 0x9e3779b1u) & (params.slots - 1u); }
+    if (region == 3u) { slot = w; }
+    return (region * params.slots + slot) * 2u + (round & 1u);
+}
+
+// At one place no two rounds have the same value.
+fn value(at: u32, round: u32) -> u32 { return (at ^ (round * 0x9e3779b1u)) * 0x85ebca6bu + params.seed; }
+
+// What a thread found wrong, and the first of it.
+struct Found { wrong: u32, at: u32, round: u32, got: u32 }
+var<private> found: Found;
+
+fn check(at: u32, round: u32) {
+    let got = load(at);
+    if (got != value(at, round)) {
+        if (found.wrong == 0u) { found = Found(0u, at, round, got); }
+        found.wrong += 1u;
+    }
+}
+
+// The workgroup whose words are read for `w`: one neighbour, the other, or any.
+fn other(which: u32, w: u32, group: u32, workgroups: u32, round: u32) -> u32 {
+    if (which == 0u) { return (group + 1u) % workgroups; }
+    if (which == 1u) { return (group + workgroups - 1u) % workgroups; }
+    let mixed = (w * 0x27d4eb2fu + group * 0x165667b1u + round * 0x9e3779b1u) ^ (w << 7u);
+    return (mixed >> 8u) % workgroups;
+}
+
+@compute @workgroup_size(THREADS)
+fn litmus(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) count: vec3<u32>,
+          @builtin(local_invocation_index) local: u32) {
+    let group = id.x;
+    let workgroups = count.x;
+    let shift = params.words / 3u;
+    var done = 0u;
+    var unchecked = 0u;
+    for (var round = 1u; round <= params.rounds; round++) {
+        for (var w = local; w < params.words; w += THREADS) {
+            for (var region = 0u; region < 3u; region++) {
+                let at = place(region, group, w, workgroups, round);
+                store(at, value(at, round));
+            }
+            if ((w + round) % workgroups == group) {
+                let at = place(3u, group, w, workgroups, round);
+                store(at, value(at, round));
+            }
+        }
+
+        for (var w = local; w < params.words; w += THREADS) {
+            for (var i = 0u; i < 9u; i++) {
+                let whose = other(i / 3u, w, group, workgroups, round);
+                unchecked += load(place(i % 3u, whose, (w + shift) % params.words, workgroups, round));
+            }
+        }
+        // no loop around these two: a compiler that keeps values over a barrier finds them easily
+        let near = place(0u, (group + 1u) % workgroups, (local + shift) % params.words, workgroups, round);
+        let everyones = place(3u, 0u, (local + shift) % params.words, workgroups, round);
+        unchecked += load(near) + load(everyones);
+
+        if (grid_barrier(local, round, workgroups, params.spin_limit)) { break; }
+
+        check(near, round);
+        check(everyones, round);
+        for (var w = local; w < params.words; w += THREADS) {
+            for (var i = 0u; i < 9u; i++) {
+                let whose = other(i / 3u, w, group, workgroups, round);
+                check(place(i % 3u, whose, (w + shift) % params.words, workgroups, round), round);
+            }
+            check(place(3u, 0u, w, workgroups, round), round);
+        }
+        done += 1u;
+    }
+    atomicAdd(&report[1], done);
+    atomicAdd(&report[2], unchecked);
+    if (found.wrong > 0u && atomicAdd(&report[0], found.wrong) == 0u) {
+        atomicStore(&report[3], found.at);
+        atomicStore(&report[4], found.round);
+        atomicStore(&report[5], found.got);
+        atomicStore(&report[6], value(found.at, found.round));
+    }
+}

@@ -1,0 +1,177 @@
+#include "gpu/litmus.h"
+#include "base/str.h"
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINDINGS = 4, REGIONS = 4, GENERATIONS = 2, WORDS_AT_LEAST = 256, THREADS_IN_TEXT = 256 };
+
+/* As the kernels have them. */
+struct params {
+    uint32_t rounds, words, slots, spin_limit, seed, unused[3];
+};
+enum { REPORT_WRONG, REPORT_ROUNDS, REPORT_UNCHECKED, REPORT_FIRST, REPORT_WORDS = REPORT_FIRST + 4 };
+
+/* A GPU makes a round in some ten microseconds and looks at the gate about once in one. In software
+ * looks take nanoseconds, rounds longer, and workgroups are threads that others keep waiting. */
+static const struct effort {
+    uint32_t rounds, spin_limit, tries;
+} ON_GPU = {1000, 1u << 16, 3}, IN_SOFTWARE = {200, 1u << 22, 5};
+
+const char *litmus_verdict_name(litmus_verdict verdict)
+{
+    switch (verdict) {
+    case LITMUS_PASSED: return "passed";
+    case LITMUS_WRONG: return "wrong";
+    case LITMUS_TIMED_OUT: return "timed out";
+    case LITMUS_UNKNOWN: break;
+    }
+    return "unknown";
+}
+
+static uint32_t power_of_two_from(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+/* The text with another number of threads. SPIR-V is as it is. */
+static bool with_threads(const gpu_source *source, uint32_t threads, gpu_source *out, str *text, err *e)
+{
+    static const char line[] = "const THREADS = 256u;";
+    *out = *source;
+    if (threads == THREADS_IN_TEXT)
+        return true;
+    const char *at = strstr(source->wgsl, line);
+    if (!at)
+        return err_set(e, "kernel %s has no line '%s'", source->name, line);
+    str_add_bytes(text, source->wgsl, (size_t)(at - source->wgsl));
+    str_addf(text, "const THREADS = %uu;%s", threads, at + sizeof line - 1);
+    *out = (gpu_source){.name = source->name, .wgsl = text->data};
+    return true;
+}
+
+typedef struct litmus {
+    gpu *g;
+    uint32_t workgroups, threads;
+    gpu_kernel *kernel;
+    gpu_buffer *params, *data, *gate, *report;
+    gpu_bindings *bindings;
+} litmus;
+
+static struct params params_for(const litmus *l, const struct effort *effort, uint32_t try)
+{
+    uint32_t words = power_of_two_from(l->threads > WORDS_AT_LEAST ? l->threads : WORDS_AT_LEAST);
+    return (struct params){.rounds = effort->rounds,
+                           .words = words,
+                           .slots = power_of_two_from(words * l->workgroups),
+                           .spin_limit = effort->spin_limit,
+                           .seed = 0x50105010u + try * 0x01000193u};
+}
+
+static void set_up(litmus *l, const gpu_source *source, uint32_t slots)
+{
+    gpu *g = l->g;
+    l->kernel = gpu_kernel_new(
+        g, &(gpu_kernel_desc){.source = source,
+                              .entry = "litmus",
+                              .workgroup_size = l->threads,
+                              .binding_count = BINDINGS,
+                              .bindings = {GPU_BIND_UNIFORM, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_WRITE}});
+    l->params = gpu_buffer_new(g, sizeof(struct params), GPU_USE_UNIFORM);
+    l->data = gpu_buffer_new(g, (uint64_t)slots * REGIONS * GENERATIONS * sizeof(uint32_t), GPU_USE_STORAGE);
+    l->gate = gpu_buffer_new(g, 2 * sizeof(uint32_t), GPU_USE_STORAGE);
+    l->report = gpu_buffer_new(g, REPORT_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
+    gpu_part parts[BINDINGS] = {{.buffer = l->params}, {.buffer = l->data}, {.buffer = l->gate}, {.buffer = l->report}};
+    l->bindings = gpu_bindings_new(g, l->kernel, parts, BINDINGS);
+}
+
+static void tear_down(litmus *l)
+{
+    gpu_bindings_free(l->bindings);
+    gpu_buffer_free(l->params);
+    gpu_buffer_free(l->data);
+    gpu_buffer_free(l->gate);
+    gpu_buffer_free(l->report);
+    gpu_kernel_free(l->kernel);
+}
+
+static bool run_once(litmus *l, const struct params *params, litmus_result *out, err *e)
+{
+    gpu *g = l->g;
+    uint32_t gate[2] = {0}, report[REPORT_WORDS] = {0};
+    gpu_write(g, l->params, 0, params, sizeof *params);
+    gpu_write(g, l->gate, 0, gate, sizeof gate);
+    gpu_write(g, l->report, 0, report, sizeof report);
+    gpu_recording *r = gpu_record(g, false);
+    gpu_pass_begin(r, NULL, 0);
+    gpu_set_kernel(r, l->kernel);
+    gpu_set_bindings(r, l->bindings);
+    gpu_dispatch(r, l->workgroups, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(g, gpu_finish(r));
+    if (!gpu_wait(g, e) || !gpu_read_now(g, l->gate, 0, gate, sizeof gate, e) ||
+        !gpu_read_now(g, l->report, 0, report, sizeof report, e))
+        return false;
+    const uint32_t *first = report + REPORT_FIRST;
+    *out = (litmus_result){.rounds = report[REPORT_ROUNDS] / (l->workgroups * l->threads),
+                           .wrong = report[REPORT_WRONG],
+                           .wrong_place = first[0],
+                           .wrong_round = first[1],
+                           .wrong_got = first[2],
+                           .wrong_wanted = first[3]};
+    bool gave_up = gate[1] != 0;
+    /* a kernel that did less than it says has shown nothing */
+    if (!gave_up && (gate[0] != params->rounds * l->workgroups ||
+                     report[REPORT_ROUNDS] != params->rounds * l->workgroups * l->threads))
+        return err_set(e, "%s: the litmus kernel made %u of %u rounds", gpu_get_info(g)->impl, out->rounds,
+                       params->rounds);
+    out->verdict = report[REPORT_WRONG] ? LITMUS_WRONG : gave_up ? LITMUS_TIMED_OUT : LITMUS_PASSED;
+    return true;
+}
+
+bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e)
+{
+    const gpu_info *info = gpu_get_info(g);
+    bool is_webgpu = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
+    *out = (litmus_result){0};
+    if (!gpu_ok(g, e))
+        return false;
+    if (info->type == GPU_TYPE_NONE)
+        return true;
+    if (workgroups == 0 || workgroups > info->max_workgroups || workgroups > 65535 || threads == 0 ||
+        threads > info->max_workgroup_threads)
+        return err_set(e, "%s: no litmus test with %u workgroups of %u threads", info->impl, workgroups, threads);
+    if (!is_webgpu && (threads != THREADS_IN_TEXT || !source->spirv || strcmp(info->family, "vulkan") != 0))
+        return err_set(e, "%s: no litmus test with %u threads here", info->impl, threads);
+
+    const struct effort *effort = info->type == GPU_TYPE_SOFTWARE ? &IN_SOFTWARE : &ON_GPU;
+    litmus l = {.g = g, .workgroups = workgroups, .threads = threads};
+    gpu_source wanted;
+    str text = {0};
+    bool ok = with_threads(source, threads, &wanted, &text, e);
+    if (ok) {
+        set_up(&l, &wanted, params_for(&l, effort, 0).slots);
+        for (uint32_t try = 0; ok && try < effort->tries; try++) {
+            struct params params = params_for(&l, effort, try);
+            ok = run_once(&l, &params, out, e);
+            if (out->verdict != LITMUS_TIMED_OUT)
+                break;
+        }
+        tear_down(&l);
+        /* what failed here must not make the work after it fail */
+        gpu_take_error(g, NULL);
+    }
+    str_free(&text);
+    if (!ok)
+        *out = (litmus_result){0};
+    return ok;
+}
+
+bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e)
+{
+    return gpu_litmus_of(g, plain ? &kernel_litmus_plain : &kernel_litmus, workgroups, threads, out, e);
+}
