@@ -9,6 +9,7 @@
 # past TEST_LIMIT_S seconds, or runs no test at all counts as one more failure.
 # As many run at a time as there are processors, up to TEST_JOBS; lines come as they
 # end. Run it from the root of the repository; scripts find the binary in $SOLO.
+# What programs keep between runs goes into a folder that is thrown away.
 set -u
 
 limit_s=${TEST_LIMIT_S:-600}
@@ -18,6 +19,7 @@ jobs=${TEST_JOBS:-4}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'trap "" INT TERM; kill 0; exit 130' INT TERM
+export SOLO_CACHE="$work/cache"
 
 # Reads TAP, or a script's lines. Prints: passed failed skipped announced
 count_tests() {
