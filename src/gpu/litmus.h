@@ -23,7 +23,7 @@ typedef enum {
 typedef struct litmus_result {
     litmus_verdict verdict;
     uint32_t rounds; /* that all workgroups finished */
-    uint32_t wrong;  /* words */
+    uint32_t wrong;  /* words; of each thread at most 1,000 count */
     /* the first of them that was found */
     uint32_t wrong_place, wrong_round, wrong_got, wrong_wanted;
     bool remembered; /* from an earlier run */
@@ -38,7 +38,11 @@ const char *litmus_verdict_name(litmus_verdict verdict);
  * it for 256 threads only, CUDA not at all). The device is usable afterwards.  */
 bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e);
 
-/* The same for another text of the kernel; for tests. Its line `const THREADS = 256u;`
+/* What gpu_litmus said when it was asked the same on the same device through the same library and driver,
+ * if that is known (base/cache.h), else what it says now. Kept are passed and wrong, never a time-out. */
+bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e);
+
+/* The same as gpu_litmus for another text of the kernel; for tests. Its line `const THREADS = 256u;`
  * is changed to what is asked for. */
 bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e);
 
