@@ -3,9 +3,11 @@
  *
  * Plain stores, which a newer Dawn on an NVIDIA GPU loses, are kept by everything that was tried in software: Dawn of
  * mid-2025 and of 2026 (npm webgpu 0.6.2), wgpu-native 29 and deno 2.9, each on lavapipe (Mesa 25) and on SwiftShader, and
- * bare Vulkan on both; with 256, 8 and 1 threads, also without the storage barrier. Processors keep their caches alike, and
+ * bare Vulkan on both; with 256, 8 and 1 threads, in the 2026 Dawn and deno also without the storage barrier. Processors keep their caches alike, and
  * these compilers keep no value over a barrier. So the failures are made here, by kernels changed so that they do what such
  * a cache or compiler does. */
+#include "base/cache.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "gpu/devices.h"
 #include "gpu/litmus.h"
@@ -303,6 +305,53 @@ static void a_result_is_remembered_for_what_it_was_of(void **unused)
     assert_false(cached(1, false).remembered);
 }
 
+/* The key of the only file there is: as long as its first line says, behind that line. */
+static char *only_key(void)
+{
+    char command[128], path[256] = "";
+    snprintf(command, sizeof command, "ls -d '%s'/*", folder);
+    FILE *list = popen(command, "r");
+    assert_non_null(list);
+    assert_int_equal(fscanf(list, "%255s", path), 1);
+    pclose(list);
+    size_t length, key_length;
+    err e = {0};
+    char *text = file_read(path, CACHE_MAX_BYTES, &length, &e);
+    assert_non_null(text);
+    assert_int_equal(sscanf(text, "solo cache 1 %zu", &key_length), 1);
+    str key = {0};
+    str_add_bytes(&key, strchr(text, '\n') + 1, key_length);
+    free(text);
+    return key.data;
+}
+
+/* No device fails here by itself, so that the verdict is put there. */
+static void a_failure_is_remembered_and_nonsense_is_not(void **unused)
+{
+    (void)unused;
+    cached(1, false);
+    char *key = only_key();
+    cache_put(key, "wrong: 60 rounds, 3 wrong (place 4, round 5: 6 instead of 4294967295)");
+    litmus_result r = cached(1, false);
+    assert_true(r.remembered && r.verdict == LITMUS_WRONG && r.rounds == 60 && r.wrong == 3);
+    assert_true(r.wrong_place == 4 && r.wrong_round == 5 && r.wrong_got == 6 && r.wrong_wanted == UINT32_MAX);
+    static const char *const nonsense[] = {
+        "",
+        "passed",
+        "passed: 60 rounds, 3 wrong (place 4, round 5: 6 instead of 7)",
+        "wrong: 60 rounds, 0 wrong (place 0, round 0: 0 instead of 0)",
+        "perhaps: 60 rounds, 0 wrong (place 0, round 0: 0 instead of 0)",
+        "passed: 60 rounds, 0 wrong (place 0, round 0: 0 instead of 0) or not",
+    };
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        cache_put(key, nonsense[i]);
+        r = cached(1, false);
+        assert_true(!r.remembered && r.verdict == LITMUS_PASSED);
+        assert_true(cached(1, false).remembered);
+    }
+    free(key);
+}
+
 static void a_time_out_is_not_remembered(void **unused)
 {
     (void)unused;
@@ -350,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_barrier_that_leaves_threads_behind_is_caught),
         cmocka_unit_test(one_wrong_word_is_counted_and_told),
         cmocka_unit_test_setup_teardown(a_result_is_remembered_for_what_it_was_of, use_own_cache, remove_own_cache),
+        cmocka_unit_test_setup_teardown(a_failure_is_remembered_and_nonsense_is_not, use_own_cache, remove_own_cache),
         cmocka_unit_test_setup_teardown(a_time_out_is_not_remembered, use_own_cache, remove_own_cache),
         cmocka_unit_test_setup_teardown(the_stub_knows_nothing, use_own_cache, remove_own_cache),
     };
