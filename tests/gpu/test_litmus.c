@@ -3,7 +3,7 @@
  *
  * Plain stores, which a newer Dawn on an NVIDIA GPU loses, are kept by everything that was tried in software: Dawn of
  * mid-2025 and of 2026 (npm webgpu 0.6.2), wgpu-native 29 and deno 2.9, each on lavapipe (Mesa 25) and on SwiftShader, and
- * bare Vulkan on both; with 256, 8 and 1 threads, in the 2026 Dawn and deno also without the storage barrier. Processors keep their caches alike, and
+ * bare Vulkan on both; with 256, 8 and 1 threads (bare Vulkan 256), in the 2026 Dawn and deno also without the storage barrier. Processors keep their caches alike, and
  * these compilers keep no value over a barrier. So the failures are made here, by kernels changed so that they do what such
  * a cache or compiler does. */
 #include "base/cache.h"
