@@ -1,12 +1,9 @@
-// Matrix products for many rows of x: a workgroup makes 64 TALL rows by COLUMNS WIDE quads, so that every number it
-// reads serves many sums. A thread has TALL times four rows and WIDE quads; the next numbers are on their way while
-// it works on those in workgroup memory.
-// The arguments of matmul_vec.wgsl, but 2: workgroups for each 64 TALL rows of x; x is never normed here.
+// Matrix products for many rows of x: a workgroup makes 64 rows by COLUMNS quads, so that every number it reads serves many
+// sums. A thread has four rows and a quad; the next numbers are on their way while it works on those in workgroup memory.
+// Short, for devices that compile in software or have little workgroup memory; others get matmul_block.wgsl.
+// The arguments of matmul_vec.wgsl, but 2: workgroups for each 64 rows of x; x is never normed here.
 const THREADS = 128u;
 const COLUMNS = 8u; // of threads; there are 16 rows of them
-const WIDE = 1u;
-const TALL = 1u;
-const LONG = 0u; // 1: code may be long where that is faster
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -15,8 +12,8 @@ const LONG = 0u; // 1: code may be long where that is faster
 //!include "matmul.wgsl"
 
 const DEPTH = 32u; // of k, at a time
-const QUADS = COLUMNS * WIDE;
-const FOURS = 16u * TALL;             // groups of four rows of x
+const QUADS = COLUMNS;
+const FOURS = 16u;                    // groups of four rows of x
 const X_STRIDE = FOURS + 1u;          // one more, so that neighbours write to different banks
 const W_STRIDE = QUADS * 4u + 4u;
 const X_EACH = FOURS * DEPTH / THREADS;
@@ -75,10 +72,7 @@ fn body(args: u32, v: u32, local: u32) {
     let row = local / COLUMNS;
     var x_next: array<vec4<f32>, X_EACH>;
     var w_next: array<bits_of_chunk, W_EACH>;
-    var a = mat4x4<f32>();
-    var b = mat4x4<f32>();
-    var c = mat4x4<f32>();
-    var d = mat4x4<f32>();
+    var sums = mat4x4<f32>();
     for (var i = 0u; i < X_EACH; i++) {
         let e = i * THREADS + local;
         x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, e % DEPTH);
@@ -93,8 +87,7 @@ fn body(args: u32, v: u32, local: u32) {
             let e = i * THREADS + local;
             if (e < CHUNKS) {
                 let at = e / (QUADS * 4u) * CHUNK * W_STRIDE + e % (QUADS * 4u);
-                let fours = select(arg(args, 11), CHUNK / 4u, LONG == 1u);
-                for (var j = 0u; j < fours; j++) {
+                for (var j = 0u; j < arg(args, 11); j++) {
                     let w = four(w_next[i], j);
                     tile_w[at + (4u * j) * W_STRIDE] = w.x;
                     tile_w[at + (4u * j + 1u) * W_STRIDE] = w.y;
@@ -114,20 +107,9 @@ fn body(args: u32, v: u32, local: u32) {
             }
         }
         for (var i = 0u; i < DEPTH; i++) {
-            let w = quad_at(i, column);
-            let x = tile_x[i * X_STRIDE + row];
-            a = outer(a, x, w);
-            if (WIDE > 1u) {
-                let w2 = quad_at(i, column + COLUMNS);
-                b = outer(b, x, w2);
-                if (TALL > 1u) { d = outer(d, tile_x[i * X_STRIDE + row + 16u], w2); }
-            }
-            if (TALL > 1u) { c = outer(c, tile_x[i * X_STRIDE + row + 16u], w); }
+            sums = outer(sums, tile_x[i * X_STRIDE + row], quad_at(i, column));
         }
         workgroupBarrier();
     }
-    finish_rows(args, part, a, first_quad + column, chunks, t0 + row * 4u);
-    if (WIDE > 1u) { finish_rows(args, part, b, first_quad + column + COLUMNS, chunks, t0 + row * 4u); }
-    if (TALL > 1u) { finish_rows(args, part, c, first_quad + column, chunks, t0 + (row + 16u) * 4u); }
-    if (WIDE > 1u && TALL > 1u) { finish_rows(args, part, d, first_quad + column + COLUMNS, chunks, t0 + (row + 16u) * 4u); }
+    finish_rows(args, part, sums, first_quad + column, chunks, t0 + row * 4u);
 }

@@ -11,7 +11,8 @@ enum {
     THREADS = 64,           /* of the small operators' workgroups, as their files say */
     SAMPLE_THREADS = 256,   /* as in op_sample.wgsl */
     PRODUCT_THREADS = 256,  /* of products' */
-    TILE_COLUMNS = 8,       /* as in matmul_tile.wgsl */
+    TILE_ROWS = 64,         /* of x, as in matmul_tile.wgsl */
+    TILE_COLUMNS = 8,       /* of quads */
     TEAM = 32,              /* as in matmul_vec.wgsl */
     ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
     PART = 16,
@@ -41,10 +42,12 @@ tell_tuning tell_tuning_for(const gpu_info *info)
         return t;
     t.by_shape = true;
     t.busy_groups = 128;
-    t.large_tiles = info->max_workgroup_bytes >= 40960 && info->max_workgroup_threads >= 256;
+    t.workgroup_bytes = info->max_workgroup_bytes;
+    t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
     /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
-    t.x_floats = (info->max_workgroup_bytes - 28 * 1024) / 4 / 32 * 32;
+    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 28 * 1024 : 6 * 1024;
+    t.x_floats = (info->max_workgroup_bytes - beside) / 4 / 32 * 32;
     return t;
 }
 
@@ -150,6 +153,26 @@ static bool fits_attention_vec(const telling *c, uint32_t head, uint32_t rows, d
            (head & (head - 1)) == 0 && c->t->row_threads >= head;
 }
 
+/* Many rows share what they read, if workgroup memory has room for them; see op_attention_tile.wgsl. */
+static void tell_attention_tile(const telling *c, told *l, const shape *q)
+{
+    enum { BLOCK = 64, LEAST_ROWS = 8, MOST_SIZE = 128 };
+    uint32_t rows = q->dims[1], heads = q->dims[2], size = q->dims[3], line = size / 4 | 1;
+    for (uint32_t at_once = size > 64 ? 16 : 32; at_once >= 16; at_once /= 2) {
+        uint32_t threads = 8 * at_once;
+        uint32_t bytes = 16 * ((at_once + BLOCK) * line + at_once * (BLOCK / 4 + 1)) + 4 * (threads + at_once + 1);
+        if (rows < LEAST_ROWS || size % 4 || size > MOST_SIZE || bytes > c->t->workgroup_bytes)
+            continue;
+        l->kernel = (kernel_variant){.name = "op_attention_tile"};
+        set_constant(l, "SIZE", size);
+        set_constant(l, "ROWS", at_once);
+        set_constant(l, "THREADS", threads);
+        l->words[0] = (rows + at_once - 1) / at_once * heads;
+        l->words[14] = rows;
+        return;
+    }
+}
+
 static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n, err *e)
 {
     if (memory_state_arena(c->m, c->which, n->operands[1]) != memory_state_arena(c->m, c->which, n->operands[2]))
@@ -180,8 +203,11 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     memcpy(l->words + 3, rest, sizeof rest);
-    if (splits == 1)
+    if (splits == 1) {
+        if (!c->t->one_threads)
+            tell_attention_tile(c, l, &q->s);
         return 1;
+    }
     uint32_t out = l->words[1];
     l->words[1] = memory_scratch_at(c->m, c->which);
     if (s->in_parts)
@@ -312,30 +338,53 @@ static void tell_part(const telling *c, told *l, const plan_part *part, const me
     }
 }
 
-/* Tiles as large as leave everyone something to do. */
-static uint32_t choose_tiles(const telling *c, told *l, uint32_t quads, uint32_t rows)
+/* A workgroup of matmul_block.wgsl: rows by columns threads, so many times. */
+typedef struct cut {
+    uint32_t rows, columns, slices, depth;
+} cut;
+
+static uint32_t tiles_of(const told *l, uint32_t rows, cut c)
 {
-    uint32_t columns = TILE_COLUMNS, wide = 1, tall = 1;
-    if (c->t->by_shape && c->t->large_tiles) {
-        columns = 16;
-        wide = tall = 2;
-        if (rows <= 64)
-            tall = 1;
-#define TILES ((quads + columns * wide - 1) / (columns * wide) * ((rows + 64 * tall - 1) / (64 * tall)))
-        if (TILES < c->t->busy_groups)
-            wide = 1;
-        if (TILES < c->t->busy_groups)
-            tall = 1;
-#undef TILES
-        set_constant(l, "THREADS", columns * 16);
-        set_constant(l, "COLUMNS", columns);
-        set_constant(l, "WIDE", wide);
-        set_constant(l, "TALL", tall);
-        set_constant(l, "LONG", 1);
+    uint32_t across = 0;
+    for (uint32_t p = 0; p < l->words[9]; p++)
+        across += (l->words[PART + PART_WORDS * p + 14] + 2 * c.columns - 1) / (2 * c.columns);
+    return across * ((rows + 8 * c.rows - 1) / (8 * c.rows));
+}
+
+/* Large tiles read least, but only where there are several for each multiprocessor. Else small ones, where slices of k bring
+ * the threads: wider, if there still are two for each, and the last to come then wait less for each other. These were the best
+ * of some sixty on an H200. */
+static cut choose_cut(const telling *c, const told *l, uint32_t rows)
+{
+    static const cut few_rows = {2, 8, 8, 32}, large = {8, 16, 1, 16}, small = {4, 8, 4, 32}, wider = {4, 10, 4, 32};
+    uint32_t busy = c->t->busy_groups;
+    if (rows <= 16)
+        return few_rows;
+    if (tiles_of(l, rows, large) >= 4 * busy)
+        return large;
+    uint32_t tiles = tiles_of(l, rows, small), fewer = tiles_of(l, rows, wider);
+    bool shorter = (fewer + busy - 1) / busy * wider.columns < (tiles + busy - 1) / busy * small.columns;
+    return fewer >= 2 * busy && shorter ? wider : small;
+}
+
+/* Returns how many quads a workgroup has. */
+static uint32_t choose_tiles(const telling *c, told *l, uint32_t rows)
+{
+    if (!c->t->by_shape || !c->t->blocks) {
+        l->kernel.name = "matmul_tile";
+        l->words[0] = (rows + TILE_ROWS - 1) / TILE_ROWS;
+        return TILE_COLUMNS;
     }
-    l->kernel.name = "matmul_tile";
-    l->words[0] = (rows + 64 * tall - 1) / (64 * tall);
-    return columns * wide;
+    cut best = choose_cut(c, l, rows);
+    l->kernel.name = "matmul_block";
+    set_constant(l, "THREADS", best.rows * best.columns * best.slices);
+    set_constant(l, "ROWS", best.rows);
+    set_constant(l, "COLUMNS", best.columns);
+    set_constant(l, "SLICES", best.slices);
+    set_constant(l, "DEPTH", best.depth);
+    set_constant(l, "WHOLE", l->words[1] % best.depth == 0);
+    l->words[0] = (rows + 8 * best.rows - 1) / (8 * best.rows);
+    return 2 * best.columns;
 }
 
 /* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. How many share a row does not
@@ -350,6 +399,8 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
         /* Putting parts of attention together is work for many. */
         while (l->words[5] != 2 && threads > team && threads > 64 && quads * team / threads < c->t->busy_groups)
             threads /= 2;
+        while (length > c->t->x_floats && team > TEAM && team * l->words[11] * 4 > c->t->x_floats)
+            team /= 2; /* a segment has room for a step at least */
         uint32_t step = team * l->words[11] * 4;
         uint32_t segment = length <= c->t->x_floats ? length : c->t->x_floats / step * step;
         set_constant(l, "THREADS", one ? one : threads);
@@ -412,8 +463,9 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     uint32_t quads = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         quads += l->words[PART + PART_WORDS * p + 14];
-    bool tiled = rows >= PLAN_TILED_ROWS;
-    uint32_t each = tiled ? choose_tiles(c, l, quads, rows) : 1;
+    /* The kernel for tiles has its own number of threads, which one dispatch has not. */
+    bool tiled = rows >= PLAN_TILED_ROWS && !c->t->one_threads;
+    uint32_t each = tiled ? choose_tiles(c, l, rows) : 1;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *words = l->words + PART + PART_WORDS * p;
         words[0] = filled += (words[14] + each - 1) / each * each;
@@ -531,6 +583,8 @@ uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, c
     *l = (told){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
         l->kernel.subgroup = t->subgroup;
+    if (by_row && t->by_shape)
+        set_constant(l, "THREADS", t->row_threads);
     l->words[0] = by_row ? rows : groups_for(count);
     l->words[1] = at(&c, s->at);
     l->words[2] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);

@@ -14,13 +14,14 @@ enum {
 
 /* What is good on a device. */
 typedef struct tell_tuning {
-    uint32_t subgroup;    /* threads of one, if all are of one size; else 0 */
-    bool by_shape;        /* kernels may be made for the shapes they work on; else they are as in their files */
-    uint32_t busy_groups; /* workgroups that it takes to keep everyone busy */
-    uint32_t most_groups; /* of a product for few rows, which then take several turns */
-    uint32_t x_floats;    /* of x that workgroup memory has room for */
-    bool large_tiles;     /* workgroup memory has room for them */
-    uint32_t row_threads; /* of a workgroup that works on a whole row: sums come out alike only for the same number */
+    uint32_t subgroup;        /* threads of one, if all are of one size; else 0 */
+    bool by_shape;            /* kernels may be made for the shapes they work on; else they are as in their files */
+    uint32_t busy_groups;     /* workgroups that it takes to keep everyone busy */
+    uint32_t most_groups;     /* of a product for few rows, which then take several turns */
+    uint32_t x_floats;        /* of x that workgroup memory has room for */
+    uint32_t workgroup_bytes; /* of memory; 0 unless by_shape */
+    bool blocks;              /* it has room for what matmul_block.wgsl needs */
+    uint32_t row_threads;     /* of a workgroup that works on a whole row: the same number makes the same sums */
     /* One dispatch: the workgroups it has, and their threads; 0: a dispatch each. */
     uint32_t one_groups, one_threads;
 } tell_tuning;

@@ -265,6 +265,29 @@ static void matrices_as_on_a_gpu(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
+/* Each way to cut a product for many rows, with k that do not fill the last step. */
+static void blocks_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t rows, k, columns;
+        tensor_type type;
+    } cases[] = {
+        {9, 100, 70, TYPE_F32}, {16, 96, 33, TYPE_Q4_0}, {200, 40, 16384, TYPE_F16}, {512, 44, 1280, TYPE_F16}};
+    weight_box box = {.r = rng_seed(14)};
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        return;
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(cases[c].rows, cases[c].k));
+        node w = weight(g, &box, "w", cases[c].type, shape2(cases[c].columns, cases[c].k));
+        graph_output(g, "y", graph_matmul(g, x, w));
+        compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+    }
+    unsetenv("SOLO_TUNE");
+}
+
 /* A weight that is a matrix here and added there. */
 static void weights_used_both_ways(void **unused)
 {
@@ -311,32 +334,53 @@ static void rotations(void **unused)
         }
 }
 
+typedef struct attention_case {
+    uint32_t rows, heads, kv_heads, size, window;
+    float softcap;
+    dtype cache;
+} attention_case;
+
+static void compare_attention(const attention_case *c, weight_box *box)
+{
+    enum { CAPACITY = 160 };
+    graph *g = graph_new();
+    node q = graph_input(g, "q", DTYPE_F32, shape3(c->rows, c->heads, c->size));
+    node k = graph_input(g, "k", DTYPE_F32, shape3(c->rows, c->kv_heads, c->size)),
+         v = graph_input(g, "v", DTYPE_F32, shape3(c->rows, c->kv_heads, c->size));
+    node at = graph_input(g, "at", DTYPE_U32, shape1(1));
+    node keys = graph_state(g, "keys", c->cache, shape3(CAPACITY, c->kv_heads, c->size));
+    node values = graph_state(g, "values", c->cache, shape3(CAPACITY, c->kv_heads, c->size));
+    attention_spec spec = {.scale = 1 / sqrtf((float)c->size), .softcap = c->softcap, .window = c->window};
+    graph_output(g, "y", graph_attention(g, q, graph_store(g, keys, k, at), graph_store(g, values, v, at), at, spec));
+    /* Positions anywhere in the cache: what was not written is zero, here as there. */
+    compare_ways(g, box, NAMES("q", "k", "v", "at"), NAMES("y"), CAPACITY - c->rows + 1, 2);
+}
+
 static void attention_over_a_cache(void **unused)
 {
     (void)unused;
     weight_box box = {.r = rng_seed(7)};
-    static const struct {
-        uint32_t rows, heads, kv_heads, size, window;
-        float softcap;
-        dtype cache;
-    } cases[] = {{1, 4, 4, 16, 0, 0, DTYPE_F32},  {5, 4, 2, 16, 0, 0, DTYPE_F32},   {3, 6, 1, 64, 0, 30, DTYPE_F16},
-                 {70, 2, 1, 32, 0, 0, DTYPE_F32}, {9, 3, 3, 10, 4, 0, DTYPE_F16},   {100, 2, 2, 8, 33, 5, DTYPE_F32},
-                 {2, 2, 1, 256, 0, 0, DTYPE_F32}, {4, 14, 2, 64, 100, 0, DTYPE_F16}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        graph *g = graph_new();
-        uint32_t rows = cases[c].rows, size = cases[c].size, kv = cases[c].kv_heads, capacity = 160;
-        node q = graph_input(g, "q", DTYPE_F32, shape3(rows, cases[c].heads, size));
-        node k = graph_input(g, "k", DTYPE_F32, shape3(rows, kv, size)),
-             v = graph_input(g, "v", DTYPE_F32, shape3(rows, kv, size));
-        node at = graph_input(g, "at", DTYPE_U32, shape1(1));
-        node keys = graph_state(g, "keys", cases[c].cache, shape3(capacity, kv, size));
-        node values = graph_state(g, "values", cases[c].cache, shape3(capacity, kv, size));
-        attention_spec spec = {.scale = 1 / sqrtf((float)size), .softcap = cases[c].softcap, .window = cases[c].window};
-        graph_output(g, "y",
-                     graph_attention(g, q, graph_store(g, keys, k, at), graph_store(g, values, v, at), at, spec));
-        /* Positions anywhere in the cache: what was not written is zero, here as there. */
-        compare_ways(g, &box, NAMES("q", "k", "v", "at"), NAMES("y"), capacity - rows + 1, 2);
-    }
+    static const attention_case cases[] = {{1, 4, 4, 16, 0, 0, DTYPE_F32},  {5, 4, 2, 16, 0, 0, DTYPE_F32},
+                                           {3, 6, 1, 64, 0, 30, DTYPE_F16}, {70, 2, 1, 32, 0, 0, DTYPE_F32},
+                                           {9, 3, 3, 10, 4, 0, DTYPE_F16},  {100, 2, 2, 8, 33, 5, DTYPE_F32},
+                                           {2, 2, 1, 256, 0, 0, DTYPE_F32}, {4, 14, 2, 64, 100, 0, DTYPE_F16}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        compare_attention(&cases[c], &box);
+}
+
+/* Rows that share what they read: 32 at a time, 16, and 16 of long heads. */
+static void attention_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(13)};
+    static const attention_case cases[] = {
+        {70, 2, 1, 32, 0, 0, DTYPE_F32}, {33, 4, 2, 64, 20, 0, DTYPE_F16}, {41, 2, 2, 80, 0, 5, DTYPE_F16}};
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        return;
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        compare_attention(&cases[c], &box);
+    unsetenv("SOLO_TUNE");
 }
 
 static void slices(void **unused)
@@ -458,9 +502,11 @@ int main(void)
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
         cmocka_unit_test(matrices_as_on_a_gpu),
+        cmocka_unit_test(blocks_as_on_a_gpu),
         cmocka_unit_test(weights_used_both_ways),
         cmocka_unit_test(rotations),
         cmocka_unit_test(attention_over_a_cache),
+        cmocka_unit_test(attention_as_on_a_gpu),
         cmocka_unit_test(slices),
         cmocka_unit_test(rows_and_places),
         cmocka_unit_test(runs_that_go_on_by_themselves),

@@ -1,0 +1,258 @@
+// Matrix products for many rows of x on GPUs: a thread makes a block of eight rows by two quads, so that a number it reads
+// from workgroup memory serves eight sums. ROWS by COLUMNS threads make a tile. SLICES of such teams work on the same tile,
+// each on other k, and add up at the end: a matrix of few rows gives few tiles, and a multiprocessor wants many threads.
+// The next numbers are on their way while those in workgroup memory are worked on.
+// The arguments of matmul_vec.wgsl, but 2: workgroups for each 8 ROWS rows of x; x is never normed here.
+const THREADS = 128u;
+const ROWS = 4u;    // even, and so are COLUMNS
+const COLUMNS = 8u;
+const SLICES = 4u;
+const DEPTH = 32u;  // of k, at a time
+const WHOLE = 0u;   // 1: k is a multiple of DEPTH
+//!include "graph.wgsl"
+//!include "weight.wgsl"
+//!include "weight/TYPE.wgsl"
+//!include "after.wgsl"
+//!include "binary.wgsl"
+//!include "matmul.wgsl"
+
+const TEAM = ROWS * COLUMNS;
+const QUADS = COLUMNS * 2u;
+const SHARE = DEPTH / SLICES;     // of k, a slice's
+const FOURS = SHARE / 4u;
+// In workgroup memory a thread reads one line of x and one of weights: only where they begin is not known beforehand. A line
+// is odd, and slices are some lines further apart, so that neighbours use different banks.
+//    of x        [four rows][k]: a vector is four rows, as threads that read along k have them
+//    of weights  [row][four k]: a vector is four k, as they come unpacked
+const LINE = 2u * SHARE + 1u;
+const APART = select(0u, FOURS, SLICES > 1u);
+const X_LINES = (ROWS + APART) * SLICES;
+const W_LINES = (COLUMNS + APART) * SLICES;
+var<workgroup> tile_x: array<array<vec4<f32>, LINE>, X_LINES>;
+var<workgroup> tile_w: array<array<vec4<f32>, LINE>, W_LINES>;
+
+// What one thread fetches for all is an item: one k of four rows of x, or a piece of a row of weights.
+const X_ITEMS = ROWS * 2u * DEPTH;
+const X_EACH = (X_ITEMS + THREADS - 1u) / THREADS;
+const PIECE = min(CHUNK, 8u);
+const PIECES = DEPTH / PIECE; // of a row, in a tile
+const W_ITEMS = COLUMNS * 8u * PIECES;
+const W_EACH = (W_ITEMS + THREADS - 1u) / THREADS;
+const_assert THREADS == TEAM * SLICES;
+const_assert X_EACH <= 4u;
+const_assert W_EACH <= 4u;
+const_assert LINE * (X_LINES + W_LINES) >= (SLICES - 1u) * TEAM * 4u; // sum_of_slices needs it
+
+fn x_item(args: u32, t0: u32, begin: u32, i: u32) -> vec4<f32> {
+    let k = arg(args, 1);
+    let t = t0 + i / DEPTH * 4u;
+    let last = arg(args, 10) - 1u; // rows beyond it are it again, which nobody needs
+    let at = arg(args, 4) + begin + i % DEPTH;
+    let y = vec4<f32>(load(at + min(t, last) * k), load(at + min(t + 1u, last) * k), load(at + min(t + 2u, last) * k), load(at + min(t + 3u, last) * k));
+    return select(vec4<f32>(), y, WHOLE == 1u || begin + i % DEPTH < k);
+}
+
+fn put_x(i: u32, y: vec4<f32>) {
+    let k = i % DEPTH;
+    let four_rows = i / DEPTH;
+    tile_x[k / SHARE * (ROWS + APART) + four_rows / 2u][four_rows % 2u * SHARE + k % SHARE] = y;
+}
+
+struct row_place {
+    m: matrix,
+    chunk: u32, // the row's first
+}
+
+fn place_of(args: u32, part: u32, first_quad: u32, chunks: u32, i: u32) -> row_place {
+    let row = i / PIECES;
+    let q = quad_of(args, part, first_quad + row / 4u, chunks);
+    let later = (row & 2u) == 2u;
+    let at = select(q.at.xy, q.at.zw, later);
+    let rows = select(q.rows.xy, q.rows.zw, later);
+    let odd = (row & 1u) == 1u;
+    return row_place(matrix(select(at.x, at.y, odd), q.chunks), select(rows.x, rows.y, odd) * chunks);
+}
+
+fn w_item(p: row_place, chunks: u32, begin: u32, i: u32) -> bits_of_chunk {
+    var c = (begin / PIECE + i % PIECES) / (CHUNK / PIECE);
+    if (WHOLE == 0u) { c = min(c, chunks - 1u); } // x is 0 there
+    return fetch(p.m, p.chunk + c);
+}
+
+fn put_w(begin: u32, i: u32, b: bits_of_chunk) {
+    let row = i / PIECES;
+    let j = (begin / PIECE + i % PIECES) % (CHUNK / PIECE) * (PIECE / 4u);
+    for (var f = 0u; f < PIECE / 4u; f++) {
+        let four_k = i % PIECES * (PIECE / 4u) + f;
+        tile_w[four_k / FOURS * (COLUMNS + APART) + row / 8u][row % 8u * FOURS + four_k % FOURS] = four(b, j + f);
+    }
+}
+
+// sums[j] += x * w[j]: a column for each row of a quad, with a number for each of four rows of x.
+fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(fma(vec4<f32>(w.x), x, sums[0]), fma(vec4<f32>(w.y), x, sums[1]),
+                       fma(vec4<f32>(w.z), x, sums[2]), fma(vec4<f32>(w.w), x, sums[3]));
+}
+
+// The tiles, when they are not needed any more, as one array.
+fn put_spare(i: u32, y: vec4<f32>) {
+    if (i < LINE * X_LINES) {
+        tile_x[i / LINE][i % LINE] = y;
+    } else {
+        tile_w[i / LINE - X_LINES][i % LINE] = y;
+    }
+}
+
+fn spare(i: u32) -> vec4<f32> {
+    if (i < LINE * X_LINES) { return tile_x[i / LINE][i % LINE]; }
+    return tile_w[i / LINE - X_LINES][i % LINE];
+}
+
+// What all slices have of four rows by a quad, together; only `owner` gets it.
+fn sum_of_slices(sums: mat4x4<f32>, owner: u32, slice: u32, member: u32) -> mat4x4<f32> {
+    workgroupBarrier();
+    if (slice != owner) {
+        let at = select(slice, slice - 1u, slice > owner) * 4u * TEAM + member;
+        put_spare(at, sums[0]);
+        put_spare(at + TEAM, sums[1]);
+        put_spare(at + 2u * TEAM, sums[2]);
+        put_spare(at + 3u * TEAM, sums[3]);
+    }
+    workgroupBarrier();
+    var y = sums;
+    if (slice == owner) {
+        for (var s = 0u; s + 1u < SLICES; s++) {
+            let at = s * 4u * TEAM + member;
+            y += mat4x4<f32>(spare(at), spare(at + TEAM), spare(at + 2u * TEAM), spare(at + 3u * TEAM));
+        }
+    }
+    return y;
+}
+
+fn finish_rows(args: u32, part: u32, rows: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
+    if (quad >= arg(args, part + 14u)) { return; }
+    let q = quad_of(args, part, quad, chunks);
+    let last = arg(args, 10) - 1u;
+    // All is asked for before anything is written: reads do not overtake writes.
+    let r0 = get_ready(args, part, q.rows, min(t, last));
+    let r1 = get_ready(args, part, q.rows, min(t + 1u, last));
+    let r2 = get_ready(args, part, q.rows, min(t + 2u, last));
+    let r3 = get_ready(args, part, q.rows, min(t + 3u, last));
+    if (t <= last) { finish(args, part, q.first, q.rows, rows[0], t, r0); }
+    if (t + 1u <= last) { finish(args, part, q.first, q.rows, rows[1], t + 1u, r1); }
+    if (t + 2u <= last) { finish(args, part, q.first, q.rows, rows[2], t + 2u, r2); }
+    if (t + 3u <= last) { finish(args, part, q.first, q.rows, rows[3], t + 3u, r3); }
+}
+
+fn body(args: u32, v: u32, local: u32) {
+    let k = arg(args, 1);
+    let chunks = (k + CHUNK - 1u) / CHUNK;
+    let t0 = v / arg(args, 2) * ROWS * 8u;
+    let p = part_of(args, v % arg(args, 2) * QUADS);
+    let part = p.part;
+    let first_quad = v % arg(args, 2) * QUADS - p.begin;
+    // Four neighbours are a square: pairs that read the same let workgroup memory answer twice as many at a time.
+    let slice = local / TEAM;
+    let member = local % TEAM;
+    let column = member / 4u % (COLUMNS / 2u) * 2u + member % 2u;
+    let row = member / 4u / (COLUMNS / 2u) * 2u + member / 2u % 2u;
+
+    // A thread's items. They have names, because arrays may end up in memory.
+    let i1 = local + THREADS;
+    let i2 = local + 2u * THREADS;
+    let i3 = local + 3u * THREADS;
+    var x0 = x_item(args, t0, 0u, local);
+    var x1: vec4<f32>;
+    var x2: vec4<f32>;
+    var x3: vec4<f32>;
+    if (X_EACH > 1u) { x1 = x_item(args, t0, 0u, i1); }
+    if (X_EACH > 2u) { x2 = x_item(args, t0, 0u, i2); }
+    if (X_EACH > 3u) { x3 = x_item(args, t0, 0u, i3); }
+    let p0 = place_of(args, part, first_quad, chunks, local);
+    let p1 = place_of(args, part, first_quad, chunks, i1);
+    let p2 = place_of(args, part, first_quad, chunks, i2);
+    let p3 = place_of(args, part, first_quad, chunks, i3);
+    var w0 = w_item(p0, chunks, 0u, local);
+    var w1: bits_of_chunk;
+    var w2: bits_of_chunk;
+    var w3: bits_of_chunk;
+    if (W_EACH > 1u) { w1 = w_item(p1, chunks, 0u, i1); }
+    if (W_EACH > 2u) { w2 = w_item(p2, chunks, 0u, i2); }
+    if (W_EACH > 3u) { w3 = w_item(p3, chunks, 0u, i3); }
+
+    var a = mat4x4<f32>(); // the first four rows by the first quad
+    var b = mat4x4<f32>(); // by the second
+    var c = mat4x4<f32>(); // the other four rows
+    var d = mat4x4<f32>();
+    for (var begin = 0u; begin < k; begin += DEPTH) {
+        if (local < X_ITEMS) { put_x(local, x0); }
+        if (X_EACH > 1u && i1 < X_ITEMS) { put_x(i1, x1); }
+        if (X_EACH > 2u && i2 < X_ITEMS) { put_x(i2, x2); }
+        if (X_EACH > 3u && i3 < X_ITEMS) { put_x(i3, x3); }
+        if (local < W_ITEMS) { put_w(begin, local, w0); }
+        if (W_EACH > 1u && i1 < W_ITEMS) { put_w(begin, i1, w1); }
+        if (W_EACH > 2u && i2 < W_ITEMS) { put_w(begin, i2, w2); }
+        if (W_EACH > 3u && i3 < W_ITEMS) { put_w(begin, i3, w3); }
+        workgroupBarrier();
+        let next = begin + DEPTH;
+        if (next < k) {
+            x0 = x_item(args, t0, next, local);
+            if (X_EACH > 1u) { x1 = x_item(args, t0, next, i1); }
+            if (X_EACH > 2u) { x2 = x_item(args, t0, next, i2); }
+            if (X_EACH > 3u) { x3 = x_item(args, t0, next, i3); }
+            w0 = w_item(p0, chunks, next, local);
+            if (W_EACH > 1u) { w1 = w_item(p1, chunks, next, i1); }
+            if (W_EACH > 2u) { w2 = w_item(p2, chunks, next, i2); }
+            if (W_EACH > 3u) { w3 = w_item(p3, chunks, next, i3); }
+        }
+        let xl = slice * (ROWS + APART) + row;
+        let wl = slice * (COLUMNS + APART) + column;
+        for (var f = 0u; f < FOURS; f++) {
+            // Four k: a column for each, of the first and the second quad. Compilers mind the order of what follows: x fetched
+            // earlier, and the factors the other way round, took a seventh longer on an H200.
+            let first = transpose(mat4x4<f32>(tile_w[wl][f], tile_w[wl][FOURS + f], tile_w[wl][2u * FOURS + f], tile_w[wl][3u * FOURS + f]));
+            let second = transpose(mat4x4<f32>(tile_w[wl][4u * FOURS + f], tile_w[wl][5u * FOURS + f], tile_w[wl][6u * FOURS + f], tile_w[wl][7u * FOURS + f]));
+            let upper0 = tile_x[xl][4u * f];
+            a = outer(a, upper0, first[0]);
+            b = outer(b, upper0, second[0]);
+            let lower0 = tile_x[xl][SHARE + 4u * f];
+            c = outer(c, lower0, first[0]);
+            d = outer(d, lower0, second[0]);
+            let upper1 = tile_x[xl][4u * f + 1u];
+            a = outer(a, upper1, first[1]);
+            b = outer(b, upper1, second[1]);
+            let lower1 = tile_x[xl][SHARE + 4u * f + 1u];
+            c = outer(c, lower1, first[1]);
+            d = outer(d, lower1, second[1]);
+            let upper2 = tile_x[xl][4u * f + 2u];
+            a = outer(a, upper2, first[2]);
+            b = outer(b, upper2, second[2]);
+            let lower2 = tile_x[xl][SHARE + 4u * f + 2u];
+            c = outer(c, lower2, first[2]);
+            d = outer(d, lower2, second[2]);
+            let upper3 = tile_x[xl][4u * f + 3u];
+            a = outer(a, upper3, first[3]);
+            b = outer(b, upper3, second[3]);
+            let lower3 = tile_x[xl][SHARE + 4u * f + 3u];
+            c = outer(c, lower3, first[3]);
+            d = outer(d, lower3, second[3]);
+        }
+        workgroupBarrier();
+    }
+    if (SLICES > 1u) {
+        a = sum_of_slices(a, 0u, slice, member);
+        b = sum_of_slices(b, 1u % SLICES, slice, member);
+        c = sum_of_slices(c, 2u % SLICES, slice, member);
+        d = sum_of_slices(d, 3u % SLICES, slice, member);
+    }
+    // Each slice finishes what it owns.
+    for (var i = 0u; i < arg(args, 12); i++) {
+        if (slice == i % SLICES) {
+            var sums = a;
+            if (i == 1u) { sums = b; }
+            if (i == 2u) { sums = c; }
+            if (i == 3u) { sums = d; }
+            finish_rows(args, part, transpose(sums), first_quad + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);
+        }
+    }
+}
