@@ -39,6 +39,7 @@ const PIECES = DEPTH / PIECE; // of a row, in a tile
 const W_ITEMS = COLUMNS * 8u * PIECES;
 const W_EACH = (W_ITEMS + THREADS - 1u) / THREADS;
 const_assert THREADS == TEAM * SLICES;
+const_assert SLICES == 1u || SLICES >= 4u; // each of the four blocks has its own
 const_assert X_EACH <= 4u;
 const_assert W_EACH <= 4u;
 const_assert LINE * (X_LINES + W_LINES) >= (SLICES - 1u) * TEAM * 4u; // sum_of_slices needs it
@@ -126,6 +127,14 @@ fn sum_of_slices(sums: mat4x4<f32>, owner: u32, slice: u32, member: u32) -> mat4
             y += mat4x4<f32>(spare(at), spare(at + TEAM), spare(at + 2u * TEAM), spare(at + 3u * TEAM));
         }
     }
+    return y;
+}
+
+fn block_of(i: u32, a: mat4x4<f32>, b: mat4x4<f32>, c: mat4x4<f32>, d: mat4x4<f32>) -> mat4x4<f32> {
+    var y = a;
+    if (i == 1u) { y = b; }
+    if (i == 2u) { y = c; }
+    if (i == 3u) { y = d; }
     return y;
 }
 
@@ -239,20 +248,15 @@ fn body(args: u32, v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    if (SLICES > 1u) {
-        a = sum_of_slices(a, 0u, slice, member);
-        b = sum_of_slices(b, 1u % SLICES, slice, member);
-        c = sum_of_slices(c, 2u % SLICES, slice, member);
-        d = sum_of_slices(d, 3u % SLICES, slice, member);
+    // Each slice adds up, and finishes, what it owns. One slice owns all.
+    var mine = a;
+    for (var i = 0u; SLICES > 1u && i < arg(args, 12); i++) {
+        let all = sum_of_slices(block_of(i, a, b, c, d), i, slice, member);
+        if (slice == i) { mine = all; }
     }
-    // Each slice finishes what it owns.
     for (var i = 0u; i < arg(args, 12); i++) {
-        if (slice == i % SLICES) {
-            var sums = a;
-            if (i == 1u) { sums = b; }
-            if (i == 2u) { sums = c; }
-            if (i == 3u) { sums = d; }
-            finish_rows(args, part, transpose(sums), first_quad + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);
-        }
+        if (slice != i % SLICES) { continue; }
+        if (SLICES == 1u) { mine = block_of(i, a, b, c, d); }
+        finish_rows(args, part, transpose(mine), first_quad + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);
     }
 }
