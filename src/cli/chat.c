@@ -24,8 +24,8 @@ static const char HELP[] =
     "                      mistral-v7-tekken, phi-3, gemma, zephyr, or none: the text is continued\n"
     "  -n N                how many tokens an answer has at most (default: until the context is full)\n";
 static const char MORE_HELP[] =
-    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them;\n"
-    "                      token: for each token; loop: for several tokens (by one workgroup yet: slow)\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
+    "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 static const char COMMANDS[] =
@@ -332,17 +332,20 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
     if (e->kind != ERR_NONE)
         return false;
     tokenizer *t = tokenizer_of_model(m, e);
-    generation *n =
-        t ? generation_new(g, m,
-                           &(generation_options){
-                               .level = o->model.level, .submit = SUBMIT_BATCH, .context_tok = o->sampling.context_tok},
-                           e)
-          : NULL;
+    generation *n = t ? generation_new(g, m,
+                                       &(generation_options){.level = cli_level_on(&o->model, g),
+                                                             .submit = SUBMIT_BATCH,
+                                                             .context_tok = o->sampling.context_tok},
+                                       e)
+                      : NULL;
     bool ok = false;
     if (n) {
         session s = {.o = o, .n = n, .input = prompt_open()};
         s.talk = conversation_new(n, t, turns ? &format : NULL);
+        uint32_t ends[TOKENIZER_MAX_ENDS];
         generation_set_sampling(n, &o->sampling.how);
+        generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
+        cli_tell_notice(n);
         conversation_set_system(s.talk, o->system);
         if (!turns)
             note(&s, "this model has no chat template that is known: it goes on with what you type");
@@ -363,7 +366,7 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
 int cmd_chat(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_OPS,
+    options o = {.model.level = LEVEL_COUNT,
                  .sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);

@@ -78,3 +78,15 @@ bool cli_model_word(cli_args *a, const char *word, cli_model *m)
     m->path = word;
     return true;
 }
+
+fusion_level cli_level_on(const cli_model *m, const gpu *g)
+{
+    return m->level < LEVEL_COUNT ? m->level : generation_best_level(g);
+}
+
+void cli_tell_notice(generation *n)
+{
+    char text[1200];
+    if (generation_take_notice(n, text, sizeof text))
+        fprintf(stderr, "solo: %s\n", text);
+}

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "gpu/gpu.h"
 #include "graph/plan.h"
+#include "llm/generation.h"
 
 #include <stdbool.h>
 
@@ -51,8 +52,12 @@ bool cli_unknown(cli_args *a, const char *word);
  * Without a path it is the built-in one. */
 typedef struct cli_model {
     const char *path, *impl;
-    fusion_level level; /* initialise it with the default */
+    fusion_level level; /* initialise it with the default; LEVEL_COUNT: the best that is safe on the device */
 } cli_model;
+/* The level to use on this device. */
+fusion_level cli_level_on(const cli_model *m, const gpu *g);
+/* What a generation has to say, if anything: one line on stderr. */
+void cli_tell_notice(generation *n);
 /* Takes `word` if it is one of these; an unknown option or a second model is an error. */
 bool cli_model_word(cli_args *a, const char *word, cli_model *m);
 

@@ -15,8 +15,8 @@ static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--
                            "  -n N                how many tokens at most (default 128)\n";
 static const char MORE_HELP[] =
     "  --slide             a full context forgets its older half and goes on, instead of being the end\n"
-    "  --fuse LEVEL        none: a dispatch for each operator; ops (default): for each group of them;\n"
-    "                      token: for each token; loop: for several tokens (by one workgroup yet: slow)\n"
+    "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
+    "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
@@ -100,6 +100,8 @@ static bool talk(const options *o, generation *n, const tokenizer *t, const toke
         print_token(&p, prompt->ids[i]);
     p.stops = stops_of(o->sampling.stops, o->sampling.stop_count);
     bool ok = true;
+    if (!o->slide)
+        generation_set_limit(n, (uint32_t)o->tokens);
     for (long i = 0; i < o->tokens; i++) {
         uint32_t next;
         if (generation_position(n) == generation_context(n) && !o->slide) {
@@ -111,6 +113,7 @@ static bool talk(const options *o, generation *n, const tokenizer *t, const toke
             break;
     }
     print_end(&p);
+    cli_tell_notice(n);
     return ok;
 }
 
@@ -119,14 +122,18 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
     token_list prompt = {0};
     tokenizer *t = tokenizer_of_model(m, e);
     generation *n = t ? generation_new(g, m,
-                                       &(generation_options){.level = o->model.level,
+                                       &(generation_options){.level = cli_level_on(&o->model, g),
                                                              .submit = SUBMIT_BATCH,
                                                              .context_tok = o->sampling.context_tok,
                                                              .slide = o->slide},
                                        e)
                       : NULL;
-    if (n)
+    if (n) {
+        uint32_t ends[TOKENIZER_MAX_ENDS];
         generation_set_sampling(n, &o->sampling.how);
+        generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
+        cli_tell_notice(n);
+    }
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
@@ -140,7 +147,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 int cmd_run(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_OPS, .tokens = 128};
+    options o = {.model.level = LEVEL_COUNT, .tokens = 128};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

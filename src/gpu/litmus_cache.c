@@ -1,29 +1,23 @@
 /* What the litmus test said, kept between runs. */
 #include "base/cache.h"
 #include "base/str.h"
+#include "gpu/identity.h"
 #include "gpu/litmus.h"
 #include "kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Count this up when results of before should not be believed any more; a change of the kernel does that by itself. */
 enum { LITMUS_VERSION = 1 };
 
-/* Not every library tells its version, so that its file is part of the key. The kernel's text is, too. */
+/* The kernel's text is part of the key. */
 static char *key_for(const gpu_info *info, uint32_t workgroups, uint32_t threads, bool plain)
 {
-    struct stat file = {0};
     str key = {0};
-    if (!*info->library || stat(info->library, &file) != 0)
-        memset(&file, 0, sizeof file);
     str_addf(&key, "litmus %d: %u workgroups of %u threads\n", LITMUS_VERSION, workgroups, threads);
-    str_addf(&key, "implementation: %s, %s, a file of %jd bytes changed at %jd.%09ld\n", info->family,
-             info->impl_version, (intmax_t)file.st_size, (intmax_t)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
-    str_addf(&key, "backend: %s\nvendor: %s\ndevice: %s\ndriver: %s\n", info->backend, info->vendor, info->device,
-             info->driver);
+    gpu_add_identity(info, &key);
     str_add(&key, plain ? kernel_litmus_plain.wgsl : kernel_litmus.wgsl);
     return key.data;
 }

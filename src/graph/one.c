@@ -1,5 +1,6 @@
 #include "graph/one.h"
 #include "base/str.h"
+#include "gpu/litmus.h"
 #include "graph/one_text.h"
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct one {
     gpu_buffer *table, *course_buffer, *gate;
     course way;
     uint32_t groups;
+    uint64_t text_hash;
 };
 
 static void write_course(one *o)
@@ -116,7 +118,16 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
     return true;
 }
 
-static gpu_kernel *make_kernel(gpu *g, const kinds *k, uint32_t phases, bool plain, bool uniform_table)
+/* FNV-1a */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain, bool uniform_table)
 {
     gpu_source *source = one_text(&(one_module){.kinds = k->items,
                                                 .kind_count = k->count,
@@ -131,7 +142,8 @@ static gpu_kernel *make_kernel(gpu *g, const kinds *k, uint32_t phases, bool pla
                             .binding_count = ONE_BINDINGS + 2 * k->arenas,
                             .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
                                          GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
-    gpu_kernel *kernel = gpu_kernel_new(g, &desc);
+    gpu_kernel *kernel = gpu_kernel_new(o->g, &desc);
+    o->text_hash = hash_of(source->wgsl);
     kernel_text_free(source);
     return kernel;
 }
@@ -169,6 +181,18 @@ static bool count_resident(one *o, bool software, err *e)
     o->groups = words[3] ? words[3] : 1;
     gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, sizeof words);
     return true;
+}
+
+/* Data may go from one workgroup to another only where that was seen to work. */
+static bool passes_litmus(const one *o, uint32_t threads, err *e)
+{
+    litmus_result r;
+    if (o->groups == 1)
+        return true;
+    if (!gpu_litmus_cached(o->g, o->groups, threads, false, &r, e))
+        return false;
+    return r.verdict == LITMUS_PASSED || err_set(e, "the test whether %u workgroups see each other's data: %s",
+                                                 o->groups, litmus_verdict_name(r.verdict));
 }
 
 static uint32_t wished(const char *name, uint32_t otherwise)
@@ -234,12 +258,13 @@ one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell
             ok = err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
                          k->arenas);
         else {
-            o->kernel = make_kernel(g, k, phase_count, plain, uniform_table);
+            o->kernel = make_kernel(o, k, phase_count, plain, uniform_table);
             o->table = gpu_buffer_new(g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
             o->course_buffer = gpu_buffer_new(g, sizeof o->way, GPU_USE_UNIFORM);
             o->gate = gpu_buffer_new(g, GATE_WORDS * 4, GPU_USE_STORAGE);
             o->bindings = bind(o, m, k->arenas);
-            ok = gpu_ok(g, e) && (plain || wish || count_resident(o, software, e));
+            ok = gpu_ok(g, e) &&
+                 (plain || wish || (count_resident(o, software, e) && passes_litmus(o, t.one_threads, e)));
         }
     }
     one_phases phases;
@@ -285,6 +310,11 @@ gpu_bindings *one_bindings(const one *o)
 uint32_t one_groups(const one *o)
 {
     return o->groups;
+}
+
+uint64_t one_text_hash(const one *o)
+{
+    return o->text_hash;
 }
 
 uint32_t one_phase_count(const one *o)

@@ -28,6 +28,7 @@ gpu_kernel *one_kernel(const one *o);
 gpu_bindings *one_bindings(const one *o);
 uint32_t one_groups(const one *o);
 uint32_t one_phase_count(const one *o);
+uint64_t one_text_hash(const one *o); /* of the kernel */
 
 /* How often a dispatch goes through its phases, 1 at first. */
 void one_set_rounds(one *o, uint32_t rounds);

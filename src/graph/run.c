@@ -373,6 +373,12 @@ const char *graph_run_why_not(const graph_run *r, uint32_t which)
     return r->programs[which].why_not.text;
 }
 
+bool graph_run_possible(const graph_run *r, uint32_t which, err *e)
+{
+    const program *p = &r->programs[which];
+    return p->level < LEVEL_TOKEN || p->whole || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
+}
+
 one *graph_run_one(const graph_run *r, uint32_t which)
 {
     return r->programs[which].whole;

@@ -63,6 +63,7 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
 /* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
 one *graph_run_one(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
+bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
 const plan *graph_run_plan(const graph_run *r, uint32_t which);

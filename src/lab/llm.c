@@ -31,6 +31,7 @@ static double run_prompt(session *s, uint32_t count, err *e)
 {
     uint32_t token;
     generation_rewind(s->n, 0);
+    generation_set_limit(s->n, count + 1);
     double began = clock_us();
     if (!generation_feed(s->n, s->prompt, count, e) || !generation_next(s->n, &token, e))
         return -1;
@@ -41,6 +42,7 @@ static double run_prompt(session *s, uint32_t count, err *e)
 static double run_made(session *s, uint32_t depth, uint32_t count, err *e)
 {
     generation_rewind(s->n, depth);
+    generation_set_limit(s->n, 1 + count);
     double began = clock_us();
     if (!generation_feed(s->n, s->prompt + depth, 1, e))
         return -1;
@@ -95,17 +97,29 @@ static bool check_tokens(session *s, llm_cell *c, err *e)
     return true;
 }
 
+/* What fell back to another level is not measured as this one. */
+static bool is_at(session *s, fusion_level level, err *e)
+{
+    char why[1200] = "";
+    if (generation_level(s->n) == level)
+        return true;
+    generation_take_notice(s->n, why, sizeof why);
+    return err_set(e, "the level %s cannot be measured here: %s", fusion_names[level], why);
+}
+
 static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, err *e)
 {
     const llm_options *o = &s->lab->options;
     generation_set_launch(s->n, c->level, c->submit);
-    if (!gpu_wait(s->lab->device.g, e))
+    if (!gpu_wait(s->lab->device.g, e) || !is_at(s, c->level, e))
         return false;
     gpu_counters before = gpu_get_counters(s->lab->device.g);
     double seconds =
         c->kind == LLM_PROMPT ? run_prompt(s, o->prompt_tok, e) : run_made(s, o->depth_tok, o->made_tok, e);
     c->counted = gpu_counters_since(s->lab->device.g, before);
     if (seconds < 0 || !gpu_wait(s->lab->device.g, e))
+        return false;
+    if (!is_at(s, c->level, e))
         return false;
     if (timed)
         c->seconds[repetition] = seconds;

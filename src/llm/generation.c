@@ -1,6 +1,8 @@
 #include "llm/generation.h"
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "gpu/identity.h"
 #include "graph/run.h"
 #include "model/decoder.h"
 
@@ -27,7 +29,7 @@ typedef struct arriving {
     bool done, ok;
 } arriving;
 
-/* Several tokens that one dispatch makes: from the one at `first`, which was made before, on. */
+/* Several tokens that one dispatch makes, from the one at `first` on; or the only one that a prompt made. */
 typedef struct chunk {
     uint32_t first, count, tokens[MOST_TOGETHER];
     bool done, ok;
@@ -57,6 +59,7 @@ struct generation {
     /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
     chunk chunks[2];
     uint32_t chunk_at, chunk_count, together, rounds;
+    uint32_t unread; /* the first token that no chunk has */
     uint32_t stops[ONE_MAX_STOPS], stop_count;
     char notice[1200];
 };
@@ -90,6 +93,8 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
+static bool compare_with_ops(generation *n, err *e);
+
 static uint32_t program_of(const generation *n, uint32_t program)
 {
     return n->programs[n->level][program];
@@ -114,7 +119,7 @@ static void make_again(generation *n)
     graph_run_put(n->run, n->tokens, &n->said[before], 1);
     graph_run_put(n->run, n->position_place, &before, 1);
     graph_run_once(n->run, n->programs[LEVEL_OPS][0], SUBMIT_BATCH);
-    n->written = n->asked = n->position;
+    n->written = n->asked = n->unread = n->position;
 }
 
 /* Reads that are on their way have addresses of ours: they must have come before those go. */
@@ -137,7 +142,7 @@ static void settle(generation *n)
             next = c->tokens[n->position - c->first];
     }
     n->chunk_count = 0;
-    n->asked = n->position;
+    n->asked = n->unread = n->position;
     if (!n->run || !n->fed)
         return;
     /* The GPU may be further than what was handed out: back to there. */
@@ -223,6 +228,10 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     drop_levels(n, o->level);
     forget_beyond(n, 0);
     generation_set_sampling(n, &(sampling){0});
+    if (!compare_with_ops(n, e)) {
+        generation_free(n);
+        return NULL;
+    }
     return n;
 }
 
@@ -293,7 +302,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
         count -= some;
         n->fed = true;
     }
-    n->asked = n->position;
+    n->asked = n->unread = n->position;
     return gpu_ok(n->g, e);
 }
 
@@ -369,18 +378,26 @@ static void on_chunk(void *user, bool ok)
     c->done = true;
 }
 
-/* One dispatch for several tokens: the one at `written` is made already, and so will be the one behind them. */
+static uint32_t end_of_wanted(const generation *n)
+{
+    return n->limit < n->context_tok ? n->limit : n->context_tok;
+}
+
+/* What is made already and not on its way here; else one dispatch for several tokens. */
 static void launch_chunk(generation *n)
 {
     chunk *c = &n->chunks[(n->chunk_at + n->chunk_count) % 2];
-    uint32_t end = n->limit < n->context_tok ? n->limit : n->context_tok;
-    uint32_t left = end > n->written ? end - n->written : 1;
-    *c = (chunk){.first = n->written, .count = left < n->together ? left : n->together, .began_ns = clock_ns()};
-    if (n->rounds != c->count)
-        graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = c->count);
-    graph_run_once(n->run, program_of(n, 0), n->submit);
+    *c = (chunk){.first = n->unread, .count = 1, .began_ns = clock_ns()};
+    if (n->unread > n->written) {
+        uint32_t left = end_of_wanted(n) > n->unread ? end_of_wanted(n) - n->unread : 1;
+        c->count = left < n->together ? left : n->together;
+        if (n->rounds != c->count)
+            graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = c->count);
+        graph_run_once(n->run, program_of(n, 0), n->submit);
+        n->written += c->count;
+    }
     graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_chunk, c);
-    n->written += c->count;
+    n->unread += c->count;
     n->chunk_count++;
 }
 
@@ -445,7 +462,7 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     if (!n->chunk_count)
         launch_chunk(n);
     bool came = c->done;
-    if (n->ahead && n->chunk_count < 2 && n->written < n->limit && n->written < n->context_tok)
+    if (n->ahead && n->chunk_count < 2 && n->unread < end_of_wanted(n))
         launch_chunk(n);
     if (!came) {
         if (!wait_for_chunk(n, c, e))
@@ -503,6 +520,8 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     n->said[n->position++] = *token;
     if (n->asked < n->position)
         n->asked = n->position;
+    if (n->unread < n->position)
+        n->unread = n->position;
     return gpu_ok(n->g, e);
 }
 
@@ -533,6 +552,65 @@ const char *generation_take_notice(generation *n, char *text, size_t size)
 fusion_level generation_level(const generation *n)
 {
     return n->level;
+}
+
+/* ---- one dispatch against many ------------------------------------------------------ */
+
+enum { COMPARED_TOK = 24 };
+
+static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, err *e)
+{
+    uint32_t words[] = {1 % n->vocab_tok, 2 % n->vocab_tok, 3 % n->vocab_tok};
+    generation_set_launch(n, level, n->submit);
+    generation_rewind(n, 0);
+    bool ok = generation_feed(n, words, 3, e);
+    generation_set_limit(n, COMPARED_TOK);
+    for (uint32_t i = 0; ok && i < COMPARED_TOK; i++)
+        ok = generation_next(n, &tokens[i], e);
+    return ok;
+}
+
+/* Several workgroups in one dispatch are believed when they have made the same tokens as separate dispatches, once for
+ * each device, implementation, driver and kernel. */
+static bool compare_with_ops(generation *n, err *e)
+{
+    const one *whole = graph_run_one(n->run, n->programs[n->highest][0]);
+    if (!whole || one_groups(whole) == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
+        n->context_tok < COMPARED_TOK + 4)
+        return true;
+    fusion_level level = n->highest;
+    submit_policy submit = n->submit;
+    uint32_t right[COMPARED_TOK], tokens[COMPARED_TOK];
+    str key = {0};
+    str_addf(&key, "one dispatch against many, kernel %016llx, %u workgroups\n",
+             (unsigned long long)one_text_hash(whole), one_groups(whole));
+    gpu_add_identity(gpu_get_info(n->g), &key);
+    char *known = cache_get(key.data);
+    bool ok = true, same = known && strcmp(known, "same") == 0;
+    if (!known) {
+        ok = make_compared(n, LEVEL_OPS, right, e) && make_compared(n, level, tokens, e);
+        same = ok && memcmp(right, tokens, sizeof right) == 0 && n->level == level;
+        if (ok && n->level == level) /* a time-out says nothing about the next time */
+            cache_put(key.data, same ? "same" : "different");
+        generation_rewind(n, 0);
+        generation_set_launch(n, level, submit);
+    }
+    if (ok && !same && n->has_level[level]) {
+        n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
+        n->level = n->highest = LEVEL_OPS;
+        snprintf(n->notice, sizeof n->notice,
+                 "one dispatch made other tokens than many on this device; each step has a dispatch of its own");
+    }
+    free(known);
+    str_free(&key);
+    return ok;
+}
+
+fusion_level generation_best_level(const gpu *g)
+{
+    const gpu_info *info = gpu_get_info(g);
+    bool compiles = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
+    return compiles && info->type != GPU_TYPE_SOFTWARE ? LEVEL_LOOP : LEVEL_OPS;
 }
 
 bool generation_logits(generation *n, float *logits, err *e)
@@ -568,4 +646,12 @@ uint64_t generation_bytes(const generation *n)
 const plan *generation_plan(const generation *n)
 {
     return graph_run_plan(n->run, program_of(n, 0));
+}
+
+void generation_stall(generation *n, uint32_t barrier)
+{
+    settle(n);
+    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
+        if (n->has_level[level])
+            one_set_stall(graph_run_one(n->run, n->programs[level][0]), barrier);
 }

@@ -34,6 +34,10 @@ typedef struct generation_options {
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
 typedef sample_settings sampling;
 
+/* The best level that is safe on a device: `loop` where a dispatch of many workgroups may be had (if it then cannot,
+ * generation falls back to `ops`), else `ops`. */
+fusion_level generation_best_level(const gpu *g);
+
 /* The model is needed only during this call. */
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
@@ -47,7 +51,7 @@ void generation_set_sampling(generation *n, const sampling *s);
 
 /* After one of these tokens no further ones are made ahead of being asked for; up to 15. */
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count);
-/* No more than so many tokens will be asked for before the next rewind: none are made beyond. */
+/* So many tokens more, at most, will be fed or asked for before the next rewind: none are made beyond. */
 void generation_set_limit(generation *n, uint32_t tokens);
 
 /* Something that the user should know, once: a level that could not be had, or that gave up. NULL: nothing. */
@@ -78,5 +82,8 @@ uint32_t generation_dispatches(const generation *n); /* per token */
 uint64_t generation_bytes(const generation *n);      /* of GPU memory */
 uint32_t generation_vocab(const generation *n);
 const plan *generation_plan(const generation *n); /* of a token */
+
+/* For tests: at the levels token and loop, workgroup 0 stops before the n-th barrier of each dispatch; 0: it does not. */
+void generation_stall(generation *n, uint32_t barrier);
 
 #endif

@@ -608,6 +608,15 @@ bool tokenizer_ends(const tokenizer *t, int32_t id)
     return id >= 0 && (size_t)id < t->words.count && t->ends[id];
 }
 
+uint32_t tokenizer_list_ends(const tokenizer *t, uint32_t ids[TOKENIZER_MAX_ENDS])
+{
+    uint32_t count = 0;
+    for (size_t id = 0; id < t->words.count && count < TOKENIZER_MAX_ENDS; id++)
+        if (t->ends[id])
+            ids[count++] = (uint32_t)id;
+    return count;
+}
+
 int32_t tokenizer_find(const tokenizer *t, token_text text)
 {
     return vocab_find(&t->words, text.data, text.length);

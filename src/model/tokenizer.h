@@ -113,8 +113,11 @@ int32_t tokenizer_unknown(const tokenizer *t);
 int32_t tokenizer_padding(const tokenizer *t);
 bool tokenizer_adds_bos(const tokenizer *t); /* does the model want it? */
 bool tokenizer_adds_eos(const tokenizer *t);
-bool tokenizer_ends(const tokenizer *t, int32_t id);         /* a turn or a text is over */
-int32_t tokenizer_find(const tokenizer *t, token_text text); /* the token written so, or TOKEN_NONE */
+bool tokenizer_ends(const tokenizer *t, int32_t id); /* a turn or a text is over */
+enum { TOKENIZER_MAX_ENDS = 15 };
+uint32_t tokenizer_list_ends(const tokenizer *t,
+                             uint32_t ids[TOKENIZER_MAX_ENDS]); /* the first of those; returns how many */
+int32_t tokenizer_find(const tokenizer *t, token_text text);    /* the token written so, or TOKEN_NONE */
 
 /* ---- encoding ------------------------------------------------------------------ */
 

@@ -1,0 +1,17 @@
+#include "gpu/identity.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Not every library tells its version, so that its file is part of it. */
+void gpu_add_identity(const gpu_info *info, str *out)
+{
+    struct stat file = {0};
+    if (!*info->library || stat(info->library, &file) != 0)
+        memset(&file, 0, sizeof file);
+    str_addf(out, "implementation: %s, %s, a file of %jd bytes changed at %jd.%09ld\n", info->family,
+             info->impl_version, (intmax_t)file.st_size, (intmax_t)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    str_addf(out, "backend: %s\nvendor: %s\ndevice: %s\ndriver: %s\n", info->backend, info->vendor, info->device,
+             info->driver);
+}
