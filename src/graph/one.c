@@ -33,6 +33,7 @@ struct one {
     course way;
     uint32_t groups;
     uint64_t text_hash;
+    uint32_t *rows, row_words, kind_count; /* the table */
 };
 
 static void write_course(one *o)
@@ -223,7 +224,9 @@ static bool write_table(one *o, one_phases phases, const kinds *k)
     }
     if (ok)
         gpu_write(o->g, o->table, 0, table, bytes);
-    free(table);
+    o->rows = table;
+    o->row_words = k->row_words;
+    o->kind_count = k->count;
     return ok;
 }
 
@@ -294,6 +297,7 @@ void one_free(one *o)
     gpu_buffer_free(o->table);
     gpu_buffer_free(o->course_buffer);
     gpu_buffer_free(o->gate);
+    free(o->rows);
     free(o);
 }
 
@@ -340,6 +344,28 @@ void one_set_stall(one *o, uint32_t barrier)
 {
     o->way.stall = barrier;
     write_course(o);
+}
+
+int one_kind_count(const one *o)
+{
+    return (int)o->kind_count;
+}
+
+int one_kind_of(const one *o, uint32_t phase)
+{
+    return (int)o->rows[phase * o->row_words + 1];
+}
+
+void one_leave_out(one *o, int kind)
+{
+    size_t bytes = (size_t)o->way.phases * o->row_words * sizeof(uint32_t);
+    uint32_t *rows = mem_alloc(bytes);
+    memcpy(rows, o->rows, bytes);
+    for (uint32_t p = 0; p < o->way.phases; p++)
+        if (kind == ONE_ALL_KINDS || kind == one_kind_of(o, p))
+            rows[p * o->row_words] = 0;
+    gpu_write(o->g, o->table, 0, rows, bytes);
+    free(rows);
 }
 
 bool one_gave_up(one *o, bool *gave_up, err *e)

@@ -32,7 +32,8 @@ typedef struct program {
     shot *shots;
     uint32_t shot_count;
     gpu_buffer *arguments;
-    one *whole; /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
+    uint32_t *phase_steps; /* [phase] of it */
+    one *whole;            /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
     err why_not;
 } program;
 
@@ -155,7 +156,8 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
     program *p = &r->programs[which];
     one_plan user = {r, which, {0}};
     p->whole = one_new(r->g, r->m, &r->tuning, tell_one, &user, e);
-    free_tellings(&user.l);
+    free(user.l.items);
+    p->phase_steps = user.l.steps;
     if (!p->whole)
         return false;
     p->shots = mem_alloc(sizeof *p->shots);
@@ -229,6 +231,7 @@ void graph_run_free(graph_run *r)
             gpu_bindings_free(p->shots[k].bindings);
         gpu_buffer_free(p->arguments);
         one_free(p->whole);
+        free(p->phase_steps);
         free(p->shots);
         plan_free(p->p);
     }
@@ -326,38 +329,85 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
     gpu_submit(r->g, gpu_finish(recording));
 }
 
-bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, err *e)
+static bool time_shots(graph_run *r, const program *p, gpu_timer **timers, double *ns, bool first, err *e)
+{
+    gpu_recording *recording = gpu_record(r->g, false);
+    for (uint32_t i = 0; i < p->shot_count; i++) {
+        gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
+        shoot(recording, &p->shots[i]);
+        gpu_pass_end(recording);
+    }
+    gpu_submit(r->g, gpu_finish(recording));
+    bool ok = gpu_wait(r->g, e);
+    for (uint32_t i = 0; ok && i < p->shot_count; i++) {
+        double now;
+        ok = gpu_timer_read_now(timers[i], &now, e);
+        ns[i] = first || now < ns[i] ? now : ns[i];
+    }
+    return ok;
+}
+
+/* The whole dispatch, without any phases' work, and without that of each kernel: the shortest of each. */
+static bool time_kinds(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *all, double *waiting,
+                       double *without, err *e)
+{
+    bool ok = true;
+    for (uint32_t t = 0; ok && t < times; t++)
+        for (int kind = ONE_ALL_KINDS; ok && kind < one_kind_count(p->whole); kind++) {
+            one_leave_out(p->whole, kind);
+            double *to = kind == ONE_ALL_KINDS ? waiting : kind == ONE_NO_KIND ? all : &without[kind];
+            ok = time_shots(r, p, timers, to, t == 0, e);
+        }
+    one_leave_out(p->whole, ONE_NO_KIND);
+    return ok;
+}
+
+static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns, double *waiting,
+                        err *e)
+{
+    double all = 0, *without = mem_alloc((size_t)(one_kind_count(p->whole) + 1) * sizeof *without);
+    uint32_t phases = one_phase_count(p->whole);
+    bool ok = time_kinds(r, p, times, timers, &all, waiting, without, e);
+    for (uint32_t i = 0; ok && i < phases; i++) {
+        uint32_t alike = 0;
+        int kind = one_kind_of(p->whole, i);
+        for (uint32_t k = 0; k < phases; k++)
+            alike += one_kind_of(p->whole, k) == kind;
+        ns[i] = all > without[kind] ? (all - without[kind]) / alike : 0;
+    }
+    free(without);
+    return ok;
+}
+
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *waiting_ns, err *e)
 {
     const program *p = &r->programs[which];
+    double unused = 0;
     gpu_timer **timers = mem_alloc((p->shot_count + 1) * sizeof *timers);
     for (uint32_t i = 0; i < p->shot_count; i++)
         timers[i] = gpu_timer_new(r->g);
     bool ok = true;
-    for (uint32_t k = 0; ok && k < times; k++) {
-        gpu_recording *recording = gpu_record(r->g, false);
-        for (uint32_t i = 0; i < p->shot_count; i++) {
-            gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
-            shoot(recording, &p->shots[i]);
-            gpu_pass_end(recording);
-        }
-        gpu_submit(r->g, gpu_finish(recording));
-        ok = gpu_wait(r->g, e);
-        for (uint32_t i = 0; ok && i < p->shot_count; i++) {
-            double now;
-            ok = gpu_timer_read_now(timers[i], &now, e);
-            ns[i] = k == 0 || now < ns[i] ? now : ns[i];
-        }
-    }
+    if (p->whole)
+        ok = profile_one(r, p, times, timers, ns, waiting_ns ? waiting_ns : &unused, e);
+    for (uint32_t k = 0; !p->whole && ok && k < times; k++)
+        ok = time_shots(r, p, timers, ns, k == 0, e);
     for (uint32_t i = 0; i < p->shot_count; i++)
         gpu_timer_free(timers[i]);
     free(timers);
     return ok;
 }
 
+uint32_t graph_run_stages(const graph_run *r, uint32_t which)
+{
+    const program *p = &r->programs[which];
+    return p->whole ? one_phase_count(p->whole) : p->shot_count;
+}
+
 graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i)
 {
-    const shot *s = &r->programs[which].shots[i];
-    graph_dispatch d = {.step = s->step, .groups = s->groups};
+    const program *p = &r->programs[which];
+    const shot *s = &p->shots[p->whole ? 0 : i];
+    graph_dispatch d = {.step = p->whole ? p->phase_steps[i] : s->step, .groups = s->groups};
     memcpy(d.kernel, s->name, sizeof d.kernel);
     return d;
 }

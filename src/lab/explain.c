@@ -189,11 +189,14 @@ void explain_free(explain *x)
 
 bool explain_time(explain *x, graph_run *r, err *e)
 {
-    uint32_t dispatches = graph_run_dispatches(r, 0), count = x->after.p->count;
+    uint32_t dispatches = graph_run_stages(r, 0), count = x->after.p->count;
     if (graph_run_plan(r, 0)->count != count)
         return err_set(e, "the plan that was run has %u steps instead of %u", graph_run_plan(r, 0)->count, count);
     double *ns = mem_alloc((dispatches + 1) * sizeof *ns), *us = mem_alloc((count + 1) * sizeof *us);
-    bool ok = graph_run_profile(r, 0, 1, ns, e);
+    double waiting_ns = 0;
+    bool ok = graph_run_profile(r, 0, 1, ns, &waiting_ns, e);
+    if (ok)
+        x->waiting_us = x->timed && x->waiting_us < waiting_ns / 1e3 ? x->waiting_us : waiting_ns / 1e3;
     for (uint32_t i = 0; ok && i < count; i++)
         x->after.steps[i].dispatches = 0;
     for (uint32_t i = 0; ok && i < dispatches; i++) {

@@ -47,13 +47,14 @@ typedef struct explain {
     uint32_t removed[PASS_COUNT];
     char model[96], about[160], device[256]; /* to be shown; "" where there is none */
     bool timed;
+    double waiting_us; /* of one dispatch: its time when no phase does anything */
 } explain;
 
 /* The graph must stay. */
 explain *explain_new(const graph *g, const explain_options *o);
 void explain_free(explain *x);
 
-/* The device's time for each step of the plan of `r`: to be called for run after run, the shortest is kept. */
+/* The device's time for each step of the plan of `r` (of one dispatch: by leaving out): to be called for run after run, the shortest is kept. */
 bool explain_time(explain *x, graph_run *r, err *e);
 
 /* Of all steps, or of one time of a block. */

@@ -69,6 +69,8 @@ void explain_json(const explain *x, str *out)
     jsonw_count(&j, "steps", x->after.p->count);
     explained_step total = explain_total(&x->after, NULL);
     write_numbers(x, &total, &j);
+    if (x->waiting_us > 0)
+        jsonw_number(&j, "waiting_us", x->waiting_us);
     jsonw_end(&j);
     jsonw_end(&j);
 }
