@@ -74,7 +74,10 @@ fn body(args: u32, v: u32, local: u32) {
     if (BEGUN == 0u) { begin(args, v, local); }
     let row = v / arg(args, 14);
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
-    if (local < HEAD) { staged[local / 4u][local % 4u] = load(arg(args, 2) + row * HEAD + local) * arg_float(args, 7); }
+    if (local < HEAD / 4u) {
+        let at = arg(args, 2) + row * HEAD + local * 4u;
+        staged[local] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, 7);
+    }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
     fetch_keys(args, v, mine.x, position, mine.y, local);

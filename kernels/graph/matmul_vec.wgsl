@@ -34,43 +34,57 @@ fn length_of_row(args: u32) -> u32 {
 
 // ---- x ----------------------------------------------------------------------
 
-// An element of x, put together from the parts of its head, four parts at a time.
-fn joined(args: u32, x: u32, i: u32) -> f32 {
+fn four_at(i: u32) -> vec4<f32> { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
+
+// Four elements from place i on, of a list that ends with the row; zeros beyond.
+fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
+    if (i + 3u < length_of_row(args)) { return four_at(list + i); }
+    var y = vec4<f32>();
+    if (i < length_of_row(args)) { y.x = load(list + i); }
+    if (i + 1u < length_of_row(args)) { y.y = load(list + i + 1u); }
+    if (i + 2u < length_of_row(args)) { y.z = load(list + i + 2u); }
+    return y;
+}
+
+// Four elements of x, put together from the parts of their head, four parts at a time.
+fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
     let size = arg(args, 6);
     let splits = arg(args, 7);
     let first = i / size * splits;
     let at = x + first * (size + 2u) + i % size;
-    var sum = 0.0;
+    var sum = vec4<f32>();
     for (var s = 0u; s < splits; s += 4u) {
-        let next = min(vec4<u32>(0u, 1u, 2u, 3u) + s, vec4<u32>(splits - 1u));
-        let values = vec4<f32>(load(at + next.x * (size + 2u)), load(at + next.y * (size + 2u)), load(at + next.z * (size + 2u)), load(at + next.w * (size + 2u)));
-        let weights_here = vec4<f32>(part_weight[first + next.x], part_weight[first + next.y], part_weight[first + next.z], part_weight[first + next.w]);
-        sum += dot(values, select(vec4<f32>(), weights_here, vec4<u32>(0u, 1u, 2u, 3u) + s < vec4<u32>(splits)));
+        let b = min(s + 1u, splits - 1u);
+        let c = min(s + 2u, splits - 1u);
+        let d = min(s + 3u, splits - 1u);
+        let one = four_at(at + s * (size + 2u));
+        let two = four_at(at + b * (size + 2u));
+        let three = four_at(at + c * (size + 2u));
+        let four = four_at(at + d * (size + 2u));
+        sum += part_weight[first + s] * one + select(0.0, part_weight[first + b], s + 1u < splits) * two +
+               select(0.0, part_weight[first + c], s + 2u < splits) * three + select(0.0, part_weight[first + d], s + 3u < splits) * four;
     }
     return sum;
 }
 
-// Elements of x from `segment` on.
+// Elements of x from `segment` on, in fours.
 fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
-    let count = min(SEGMENT, (k + 31u) / 32u * 32u - segment);
+    let count = min(SEGMENT, (k + 31u) / 32u * 32u - segment) / 4u;
     let joins = JOINS == 1u && arg(args, 5) == 2u;
     let norms = NORMS == 1u && arg(args, 5) == 1u;
     if (joins) { weigh_parts(x, k / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
     for (var start = 0u; start < count; start += THREADS) {
         let i = start + local;
-        var value = 0.0;
-        var weight = 1.0;
-        if (i < count && segment + i < k) {
-            if (joins) {
-                value = joined(args, x, segment + i);
-            } else {
-                value = load(x + segment + i);
-                if (norms) { weight = load(arg(args, 6) + segment + i) + arg_float(args, 8); }
-            }
+        let at = segment + i * 4u;
+        var value = vec4<f32>();
+        var weight = vec4<f32>(1.0);
+        if (i < count && at < k) {
+            if (joins) { value = joined(args, x, at); } else { value = four_of_row(args, x, at); }
+            if (norms) { weight = four_of_row(args, arg(args, 6), at) + arg_float(args, 8); }
         }
-        if (norms) { note_square(i, value); }
-        if (i < count) { staged[i % CHUNK / 4u * (SEGMENT / CHUNK) + i / CHUNK][i % 4u] = value * weight; }
+        if (norms) { note_squares(i, value); }
+        if (i < count) { staged[i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u)] = value * weight; }
     }
 }
 
@@ -182,7 +196,7 @@ fn body(args: u32, v: u32, local: u32) {
                 workgroupBarrier();
                 stage(args, x, segment, local);
                 workgroupBarrier();
-                if (norms && first_turn) { squares += noted_squares(min(SEGMENT, (k + 31u) / 32u * 32u - segment), local); }
+                if (norms && first_turn) { squares += noted_squares(min(SEGMENT, (k + 31u) / 32u * 32u - segment) / 4u, local); }
             }
             let c = step * TEAM + lane;
             if (AHEAD == 1u) {

@@ -2,7 +2,7 @@
 // on the number of threads.
 var<private> own_squares: f32;
 
-fn note_square(i: u32, value: f32) { own_squares += value * value; }
+fn note_squares(i: u32, value: vec4<f32>) { own_squares += dot(value, value); }
 
 // After a barrier.
 fn noted_squares(count: u32, local: u32) -> f32 {

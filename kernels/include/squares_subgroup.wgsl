@@ -1,15 +1,16 @@
-// The sum of squares of a row that many threads put into workgroup memory, element by element: by blocks of SUBGROUP
-// elements, so that the order of the sum does not depend on the number of threads.
-var<workgroup> block_squares: array<f32, STAGED / SUBGROUP>;
+// The sum of squares of a row that many threads put into workgroup memory, four elements at a time: by blocks of SUBGROUP
+// fours, so that the order of the sum does not depend on the number of threads.
+var<workgroup> block_squares: array<f32, STAGED / 4u / SUBGROUP + 1u>;
 
-fn note_square(i: u32, value: f32) {
-    let sum = subgroupAdd(value * value);
-    if (i % SUBGROUP == 0u && i < STAGED) { block_squares[i / SUBGROUP] = sum; }
+// Four number i; called by all.
+fn note_squares(i: u32, value: vec4<f32>) {
+    let sum = subgroupAdd(dot(value, value));
+    if (i % SUBGROUP == 0u && i < STAGED / 4u) { block_squares[i / SUBGROUP] = sum; }
 }
 
-// After a barrier. `count`: elements, a multiple of 32.
+// Of so many fours, after a barrier.
 fn noted_squares(count: u32, local: u32) -> f32 {
     var sum = 0.0;
-    for (var b = local % SUBGROUP; b < count / SUBGROUP; b += SUBGROUP) { sum += block_squares[b]; }
+    for (var b = local % SUBGROUP; b < (count + SUBGROUP - 1u) / SUBGROUP; b += SUBGROUP) { sum += block_squares[b]; }
     return subgroupAdd(sum);
 }

@@ -17,3 +17,11 @@ fn bits(word: u32, i: u32, worth: f32) -> vec4<f32> {
 }
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }
+
+// Four small whole numbers, each plus 1024, from the bytes of a word under a mask: put behind the leading bit of a half
+// they are halves, and turning two halves into floats is one step on most devices, where two numbers are two.
+fn plus_1024(word: u32, mask: u32) -> vec4<f32> {
+    let even = unpack2x16float((word & mask) | 0x64006400u);
+    let odd = unpack2x16float(((word >> 8u) & mask) | 0x64006400u);
+    return vec4<f32>(even.x, odd.x, even.y, odd.y);
+}

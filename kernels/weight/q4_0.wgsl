@@ -5,6 +5,7 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let d = half_at(m.at + m.chunks * 4u, c);
     return bits_of_chunk(q, d);
 }
+// (n + 1024) d - 1032 d is exact: both products have few enough bits.
 fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
-    return (small(b.q[j / 2u] >> (j % 2u * 4u), 15u) - 8.0) * b.d;
+    return fma(plus_1024(b.q[j / 2u] >> (j % 2u * 4u), 0x000f000fu), vec4<f32>(b.d), vec4<f32>(-1032.0 * b.d));
 }
