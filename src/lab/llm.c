@@ -113,6 +113,7 @@ static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, e
     generation_set_launch(s->n, c->level, c->submit);
     if (!gpu_wait(s->lab->device.g, e) || !is_at(s, c->level, e))
         return false;
+    c->workgroups = c->kind == LLM_MADE ? generation_workgroups(s->n) : 0;
     gpu_counters before = gpu_get_counters(s->lab->device.g);
     double seconds =
         c->kind == LLM_PROMPT ? run_prompt(s, o->prompt_tok, e) : run_made(s, o->depth_tok, o->made_tok, e);
@@ -126,6 +127,12 @@ static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, e
     return c->kind == LLM_PROMPT || check_tokens(s, c, e);
 }
 
+/* How one dispatch is submitted makes no difference, and there are few of them: the cheapest way stands for all. */
+static bool is_told_apart(const llm_options *o, int level, int submit)
+{
+    return level < LEVEL_TOKEN || submit == SUBMIT_BATCH || !o->submits[SUBMIT_BATCH];
+}
+
 static void add_cells(llm_lab *lab)
 {
     const llm_options *o = &lab->options;
@@ -133,7 +140,7 @@ static void add_cells(llm_lab *lab)
         for (int submit = SUBMIT_COUNT - 1; submit >= 0; submit--)
             for (int kind = LLM_PROMPT; kind <= LLM_MADE; kind++) {
                 bool wanted = kind == LLM_PROMPT ? o->prompt_tok > 0 : o->made_tok > 0;
-                if (!o->levels[level] || !o->submits[submit] || !wanted)
+                if (!o->levels[level] || !o->submits[submit] || !wanted || !is_told_apart(o, level, submit))
                     continue;
                 llm_cell *c = &lab->cells[lab->cell_count++];
                 *c = (llm_cell){(llm_kind)kind, (fusion_level)level, (submit_policy)submit, .mismatch = o->made_tok};

@@ -638,6 +638,12 @@ uint32_t generation_dispatches(const generation *n)
     return graph_run_dispatches(n->run, program_of(n, 0));
 }
 
+uint32_t generation_workgroups(const generation *n)
+{
+    const one *whole = graph_run_one(n->run, program_of(n, 0));
+    return whole ? one_groups(whole) : 0;
+}
+
 uint64_t generation_bytes(const generation *n)
 {
     return graph_run_bytes(n->run);
