@@ -10,11 +10,13 @@ defaults are must make sense before anything is run.
 """
 import ctypes
 import glob
+import json
 import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ("linux-x64-vulkan", "linux-x64-cuda", "linux-x64")
+CUDA_LIBRARIES = ("libcudart.so.13", "libcublasLt.so.13", "libcublas.so.13")  # of the package 3.14.5
 F32, F16 = 0, 1
 FLASH = {"auto": -1, "off": 0, "on": 1}
 
@@ -59,17 +61,54 @@ class LlamaError(Exception):
 
 def find_libraries(folder=None):
     """The folder with the libraries: the one given, LLAMA_CPP, or an npm package's."""
-    folder = folder or os.environ.get("LLAMA_CPP")
-    if folder:
+    return find_all([folder] if folder else None)[0]
+
+
+def find_all(folders=None, cpu=False):
+    """Every folder with libraries: those given, those in LLAMA_CPP (separated by colons), or the npm packages'. `cpu`: one is
+    enough, since all of them have that back end."""
+    folders = folders or [f for f in os.environ.get("LLAMA_CPP", "").split(":") if f]
+    for folder in folders:
         if not glob.glob(os.path.join(folder, "libllama*.so")):
             raise LlamaError(f"{folder}: no libllama*.so there")
-        return folder
-    for modules in ("node_modules", "tests/oracle/node_modules"):
-        for package in PACKAGES:
-            for found in glob.glob(os.path.join(HERE, "..", modules, "@node-llama-cpp", package, "bins", "*")):
-                if glob.glob(os.path.join(found, "libllama*.so")):
-                    return os.path.abspath(found)
-    raise LlamaError("llama.cpp's libraries are not here: `make setup`, or LLAMA_CPP=folder with libllama*.so")
+    if not folders:
+        packages = [os.path.join(HERE, "..", modules, "@node-llama-cpp", package, "bins", "*")
+                    for modules in ("node_modules", "tests/oracle/node_modules") for package in PACKAGES]
+        found = [os.path.abspath(f) for p in packages for f in glob.glob(p) if glob.glob(os.path.join(f, "libllama*.so"))]
+        with_gpu = [f for f in found if gpu_back_ends(f)]
+        folders = found[:1] if cpu or not with_gpu else with_gpu
+    if not folders:
+        raise LlamaError("llama.cpp's libraries are not here: `make setup`, or LLAMA_CPP=folder with libllama*.so")
+    return folders
+
+
+def gpu_back_ends(folder):
+    return [f for f in sorted(glob.glob(os.path.join(folder, "libggml-*.so")))
+            if not os.path.basename(f).startswith(("libggml-base", "libggml-cpu"))]
+
+
+def load_cuda(folder):
+    """CUDA's own libraries, where the back end wants them and they are not on the loader's way: PyTorch's packages and the
+    tool kit's folder have them. Without them that back end does not load, which why_no_gpu tells."""
+    if not glob.glob(os.path.join(folder, "libggml-cuda*.so")):
+        return
+    places = [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p] + ["/usr/local/cuda*/lib64"]
+    for name in CUDA_LIBRARIES:
+        for path in [name] + [f for p in places for f in sorted(glob.glob(os.path.join(p, name)))]:
+            try:
+                ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+                break
+            except OSError:
+                continue
+
+
+def release_of(folder):
+    """As the package calls it: b7347, v0.5.0."""
+    try:
+        with open(os.path.join(folder, "_nlcBuildMetadata.json")) as f:
+            return json.load(f)["buildOptions"]["llamaCpp"]["release"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 class Library:
@@ -82,11 +121,12 @@ class Library:
             return ctypes.CDLL(found[0], mode=ctypes.RTLD_GLOBAL)
 
         self.folder = folder
+        load_cuda(folder)
         load("libggml-base*.so")
         self.ggml, self.llama = load("libggml.*so"), load("libllama.*so")
         new = hasattr(self.llama, "llama_version")
-        self.version = None
-        if new:
+        self.version = release_of(folder)
+        if new and not self.version:
             self.llama.llama_version.restype = ctypes.c_char_p
             self.version = self.llama.llama_version().decode()
         model_params, context_params = (NewModelParams, NewContextParams) if new else (OldModelParams, OldContextParams)
@@ -144,6 +184,15 @@ class Library:
         return [{"name": self.ggml.ggml_backend_dev_name(d).decode(),
                  "description": self.ggml.ggml_backend_dev_description(d).decode(),
                  "is_gpu": self.ggml.ggml_backend_dev_type(d) in (1, 2)} for d in found]
+
+
+    def why_no_gpu(self):
+        for path in gpu_back_ends(self.folder):
+            try:
+                ctypes.CDLL(path)
+            except OSError as e:
+                return f"no GPU: {e}"
+        return f"no GPU: {' / '.join(self.messages) or 'its back ends find none'}"
 
 
 OPEN = {}

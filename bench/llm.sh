@@ -1,40 +1,50 @@
 #!/bin/sh
-# bench/llm.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-t TYPES] [-r N] [PART...]
+# bench/llm.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-d N] [-r N] [PART...]
 #
 # Runs the same models on everything that is compared, on one machine, in one go, and leaves the records in a folder:
 #
-#     models   random weights: WORK/MODEL-TYPE (a Hugging Face folder) and WORK/MODEL-TYPE.gguf
-#     logits   solo's logits against transformers' float32, same weights   -> OUT/MODEL-TYPE.logits.json
-#     solo     solo bench llm                                              -> OUT/MODEL-TYPE.solo.json
-#     torch    PyTorch: eager, in a CUDA graph, compiled in a CUDA graph   -> OUT/MODEL-TYPE.torch.json
-#     llama    llama.cpp, CUDA and Vulkan                                  -> OUT/MODEL-TYPE.llama.json
+#     models   random weights: WORK/MODEL (a Hugging Face folder) and WORK/MODEL.gguf
+#     logits   solo's logits against transformers' float32, same weights   -> OUT/MODEL.logits.json
+#     solo     solo bench llm                                              -> OUT/MODEL.solo.json
+#     torch    PyTorch: eager, in a CUDA graph, compiled in a CUDA graph   -> OUT/MODEL.torch.json
+#     llama    llama.cpp, Vulkan and CUDA; its tokens against solo's       -> OUT/MODEL.llama.json
 #
 #   PART        those to run, in this order (default: all). One at a time is fine: what is there already is used.
 #   -o FOLDER   records (default: results/llm)
 #   -w FOLDER   models (default: /tmp/solo-llm); a 1.5B model in f32 takes 6 GB
-#   -m MODELS   default: "qwen2.5-0.5b qwen2.5-1.5b"
-#   -t TYPES    default: "f16 f32"; bf16 too; q8_0 and q4_0 (and what `solo synth` makes) come as GGUF only,
-#               for solo and llama.cpp
+#   -m MODELS   as NAME-TYPE (default: "qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-0.5b-q4_0 qwen2.5-1.5b-f16 llama-3-8b-q4_0");
+#               bf16 too; q8_0 and q4_0 (and what `solo synth` makes) come as GGUF only, for solo and llama.cpp;
+#               llama.cpp is not given f32
+#   -d N        tokens that stand before the 128 that are made (default: 512)
 #   -r N        samples of each (default: 5)
 #
-# Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--impl dawn", say), FUSE (none,ops), SUBMIT (sync,each,pass,batch),
-# PYTHON (python3), TORCH_SECONDS (170: what one torch run may take), TORCH_FLAGS, LLAMA_FLAGS.
+# Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--adapter gpu", say), FUSE (none,ops,token,loop), SUBMIT
+# (sync,each,pass,batch; one dispatch is measured by the last alone), LADDER ("qwen2.5-0.5b-f16": the models that every FUSE and SUBMIT
+# is measured on; the others by ops, token and loop in one pass, unless FUSE or SUBMIT are given), PYTHON (python3), TORCH_SECONDS (170: what one
+# torch run may take), TORCH_FLAGS, LLAMA_FLAGS ("--lib FOLDER --lib FOLDER": where llama.cpp's libraries are).
+#
+# Seconds on an H200 (those of token and loop guessed): models 20 for each of Qwen2.5's, 10 for Llama-3-8B; logits 15 each; solo 60 on the
+# ladder, 25 on others, 40 for Llama-3-8B; torch 85 each (f16, f32), most of it compiling; llama 15 each, 30 for Llama-3-8B.
+#
+# llama.cpp's libraries are two npm packages, @node-llama-cpp/linux-x64-vulkan@3.22.1 and linux-x64-cuda@3.14.5 (CUDA 13; later
+# ones want a newer driver). To a machine that takes files only in small pieces they go as bench/parts.sh says.
 #
 # Exit status 1 if a part failed; the others are run all the same. `node tools/tables.mjs` then writes docs/llm.md.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=results/llm work=/tmp/solo-llm models='qwen2.5-0.5b qwen2.5-1.5b' types='f16 f32' samples=5
-prompt_tok=512 generated_tok=128
+out=results/llm work=/tmp/solo-llm samples=5
+models='qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-0.5b-q4_0 qwen2.5-1.5b-f16 llama-3-8b-q4_0'
+prompt_tok=512 generated_tok=128 depth_tok=512
 solo=${SOLO:-build/solo} python=${PYTHON:-python3}
 
 usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
-while getopts o:w:m:t:r:h option; do
+while getopts o:w:m:d:r:h option; do
     case $option in
         o) out=$OPTARG ;;
         w) work=$OPTARG ;;
         m) models=$OPTARG ;;
-        t) types=$OPTARG ;;
+        d) depth_tok=$OPTARG ;;
         r) samples=$OPTARG ;;
         h) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
@@ -46,6 +56,12 @@ for part in $parts; do
     case $part in
         models | logits | solo | torch | llama) ;;
         *) echo "llm.sh: there is no part $part: models, logits, solo, torch, llama" >&2; exit 2 ;;
+    esac
+done
+for pair in $models; do
+    case $pair in
+        *?-?*) ;;
+        *) echo "llm.sh: $pair is not NAME-TYPE" >&2; exit 2 ;;
     esac
 done
 mkdir -p "$out" "$work" || exit 1
@@ -74,16 +90,18 @@ make_folder() {
     [ -e "$work/$1-$2/golden.json" ] || run "$1 $2, folder" "$python" bench/make_model.py "$1" "$2" "$work/$1-$2" --golden 16
 }
 
-# GGUF has the folder's weights; quantised, those of the f16 folder
+# GGUF has the folder's weights; quantised, those of the f16 folder. A folder of a large model would take minutes: all have
+# what `solo synth` makes then.
 make_models() {
     source=$2
-    case $2 in
-        q8_0 | q4_0) source=f16 ;;
-        f16 | f32 | bf16) ;;
+    case $1-$2 in
+        llama-3-8b-q*) source= ;;
+        *-q8_0 | *-q4_0) source=f16 ;;
+        *-f16 | *-f32 | *-bf16) ;;
         *) source= ;;
     esac
     [ -z "$source" ] || make_folder "$1" "$source"
-    [ ! -e "$work/$1-$2.gguf" ] || return
+    if [ "$2" = f32 ] || [ -e "$work/$1-$2.gguf" ]; then return; fi
     if [ -n "$source" ]; then
         run "$1 $2, GGUF" "$python" bench/to_gguf.py "$work/$1-$source" "$2" "$work/$1-$2.gguf"
     else
@@ -96,34 +114,41 @@ check_logits() {
 }
 
 bench_solo() {
+    fuse=${FUSE:-ops,token,loop} submit=${SUBMIT:-batch}
+    case " ${LADDER-qwen2.5-0.5b-f16} " in
+        *" $1-$2 "*) fuse=${FUSE:-none,ops,token,loop} submit=${SUBMIT:-sync,each,pass,batch} ;;
+    esac
     # shellcheck disable=SC2086 # flags are words
-    run "$1 $2, solo" "$solo" bench llm "$(model_path "$1" "$2")" --fuse "${FUSE:-none,ops}" --submit "${SUBMIT:-sync,each,pass,batch}" \
-        -p $prompt_tok -n $generated_tok -r "$samples" --json "$out/$1-$2.solo.json" ${SOLO_FLAGS:-}
+    run "$1 $2, solo" "$solo" bench llm "$(model_path "$1" "$2")" --fuse "$fuse" --submit "$submit" -p $prompt_tok -n $generated_tok \
+        -d "$depth_tok" -r "$samples" --json "$out/$1-$2.solo.json" ${SOLO_FLAGS:-}
 }
 
 bench_torch() {
     # shellcheck disable=SC2086
     ! is_plain "$2" || run "$1 $2, torch" "$python" bench/torch_llm.py --model "$work/$1-$2" --name "$1" --dtype "$2" \
-        -p $prompt_tok -n $generated_tok -r "$samples" --seconds "${TORCH_SECONDS:-170}" --json "$out/$1-$2.torch.json" ${TORCH_FLAGS:-}
+        -p $prompt_tok -n $generated_tok -d "$depth_tok" -r "$samples" --seconds "${TORCH_SECONDS:-170}" --json "$out/$1-$2.torch.json" \
+        ${TORCH_FLAGS:---variants eager,graph,compile}
 }
 
 bench_llama() {
+    [ "$2" != f32 ] || return 0
+    solo_made= # its tokens, to compare with
+    [ ! -e "$out/$1-$2.solo.json" ] || solo_made="--solo $out/$1-$2.solo.json"
     # shellcheck disable=SC2086
-    [ "$2" = f32 ] || run "$1 $2, llama.cpp" "$python" bench/llama.py "$work/$1-$2.gguf" \
-        -p $prompt_tok -n $generated_tok -r "$samples" --json "$out/$1-$2.llama.json" ${LLAMA_FLAGS:-}
+    run "$1 $2, llama.cpp" "$python" bench/llama.py "$work/$1-$2.gguf" -p $prompt_tok -n $generated_tok -d "$depth_tok" -r "$samples" \
+        $solo_made --json "$out/$1-$2.llama.json" ${LLAMA_FLAGS:-}
 }
 
 for part in $parts; do
-    for model in $models; do
-        for type in $types; do
-            case $part in
-                models) make_models "$model" "$type" ;;
-                logits) check_logits "$model" "$type" ;;
-                solo) bench_solo "$model" "$type" ;;
-                torch) bench_torch "$model" "$type" ;;
-                llama) bench_llama "$model" "$type" ;;
-            esac
-        done
+    for pair in $models; do
+        model=${pair%-*} type=${pair##*-}
+        case $part in
+            models) make_models "$model" "$type" ;;
+            logits) check_logits "$model" "$type" ;;
+            solo) bench_solo "$model" "$type" ;;
+            torch) bench_torch "$model" "$type" ;;
+            llama) bench_llama "$model" "$type" ;;
+        esac
     done
 done
 exit $failed

@@ -35,7 +35,7 @@ function lineOf({ engine, record, r }) {
         const named = { eager: [0, "PyTorch eager (transformers)"], graph: [0.1, "PyTorch eager in a CUDA graph"] }[r.params.variant];
         return named ? { order: named[0], line: named[1], note: "" } : { order: 0.2, line: "torch.compile in a CUDA graph", note: r.params.mode };
     }
-    const backend = record.devices?.find((d) => d.is_gpu)?.name.replace(/\d+$/, "") ?? r.params.backend ?? "";
+    const backend = r.params.backend ?? record.devices?.find((d) => d.is_gpu)?.name.replace(/\d+$/, "") ?? "";
     return { order: 1, line: `${SYSTEMS[engine] ?? engine} ${backend}${r.params.flash ? `, flash attention ${r.params.flash}` : ""}`, note: "" };
 }
 
@@ -72,7 +72,7 @@ function systems(all, prefix, limited) {
 export const LLM_TABLES = {
     llm_machine(all) {
         if (!all.length) return NOTHING;
-        const gpu = (all.find((a) => a.record.gpu?.device) ?? all[0]).record.gpu ?? {}, { host, when } = all.find((a) => a.record.host?.cpu).record;
+        const gpu = (all.find((a) => a.record.gpu?.driver) ?? all[0]).record.gpu ?? {}, { host, when } = all.find((a) => a.record.host?.cpu).record;
         const versions = [...new Set(all.flatMap((a) => (a.record.gpus ?? [a.record.gpu]).map((g) => g?.impl_version)).filter(Boolean))];
         const solo = all.find((a) => a.engine === "solo")?.record.solo;
         return `${[gpu.device, gpu.driver].filter(Boolean).join(", driver ")}; ${host.cpu}, ${host.cores} cores, ${host.os}; ` +

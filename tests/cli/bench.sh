@@ -8,7 +8,7 @@ said() { # NAME STATUS: ok if the status is 0
     if [ "$2" -eq 0 ]; then echo "ok $1"; else echo "not ok $1"; fi
 }
 
-python3 - bench/*.py <<'END'
+python3 -B - bench/*.py <<'END'
 import sys
 for path in sys.argv[1:]:
     compile(open(path).read(), path, "exec")
@@ -19,10 +19,65 @@ bench/llm.sh -o "$work/out" -w "$work/work" nonsense >/dev/null 2>"$work/error"
 [ $? -eq 2 ] && grep -q 'there is no part nonsense' "$work/error"
 said "llm.sh refuses a part that it does not have" $?
 
+bench/llm.sh -o "$work/out" -w "$work/work" -m tiny >/dev/null 2>"$work/error"
+[ $? -eq 2 ] && grep -q 'tiny is not NAME-TYPE' "$work/error"
+said "llm.sh wants a type with each model" $?
+
+# A stand-in for Solo that tells what it was asked.
+printf '#!/bin/sh\necho "$@" >>"%s/asked"\n' "$work" >"$work/solo"
+chmod +x "$work/solo"
+SOLO=$work/solo bench/llm.sh -o "$work/out" -w "$work/work" -m "qwen2.5-0.5b-f16 llama-3-8b-q4_0" -d 64 -r 3 solo >/dev/null
+grep -q 'qwen2.5-0.5b-f16 --fuse none,ops,token,loop --submit sync,each,pass,batch -p 512 -n 128 -d 64 -r 3' "$work/asked" &&
+    grep -q 'llama-3-8b-q4_0.gguf --fuse ops,token,loop --submit batch -p 512 -n 128 -d 64 -r 3' "$work/asked"
+said "llm.sh asks for every way to launch one model, and for the best ways of others" $?
+
+# one.sh: every point a run, one that fails told, none done twice
+rm -f "$work/asked"
+cat >"$work/solo" <<'SOLO'
+#!/bin/sh
+echo "${SOLO_ONE_GROUPS:-free} $*" >>"$(dirname "$0")/asked"
+case $* in *"-d 7 "*) echo "no such depth" >&2; exit 1 ;; esac
+while [ "$1" != --json ]; do shift; done
+echo '{}' >"$2"
+SOLO
+sweep() { SOLO=$work/solo DEPTH=5 bench/one.sh -o "$work/one" -w "$work/work" -M builtin -m "builtin llama-3-8b-q4_0" -d "0 7" -g "2 all" -n 8 "$@" >"$work/said" 2>&1; }
+: >"$work/work/llama-3-8b-q4_0.gguf"
+sweep
+[ $? -eq 1 ] && grep -q 'depth-7: failed with status 1 after [0-9]* s: no such depth' "$work/said" && [ ! -e "$work/one/depth-7.json" ]
+said "one.sh goes on after a failure and tells it" $?
+[ "$(ls "$work/one")" = "$(printf 'depth-0.json\ngroups-2.json\ngroups-all.json\nsize-builtin.json\nsize-llama-3-8b-q4_0.json')" ] &&
+    grep -q '^free bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 0 -r 3' "$work/asked" &&
+    grep -q '^2 bench llm --fuse loop --submit batch -p 0 -n 8 -d 5 ' "$work/asked" &&
+    grep -q '^free bench llm .*llama-3-8b-q4_0.gguf --fuse ops,loop' "$work/asked"
+said "one.sh makes a record of every point" $?
+rm -f "$work/asked"
+sweep groups size && [ ! -e "$work/asked" ]
+said "one.sh does not run again what is there" $?
+bench/one.sh -o "$work/one" -w "$work/work" nonsense >/dev/null 2>"$work/error"
+[ $? -eq 2 ] && grep -q 'there is no sweep nonsense' "$work/error"
+said "one.sh refuses a sweep that it does not have" $?
+
+# pieces
+head -c 2500000 /dev/urandom >"$work/data" && tar -cz -C "$work" -f "$work/some.tgz" data &&
+    bench/parts.sh split "$work/some.tgz" "$work/pieces" 1 >/dev/null && [ -e "$work/pieces/some.tgz.002" ] &&
+    bench/parts.sh join "$work/pieces/some.tgz" "$work/joined" && cmp -s "$work/data" "$work/joined/data"
+said "parts.sh puts together what it took apart" $?
+rm "$work/pieces/some.tgz.001"
+! bench/parts.sh join "$work/pieces/some.tgz" "$work/joined" 2>"$work/error" && grep -q '2 pieces, and they are not all of it' "$work/error"
+said "parts.sh sees that a piece is missing" $?
+
+# The tokens that llama.cpp is given are those that src/base/rng.c makes: these are of seed 1 and 4,096 tokens.
+python3 -B -c '
+import sys
+sys.path.insert(0, "bench")
+import llama
+assert llama.solo_tokens(1, 4, 4096) == [2421, 3068, 2439, 3135], llama.solo_tokens(1, 4, 4096)'
+said "llama.py puts in what Solo puts in" $?
+
 # A stand-in for Python that fails: the other parts run all the same, and the status tells.
 printf '#!/bin/sh\necho "no such thing" >&2\nexit 3\n' >"$work/python"
 chmod +x "$work/python"
-PYTHON=$work/python SOLO=true bench/llm.sh -o "$work/out" -w "$work/work" -m tiny -t f16 torch solo >"$work/said" 2>&1
+PYTHON=$work/python SOLO=true bench/llm.sh -o "$work/out" -w "$work/work" -m tiny-f16 torch solo >"$work/said" 2>&1
 [ $? -eq 1 ] && grep -q 'torch: failed with status 3' "$work/said" && grep -q 'no such thing' "$work/said" && grep -q 'solo: [0-9]* s' "$work/said"
 said "llm.sh goes on after a failure and tells it" $?
 
@@ -36,6 +91,31 @@ record.write(sys.argv[1], record.record("llm", {"impl": "torch"}, {"model": "m"}
 END
 python3 -B "$work/make.py" "$work/a.json" && "$SOLO" compare "$work/a.json" "$work/a.json" >"$work/said" && grep -q 'tg128' "$work/said"
 said "solo reads the records that the scripts write" $?
+
+if (cd bench && python3 -B -c 'import llama_cpp; llama_cpp.find_libraries()') 2>/dev/null; then
+    measure() { python3 -B bench/llama.py models/builtin.gguf --cpu --threads 1 -p 8 -n 6 -d 4 -r 1 --flash off "$@"; }
+    measure --json "$work/llama.json" && python3 -B - "$work" <<'END'
+import json, sys
+made = json.load(open(f"{sys.argv[1]}/llama.json"))
+assert [(r["name"], r["params"]["backend"]) for r in made["results"]] == [("pp8", "CPU"), ("tg6", "CPU")], made["results"]
+tokens = made["results"][1]["greedy"]
+for name, wrong, depth in ("right", tokens, 4), ("wrong", tokens[:2] + [0] + tokens[3:], 4), ("deeper", tokens, 5):
+    json.dump({"params": {"seed": 1, "depth": depth}, "tokens": wrong}, open(f"{sys.argv[1]}/{name}.json", "w"))
+END
+    said "llama.py measures llama.cpp" $?
+    measure --solo "$work/right.json" --json "$work/llama.json" && grep -q '6 of 6 tokens equal' "$work/llama.json" &&
+        "$SOLO" compare "$work/llama.json" "$work/llama.json" >/dev/null
+    said "its tokens are held against Solo's" $?
+    measure --type f16 --solo "$work/wrong.json" --json "$work/llama.json" 2>"$work/error"
+    [ $? -eq 1 ] && grep -q "not so: tg6 CPU flash off: tokens are Solo's: 2 of 6 tokens equal; they part where" "$work/error"
+    said "other tokens are seen" $?
+    ! measure --solo "$work/deeper.json" --json "$work/llama.json" 2>"$work/error" && grep -q 'has seed 1 and depth 5' "$work/error"
+    said "a record of another run is refused" $?
+    ! python3 -B bench/llama.py models/builtin.gguf -r 1 --json "$work/none.json" 2>"$work/error" && grep -q 'nothing to measure: .*no GPU' "$work/error"
+    said "libraries without a GPU are left out, and why is told" $?
+else
+    echo "skip llama.py measures llama.cpp (its libraries are not here)"
+fi
 
 if python3 -c 'import numpy' 2>/dev/null; then
     model=tests/data/models/llama-wide
