@@ -1,9 +1,9 @@
 /* solo demo: a first look at this machine: a story, told in more and in fewer
  * dispatches, then what is here, what a dispatch costs on it and why. */
-#include "base/clock.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "lab/dispatch.h"
+#include "lab/llm.h"
 #include "llm/generation.h"
 #include "model/tokenizer.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { STORY_TOK = 56, CONTEXT_TOK = 80 }; /* with room for the beginning */
-enum { ENOUGH_US = 2000000 };              /* of timing a level: software needs that for some twenty tokens */
+enum { LADDER_TOK = 8 };                   /* software takes half a second for so many */
 static const char BEGINNING[] = "Once upon a time";
 static const sampling TASTE = {.temperature = 0.7f, .top_k = 40, .repeat_penalty = 1.1f, .seed = 6};
 
@@ -64,50 +64,44 @@ static bool tell(story *s, err *e)
     return true;
 }
 
-/* The same story once more, by another level, and how long that takes. The first token warms up. */
-static bool time_level(story *s, gpu *g, fusion_level level, err *e)
+/* How fast that was, and how fast it is in more and in fewer dispatches. The story's device is closed by then: this
+ * opens its own. */
+static bool show_ladder(const model *m, bool with_one, err *e)
 {
-    uint32_t next, made = 0, same = 0;
-    double began = 0;
-    gpu_counters before = {0};
-    generation_set_launch(s->n, level, SUBMIT_BATCH);
-    if (!begin(s, e))
-        return false;
-    while (made < s->count && (made < 2 || clock_us() - began < ENOUGH_US)) {
-        if (!generation_next(s->n, &next, e))
-            return false;
-        same += same == made && next == s->tokens[made];
-        if (++made == 1) {
-            if (!gpu_wait(g, e))
-                return false;
-            before = gpu_get_counters(g);
-            began = clock_us();
+    llm_options o = {.model_name = "the built-in model",
+                     .levels = {true, true, with_one, with_one},
+                     .submits = {true, true, true, true},
+                     .made_tok = LADDER_TOK,
+                     .depth_tok = LADDER_TOK,
+                     .repetitions = 2,
+                     .seed = 1};
+    llm_lab lab = {0};
+    bool ok = llm_measure(&lab, m, &o, e);
+    if (ok) {
+        printf("  %-30s %10s %12s %10s %14s\n", "", "dispatches", "us a token", "tokens/s", "of the memory");
+        printf("  %-30s %10s %12s %10s %14s\n", "", "a token", "", "", "limit");
+        for (uint32_t i = lab.cell_count; i-- > 0;) {
+            const llm_cell *c = &lab.cells[i];
+            char how[64];
+            snprintf(how, sizeof how, "--fuse %-5s --submit %s", fusion_names[c->level], submit_names[c->submit]);
+            printf("  %-30s %10.2f %12.0f %10.1f %13.1f%%\n", how, (double)c->counted.dispatches / LADDER_TOK,
+                   1e6 / c->rate.median, c->rate.median, 100 * llm_share(&lab, c));
         }
+        printf("\n");
     }
-    if (!gpu_wait(g, e))
-        return false;
-    double seconds = (clock_us() - began) * 1e-6, dispatches = (double)gpu_counters_since(g, before).dispatches;
-    printf("  --fuse %-6s %6.0f dispatches per token %10.1f tokens per second", fusion_names[level],
-           dispatches / (made - 1), (made - 1) / seconds);
-    printf(same < made ? "   (another story after %u tokens)\n" : "\n", same);
     fflush(stdout);
-    return true;
+    llm_free(&lab);
+    return ok;
 }
 
 static bool show_story(gpu *g, const model *m, err *e)
 {
     story s = {0};
-    generation_options o = {.level = LEVEL_OPS, .all_levels = true, .submit = SUBMIT_BATCH, .context_tok = CONTEXT_TOK};
+    generation_options o = {.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = CONTEXT_TOK};
     s.t = tokenizer_from_gguf(model_get_gguf(m), e);
     bool ok = s.t && tokenizer_encode(s.t, BEGINNING, strlen(BEGINNING), false, true, &s.beginning, e);
     s.n = ok ? generation_new(g, m, &o, e) : NULL;
     ok = s.n && tell(&s, e);
-    if (ok && s.count > 1) {
-        printf("The same story again, a dispatch for each operator (none) or for each group of them (ops):\n\n");
-        for (int level = LEVEL_NONE; ok && level <= LEVEL_OPS; level++)
-            ok = time_level(&s, g, (fusion_level)level, e);
-        printf("\n");
-    }
     generation_free(s.n);
     token_list_free(&s.beginning);
     tokenizer_free(s.t);
@@ -123,7 +117,21 @@ static bool tell_story(err *e)
                gpu_get_info(g)->impl);
     fflush(stdout);
     bool ok = g && show_story(g, m, e);
+    bool software = ok && gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
     gpu_close(g);
+    if (ok) {
+        printf("Such tokens in more and in fewer dispatches: one for each operator (none), for each group of them "
+               "(ops), for\n"
+               "each token (token), for many tokens (loop)%s.\n\n",
+               software ? "; software takes a while to compile the last two" : "");
+        fflush(stdout);
+        err why = {0};
+        ok = show_ladder(m, true, &why);
+        if (!ok) {
+            printf("Without token and loop: %s.\n\n", why.text);
+            ok = show_ladder(m, false, e);
+        }
+    }
     model_close(m);
     return ok;
 }
@@ -174,9 +182,10 @@ int cmd_demo(int argc, char **argv)
 {
     err e = {0};
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: solo demo\n\nA story by the built-in model, in more and in fewer dispatches, then what works here "
+        puts("usage: solo demo\n\nA story by the built-in model, its tokens in more and in fewer dispatches, then what "
+             "works here "
              "and the quick\n"
-             "dispatch laboratory on it: about a minute.");
+             "dispatch laboratory on it: about two minutes.");
         return 0;
     }
     if (argc > 1) {

@@ -75,9 +75,10 @@ if "$SOLO" info --json --impl dawn | grep -q '"adapter_type": "software"'; then
     expect "a GPU asked for, software found" 3 "a GPU was asked for" "$SOLO" bench dispatch --impl dawn --adapter gpu
     expect "a GPU asked for of all, software found" 3 "a GPU was asked for" "$SOLO" bench dispatch --adapter gpu
     expect "demo" 0 "WHAT ONE DISPATCH COSTS" "$SOLO" demo
-    grep -q "^Once upon a time " "$work/out" && [ "$(grep -c "dispatches per token" "$work/out")" -eq 2 ] &&
-        ! grep -q "another story" "$work/out" && echo "ok demo tells a story, the same at both levels" ||
-        echo "not ok demo tells a story, the same at both levels"
+    grep -q "^Once upon a time " "$work/out" && [ "$(grep -c "^  --fuse none " "$work/out")" -eq 4 ] &&
+        [ "$(grep -c "^  --fuse ops " "$work/out")" -eq 4 ] && grep -q "^  --fuse token " "$work/out" &&
+        grep -q "^  --fuse loop " "$work/out" && echo "ok demo tells a story and shows the ladder" ||
+        echo "not ok demo tells a story and shows the ladder"
 else
     echo "skip a GPU asked for, software found (there is a GPU)"
 fi
