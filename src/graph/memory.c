@@ -603,6 +603,18 @@ gpu_buffer *memory_states(const memory *m, uint32_t arena)
     return m->states[arena].buffer;
 }
 
+void memory_clear_states(const memory *m)
+{
+    enum { PIECE = 1 << 22 };
+    void *zeros = mem_alloc(PIECE);
+    for (uint32_t i = 0; i < m->state_arenas; i++) {
+        uint64_t bytes = gpu_buffer_bytes(m->states[i].buffer);
+        for (uint64_t at = 0; at < bytes; at += PIECE)
+            gpu_write(m->g, m->states[i].buffer, at, zeros, bytes - at < PIECE ? (size_t)(bytes - at) : PIECE);
+    }
+    free(zeros);
+}
+
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n)
 {
     const graph *g = m->plans[which_plan]->g;

@@ -36,6 +36,7 @@ uint64_t memory_bytes(const memory *m);
 gpu_buffer *memory_activations(const memory *m);
 gpu_buffer *memory_weights(const memory *m, uint32_t arena);
 gpu_buffer *memory_states(const memory *m, uint32_t arena);
+void memory_clear_states(const memory *m); /* zeros again */
 
 /* The word a node's elements begin at: among the activations, or for states in theirs. */
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n);

@@ -31,7 +31,7 @@ struct one {
     gpu_bindings *bindings;
     gpu_buffer *table, *course_buffer, *gate;
     course way;
-    uint32_t groups;
+    uint32_t groups, threads;
     uint64_t text_hash;
     uint32_t *rows, row_words, kind_count; /* the table */
 };
@@ -163,6 +163,17 @@ static gpu_bindings *bind(const one *o, const memory *m, uint32_t arenas)
 
 /* ---- how many workgroups --------------------------------------------------------- */
 
+static void submit(one *o, uint32_t groups)
+{
+    gpu_recording *r = gpu_record(o->g, false);
+    gpu_pass_begin(r, NULL, 0);
+    gpu_set_kernel(r, o->kernel);
+    gpu_set_bindings(r, o->bindings);
+    gpu_dispatch(r, groups, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(o->g, gpu_finish(r));
+}
+
 /* With no phases the kernel calls the roll: who is there when the first has waited long enough. */
 static bool count_resident(one *o, bool software, err *e)
 {
@@ -170,13 +181,7 @@ static bool count_resident(one *o, bool software, err *e)
     o->way.phases = 0;
     o->way.spin_limit = software ? SOFTWARE_ROLL_LOOKS : GPU_ROLL_LOOKS;
     write_course(o);
-    gpu_recording *r = gpu_record(o->g, false);
-    gpu_pass_begin(r, NULL, 0);
-    gpu_set_kernel(r, o->kernel);
-    gpu_set_bindings(r, o->bindings);
-    gpu_dispatch(r, MOST_GROUPS, 1, 1);
-    gpu_pass_end(r);
-    gpu_submit(o->g, gpu_finish(r));
+    submit(o, MOST_GROUPS);
     if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
         return false;
     o->groups = words[3] ? words[3] : 1;
@@ -185,12 +190,12 @@ static bool count_resident(one *o, bool software, err *e)
 }
 
 /* Data may go from one workgroup to another only where that was seen to work. */
-static bool passes_litmus(const one *o, uint32_t threads, err *e)
+static bool passes_litmus(const one *o, err *e)
 {
     litmus_result r;
     if (o->groups == 1)
         return true;
-    if (!gpu_litmus_cached(o->g, o->groups, threads, false, &r, e))
+    if (!gpu_litmus_cached(o->g, o->groups, o->threads, false, &r, e))
         return false;
     return r.verdict == LITMUS_PASSED || err_set(e, "the test whether %u workgroups see each other's data: %s",
                                                  o->groups, litmus_verdict_name(r.verdict));
@@ -238,39 +243,50 @@ static uint32_t most_arenas(const gpu_info *info, bool uniform_table)
     return here < most ? here : most;
 }
 
+/* The kernel and all that it is bound to, and how many workgroups of it there will be. */
+static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phases, bool plain, uint32_t most_groups,
+                          err *e)
+{
+    const gpu_info *info = gpu_get_info(o->g);
+    uint64_t bytes = (uint64_t)phases * k->row_words * 4;
+    bool uniform_table = bytes <= info->max_uniform_binding_bytes;
+    uint32_t most = most_arenas(info, uniform_table);
+    if (k->arenas > most)
+        return err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
+                       k->arenas);
+    o->kernel = make_kernel(o, k, phases, plain, uniform_table);
+    o->table = gpu_buffer_new(o->g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
+    o->course_buffer = gpu_buffer_new(o->g, sizeof o->way, GPU_USE_UNIFORM);
+    o->gate = gpu_buffer_new(o->g, GATE_WORDS * 4, GPU_USE_STORAGE);
+    o->bindings = bind(o, m, k->arenas);
+    if (!gpu_ok(o->g, e) || o->groups)
+        return gpu_ok(o->g, e);
+    o->groups = 1;
+    if (plain)
+        return true;
+    if (!count_resident(o, info->type == GPU_TYPE_SOFTWARE, e))
+        return false;
+    if (most_groups && most_groups < o->groups)
+        o->groups = most_groups;
+    return passes_litmus(o, e);
+}
+
 one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e)
 {
-    const gpu_info *info = gpu_get_info(g);
-    bool software = info->type == GPU_TYPE_SOFTWARE;
+    bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
     tell_tuning t = *tuning;
-    uint32_t wish = wished("SOLO_ONE_GROUPS", 0), phase_count;
-    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
-    bool plain = wish == 1 || (!t.by_shape && !wish);
-    t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
-    t.one_groups = 1;
-    kinds *k = mem_alloc(sizeof *k);
     one *o = mem_alloc(sizeof *o);
-    o->g = g;
-    o->groups = wish ? wish : 1;
-    bool ok = find_kinds(k, &t, tell, user, &phase_count, e);
-    if (ok) {
-        uint64_t bytes = (uint64_t)phase_count * k->row_words * 4;
-        bool uniform_table = bytes <= info->max_uniform_binding_bytes;
-        uint32_t most = most_arenas(info, uniform_table);
-        if (k->arenas > most)
-            ok = err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
-                         k->arenas);
-        else {
-            o->kernel = make_kernel(o, k, phase_count, plain, uniform_table);
-            o->table = gpu_buffer_new(g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
-            o->course_buffer = gpu_buffer_new(g, sizeof o->way, GPU_USE_UNIFORM);
-            o->gate = gpu_buffer_new(g, GATE_WORDS * 4, GPU_USE_STORAGE);
-            o->bindings = bind(o, m, k->arenas);
-            ok = gpu_ok(g, e) &&
-                 (plain || wish || (count_resident(o, software, e) && passes_litmus(o, t.one_threads, e)));
-        }
-    }
+    kinds *k = mem_alloc(sizeof *k);
     one_phases phases;
+    uint32_t phase_count;
+    o->g = g;
+    o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
+    o->threads = t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
+    t.one_groups = 1;
+    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
+    bool plain = o->groups == 1 || (!t.by_shape && !o->groups);
+    bool ok = find_kinds(k, &t, tell, user, &phase_count, e) &&
+              make_dispatch(o, m, k, phase_count, plain, tuning->one_groups, e);
     t.one_groups = o->groups;
     ok = ok && tell(user, &t, &phases, e);
     if (ok && !write_table(o, phases, k))
@@ -282,8 +298,7 @@ one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell
     }
     o->way = (course){.phases = phase_count,
                       .rounds = 1,
-                      .spin_limit = wished("SOLO_ONE_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS),
-                      .stall = wished("SOLO_ONE_STALL", 0)};
+                      .spin_limit = wished("SOLO_ONE_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS)};
     write_course(o);
     return o;
 }
@@ -314,6 +329,16 @@ gpu_bindings *one_bindings(const one *o)
 uint32_t one_groups(const one *o)
 {
     return o->groups;
+}
+
+uint32_t one_threads(const one *o)
+{
+    return o->threads;
+}
+
+void one_dispatch(one *o)
+{
+    submit(o, o->groups);
 }
 
 uint64_t one_text_hash(const one *o)

@@ -21,14 +21,20 @@ typedef struct one_phases {
 } one_phases;
 typedef bool (*one_teller)(void *user, const tell_tuning *t, one_phases *out, err *e);
 
+/* `tuning` says how many threads a workgroup has (row_threads), and at most how many there are (one_groups; 0: as many as
+ * are resident). */
 one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e);
 void one_free(one *o);
 
 gpu_kernel *one_kernel(const one *o);
 gpu_bindings *one_bindings(const one *o);
 uint32_t one_groups(const one *o);
+uint32_t one_threads(const one *o);
 uint32_t one_phase_count(const one *o);
 uint64_t one_text_hash(const one *o); /* of the kernel */
+
+/* Submits it once. */
+void one_dispatch(one *o);
 
 /* How often a dispatch goes through its phases, 1 at first. */
 void one_set_rounds(one *o, uint32_t rounds);

@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "graph/one.h"
 #include "graph/tell.h"
+#include "graph/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ typedef struct program {
 struct graph_run {
     gpu *g;
     tell_tuning tuning;
+    bool tuned;
     program *programs;
     plan **plans;
     uint32_t count;
@@ -155,7 +157,9 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     one_plan user = {r, which, {0}};
-    p->whole = one_new(r->g, r->m, &r->tuning, tell_one, &user, e);
+    p->whole = r->tuned ? one_new(r->g, r->m, &r->tuning, tell_one, &user, e)
+                        : one_tuned(r->g, r->m, &r->tuning, tell_one, &user, e);
+    r->tuned = true; /* all graphs have the same threads, so that their sums come out alike */
     free(user.l.items);
     p->phase_steps = user.l.steps;
     if (!p->whole)
