@@ -1,0 +1,80 @@
+/* The kernels that GPUs get, made for the shapes they work on, against the CPU's answer: software runs them when
+ * SOLO_TUNE=gpu says so, and takes long to compile them. */
+#include "gpu/compare.h"
+
+/* The kernels that a GPU gets for its shapes, several turns and pieces of x included. */
+static void matrices_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    static const tensor_type types[] = {TYPE_F16, TYPE_Q4_0};
+    weight_box box = {.r = rng_seed(11)};
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (int t = 0; t < 2; t++)
+        for (uint32_t rows = 1; rows < 80; rows += 70) {
+            graph *g = graph_new();
+            node x = graph_input(g, "x", DTYPE_F32, shape2(rows, 768));
+            node norm = graph_rmsnorm(g, x, weight(g, &box, "norm", TYPE_F32, shape1(768)), 1e-5f, 0);
+            node gate = graph_matmul(g, norm, weight(g, &box, "gate", types[t], shape2(90, 768)));
+            node up = graph_matmul(g, norm, weight(g, &box, "up", types[t], shape2(90, 768)));
+            node y = graph_matmul(g, x, weight(g, &box, "w", types[t], shape2(37, 768)));
+            graph_output(g, "gated", graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_GELU, gate), up));
+            graph_output(g, "sum", graph_binary(g, BINARY_ADD, y, weight(g, &box, "bias", TYPE_F32, shape1(37))));
+            compare_ways(g, &box, NAMES("x"), NAMES("gated", "sum"), 1, 1);
+        }
+    unsetenv("SOLO_TUNE");
+}
+
+/* Each way to cut a product for many rows, with k that do not fill the last step. */
+static void blocks_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    static const struct {
+        uint32_t rows, k, columns;
+        tensor_type type;
+    } cases[] = {
+        {9, 100, 70, TYPE_F32}, {16, 96, 33, TYPE_Q4_0}, {200, 40, 16384, TYPE_F16}, {512, 44, 1280, TYPE_F16}};
+    weight_box box = {.r = rng_seed(14)};
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(cases[c].rows, cases[c].k));
+        node w = weight(g, &box, "w", cases[c].type, shape2(cases[c].columns, cases[c].k));
+        graph_output(g, "y", graph_matmul(g, x, w));
+        compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+    }
+    unsetenv("SOLO_TUNE");
+}
+
+/* Rows that share what they read: 32 at a time, 16, and 16 of long heads. */
+static void attention_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    weight_box box = {.r = rng_seed(13)};
+    static const attention_case cases[] = {{70, 2, 1, 32, 0, 0, DTYPE_F32},
+                                           {33, 4, 2, 64, 20, 0, DTYPE_F16},
+                                           {41, 2, 2, 80, 0, 5, DTYPE_F16},
+                                           /* A row, or a few, by subgroups. */
+                                           {1, 4, 2, 64, 0, 0, DTYPE_F16},
+                                           {1, 6, 6, 32, 0, 30, DTYPE_F16},
+                                           {3, 2, 1, 128, 90, 0, DTYPE_F16}};
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        compare_attention(&cases[c], &box);
+    unsetenv("SOLO_TUNE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices_as_on_a_gpu),
+        cmocka_unit_test(blocks_as_on_a_gpu),
+        cmocka_unit_test(attention_as_on_a_gpu),
+    };
+    return RUN_ON_EACH(tests);
+}
