@@ -34,12 +34,21 @@ fn length_of_row(args: u32) -> u32 {
 
 // ---- x ----------------------------------------------------------------------
 
-fn four_at(i: u32) -> vec4<f32> { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
+fn four_at(i: u32) -> vec4<f32> {
+    if (SHORT == 0u) { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
+    var y = vec4<f32>();
+    for (var j = 0u; j < at_run_time(4u); j++) { y[j] = load(i + j); }
+    return y;
+}
 
 // Four elements from place i on, of a list that ends with the row; zeros beyond.
 fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
     if (i + 3u < length_of_row(args)) { return four_at(list + i); }
     var y = vec4<f32>();
+    if (SHORT == 1u) {
+        for (var j = 0u; i + j < length_of_row(args); j++) { y[j] = load(list + i + j); }
+        return y;
+    }
     if (i < length_of_row(args)) { y.x = load(list + i); }
     if (i + 1u < length_of_row(args)) { y.y = load(list + i + 1u); }
     if (i + 2u < length_of_row(args)) { y.z = load(list + i + 2u); }
@@ -54,6 +63,10 @@ fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
     let at = x + first * (size + 2u) + i % size;
     var sum = vec4<f32>();
     for (var s = 0u; s < splits; s += 4u) {
+        if (SHORT == 1u) {
+            for (var j = s; j < min(s + 4u, splits); j++) { sum += part_weight[first + j] * four_at(at + j * (size + 2u)); }
+            continue;
+        }
         let b = min(s + 1u, splits - 1u);
         let c = min(s + 2u, splits - 1u);
         let d = min(s + 3u, splits - 1u);
@@ -70,7 +83,7 @@ fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
 // Elements of x from `segment` on, in fours.
 fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
-    let count = min(SEGMENT, (k + 31u) / 32u * 32u - segment) / 4u;
+    let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
     let joins = JOINS == 1u && arg(args, 5) == 2u;
     let norms = NORMS == 1u && arg(args, 5) == 1u;
     if (joins) { weigh_parts(x, k / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
@@ -196,7 +209,7 @@ fn body(args: u32, v: u32, local: u32) {
                 workgroupBarrier();
                 stage(args, x, segment, local);
                 workgroupBarrier();
-                if (norms && first_turn) { squares += noted_squares(min(SEGMENT, (k + 31u) / 32u * 32u - segment) / 4u, local); }
+                if (norms && first_turn) { squares += noted_squares(min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u, local); }
             }
             let c = step * TEAM + lane;
             if (AHEAD == 1u) {

@@ -7,6 +7,7 @@ const TEAM = 32u;
 const LANES = 4u;                // threads that share a position's score
 const BLOCK = THREADS / LANES;   // positions at a time
 const MAX_SIZE = 256u;
+const HALVES = 2u;               // 1: keys and values are f16, 0: they are f32, 2: argument 12 says it
 //!include "graph.wgsl"
 //!include "reduce_HOW.wgsl"
 //!include "attention.wgsl"
@@ -16,7 +17,7 @@ var<workgroup> sums: array<vec2<f32>, THREADS>;
 
 // Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `begin`.
 fn pair_at(args: u32, begin: u32, at: u32, i: u32) -> vec2<f32> {
-    if (arg(args, 12) == 1u) { return unpack2x16float(state_word(begin + at / 2u + i)); }
+    if (HALVES == 1u || (HALVES == 2u && arg(args, 12) == 1u)) { return unpack2x16float(state_word(begin + at / 2u + i)); }
     return vec2<f32>(bitcast<f32>(state_word(begin + at + 2u * i)), bitcast<f32>(state_word(begin + at + 2u * i + 1u)));
 }
 
@@ -62,6 +63,12 @@ fn body(args: u32, v: u32, local: u32) {
             var i = local % LANES;
             // Four at a time, so that four are on their way together.
             for (; i + 3u * LANES < pairs; i += 4u * LANES) {
+                if (SHORT == 1u) {
+                    var four = vec2<f32>();
+                    for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) { four += q[j] * pair_at(args, arg(args, 10), at, j); }
+                    dot2 += four;
+                    continue;
+                }
                 let a = pair_at(args, arg(args, 10), at, i);
                 let b = pair_at(args, arg(args, 10), at, i + LANES);
                 let c = pair_at(args, arg(args, 10), at, i + 2u * LANES);
@@ -75,7 +82,7 @@ fn body(args: u32, v: u32, local: u32) {
         var score = -3.4e38;
         if (local < BLOCK && block + local < end) {
             var sum = 0.0;
-            for (var i = 0u; i < LANES; i++) { sum += scores[local * LANES + i]; }
+            for (var i = 0u; i < at_run_time(LANES); i++) { sum += scores[local * LANES + i]; }
             score = capped(args, sum);
         }
         let higher = max(most, max_of_all(score, local));
@@ -90,6 +97,12 @@ fn body(args: u32, v: u32, local: u32) {
             let at = block * stride + kv;
             var i = mine;
             for (; i + 3u * groups < seen_here; i += 4u * groups) {
+                if (SHORT == 1u) {
+                    var four = vec2<f32>();
+                    for (var j = i; j < i + 4u * groups; j += groups) { four += scores[j] * pair_at(args, arg(args, 11), at + j * stride, element); }
+                    value += four;
+                    continue;
+                }
                 let a = pair_at(args, arg(args, 11), at + i * stride, element);
                 let b = pair_at(args, arg(args, 11), at + (i + groups) * stride, element);
                 let c = pair_at(args, arg(args, 11), at + (i + 2u * groups) * stride, element);

@@ -11,6 +11,6 @@ fn body(args: u32, v: u32, local: u32) {
     let chunks = (arg(args, 3) + CHUNK - 1u) / CHUNK;
     for (var c = local; c < chunks; c += THREADS) {
         let bits_here = fetch(matrix(arg(args, 5), arg(args, 6) * chunks), (wanted - arg(args, 7)) * chunks + c);
-        for (var i = 0u; i < CHUNK && c * CHUNK + i < arg(args, 3); i++) { store(arg(args, 1) + v * arg(args, 3) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
+        for (var i = 0u; i < at_run_time(CHUNK) && c * CHUNK + i < arg(args, 3); i++) { store(arg(args, 1) + v * arg(args, 3) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
     }
 }

@@ -48,7 +48,7 @@ fn counted() -> u32 {
 fn random_bits(seed: u32, number: u32) -> u32 {
     var x = vec2<u32>(number, 0u);
     var key = seed;
-    for (var round = 0u; round < 10u; round++) {
+    for (var round = 0u; round < at_run_time(10u); round++) {
         let product = multiply_wide(0xd256d193u, x.x);
         x = vec2<u32>(product.y ^ key ^ x.y, product.x);
         key += 0x9e3779b9u;
@@ -202,6 +202,11 @@ fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
 
 // Four at a time, so that their loads are under way together.
 fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
+    if (SHORT == 1u) {
+        var four = vec4<u32>();
+        for (var k = 0u; k < at_run_time(4u); k++) { four[k] = key_in_slices(args, i + k * THREADS, count); }
+        return four;
+    }
     return vec4<u32>(key_in_slices(args, i, count), key_in_slices(args, i + THREADS, count), key_in_slices(args, i + 2u * THREADS, count),
                      key_in_slices(args, i + 3u * THREADS, count));
 }
@@ -238,7 +243,7 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     let tokens = listed * arg(args, 11);
     for (var i = local; i < tokens; i += 4u * THREADS) {
         let four = four_in_slices(args, i, tokens);
-        for (var k = 0u; k < 4u; k++) {
+        for (var k = 0u; k < at_run_time(4u); k++) {
             if (four[k] >= bound) {
                 let place = atomicAdd(&counter, 1u);
                 if (place < LONGEST) {
@@ -338,7 +343,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
     var goal = wanted.goal;
     let series = Series(OF_BINS, BINS, 0u, best, 0.0);
     var found = Searched(NOTHING, goal, vec2<u32>(0u));
-    for (var round = 0u; round < 5u; round++) {
+    for (var round = 0u; round < at_run_time(5u); round++) {
         let bits = 32u - countLeadingZeros(high - low);
         let shift = max(bits, 9u) - 9u;
         for (var i = local; i < 2u * BINS; i += THREADS) { atomicStore(&list_ids[i], 0u); }
@@ -350,7 +355,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         let tokens = counted() * arg(args, 11);
         for (var i = local; i < tokens; i += 4u * THREADS) {
             let four = four_in_slices(args, i, tokens);
-            for (var k = 0u; k < 4u; k++) {
+            for (var k = 0u; k < at_run_time(4u); k++) {
                 let key = four[k];
                 if (key == 0u || key < kept.key || key > wanted.key_limit) { continue; }
                 let id = id_at(args, i + k * THREADS);
@@ -382,7 +387,7 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
     var kept = Kept(1u, NOTHING);
     var wanted = Wanted(false, 0.0, best_key, vec2<u32>(0u), 0u, false);
     var equals = 0u; // 1: of those with the key that was found not all are kept
-    for (var stage = 0u; stage < 5u; stage++) {
+    for (var stage = 0u; stage < at_run_time(5u); stage++) {
         if ((stage < 2u && top_k == 0u) || ((stage == 2u || stage == 3u) && top_p == 0u)) { continue; }
         switch (stage) {
             case 0u: { wanted.goal = vec2<u32>(top_k - 1u, 0u); }
@@ -440,8 +445,10 @@ fn choose(args: u32, local: u32) -> u32 {
         goal = portion(total, top_p);
     }
     let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
-    let token = agree(from_list(args, best, min_key, goal, settings, local), local);
-    if (token != NOTHING) { return token; }
+    if (SHORT == 0u) {
+        let token = agree(from_list(args, best, min_key, goal, settings, local), local);
+        if (token != NOTHING) { return token; }
+    }
     return by_search(args, best_key, best, min_key, goal, settings, local);
 }
 

@@ -31,6 +31,11 @@ fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
 
 // Four keys at a time, so that their loads are under way together.
 fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
+    if (SHORT == 1u) {
+        var four = vec4<u32>();
+        for (var k = 0u; k < at_run_time(4u); k++) { four[k] = key_at(args, id + k * LANES, first, factors); }
+        return four;
+    }
     return vec4<u32>(key_at(args, id, first, factors), key_at(args, id + LANES, first, factors), key_at(args, id + 2u * LANES, first, factors),
                      key_at(args, id + 3u * LANES, first, factors));
 }
@@ -50,7 +55,7 @@ fn body(args: u32, v: u32, local: u32) {
     for (var i = 0u; i < size; i += 4u * LANES) {
         let id = slice * size + i + lane;
         four = four_keys(args, id, first, factors);
-        for (var k = 0u; k < 4u; k++) {
+        for (var k = 0u; k < at_run_time(4u); k++) {
             if (slice < arg(args, 12)) { store_word(arg(args, 9) + id + k * LANES, four[k]); }
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
@@ -58,7 +63,7 @@ fn body(args: u32, v: u32, local: u32) {
     list_keys[local] = best;
     listed_slices[local] = place;
     workgroupBarrier();
-    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+    for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
             let other = local + half;
             let key = list_keys[other];
@@ -80,13 +85,13 @@ fn body(args: u32, v: u32, local: u32) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
             if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }
-            for (var k = 0u; k < 4u; k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
+            for (var k = 0u; k < at_run_time(4u); k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
     list_keys[local] = sum.x;
     listed_slices[local] = sum.y;
     workgroupBarrier();
-    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+    for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
             sum = add_wide(sum, vec2<u32>(list_keys[local + half], listed_slices[local + half]));
             list_keys[local] = sum.x;

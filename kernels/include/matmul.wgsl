@@ -98,13 +98,19 @@ struct ready {
 fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
     let s = 16u + 4u * i;
     let at = part_arg(args, part, s + 1u) + select(0u, t * part_arg(args, part, 7u), part_arg(args, part, s + 2u) == 1u);
+    if (SHORT == 1u) {
+        var row = rows;
+        var values = vec4<f32>();
+        for (var j = 0u; j < at_run_time(4u); j++) { values[j] = load(at + row[j]); }
+        return values;
+    }
     return vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
 }
 
 fn get_ready(args: u32, part: u32, rows: vec4<u32>, t: u32) -> ready {
     var r: ready;
-    if (OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = operand_of(args, part, 0u, rows, t); }
-    if (OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = operand_of(args, part, 1u, rows, t); }
+    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = operand_of(args, part, 0u, rows, t); }
+    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = operand_of(args, part, 1u, rows, t); }
     if (STATES + TURNS > 0u && (part_arg(args, part, 5u) > 0u || part_arg(args, part, 4u) > 1u)) { r.position = load_word(part_arg(args, part, 8u)) + t; }
     return r;
 }
@@ -120,7 +126,7 @@ fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t:
         for (var j = 0u; j < count; j++) { y[j] = function_of(select(FUNCTION, kind, FUNCTION == ANY_FUNCTION), y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
     } else if (OPERANDS == 1u) {
         var other = select(r.other[1], r.other[0], i == 0u);
-        if (i > 1u) { other = operand_of(args, part, i, rows, t); }
+        if (SHORT == 1u || i > 1u) { other = operand_of(args, part, i, rows, t); }
         y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), part_arg(args, part, s + 3u) == 1u);
     }
     return y;
@@ -175,6 +181,14 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
 fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t: u32, r: ready) {
     let form = part_arg(args, part, 4u);
     var y = afterwards(args, part, sums, rows, t, r);
+    if (SHORT == 1u) {
+        if (GATES == 1u && form == 1u) { y = vec4<f32>(y.xy * y.zw, y.zw); }
+        if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
+        for (var j = 0u; j < select(2u, 1u, form == 1u); j++) {
+            put_pair(args, part, first + j * select(2u, part_arg(args, part, 10u) / 2u, form == 2u), select(y.xy, y.zw, j == 1u), t, r.position);
+        }
+        return;
+    }
     if (GATES == 1u && form == 1u) {
         put_pair(args, part, first, y.xy * y.zw, t, r.position);
         return;

@@ -11,14 +11,15 @@ struct course_of {
     stall: u32,      // for tests: the phase, counted from 1, before which workgroup 0 stops; 0: none
     token: u32,      // the word that has the token of the next round
     stop_count: u32,
-    unused: vec2<u32>,
+    nothing: u32,    // 0, which compilers do not know
+    unused: u32,
     stops: array<vec4<u32>, 4>, // tokens after which no further rounds are wanted
 }
 @group(0) @binding(3) var<uniform> course: course_of;
 @group(0) @binding(4) var<storage, read_write> gate: array<atomic<u32>>;
 
-// A word of the table of phases: 0 virtual workgroups, 1 which kernel, from 2 on its arguments that are not the same in
-// all its phases. Those that are have become part of the kernel.
+// A word of the table of phases: 0 virtual workgroups, 1 which kernel, from 2 on its arguments, or only those that are not
+// the same in all its phases (one_full.wgsl, one_short.wgsl). Those that are have then become part of the kernel.
 fn told_word(args: u32, i: u32) -> u32 { return phases_told[(args + i) / 4u][(args + i) % 4u]; }
 
 const GAVE_UP = 0x80000000u;

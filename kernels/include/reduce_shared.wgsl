@@ -4,7 +4,7 @@ var<workgroup> reduced: array<vec4<f32>, THREADS>;
 fn sum_of_all(value: f32, local: u32) -> f32 {
     reduced[local].x = value;
     workgroupBarrier();
-    for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+    for (var half = at_run_time(THREADS / 2u); half > 0u; half /= 2u) {
         if (local < half) { reduced[local].x += reduced[local + half].x; }
         workgroupBarrier();
     }
@@ -16,7 +16,7 @@ fn sum_of_all(value: f32, local: u32) -> f32 {
 fn max_of_all(value: f32, local: u32) -> f32 {
     reduced[local].x = value;
     workgroupBarrier();
-    for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+    for (var half = at_run_time(THREADS / 2u); half > 0u; half /= 2u) {
         if (local < half) { reduced[local].x = max(reduced[local].x, reduced[local + half].x); }
         workgroupBarrier();
     }
@@ -29,7 +29,7 @@ fn max_of_all(value: f32, local: u32) -> f32 {
 fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
     reduced[local] = value;
     workgroupBarrier();
-    for (var half = TEAM / 2u; half > 0u; half /= 2u) {
+    for (var half = at_run_time(TEAM / 2u); half > 0u; half /= 2u) {
         if (local % TEAM < half) { reduced[local] += reduced[local + half]; }
         workgroupBarrier();
     }

@@ -6,7 +6,7 @@ fn sum_of_all(value: f32, local: u32) -> f32 {
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
     workgroupBarrier();
     var total = 0.0;
-    for (var i = 0u; i < THREADS / SUBGROUP; i++) { total += reduced[i].x; }
+    for (var i = 0u; i < at_run_time(THREADS / SUBGROUP); i++) { total += reduced[i].x; }
     workgroupBarrier();
     return total;
 }
@@ -16,7 +16,7 @@ fn max_of_all(value: f32, local: u32) -> f32 {
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
     workgroupBarrier();
     var most = reduced[0].x;
-    for (var i = 1u; i < THREADS / SUBGROUP; i++) { most = max(most, reduced[i].x); }
+    for (var i = 1u; i < at_run_time(THREADS / SUBGROUP); i++) { most = max(most, reduced[i].x); }
     workgroupBarrier();
     return most;
 }
@@ -27,8 +27,9 @@ fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
     if (SUBGROUP == TEAM) { return part; }
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
     workgroupBarrier();
-    var total = reduced[local / SUBGROUP];
-    for (var i = 1u; i < TEAM / SUBGROUP; i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
+    var total = vec4<f32>(-0.0); // which changes nothing that is added to it
+    if (SHORT == 0u) { total = reduced[local / SUBGROUP]; }
+    for (var i = 1u - SHORT; i < at_run_time(TEAM / SUBGROUP); i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
     workgroupBarrier();
     return total;
 }

@@ -20,7 +20,7 @@ enum {
 
 /* As in kernels/include/one.wgsl. */
 typedef struct course {
-    uint32_t phases, rounds, spin_limit, stall, token, stop_count, unused[2], stops[ONE_MAX_STOPS];
+    uint32_t phases, rounds, spin_limit, stall, token, stop_count, nothing, unused, stops[ONE_MAX_STOPS];
 } course;
 _Static_assert((int)ONE_WORDS == (int)TELL_WORDS, "all that kernels are told");
 _Static_assert(sizeof(course) == COURSE_WORDS * 4, "it is words");
@@ -47,6 +47,7 @@ typedef struct kinds {
     one_kind items[ONE_MAX_KINDS];
     uint32_t count, arenas, row_words;
     uint32_t threads;
+    bool brief;
 } kinds;
 
 static void set_if_absent(kernel_variant *v, const char *name, uint32_t value)
@@ -95,6 +96,15 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
     return true;
 }
 
+/* A slot for every argument there can be. */
+static void number_all_slots(kinds *k)
+{
+    for (uint32_t i = 0; i < k->count; i++)
+        for (uint32_t w = 0; w < ONE_WORDS; w++)
+            k->items[i].slots[w] = ONE_FIRST_SLOT + w;
+    k->row_words = (ONE_FIRST_SLOT + ONE_WORDS + 3) / 4 * 4;
+}
+
 static void number_slots(kinds *k)
 {
     uint32_t most = ONE_FIRST_SLOT;
@@ -111,11 +121,14 @@ static void number_slots(kinds *k)
 static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *user, uint32_t *phase_count, err *e)
 {
     one_phases phases;
-    *k = (kinds){.arenas = 1, .threads = t->one_threads};
+    *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = !t->by_shape};
     if (!tell(user, t, &phases, e) || !add_kinds(k, phases, e))
         return false;
     *phase_count = phases.count;
-    number_slots(k);
+    if (k->brief)
+        number_all_slots(k);
+    else
+        number_slots(k);
     return true;
 }
 
@@ -134,6 +147,7 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                                                 .kind_count = k->count,
                                                 .arenas = k->arenas,
                                                 .plain = plain,
+                                                .brief = k->brief,
                                                 .row_words = k->row_words,
                                                 .phases = phases,
                                                 .uniform_table = uniform_table});

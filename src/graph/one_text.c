@@ -246,6 +246,7 @@ gpu_source *one_text(const one_module *m)
              m->row_words, m->uniform_table ? "uniform" : "storage, read", m->row_words * m->phases / 4);
     kernel_add_file(m->plain ? "include/one_plain.wgsl" : "include/one_atomic.wgsl", &launch);
     kernel_add_file("include/one.wgsl", &launch);
+    kernel_add_file(m->brief ? "include/one_short.wgsl" : "include/one_full.wgsl", &launch);
     add_weights(m->arenas, &launch);
     take_apart(launch.data, &given);
     str_add(&text, launch.data);

@@ -199,7 +199,8 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
             set_constant(l, "STAGED", c->t->x_floats);
             set_constant(l, "BEGUN", 1);
         }
-    }
+    } else if (!c->t->by_shape && c->t->one_threads)
+        set_constant(l, "HALVES", k->type == DTYPE_F16);
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     memcpy(l->words + 3, rest, sizeof rest);
@@ -387,6 +388,15 @@ static uint32_t choose_tiles(const telling *c, told *l, uint32_t rows)
     return 2 * best.columns;
 }
 
+static uint32_t most_afters(const told *l)
+{
+    uint32_t most = 0;
+    for (uint32_t p = 0; p < l->words[9]; p++)
+        if (l->words[PART + PART_WORDS * p + 15] > most)
+            most = l->words[PART + PART_WORDS * p + 15];
+    return most;
+}
+
 /* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. How many share a row does not
  * depend on how it is launched, so that sums come out alike. */
 static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks)
@@ -414,20 +424,52 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
     }
     uint32_t teams = (one ? one : threads) / team, groups = (quads + teams - 1) / teams;
     if (one) {
-        uint32_t afters = 0;
-        for (uint32_t p = 0; p < l->words[9]; p++)
-            if (l->words[PART + PART_WORDS * p + 15] > afters)
-                afters = l->words[PART + PART_WORDS * p + 15];
         l->loose = 1u << 0 | 1u << 2;
         set_constant(l, "BEGUN", 1);
-        set_constant(l, "PARTS", l->words[9]);
-        set_constant(l, "AFTERS", afters);
+        if (c->t->by_shape) {
+            set_constant(l, "PARTS", l->words[9]);
+            set_constant(l, "AFTERS", most_afters(l));
+        }
         groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
     }
     l->kernel.name = "matmul_vec";
     l->kernel.subgroup = c->t->subgroup;
     l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
     l->words[0] = rows * l->words[2];
+}
+
+/* One dispatch in software, where each kernel more takes seconds to compile, has one for all products with weights of a
+ * type: nothing is in it that none of them needs. */
+static void leave_out_of_all(const telling *c, told *l)
+{
+    bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
+         functions = false;
+    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
+        if (s->op != OP_MATMUL ||
+            strcmp(type_find(node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight)->name,
+                   l->kernel.type) != 0)
+            continue;
+        norms |= s->norm != 0;
+        joins |= s->joins;
+        for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
+            gates |= part->gate_of != 0;
+            functions |= part->gate_of != 0;
+            turns |= part->rope != 0;
+            states |= part->store != 0;
+            for (uint32_t i = 0; i < part->after_count; i++) {
+                bool unary = node_at(c, part->after[i])->op == OP_UNARY;
+                functions |= unary;
+                operands |= !unary;
+            }
+        }
+    }
+    set_constant(l, "NORMS", norms);
+    set_constant(l, "JOINS", joins);
+    set_constant(l, "GATES", gates);
+    set_constant(l, "TURNS", turns);
+    set_constant(l, "STATES", states);
+    set_constant(l, "OPERANDS", operands);
+    set_constant(l, "FUNCTIONS", functions);
 }
 
 /* Kernels made for a shape have nothing in them that it does not need. */
@@ -479,6 +521,8 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);
+    else if (c->t->one_threads)
+        leave_out_of_all(c, l);
 }
 
 static const memory_matrix *matrix_of(const telling *c, const plan_part *part)
