@@ -164,10 +164,10 @@ fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
-    for (var r = 0u; r < arg(args, 12); r++) {
+    for (var r = 0u; r < at_run_time(arg(args, 12)); r++) {
         let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
         var sum = 0.0;
-        for (var i = 0u; i < arg(args, 11); i++) { sum += dot(four(bits, i), staged[i * (SEGMENT / CHUNK) + here]); }
+        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), staged[i * (SEGMENT / CHUNK) + here]); }
         sums[r] = sum;
     }
     return sums;

@@ -31,7 +31,7 @@ fn capped(args: u32, score: f32) -> f32 {
 var<workgroup> position_of_row: u32;
 
 fn body(args: u32, v: u32, local: u32) {
-    let size = arg(args, 3);
+    let size = at_run_time(arg(args, 3));
     let pairs = size / 2u;
     let row = v / arg(args, 14); // of q: a head of a row
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }

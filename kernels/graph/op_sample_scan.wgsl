@@ -42,7 +42,7 @@ fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
 
 fn body(args: u32, v: u32, local: u32) {
     let slices = THREADS / LANES;
-    let size = arg(args, 11);
+    let size = at_run_time(arg(args, 11));
     let lane = local % LANES;
     let slice = v * slices + local / LANES;
     let first = v * slices * size;

@@ -14,10 +14,13 @@
 fn arg(args: u32, i: u32) -> u32 { return arguments[(args + i) / 4u][(args + i) % 4u]; }
 fn arg_float(args: u32, i: u32) -> f32 { return bitcast<f32>(arg(args, i)); }
 
-// 1: code as short as can be, although it runs slower: where all kernels are compiled at once, by a slow compiler (one.wgsl).
+// 1: code as short as can be, although it runs slower: for compilers that take longer than the code runs.
 const SHORT = 0u;
-// There it is also hidden how often some loops go round, so that they are not written out.
-fn at_run_time(value: u32) -> u32 { return value; }
+// From them it is also hidden how often some loops go round, so that they are not written out: there are never 2^31 workgroups.
+fn at_run_time(value: u32) -> u32 {
+    if (SHORT == 0u) { return value; }
+    return value + (arguments[0].x >> 31u);
+}
 
 fn load(i: u32) -> f32 { return bitcast<f32>(activations[i]); }
 fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value); }

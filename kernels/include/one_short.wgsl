@@ -2,4 +2,3 @@
 // access to memory a row of branches; and the time some of their passes take grows with the square of what came out.
 const SHORT = 1u;
 fn at_run_time(value: u32) -> u32 { return value + course.nothing; }
-fn arg(args: u32, i: u32) -> u32 { return told_word(args, i + 2u); }

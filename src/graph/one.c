@@ -96,12 +96,13 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
     return true;
 }
 
-/* A slot for every argument there can be. */
+/* The table has all arguments there can be, each at its own place. */
 static void number_all_slots(kinds *k)
 {
     for (uint32_t i = 0; i < k->count; i++)
         for (uint32_t w = 0; w < ONE_WORDS; w++)
-            k->items[i].slots[w] = ONE_FIRST_SLOT + w;
+            if (k->items[i].slots[w])
+                k->items[i].slots[w] = ONE_FIRST_SLOT + w;
     k->row_words = (ONE_FIRST_SLOT + ONE_WORDS + 3) / 4 * 4;
 }
 
@@ -121,7 +122,7 @@ static void number_slots(kinds *k)
 static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *user, uint32_t *phase_count, err *e)
 {
     one_phases phases;
-    *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = !t->by_shape};
+    *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = t->brief};
     if (!tell(user, t, &phases, e) || !add_kinds(k, phases, e))
         return false;
     *phase_count = phases.count;
@@ -235,6 +236,8 @@ static bool write_table(one *o, one_phases phases, const kinds *k)
             break;
         row[0] = t->words[0];
         row[1] = i;
+        if (k->brief)
+            memcpy(row + ONE_FIRST_SLOT, t->words, sizeof t->words);
         for (uint32_t w = 0; w < ONE_WORDS; w++)
             if (k->items[i].slots[w])
                 row[k->items[i].slots[w]] = t->words[w];

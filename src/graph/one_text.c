@@ -145,11 +145,32 @@ static void set_apart(declarations *own, const declarations *shared, const decla
     }
 }
 
-/* A text with this kernel's own names numbered. */
-static void add_numbered(const char *text, const declarations *own, uint32_t number, uint32_t arena, str *out)
+/* If `arg(args, NUMBER)` stands here, and that argument is always the same, the argument; returns how much it was. */
+static size_t add_argument(const char *at, const one_kind *k, str *out)
 {
+    static const char begin[] = "arg(args, ";
+    if (strncmp(at, begin, sizeof begin - 1) != 0 || !isdigit((unsigned char)at[sizeof begin - 1]))
+        return 0;
+    char *end;
+    unsigned long i = strtoul(at + sizeof begin - 1, &end, 10);
+    end += *end == 'u';
+    if (*end != ')' || i >= ONE_WORDS || k->slots[i])
+        return 0;
+    str_addf(out, "%uu", k->words[i]);
+    return (size_t)(end + 1 - at);
+}
+
+/* A text with this kernel's own names numbered, and with its arguments in their places if it shall be brief. */
+static void add_numbered(const char *text, const declarations *own, uint32_t number, const one_kind *k, bool brief,
+                         str *out)
+{
+    uint32_t arena = k->weight_arena;
     for (const char *at = text; *at;) {
-        size_t length = 0;
+        size_t length = brief ? add_argument(at, k, out) : 0;
+        if (length) {
+            at += length;
+            continue;
+        }
         while (is_word(at[length]))
             length++;
         if (length == 0) {
@@ -167,9 +188,13 @@ static void add_numbered(const char *text, const declarations *own, uint32_t num
 }
 
 /* fn arg, for this kernel. */
-static char *arguments_of(const one_kind *k)
+static char *arguments_of(const one_kind *k, bool brief)
 {
     str s = {0};
+    if (brief) {
+        str_addf(&s, "fn arg(args: u32, i: u32) -> u32 { return told_word(args, i + %uu); }\n", ONE_FIRST_SLOT);
+        return s.data;
+    }
     str_add(&s, "fn arg(args: u32, i: u32) -> u32 {\n    switch (i) {\n");
     for (uint32_t i = 0; i < ONE_WORDS; i++)
         if (k->slots[i])
@@ -181,7 +206,8 @@ static char *arguments_of(const one_kind *k)
 }
 
 /* Returns whether the kernel has something to begin with. */
-static bool add_kernel(const one_kind *k, uint32_t number, declarations *shared, const declarations *given, str *out)
+static bool add_kernel(const one_kind *k, uint32_t number, bool brief, declarations *shared, const declarations *given,
+                       str *out)
 {
     gpu_source *source = kernel_text(&k->kernel);
     declarations own = {0};
@@ -189,7 +215,7 @@ static bool add_kernel(const one_kind *k, uint32_t number, declarations *shared,
     for (size_t i = 0; i < own.count; i++)
         if (strcmp(own.items[i].name, "arg") == 0) {
             free(own.items[i].text);
-            own.items[i].text = arguments_of(k);
+            own.items[i].text = arguments_of(k, brief);
         }
     set_apart(&own, shared, given, k->weight_arena);
     for (size_t i = 0; i < own.count; i++) {
@@ -197,7 +223,7 @@ static bool add_kernel(const one_kind *k, uint32_t number, declarations *shared,
         if (d->given)
             continue;
         if (d->apart)
-            add_numbered(d->text, &own, number, k->weight_arena, out);
+            add_numbered(d->text, &own, number, k, brief, out);
         else if (!find(shared, d->name, strlen(d->name))) {
             str_add(out, d->text);
             declare(shared, d->name, strlen(d->name), d->text, strlen(d->text));
@@ -251,7 +277,7 @@ gpu_source *one_text(const one_module *m)
     take_apart(launch.data, &given);
     str_add(&text, launch.data);
     for (uint32_t i = 0; i < m->kind_count; i++)
-        begins[i] = add_kernel(&m->kinds[i], i, &shared, &given, &text);
+        begins[i] = add_kernel(&m->kinds[i], i, m->brief, &shared, &given, &text);
     add_choice("body", NULL, m->kind_count, &text);
     add_choice("begin", begins, m->kind_count, &text);
     free_declarations(&shared);

@@ -30,7 +30,7 @@ typedef struct one_module {
     uint32_t kind_count, arenas;
     bool plain;                 /* memory without atomics: for a single workgroup only */
     uint32_t row_words, phases; /* the table: word 0 virtual workgroups, 1 the number of the kind, then its slots */
-    bool brief;                 /* as little code as possible: all arguments are in the table */
+    bool brief;                 /* as little code as possible: argument i is also word ONE_FIRST_SLOT + i of a row */
     bool uniform_table;         /* it fits a uniform buffer, which is read faster */
 } one_module;
 

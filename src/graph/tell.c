@@ -38,6 +38,7 @@ tell_tuning tell_tuning_for(const gpu_info *info)
      * SOLO_TUNE=gpu, for tests. */
     const char *wish = getenv("SOLO_TUNE");
     bool as_gpu = info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
+    t.brief = !as_gpu && !bare;
     if (!as_gpu || bare)
         return t;
     t.by_shape = true;
@@ -199,7 +200,7 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
             set_constant(l, "STAGED", c->t->x_floats);
             set_constant(l, "BEGUN", 1);
         }
-    } else if (!c->t->by_shape && c->t->one_threads)
+    } else if (c->t->brief)
         set_constant(l, "HALVES", k->type == DTYPE_F16);
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
@@ -521,7 +522,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);
-    else if (c->t->one_threads)
+    else if (c->t->brief && c->t->one_threads)
         leave_out_of_all(c, l);
 }
 
@@ -614,8 +615,8 @@ static const char *kernel_name(graph_op op)
     }
 }
 
-uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
-                   told *l, err *e)
+static uint32_t tell_dispatches(const tell_tuning *t, const memory *m, uint32_t which_plan, const plan *p,
+                                const plan_step *s, told *l, err *e)
 {
     telling c = {t, m, which_plan, p};
     if (s->op == OP_MATMUL)
@@ -668,4 +669,14 @@ uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, c
     default: break;
     }
     return 1;
+}
+
+uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
+                   told *l, err *e)
+{
+    uint32_t count = tell_dispatches(t, m, which_plan, p, s, l, e);
+    /* In one dispatch all are, or none is. */
+    for (uint32_t i = 0; i < count && t->brief && !t->one_threads; i++)
+        set_constant(&l[i], "SHORT", 1);
+    return count;
 }
