@@ -11,6 +11,7 @@ enum { CONTEXT = 200, TOKENS = 150 };
 
 static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
 static model *tiny;
+static const gpu *prepared_on;
 static uint32_t right[2][TOKENS]; /* as `none` makes them: the most likely, drawn */
 
 static void make(generation *n, uint32_t *tokens, uint32_t count)
@@ -34,10 +35,9 @@ static void draw(generation *n, int drawn)
     generation_set_sampling(n, &(sampling){.temperature = drawn ? 0.9f : 0, .top_k = 20, .seed = 3});
 }
 
-/* Compiling all phases as one takes software a while, with wgpu minutes; bare Vulkan has no compiler. */
 static bool has_compiler(void)
 {
-    return strcmp(gpu_get_info(device)->family, "dawn") == 0;
+    return strcmp(gpu_get_info(device)->family, "vulkan") != 0;
 }
 
 static generation *new_generation(const char *groups, const char *looks)
@@ -59,8 +59,10 @@ static void prepare(void)
 {
     if (!has_compiler())
         skip();
-    if (tiny)
+    if (prepared_on == device)
         return;
+    prepared_on = device;
+    model_close(tiny);
     err e = {0};
     char path[] = "/tmp/solo-tiny-XXXXXX";
     close(mkstemp(path));
