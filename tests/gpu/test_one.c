@@ -11,7 +11,7 @@ enum { CONTEXT = 200, TOKENS = 150 };
 
 static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
 static model *tiny;
-static const gpu *prepared_on;
+static char prepared_for[16]; /* an implementation */
 static uint32_t right[2][TOKENS]; /* as `none` makes them: the most likely, drawn */
 
 static void make(generation *n, uint32_t *tokens, uint32_t count)
@@ -59,9 +59,9 @@ static void prepare(void)
 {
     if (!has_compiler())
         skip();
-    if (prepared_on == device)
+    if (strcmp(prepared_for, gpu_get_info(device)->family) == 0)
         return;
-    prepared_on = device;
+    snprintf(prepared_for, sizeof prepared_for, "%s", gpu_get_info(device)->family);
     model_close(tiny);
     err e = {0};
     char path[] = "/tmp/solo-tiny-XXXXXX";
