@@ -2,7 +2,7 @@
 # bench/one.sh [-o FOLDER] [-w FOLDER] [-r N] [-n N] [-d DEPTHS] [-g GROUPS] [-m MODELS] [-M MODEL] [SWEEP...]
 #
 # How many tokens a second one dispatch makes (loop), beside fused operators (ops), as one thing changes at a time. Every
-# point is a run of `solo bench llm` and a record; all are of the same machine, one after the other:
+# point is a run of `solo bench llm`, which compares the tokens of both, and a record; one after the other on one machine:
 #
 #     depth    tokens that stand before, on one model              -> OUT/depth-N.json
 #     groups   workgroups of the one dispatch, on the same model   -> OUT/groups-N.json; groups-all.json: as many as are resident
@@ -95,8 +95,9 @@ for sweep in $sweeps; do
     case $sweep in
         depth) for n in $depths; do point "depth-$n" "$model" "$n" "${FUSE:-ops,loop}"; done ;;
         groups)
-            for n in $groups; do
-                if [ "$n" = all ]; then point groups-all "$model" "$depth" loop; else point "groups-$n" "$model" "$depth" loop "$n"; fi
+            for n in $groups; do # beside ops, too: those are the tokens that it must make
+                if [ "$n" = all ]; then forced=; else forced=$n; fi
+                point "groups-$n" "$model" "$depth" "${FUSE:-ops,loop}" "$forced"
             done ;;
         size) for m in $models; do point "size-$m" "$m" "$depth" "${FUSE:-ops,loop}"; done ;;
     esac

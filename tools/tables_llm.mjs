@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, interval, spread, table } from "./table_text.mjs";
 
-const NOTHING = "Not measured yet.";
+export const NOTHING = "Not measured yet.";
 const SUBMITS = ["sync", "each", "pass", "batch"];
 const FUSES = ["none", "ops", "token", "loop"];
 const SYSTEMS = { torch: "PyTorch", llama: "llama.cpp", solo: "Solo" };
@@ -29,7 +29,7 @@ const resultsOf = (all, prefix) => all.flatMap((a) => a.record.results.filter((r
 const faster = (a, b) => (!a || b.r.median > a.r.median ? b : a);
 
 // One line per system: of Solo's ways and of torch.compile's modes the best, which the cell names.
-function lineOf({ engine, record, r }) {
+export function lineOf({ engine, record, r }) {
     if (engine === "solo") return { order: 2, line: `Solo, ${r.params.impl}`, note: `\`${[r.params.fuse, r.params.submit].filter(Boolean).join(" ")}\`` };
     if (engine === "torch") {
         const named = { eager: [0, "PyTorch eager (transformers)"], graph: [0.1, "PyTorch eager in a CUDA graph"] }[r.params.variant];
@@ -47,12 +47,12 @@ function limitOf(all, column) {
     return bytes && speeds.length ? (Math.max(...speeds) * 1e9) / bytes : undefined;
 }
 
-function systems(all, prefix, limited) {
+export function systems(all, prefix, limited, named = lineOf) {
     const found = resultsOf(all, prefix), columns = columnsOf(found);
     if (!found.length) return NOTHING;
     const best = new Map(); // line -> column -> result
     for (const f of found) {
-        const { order, line, note } = lineOf(f), at = `${f.model} ${f.type}`;
+        const { order, line, note } = named(f), at = `${f.model} ${f.type}`;
         if (!best.has(line)) best.set(line, { order, cells: {} });
         const cells = best.get(line).cells;
         cells[at] = faster(cells[at], { r: f.r, note });

@@ -47,7 +47,7 @@ sweep
 said "one.sh goes on after a failure and tells it" $?
 [ "$(ls "$work/one")" = "$(printf 'depth-0.json\ngroups-2.json\ngroups-all.json\nsize-builtin.json\nsize-llama-3-8b-q4_0.json')" ] &&
     grep -q '^free bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 0 -r 3' "$work/asked" &&
-    grep -q '^2 bench llm --fuse loop --submit batch -p 0 -n 8 -d 5 ' "$work/asked" &&
+    grep -q '^2 bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 5 ' "$work/asked" &&
     grep -q '^free bench llm .*llama-3-8b-q4_0.gguf --fuse ops,loop' "$work/asked"
 said "one.sh makes a record of every point" $?
 rm -f "$work/asked"

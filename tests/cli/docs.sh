@@ -14,5 +14,10 @@ else
     echo "not ok the picture is what results/ says"
 fi
 rm -f "$picture"
+pictures=$(mktemp -d)
+node tools/one_pictures.mjs results/h200-one "$pictures"
+stale=$(for file in "$pictures"/*.svg; do [ ! -e "$file" ] || cmp -s "$file" "docs/$(basename "$file")" || basename "$file"; done)
+[ -z "$stale" ] && echo "ok the pictures of one dispatch are what results/ says" || echo "not ok the pictures of one dispatch are what results/ says ($stale)"
+rm -rf "$pictures"
 missing=$(grep -ohE '\]\([^)#:]+\)' README.md | sed 's/](\(.*\))/\1/' | while read -r path; do [ -e "$path" ] || echo "$path"; done)
 [ -z "$missing" ] && echo "ok the README's links lead somewhere" || echo "not ok the README's links lead somewhere ($missing)"

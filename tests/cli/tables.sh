@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of docs/llm.md from a folder of records, made up here.
+# The tables of docs/llm.md from a folder of records, made up here, and those and the pictures of docs/one-dispatch.md.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -46,3 +46,47 @@ expect "what was left out is told" 'left out: no time left'
 expect "the machine is described" 'a GPU, driver 7; a processor, 4 cores, Linux; solo 1 (abc), Dawn 1; PyTorch 2; 2026-01-02.'
 expect "without records it says so" 'Not measured yet.' docs/none.md
 if node "$root/tools/tables.mjs" --check >/dev/null; then echo "ok what was written is current"; else echo "not ok what was written is current"; fi
+
+# ---- one dispatch: sweeps, as bench/one.sh leaves them (these are the built-in model's, in software) -------------------
+cp -r "$root/tests/data/one" results/one
+for name in machine systems depth workgroups size checks depth_picture workgroups_picture size_picture; do
+    printf '<!-- table one_%s one -->\n<!-- end -->\n' $name
+done >docs/one.md
+sed 's/ one -->/ none -->/' docs/one.md >docs/one-none.md
+sed 's/ one -->/ some -->/' docs/one.md >docs/one-some.md
+node "$root/tools/tables.mjs" >/dev/null
+
+rate='[0-9.]+ \[[0-9.]+, [0-9.]+\]'
+matches() { # NAME PATTERN [FILE]
+    if grep -qE -- "$2" "${3:-docs/one.md}"; then echo "ok $1"; else echo "not ok $1"; fi
+}
+matches "depths are in order, beside each other" "^\| 64 \| $rate \| $rate \| [0-9.]+× \| [0-9]+ \|$"
+matches "workgroups have a line each" "^\| 2 \| $rate \|$"
+matches "models have what a token reads" "^\| builtin \| 3\.84 \| $rate \| $rate \| [0-9.]+× \| [0-9]+% \|$"
+matches "every point was checked" '^\| groups-2 \| every level and submit policy made the same tokens.* \|  \| 2 of 2'
+matches "its machine is described" '^llvmpipe .*, 2 cores'
+expect "a picture has its place" '](one-depth.svg)' docs/one.md
+[ "$(grep -c 'Not measured yet.' docs/one-none.md)" -eq 9 ] && echo "ok what was not measured is told" || echo "not ok what was not measured is told"
+expect "every level of Solo has a line" '| Solo, dawn, `ops` | **700** [699, 701] `batch` | – |' docs/one-some.md
+expect "so have other engines" '| torch.compile in a CUDA graph | 620 [619, 621] max | – |' docs/one-some.md
+
+mkdir pictures
+node "$root/tools/one_pictures.mjs" results/one pictures
+[ "$(ls pictures)" = "$(printf 'one-depth.svg\none-size.svg\none-workgroups.svg')" ] && python3 - pictures/*.svg <<'END'
+import sys
+import xml.etree.ElementTree as tree
+NAME = "{http://www.w3.org/2000/svg}"
+dots = {"depth": 4, "size": 2, "workgroups": 4}
+for path in sys.argv[1:]:
+    root = tree.parse(path).getroot()
+    width, height = map(float, root.get("viewBox").split()[2:])
+    circles = root.findall(f"{NAME}circle")
+    assert all(0 < float(c.get("cx")) < width and 0 < float(c.get("cy")) < height for c in circles), path
+    legend = 2
+    wanted = dots[path.split("one-")[1].split(".")[0]]
+    assert len(circles) == wanted + legend, (path, len(circles))
+    assert "NaN" not in open(path).read() and "undefined" not in open(path).read(), path
+    assert "prefers-color-scheme: dark" in open(path).read(), path
+END
+if [ $? -eq 0 ]; then echo "ok the sweeps are drawn"; else echo "not ok the sweeps are drawn"; fi
+mkdir nothing && node "$root/tools/one_pictures.mjs" results/none nothing && [ -z "$(ls nothing)" ] && echo "ok nothing is drawn of nothing" || echo "not ok nothing is drawn of nothing"
