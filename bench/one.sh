@@ -22,7 +22,7 @@
 # Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--adapter gpu", say), FUSE (ops,loop), POINT_SECONDS (150: what one point may
 # take before it is given up). Depth of the sweeps of groups and sizes: DEPTH (512).
 #
-# On an H200, with the models there: depth about 70 s, groups 90 s (one workgroup alone makes 40 tokens a second), size 60 s;
+# On an H200, guessed, with the models there: depth 75 s, groups 80 s (one workgroup alone makes 40 tokens a second), size 60 s;
 # Llama-3-8B is written in about 10 s more.
 #
 # Exit status 1 if a point failed; the others are run all the same. `node tools/tables.mjs && node tools/one_pictures.mjs
@@ -75,13 +75,22 @@ make_model() {
     return 1
 }
 
-# point NAME MODEL DEPTH FUSE [GROUPS]: one record
+# point NAME MODEL DEPTH [GROUPS]: one record. What another sweep has measured already (the same model and depth, workgroups
+# left free) is taken from there.
 point() {
     [ ! -e "$out/$1.json" ] || return 0
+    if [ -z "${4:-}" ] && [ "$2" = "$model" ]; then
+        for twin in "depth-$3" $([ "$3" != "$depth" ] || echo "groups-all size-$2"); do
+            if [ -e "$out/$twin.json" ]; then
+                cp "$out/$twin.json" "$out/$1.json" && echo "one.sh: $1: as $twin"
+                return 0
+            fi
+        done
+    fi
     make_model "$2" || return 0
     began=$(date +%s)
     # shellcheck disable=SC2046,SC2086 # no word for the built-in model; flags are words
-    if env ${5:+SOLO_ONE_GROUPS=$5} timeout "${POINT_SECONDS:-150}" "$solo" bench llm $(path_of "$2") --fuse "$4" --submit batch -p 0 \
+    if env ${4:+SOLO_ONE_GROUPS=$4} timeout "${POINT_SECONDS:-150}" "$solo" bench llm $(path_of "$2") --fuse "${FUSE:-ops,loop}" --submit batch -p 0 \
         -n "$tokens" -d "$3" -r "$samples" --json "$out/$1.json" ${SOLO_FLAGS:-} >"$work/log" 2>&1; then
         echo "one.sh: $1: $(($(date +%s) - began)) s"
     else
@@ -93,13 +102,13 @@ point() {
 
 for sweep in $sweeps; do
     case $sweep in
-        depth) for n in $depths; do point "depth-$n" "$model" "$n" "${FUSE:-ops,loop}"; done ;;
+        depth) for n in $depths; do point "depth-$n" "$model" "$n"; done ;;
         groups)
             for n in $groups; do # beside ops, too: those are the tokens that it must make
                 if [ "$n" = all ]; then forced=; else forced=$n; fi
-                point "groups-$n" "$model" "$depth" "${FUSE:-ops,loop}" "$forced"
+                point "groups-$n" "$model" "$depth" "$forced"
             done ;;
-        size) for m in $models; do point "size-$m" "$m" "$depth" "${FUSE:-ops,loop}"; done ;;
+        size) for m in $models; do point "size-$m" "$m" "$depth"; done ;;
     esac
 done
 exit $failed

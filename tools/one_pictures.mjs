@@ -75,8 +75,8 @@ function lines(points, sweep, heading, under, axisName) {
         body += `<path d="M${here.map((h) => `${at(h.x)} ${at(y(h.r.median))}`).join("L")}" fill="none" stroke="${WAYS[way][0]}" stroke-width="2.5"/>\n`;
         for (const { x: place, r } of here)
             body += `<path d="M${at(place)} ${at(y(r.ci95[0]))}V${at(y(r.ci95[1]))}" class="whisker"/><circle cx="${at(place)}" cy="${at(y(r.median))}" r="4.5" fill="${WAYS[way][0]}"><title>${placeOf(sweep, points.find((p) => p.ways[way] === r))}: ${valueText(r.median)} tokens per second</title></circle>\n`;
-        const last = here.at(-1);
-        body += `<text x="${RIGHT}" y="${at(y(last.r.median) + (way === "ops" ? 20 : -10))}" text-anchor="end" class="value">${valueText(last.r.median)}</text>\n`;
+        const last = here.at(-1).r, above = ways.every((other) => (points.at(-1).ways[other]?.median ?? 0) <= last.median);
+        body += `<text x="${RIGHT}" y="${at(above ? y(last.ci95[1]) - 9 : y(last.ci95[0]) + 18)}" text-anchor="end" class="value">${valueText(last.median)}</text>\n`;
     }
     return svg(heading, [heading, under], HEIGHT, body);
 }
@@ -98,9 +98,9 @@ function pairs(points, heading, under) {
         if (here.length > 1) body += `<path d="M${at(x(here[0][1].median))} ${y}H${at(x(here[1][1].median))}" class="between"/>\n`;
         const left = here.reduce((a, b) => (b[1].median < a[1].median ? b : a))[0];
         for (const [way, r] of here) {
-            const away = way === left && here.length > 1 ? -12 : 12;
+            const before = way === left && here.length > 1, beside = before ? Math.min(x(r.ci95[0]), x(r.median) - 7) - 5 : Math.max(x(r.ci95[1]), x(r.median) + 7) + 5;
             body += `<path d="M${at(x(r.ci95[0]))} ${y}H${at(x(r.ci95[1]))}" class="whisker"/><circle cx="${at(x(r.median))}" cy="${y}" r="6.5" fill="${WAYS[way][0]}"/>` +
-                `<text x="${at(x(r.median) + away)}" y="${y + 5}" text-anchor="${away < 0 ? "end" : "start"}" class="value">${valueText(r.median)}</text>\n`;
+                `<text x="${at(beside)}" y="${y + 5}" text-anchor="${before ? "end" : "start"}" class="value">${valueText(r.median)}</text>\n`;
         }
     });
     return svg(heading, [heading, under], bottom + 34, body);

@@ -50,6 +50,8 @@ said "one.sh goes on after a failure and tells it" $?
     grep -q '^2 bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 5 ' "$work/asked" &&
     grep -q '^free bench llm .*llama-3-8b-q4_0.gguf --fuse ops,loop' "$work/asked"
 said "one.sh makes a record of every point" $?
+[ "$(grep -c -- '-d 5 ' "$work/asked")" -eq 3 ] && grep -q 'size-builtin: as groups-all' "$work/said"
+said "one.sh runs once what two sweeps share" $?
 rm -f "$work/asked"
 sweep groups size && [ ! -e "$work/asked" ]
 said "one.sh does not run again what is there" $?
