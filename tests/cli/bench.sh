@@ -76,11 +76,17 @@ import llama
 assert llama.solo_tokens(1, 4, 4096) == [2421, 3068, 2439, 3135], llama.solo_tokens(1, 4, 4096)'
 said "llama.py puts in what Solo puts in" $?
 
+printf '#!/bin/sh\necho "llama.py: left out: llama.cpp, cuda: no GPU" >&2\necho much else\n' >"$work/python"
+chmod +x "$work/python"
+PYTHON=$work/python bench/llm.sh -o "$work/out" -w "$work/work" -m "tiny-f16 tiny-f32" llama >"$work/said" 2>&1 &&
+    [ "$(sed 's/[0-9]* s$/N s/' "$work/said")" = "$(printf 'llm.sh: tiny f16, llama.cpp: N s\n    left out: llama.cpp, cuda: no GPU')" ]
+said "llm.sh tells what was left out" $?
+
 # A stand-in for Python that fails: the other parts run all the same, and the status tells.
 printf '#!/bin/sh\necho "no such thing" >&2\nexit 3\n' >"$work/python"
 chmod +x "$work/python"
 PYTHON=$work/python SOLO=true bench/llm.sh -o "$work/out" -w "$work/work" -m tiny-f16 torch solo >"$work/said" 2>&1
-[ $? -eq 1 ] && grep -q 'torch: failed with status 3' "$work/said" && grep -q 'no such thing' "$work/said" && grep -q 'solo: [0-9]* s' "$work/said"
+[ $? -eq 1 ] && grep -q 'torch: failed with status 3' "$work/said" && grep -q 'no such thing' "$work/said" && grep -q 'solo, ops: [0-9]* s' "$work/said"
 said "llm.sh goes on after a failure and tells it" $?
 
 cat >"$work/make.py" <<'END'
