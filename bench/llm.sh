@@ -123,7 +123,7 @@ bench_solo() {
     measure_solo "$1" "$2" "$fuse" "$submit"
     # one dispatch cannot be had everywhere: the rest is worth having
     case $fuse in
-        *ops*token* | *ops*loop*) [ -e "$out/$1-$2.solo.json" ] || measure_solo "$1" "$2" ops "$submit" ;;
+        *ops*token* | *ops*loop*) [ -s "$out/$1-$2.solo.json" ] || measure_solo "$1" "$2" ops "$submit" ;;
     esac
 }
 
@@ -143,7 +143,7 @@ bench_torch() {
 bench_llama() {
     [ "$2" != f32 ] || return 0
     solo_made= # its tokens, to compare with
-    [ ! -e "$out/$1-$2.solo.json" ] || solo_made="--solo $out/$1-$2.solo.json"
+    [ ! -s "$out/$1-$2.solo.json" ] || solo_made="--solo $out/$1-$2.solo.json"
     # shellcheck disable=SC2086
     run "$1 $2, llama.cpp" "$python" bench/llama.py "$work/$1-$2.gguf" -p $prompt_tok -n $generated_tok -d "$depth_tok" -r "$samples" \
         $solo_made --json "$out/$1-$2.llama.json" ${LLAMA_FLAGS:-}
