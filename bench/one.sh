@@ -5,7 +5,7 @@
 # point is a run of `solo bench llm`, which compares the tokens of both, and a record; one after the other on one machine:
 #
 #     depth    tokens that stand before, on one model              -> OUT/depth-N.json
-#     groups   workgroups of the one dispatch, on the same model   -> OUT/groups-N.json; groups-all.json: as many as are resident
+#     groups   workgroups of the one dispatch, on the same model   -> OUT/groups-N.json; groups-free.json: as many as Solo takes
 #     size     models                                              -> OUT/size-MODEL.json
 #
 #   SWEEP       those to run (default: all). What is there already is not run again: a sweep that was cut off goes on.
@@ -15,7 +15,7 @@
 #   -r N        samples of each (default: 3)
 #   -n N        tokens of each (default: 64)
 #   -d DEPTHS   default: "0 512 2048 4096 8192"
-#   -g GROUPS   default: "1 16 33 66 132 all"
+#   -g GROUPS   default: "1 16 33 66 132 free"
 #   -m MODELS   of the sweep of sizes, as NAME-TYPE (default: "builtin qwen2.5-0.5b-f16 qwen2.5-1.5b-f16 llama-3-8b-q4_0")
 #   -M MODEL    of the two others (default: qwen2.5-0.5b-f16)
 #
@@ -30,7 +30,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=results/one work=/tmp/solo-llm samples=3 tokens=64 depths='0 512 2048 4096 8192' groups='1 16 33 66 132 all'
+out=results/one work=/tmp/solo-llm samples=3 tokens=64 depths='0 512 2048 4096 8192' groups='1 16 33 66 132 free'
 models='builtin qwen2.5-0.5b-f16 qwen2.5-1.5b-f16 llama-3-8b-q4_0' model=qwen2.5-0.5b-f16
 solo=${SOLO:-build/solo} depth=${DEPTH:-512}
 
@@ -80,7 +80,7 @@ make_model() {
 point() {
     [ ! -e "$out/$1.json" ] || return 0
     if [ -z "${4:-}" ] && [ "$2" = "$model" ]; then
-        for twin in "depth-$3" $([ "$3" != "$depth" ] || echo "groups-all size-$2"); do
+        for twin in "depth-$3" $([ "$3" != "$depth" ] || echo "groups-free size-$2"); do
             if [ -e "$out/$twin.json" ]; then
                 cp "$out/$twin.json" "$out/$1.json" && echo "one.sh: $1: as $twin"
                 return 0
@@ -105,7 +105,7 @@ for sweep in $sweeps; do
         depth) for n in $depths; do point "depth-$n" "$model" "$n"; done ;;
         groups)
             for n in $groups; do # beside ops, too: those are the tokens that it must make
-                if [ "$n" = all ]; then forced=; else forced=$n; fi
+                if [ "$n" = free ]; then forced=; else forced=$n; fi
                 point "groups-$n" "$model" "$depth" "$forced"
             done ;;
         size) for m in $models; do point "size-$m" "$m" "$depth"; done ;;

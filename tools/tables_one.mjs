@@ -31,8 +31,8 @@ export const ONE_TABLES = {
     one_systems: (folder) => systems(recordsIn(folder), "tg", true, lineOfLevel),
     one_depth: (folder) => sweepTable(folder, "depth", ["tokens before", "`ops`", "`loop`", "gain", "memory limit"], (p) =>
         [placeOf("depth", p), spread(p.ways.ops), spread(p.ways.loop), times(gainOf(p)), limitOf(p) ? figure(limitOf(p)) : "–"]),
-    one_workgroups: (folder) => sweepTable(folder, "groups", ["workgroups", "tokens per second"], (p) =>
-        [`${placeOf("groups", p)}${p.where === "all" ? " (all that are resident)" : ""}`, spread(p.ways.loop)]),
+    one_workgroups: (folder) => sweepTable(folder, "groups", ["workgroups", "threads of each", "tokens per second"], (p) =>
+        [`${placeOf("groups", p)}${p.where === "free" ? " (its own choice)" : ""}`, p.ways.loop.params.threads ?? "–", spread(p.ways.loop)]),
     one_size: (folder) => sweepTable(folder, "size", ["model", "MB per token", "`ops`", "`loop`", "gain", "of the memory limit"], (p) =>
         [p.where, figure(placeOf("size", p) / 1e6), spread(p.ways.ops), spread(p.ways.loop), times(gainOf(p)),
             limitOf(p) && p.ways.loop ? `${((100 * p.ways.loop.median) / limitOf(p)).toFixed(0)}%` : "–"]),

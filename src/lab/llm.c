@@ -113,7 +113,7 @@ static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, e
     generation_set_launch(s->n, c->level, c->submit);
     if (!gpu_wait(s->lab->device.g, e) || !is_at(s, c->level, e))
         return false;
-    c->workgroups = c->kind == LLM_MADE ? generation_workgroups(s->n) : 0;
+    c->workgroups = c->kind == LLM_MADE ? generation_workgroups(s->n, &c->threads) : 0;
     gpu_counters before = gpu_get_counters(s->lab->device.g);
     double seconds =
         c->kind == LLM_PROMPT ? run_prompt(s, o->prompt_tok, e) : run_made(s, o->depth_tok, o->made_tok, e);

@@ -35,6 +35,7 @@ typedef struct llm_cell {
     summary rate;         /* tokens per second */
     gpu_counters counted; /* in one repetition */
     uint32_t workgroups;  /* of the one dispatch that makes tokens; 0: there are several */
+    uint32_t threads;     /* of each of those */
     uint32_t mismatch;    /* the first token that differs from the reference; made_tok: none */
     double gap;           /* of the two best logits there, relative to how far they all spread */
 } llm_cell;

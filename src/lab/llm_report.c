@@ -65,8 +65,10 @@ static void write_cell(const llm_lab *lab, const llm_cell *c, jsonw *j)
     jsonw_text(j, "fuse", fusion_names[c->level]);
     jsonw_text(j, "submit", submit_names[c->submit]);
     jsonw_count(j, "depth", c->kind == LLM_PROMPT ? 0 : lab->options.depth_tok);
-    if (c->workgroups)
+    if (c->workgroups) {
         jsonw_count(j, "workgroups", c->workgroups);
+        jsonw_count(j, "threads", c->threads);
+    }
     jsonw_end(j);
     record_samples(j, "tok/s", (samples){rates, n, 0}, &c->rate, c->counted);
     jsonw_number(j, "us_per_token", 1e6 / c->rate.median);

@@ -638,9 +638,10 @@ uint32_t generation_dispatches(const generation *n)
     return graph_run_dispatches(n->run, program_of(n, 0));
 }
 
-uint32_t generation_workgroups(const generation *n)
+uint32_t generation_workgroups(const generation *n, uint32_t *threads)
 {
     const one *whole = graph_run_one(n->run, program_of(n, 0));
+    *threads = whole ? one_threads(whole) : 0;
     return whole ? one_groups(whole) : 0;
 }
 

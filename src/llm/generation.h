@@ -79,8 +79,9 @@ bool generation_logits(generation *n, float *logits, err *e);
 uint32_t generation_position(const generation *n); /* tokens taken in so far */
 uint32_t generation_context(const generation *n);
 uint32_t generation_dispatches(const generation *n); /* per token */
-uint32_t generation_workgroups(const generation *n); /* of one dispatch; 0 at the levels that have several */
-uint64_t generation_bytes(const generation *n);      /* of GPU memory */
+/* Of one dispatch, and how many threads each has; 0 at the levels that have several. */
+uint32_t generation_workgroups(const generation *n, uint32_t *threads);
+uint64_t generation_bytes(const generation *n); /* of GPU memory */
 uint32_t generation_vocab(const generation *n);
 const plan *generation_plan(const generation *n); /* of a token */
 

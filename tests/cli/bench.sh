@@ -40,17 +40,17 @@ case $* in *"-d 7 "*) echo "no such depth" >&2; exit 1 ;; esac
 while [ "$1" != --json ]; do shift; done
 echo '{}' >"$2"
 SOLO
-sweep() { SOLO=$work/solo DEPTH=5 bench/one.sh -o "$work/one" -w "$work/work" -M builtin -m "builtin llama-3-8b-q4_0" -d "0 7" -g "2 all" -n 8 "$@" >"$work/said" 2>&1; }
+sweep() { SOLO=$work/solo DEPTH=5 bench/one.sh -o "$work/one" -w "$work/work" -M builtin -m "builtin llama-3-8b-q4_0" -d "0 7" -g "2 free" -n 8 "$@" >"$work/said" 2>&1; }
 : >"$work/work/llama-3-8b-q4_0.gguf"
 sweep
 [ $? -eq 1 ] && grep -q 'depth-7: failed with status 1 after [0-9]* s: no such depth' "$work/said" && [ ! -e "$work/one/depth-7.json" ]
 said "one.sh goes on after a failure and tells it" $?
-[ "$(ls "$work/one")" = "$(printf 'depth-0.json\ngroups-2.json\ngroups-all.json\nsize-builtin.json\nsize-llama-3-8b-q4_0.json')" ] &&
+[ "$(ls "$work/one")" = "$(printf 'depth-0.json\ngroups-2.json\ngroups-free.json\nsize-builtin.json\nsize-llama-3-8b-q4_0.json')" ] &&
     grep -q '^free bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 0 -r 3' "$work/asked" &&
     grep -q '^2 bench llm --fuse ops,loop --submit batch -p 0 -n 8 -d 5 ' "$work/asked" &&
     grep -q '^free bench llm .*llama-3-8b-q4_0.gguf --fuse ops,loop' "$work/asked"
 said "one.sh makes a record of every point" $?
-[ "$(grep -c -- '-d 5 ' "$work/asked")" -eq 3 ] && grep -q 'size-builtin: as groups-all' "$work/said"
+[ "$(grep -c -- '-d 5 ' "$work/asked")" -eq 3 ] && grep -q 'size-builtin: as groups-free' "$work/said"
 said "one.sh runs once what two sweeps share" $?
 rm -f "$work/asked"
 sweep groups size && [ ! -e "$work/asked" ]
