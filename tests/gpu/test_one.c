@@ -11,7 +11,7 @@ enum { CONTEXT = 200, TOKENS = 150 };
 
 static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
 static model *tiny;
-static char prepared_for[16]; /* an implementation */
+static char prepared_for[16];     /* an implementation */
 static uint32_t right[2][TOKENS]; /* as `none` makes them: the most likely, drawn */
 
 static void make(generation *n, uint32_t *tokens, uint32_t count)

@@ -1,0 +1,19 @@
+#!/bin/sh
+# 256 tokens of the built-in model, drawn: the same at every fusion level, on every implementation that compiles WGSL.
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tell() { "$SOLO" run -p "The king's daughter" -n 256 --temp 0.8 --top-k 40 --seed 5 --impl "$1" --fuse "$2" >"$work/$1-$2" 2>&1; }
+for level in none ops token loop; do
+    for impl in dawn wgpu; do tell $impl $level & done
+    wait
+done
+tokens=$("$SOLO" tokenize <"$work/dawn-none" | wc -w)
+[ "$tokens" -ge 256 ] && echo "ok it is 256 tokens" || echo "not ok it is 256 tokens ($tokens: $(head -c 200 "$work/dawn-none"))"
+for impl in dawn wgpu; do
+    for level in none ops token loop; do
+        cmp -s "$work/$impl-$level" "$work/dawn-none" && echo "ok $impl, --fuse $level" ||
+            echo "not ok $impl, --fuse $level ($(head -c 200 "$work/$impl-$level"))"
+    done
+done
