@@ -69,6 +69,8 @@ bool cli_model_word(cli_args *a, const char *word, cli_model *m)
 {
     if (strcmp(word, "--impl") == 0)
         return (m->impl = cli_value(a, word)) != NULL;
+    if (strcmp(word, "--chunk") == 0)
+        return cli_number(a, word, 1, 10000, &m->chunk_ms);
     if (strcmp(word, "--fuse") == 0) {
         const char *name = cli_value(a, word);
         return name && cli_level(name, &m->level, a->e);

@@ -48,10 +48,11 @@ const char *cli_value(cli_args *a, const char *option);
 bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
 bool cli_unknown(cli_args *a, const char *word);
 
-/* What every command that runs a model takes: MODEL, --fuse LEVEL, --impl I.
+/* What every command that runs a model takes: MODEL, --fuse LEVEL, --chunk MS, --impl I.
  * Without a path it is the built-in one. */
 typedef struct cli_model {
     const char *path, *impl;
+    long chunk_ms;      /* 0: not said */
     fusion_level level; /* initialise it with the default; LEVEL_COUNT: the best that is safe on the device */
 } cli_model;
 /* The level to use on this device. */

@@ -17,6 +17,7 @@ static const char MORE_HELP[] =
     "  --slide             a full context forgets its older half and goes on, instead of being the end\n"
     "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
     "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
+    "  --chunk MS          with loop, how long a dispatch takes at most, about (default 50)\n"
     "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
 
 typedef struct options {
@@ -123,6 +124,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
     tokenizer *t = tokenizer_of_model(m, e);
     generation *n = t ? generation_new(g, m,
                                        &(generation_options){.level = cli_level_on(&o->model, g),
+                                                             .chunk_ms = (uint32_t)o->model.chunk_ms,
                                                              .submit = SUBMIT_BATCH,
                                                              .context_tok = o->sampling.context_tok,
                                                              .slide = o->slide},

@@ -18,7 +18,6 @@ enum { MAX_PROGRAMS = sizeof ROWS / sizeof *ROWS, READS = 4 };
 enum {
     MOST_TOGETHER = 64,       /* tokens that one dispatch makes at the level `loop` */
     FEW_TOGETHER = 8,         /* as many as it makes on slow devices, too */
-    CHUNK_NS = 50 * 1000000,  /* long enough for a dispatch: someone who reads along sees its tokens at once */
     LONG_NS = 1000 * 1000000, /* too long: devices are watched over */
     NOTHING = 0xffffffff,     /* no token: what was not made yet */
 };
@@ -59,7 +58,8 @@ struct generation {
     /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
     chunk chunks[2];
     uint32_t chunk_at, chunk_count, together, rounds;
-    uint32_t unread; /* the first token that no chunk has */
+    uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
+    uint32_t unread;   /* the first token that no chunk has */
     uint32_t stops[ONE_MAX_STOPS], stop_count;
     char notice[1200];
 };
@@ -212,6 +212,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
     n->limit = n->written = n->context_tok;
     n->together = 1;
+    n->chunk_ns = (o->chunk_ms ? o->chunk_ms : GENERATION_DEFAULT_CHUNK_MS) * 1000000ull;
     if (make_graphs(n, m, o, e))
         n->run = make_run(n, m, o, e);
     if (!n->run) {
@@ -405,7 +406,7 @@ static void launch_chunk(generation *n)
 static void choose_together(generation *n, const chunk *c)
 {
     uint64_t ns = clock_ns() - c->began_ns;
-    if (ns < CHUNK_NS || n->together < FEW_TOGETHER)
+    if (ns < n->chunk_ns || n->together < FEW_TOGETHER)
         n->together = n->together * 2 < MOST_TOGETHER ? n->together * 2 : MOST_TOGETHER;
     else if (ns > LONG_NS && n->together > 1)
         n->together /= 2;

@@ -20,7 +20,7 @@
 
 typedef struct generation generation;
 
-enum { GENERATION_DEFAULT_CONTEXT = 2048 };
+enum { GENERATION_DEFAULT_CONTEXT = 2048, GENERATION_DEFAULT_CHUNK_MS = 50 };
 
 typedef struct generation_options {
     fusion_level level;   /* the highest wanted */
@@ -28,6 +28,7 @@ typedef struct generation_options {
     submit_policy submit; /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
     uint32_t context_tok; /* positions at most; 0: as many as the model was made for, up to the default */
     bool exact_cache;     /* keys and values in f32 instead of f16 */
+    uint32_t chunk_ms;    /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;           /* a full context forgets its older half instead of being the end */
 } generation_options;
 
