@@ -1,6 +1,7 @@
 #include "graph/tune.h"
 #include "base/cache.h"
 #include "base/clock.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "gpu/identity.h"
 
@@ -69,16 +70,20 @@ static void try_all(search *s, const tell_tuning *first, one *o, uint32_t most_t
     static const uint32_t threads[] = {256, 1024};
     tell_tuning t = *first;
     uint32_t groups = one_groups(o);
+    progress bar = progress_start("trying forms of one dispatch, once for this device", 4);
     try(s, first, o);
+    progress_at(&bar, 1);
     t.one_groups = groups / 2;
     if (t.one_groups > 1)
         try(s, &t, make(s, &t));
     for (int i = 0; i < 2; i++) {
+        progress_at(&bar, 2 + (size_t)i);
         t = *first;
         t.row_threads = threads[i];
         if (threads[i] <= most_threads && threads[i] != first->row_threads)
             try(s, &t, make(s, &t));
     }
+    progress_end(&bar);
 }
 
 static bool recall(const char *key, tell_tuning *t)
