@@ -38,6 +38,10 @@ void llm_print(const llm_lab *lab, FILE *to)
             "limit", "dispatches", "passes", "submits");
     for (uint32_t i = 0; i < lab->cell_count; i++)
         print_cell(lab, &lab->cells[i], to);
+    for (uint32_t i = 0; i < lab->cell_count; i++)
+        if (lab->cells[i].kind == LLM_MADE && lab->cells[i].workgroups)
+            fprintf(to, "\n  %s: one dispatch of %u workgroups of %u threads", fusion_names[lab->cells[i].level],
+                    lab->cells[i].workgroups, lab->cells[i].threads);
     for (uint32_t i = 0; i < lab->cell_count; i++) {
         const llm_cell *c = &lab->cells[i];
         if (c->kind == LLM_PROMPT && c->submit == SUBMIT_BATCH)

@@ -102,15 +102,20 @@ static void compare_output(graph_run *way, cpu_run *cpu, const graph_node *n, co
 }
 
 /* Random inputs, every way, outputs compared; `runs` times with states living on. */
+/* The highest level that is compared. */
+static fusion_level highest_compared = LEVEL_OPS;
+
 static void compare_ways(graph *g, weight_box *box, const char *const *inputs, const char *const *outputs,
                          uint32_t word_limit, uint32_t runs)
 {
-    enum { LEVELS = LEVEL_OPS + 1 };
+    const int LEVELS = (int)highest_compared + 1;
     err e = {0};
-    graph_run *ways[LEVELS] = {0};
+    graph_run *ways[LEVEL_COUNT] = {0};
     cpu_run *cpu = cpu_run_new(g, find_weight, box, &e);
     for (int level = 0; cpu && level < LEVELS; level++)
         ways[level] = graph_run_new(device, &(graph_use){g, (fusion_level)level}, 1, find_weight, box, &e);
+    if (cpu && e.kind == ERR_NONE)
+        graph_run_possible(ways[LEVELS - 1], 0, &e);
     if (e.kind != ERR_NONE)
         fail_msg("%s", e.text);
     for (uint32_t run = 0; run < runs; run++) {

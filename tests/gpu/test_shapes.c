@@ -69,12 +69,38 @@ static void attention_as_on_a_gpu(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
+/* As many workgroups as are resident, in the form that was found to be the best: the first time by trying, then as it is
+ * remembered. */
+static void one_dispatch_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(15)};
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    setenv("SOLO_TUNE", "gpu", 1);
+    highest_compared = LEVEL_TOKEN;
+    for (int time = 0; time < 2; time++) {
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(1, 128));
+        node norm = graph_rmsnorm(g, x, weight(g, &box, "norm", TYPE_F32, shape1(128)), 1e-5f, 0);
+        node up = graph_matmul(g, norm, weight(g, &box, "up", TYPE_F16, shape2(200, 128)));
+        node down = graph_matmul(g, up, weight(g, &box, "down", TYPE_F16, shape2(128, 200)));
+        graph_output(g, "y", graph_binary(g, BINARY_ADD, down, x));
+        compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 3);
+        if (getenv("SOLO_CACHE"))
+            assert_int_equal(system("grep -lq 'tuning of one dispatch' \"$SOLO_CACHE\"/*"), 0);
+    }
+    highest_compared = LEVEL_OPS;
+    unsetenv("SOLO_TUNE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_as_on_a_gpu),
         cmocka_unit_test(blocks_as_on_a_gpu),
         cmocka_unit_test(attention_as_on_a_gpu),
+        cmocka_unit_test(one_dispatch_as_on_a_gpu),
     };
     return RUN_ON_EACH(tests);
 }
