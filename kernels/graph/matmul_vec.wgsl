@@ -86,7 +86,7 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
     let joins = JOINS == 1u && arg(args, 5) == 2u;
     let norms = NORMS == 1u && arg(args, 5) == 1u;
-    if (joins) { weigh_parts(x, k / arg(args, 6) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
+    if (joins) { weigh_parts(x, k / max(arg(args, 6), 1u) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
     for (var start = 0u; start < count; start += THREADS) {
         let i = start + local;
         let at = segment + i * 4u;

@@ -457,6 +457,6 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
     if (local == 0u) {
         store_word(arg(args, 1), token);
-        if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + (load_word(arg(args, 5)) + arg(args, 6)) % arg(args, 8), token); }
+        if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + (load_word(arg(args, 5)) + arg(args, 6)) % max(arg(args, 8), 1u), token); }
     }
 }
