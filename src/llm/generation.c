@@ -344,14 +344,15 @@ static void ask(generation *n)
 
 enum { HANG_S = 300 };
 
-static bool wait_for(generation *n, arriving *a, err *e)
+/* Until what was asked for has come, `ok` or not. */
+static bool wait_until(generation *n, const bool *done, const bool *ok, err *e)
 {
-    for (uint64_t began = clock_ns(); !a->done; gpu_poll(n->g))
+    for (uint64_t began = clock_ns(); !*done; gpu_poll(n->g))
         if (!gpu_ok(n->g, e))
             return false;
         else if (clock_ns() - began > HANG_S * 1000000000ull)
             return err_set(e, "the GPU did not answer for %d s", HANG_S);
-    return a->ok ? gpu_ok(n->g, e) : gpu_ok(n->g, e) && err_set(e, "a token could not be read back");
+    return gpu_ok(n->g, e) && (*ok || err_set(e, "a token could not be read back"));
 }
 
 static bool slide(generation *n, err *e)
@@ -412,18 +413,6 @@ static void choose_together(generation *n, const chunk *c)
         n->together /= 2;
 }
 
-static bool wait_for_chunk(generation *n, chunk *c, err *e)
-{
-    if (!n->ahead && !gpu_wait(n->g, e))
-        return false;
-    for (uint64_t began = clock_ns(); !c->done; gpu_poll(n->g))
-        if (!gpu_ok(n->g, e))
-            return false;
-        else if (clock_ns() - began > HANG_S * 1000000000ull)
-            return err_set(e, "the GPU did not answer for %d s", HANG_S);
-    return c->ok ? gpu_ok(n->g, e) : gpu_ok(n->g, e) && err_set(e, "tokens could not be read back");
-}
-
 /* A dispatch left before the token at `position` was made: because the one before it was the last that is wanted, or
  * because its workgroups waited for each other in vain. That token, and in the second case all others, by separate
  * dispatches. */
@@ -466,7 +455,7 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     if (n->ahead && n->chunk_count < 2 && n->unread < end_of_wanted(n))
         launch_chunk(n);
     if (!came) {
-        if (!wait_for_chunk(n, c, e))
+        if ((!n->ahead && !gpu_wait(n->g, e)) || !wait_until(n, &c->done, &c->ok, e))
             return false;
         choose_together(n, c);
     }
@@ -494,7 +483,7 @@ static bool next_alone(generation *n, uint32_t *token, err *e)
     if (n->position + 1 < n->context_tok)
         ask(n);
     arriving *a = &n->reads[n->position % READS];
-    if (!wait_for(n, a, e))
+    if (!wait_until(n, &a->done, &a->ok, e))
         return false;
     *token = a->token;
     return true;
