@@ -122,22 +122,28 @@ static void make_again(generation *n)
     n->written = n->asked = n->unread = n->position;
 }
 
-/* Reads that are on their way have addresses of ours: they must have come before those go. */
-static void settle(generation *n)
+/* Reads that are on their way have addresses of ours: they must have come before those are used for others, or go. */
+static void drain(generation *n)
 {
     enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
     err unused = {0};
-    bool together = n->chunk_count > 0;
-    uint32_t next = NOTHING;
-    if (n->asked > n->position || together)
+    if (n->asked > n->position || n->chunk_count)
         gpu_wait(n->g, &unused);
-    for (uint32_t p = n->position; p < n->asked && !together; p++)
+    for (uint32_t p = n->position; p < n->asked && !n->chunk_count; p++)
         for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
             gpu_poll(n->g);
-    for (uint32_t i = 0; i < n->chunk_count; i++) {
-        chunk *c = &n->chunks[(n->chunk_at + i) % 2];
-        for (uint64_t began = clock_ns(); !c->done && clock_ns() - began < GRACE_NS;)
+    for (uint32_t i = 0; i < n->chunk_count; i++)
+        for (uint64_t began = clock_ns(); !n->chunks[(n->chunk_at + i) % 2].done && clock_ns() - began < GRACE_NS;)
             gpu_poll(n->g);
+}
+
+static void settle(generation *n)
+{
+    bool together = n->chunk_count > 0;
+    uint32_t next = NOTHING;
+    drain(n);
+    for (uint32_t i = 0; i < n->chunk_count; i++) {
+        const chunk *c = &n->chunks[(n->chunk_at + i) % 2];
         if (n->position >= c->first && n->position < c->first + c->count)
             next = c->tokens[n->position - c->first];
     }
@@ -418,6 +424,7 @@ static void choose_together(generation *n, const chunk *c)
  * dispatches. */
 static bool go_on_apart(generation *n, uint32_t *token, err *e)
 {
+    drain(n);
     n->chunk_count = 0;
     n->asked = n->position;
     if (!gpu_wait(n->g, e))
