@@ -105,7 +105,7 @@ static void levels_agree(generation *n)
             if (level == LEVEL_TOKEN)
                 assert_int_equal(counted.dispatches, TOKENS);
             if (level == LEVEL_LOOP)
-                assert_true(counted.dispatches <= TOKENS / 8 + 4);
+                assert_true(counted.dispatches <= TOKENS / 3); /* chunks get shorter where they take long */
         }
         /* From one level to another in the middle of a text. */
         begin(n);
