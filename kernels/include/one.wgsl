@@ -1,5 +1,6 @@
-// Many phases in one dispatch: what graph.wgsl is for a dispatch each. A table says what the phases are; the workgroups share out each phase's virtual ones, and pass a barrier over all of them between phases. While they wait
-// there, the next phase's `begin` has its weights on their way.
+// Many phases in one dispatch: what graph.wgsl is for a dispatch each. A table says what the phases are; the workgroups
+// share out each phase's virtual ones, and pass a barrier over all of them between phases. While they wait there, the next
+// phase's `begin` has its weights on their way.
 //
 // All workgroups must be resident at once. `gate[0]` counts arrivals, so that the n-th barrier is passed when it
 // reaches n * workgroups; its highest bit says that someone waited too long, and everyone leaves: nothing hangs when the
@@ -8,7 +9,7 @@ struct course_of {
     phases: u32,     // 0: only find out how many workgroups are resident
     rounds: u32,     // how often to go through them
     spin_limit: u32, // looks at the gate before giving up
-    stall: u32,      // for tests: the phase, counted from 1, before which workgroup 0 stops; 0: none
+    stall: u32,      // for tests: the barrier, counted from 1, before which workgroup 0 stops; 0: none
     token: u32,      // the word that has the token of the next round
     stop_count: u32,
     nothing: u32,    // 0, which compilers do not know

@@ -14,17 +14,10 @@
 #define HEADER "solo cache 1 %zu %zu %016" PRIx64 "\n"
 enum { HEADER_MAX = 128 };
 
-/* FNV-1a: names files and notices damage; keys are compared as a whole. */
-static uint64_t hash(uint64_t h, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-    return h;
-}
-
+/* It names files and notices damage; keys are compared as a whole. */
 static uint64_t hash_text(const char *text)
 {
-    return hash(0xcbf29ce484222325u, text, strlen(text));
+    return str_hash(STR_HASH_BEGIN, text, strlen(text));
 }
 
 /* False: there is no folder. */
@@ -55,7 +48,7 @@ char *cache_path(const char *key)
 
 static void add_file_text(str *text, const char *key, const char *value)
 {
-    uint64_t sum = hash(hash_text(key), value, strlen(value));
+    uint64_t sum = str_hash(hash_text(key), value, strlen(value));
     str_addf(text, HEADER, strlen(key), strlen(value), sum);
     str_addf(text, "%s\n%s\n", key, value);
 }

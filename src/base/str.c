@@ -80,3 +80,10 @@ void str_free(str *s)
     free(s->data);
     *s = (str){0};
 }
+
+uint64_t str_hash(uint64_t so_far, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        so_far = (so_far ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    return so_far;
+}

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct str {
     char *data;
@@ -22,5 +23,9 @@ void str_free(str *s);
 void *mem_alloc(size_t bytes);
 void *mem_grow(void *p, size_t bytes);
 char *mem_dup(const char *text);
+
+/* FNV-1a of some bytes, going on from what it was before, at first STR_HASH_BEGIN. Names things; proves nothing. */
+#define STR_HASH_BEGIN 0xcbf29ce484222325u
+uint64_t str_hash(uint64_t so_far, const char *bytes, size_t count);
 
 #endif

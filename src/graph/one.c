@@ -41,6 +41,12 @@ static void write_course(one *o)
     gpu_write(o->g, o->course_buffer, 0, &o->way, sizeof o->way);
 }
 
+/* As if no one had come yet. */
+static void open_gate(one *o)
+{
+    gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, GATE_WORDS * sizeof(uint32_t));
+}
+
 /* ---- the module ----------------------------------------------------------------- */
 
 typedef struct kinds {
@@ -133,15 +139,6 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
     return true;
 }
 
-/* FNV-1a */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain, bool uniform_table)
 {
     gpu_source *source = one_text(&(one_module){.kinds = k->items,
@@ -159,7 +156,7 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                             .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
                                          GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
     gpu_kernel *kernel = gpu_kernel_new(o->g, &desc);
-    o->text_hash = hash_of(source->wgsl);
+    o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
     kernel_text_free(source);
     return kernel;
 }
@@ -200,7 +197,7 @@ static bool count_resident(one *o, bool software, err *e)
     if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
         return false;
     o->groups = words[3] ? words[3] : 1;
-    gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, sizeof words);
+    open_gate(o);
     return true;
 }
 
@@ -417,6 +414,6 @@ bool one_gave_up(one *o, bool *gave_up, err *e)
         return false;
     *gave_up = words[0] != 0;
     if (*gave_up)
-        gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, sizeof words);
+        open_gate(o);
     return true;
 }

@@ -22,16 +22,21 @@ enum {
     NOTHING = 0xffffffff,     /* no token: what was not made yet */
 };
 
-/* A token on its way back from the GPU. */
-typedef struct arriving {
-    uint32_t token;
+/* Whether what is on its way back from the GPU has come, and as it should. */
+typedef struct coming {
     bool done, ok;
+} coming;
+
+/* A token on its way. */
+typedef struct arriving {
+    coming state;
+    uint32_t token;
 } arriving;
 
 /* Several tokens that one dispatch makes, from the one at `first` on; or the only one that a prompt made. */
 typedef struct chunk {
+    coming state;
     uint32_t first, count, tokens[MOST_TOGETHER];
-    bool done, ok;
     uint64_t began_ns;
 } chunk;
 
@@ -41,7 +46,7 @@ struct generation {
     uint32_t program_count; /* of a level */
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
-    fusion_level highest, level;
+    fusion_level level;
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -52,14 +57,13 @@ struct generation {
     uint32_t written; /* the last token that the GPU may have put into the history */
     uint32_t limit;   /* no token beyond this position is wanted */
     bool fed;
-    /* The token at `position` is made; those up to `asked` are on their way here. */
+    /* The token at `position` is made; those up to `asked` are on their way here, one by one or in chunks. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
     /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
     chunk chunks[2];
     uint32_t chunk_at, chunk_count, together, rounds;
     uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
-    uint32_t unread;   /* the first token that no chunk has */
     uint32_t stops[ONE_MAX_STOPS], stop_count;
     char notice[1200];
 };
@@ -119,22 +123,26 @@ static void make_again(generation *n)
     graph_run_put(n->run, n->tokens, &n->said[before], 1);
     graph_run_put(n->run, n->position_place, &before, 1);
     graph_run_once(n->run, n->programs[LEVEL_OPS][0], SUBMIT_BATCH);
-    n->written = n->asked = n->unread = n->position;
+    n->written = n->asked = n->position;
+}
+
+static void let_come(generation *n, const coming *c)
+{
+    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
+    for (uint64_t began = clock_ns(); !c->done && clock_ns() - began < GRACE_NS;)
+        gpu_poll(n->g);
 }
 
 /* Reads that are on their way have addresses of ours: they must have come before those are used for others, or go. */
 static void drain(generation *n)
 {
-    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
     err unused = {0};
     if (n->asked > n->position || n->chunk_count)
         gpu_wait(n->g, &unused);
     for (uint32_t p = n->position; p < n->asked && !n->chunk_count; p++)
-        for (uint64_t began = clock_ns(); !n->reads[p % READS].done && clock_ns() - began < GRACE_NS;)
-            gpu_poll(n->g);
+        let_come(n, &n->reads[p % READS].state);
     for (uint32_t i = 0; i < n->chunk_count; i++)
-        for (uint64_t began = clock_ns(); !n->chunks[(n->chunk_at + i) % 2].done && clock_ns() - began < GRACE_NS;)
-            gpu_poll(n->g);
+        let_come(n, &n->chunks[(n->chunk_at + i) % 2].state);
 }
 
 static void settle(generation *n)
@@ -148,7 +156,7 @@ static void settle(generation *n)
             next = c->tokens[n->position - c->first];
     }
     n->chunk_count = 0;
-    n->asked = n->unread = n->position;
+    n->asked = n->position;
     if (!n->run || !n->fed)
         return;
     /* The GPU may be further than what was handed out: back to there. */
@@ -198,10 +206,17 @@ static void drop_levels(generation *n, fusion_level wanted)
             snprintf(n->notice, sizeof n->notice, "one dispatch cannot be had: %s; each step has a dispatch of its own",
                      graph_run_why_not(n->run, n->programs[level][0]));
         }
-    n->highest = wanted;
-    while (!n->has_level[n->highest])
-        n->highest--;
-    n->level = n->highest;
+    n->level = wanted;
+    while (!n->has_level[n->level])
+        n->level--;
+}
+
+/* From here on ops, and why. */
+static void stop_using_one(generation *n, const char *why)
+{
+    n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
+    n->level = LEVEL_OPS;
+    snprintf(n->notice, sizeof n->notice, "%s", why);
 }
 
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
@@ -309,7 +324,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
         count -= some;
         n->fed = true;
     }
-    n->asked = n->unread = n->position;
+    n->asked = n->position;
     return gpu_ok(n->g, e);
 }
 
@@ -334,9 +349,9 @@ void generation_set_sampling(generation *n, const sampling *s)
 
 static void on_arrival(void *user, bool ok)
 {
-    arriving *a = user;
-    a->ok = ok;
-    a->done = true;
+    coming *c = user;
+    c->ok = ok;
+    c->done = true;
 }
 
 /* Ask for the token at `asked`, which the GPU has made or is making. */
@@ -344,21 +359,21 @@ static void ask(generation *n)
 {
     arriving *a = &n->reads[n->asked % READS];
     *a = (arriving){0};
-    graph_run_get_later(n->run, n->history, n->asked, 1, &a->token, on_arrival, a);
+    graph_run_get_later(n->run, n->history, n->asked, 1, &a->token, on_arrival, &a->state);
     n->asked++;
 }
 
 enum { HANG_S = 300 };
 
 /* Until what was asked for has come, `ok` or not. */
-static bool wait_until(generation *n, const bool *done, const bool *ok, err *e)
+static bool wait_for(generation *n, const coming *c, err *e)
 {
-    for (uint64_t began = clock_ns(); !*done; gpu_poll(n->g))
+    for (uint64_t began = clock_ns(); !c->done; gpu_poll(n->g))
         if (!gpu_ok(n->g, e))
             return false;
         else if (clock_ns() - began > HANG_S * 1000000000ull)
             return err_set(e, "the GPU did not answer for %d s", HANG_S);
-    return gpu_ok(n->g, e) && (*ok || err_set(e, "a token could not be read back"));
+    return gpu_ok(n->g, e) && (c->ok || err_set(e, "a token could not be read back"));
 }
 
 static bool slide(generation *n, err *e)
@@ -379,33 +394,21 @@ static bool is_stop(const generation *n, uint32_t token)
     return false;
 }
 
-static void on_chunk(void *user, bool ok)
-{
-    chunk *c = user;
-    c->ok = ok;
-    c->done = true;
-}
-
-static uint32_t end_of_wanted(const generation *n)
-{
-    return n->limit < n->context_tok ? n->limit : n->context_tok;
-}
-
 /* What is made already and not on its way here; else one dispatch for several tokens. */
 static void launch_chunk(generation *n)
 {
     chunk *c = &n->chunks[(n->chunk_at + n->chunk_count) % 2];
-    *c = (chunk){.first = n->unread, .count = 1, .began_ns = clock_ns()};
-    if (n->unread > n->written) {
-        uint32_t left = end_of_wanted(n) > n->unread ? end_of_wanted(n) - n->unread : 1;
+    *c = (chunk){.first = n->asked, .count = 1, .began_ns = clock_ns()};
+    if (n->asked > n->written) {
+        uint32_t left = n->limit > n->asked ? n->limit - n->asked : 1;
         c->count = left < n->together ? left : n->together;
         if (n->rounds != c->count)
             graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = c->count);
         graph_run_once(n->run, program_of(n, 0), n->submit);
         n->written += c->count;
     }
-    graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_chunk, c);
-    n->unread += c->count;
+    graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_arrival, &c->state);
+    n->asked += c->count;
     n->chunk_count++;
 }
 
@@ -433,13 +436,10 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     one *whole = graph_run_one(n->run, program_of(n, 0));
     if (whole && !one_gave_up(whole, &gave_up, e))
         return false;
-    if (gave_up) {
-        snprintf(n->notice, sizeof n->notice,
-                 "the workgroups of one dispatch waited for each other in vain; from here on each step has a dispatch "
-                 "of its own");
-        n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
-        n->level = LEVEL_OPS;
-    } else if (!is_stop(n, n->said[n->position - 1]))
+    if (gave_up)
+        stop_using_one(n, "the workgroups of one dispatch waited for each other in vain; from here on each step has a "
+                          "dispatch of its own");
+    else if (!is_stop(n, n->said[n->position - 1]))
         return err_set(e, "a dispatch ended without a token, and without giving up");
     forget_beyond(n, n->position - 1);
     make_again(n);
@@ -458,11 +458,11 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     }
     if (!n->chunk_count)
         launch_chunk(n);
-    bool came = c->done;
-    if (n->ahead && n->chunk_count < 2 && n->unread < end_of_wanted(n))
+    bool came = c->state.done;
+    if (n->ahead && n->chunk_count < 2 && n->asked < n->limit)
         launch_chunk(n);
     if (!came) {
-        if ((!n->ahead && !gpu_wait(n->g, e)) || !wait_until(n, &c->done, &c->ok, e))
+        if ((!n->ahead && !gpu_wait(n->g, e)) || !wait_for(n, &c->state, e))
             return false;
         choose_together(n, c);
     }
@@ -490,7 +490,7 @@ static bool next_alone(generation *n, uint32_t *token, err *e)
     if (n->position + 1 < n->context_tok)
         ask(n);
     arriving *a = &n->reads[n->position % READS];
-    if (!wait_until(n, &a->done, &a->ok, e))
+    if (!wait_for(n, &a->state, e))
         return false;
     *token = a->token;
     return true;
@@ -517,8 +517,6 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     n->said[n->position++] = *token;
     if (n->asked < n->position)
         n->asked = n->position;
-    if (n->unread < n->position)
-        n->unread = n->position;
     return gpu_ok(n->g, e);
 }
 
@@ -571,11 +569,11 @@ static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, e
  * each device, implementation, driver and kernel. */
 static bool compare_with_ops(generation *n, err *e)
 {
-    const one *whole = graph_run_one(n->run, n->programs[n->highest][0]);
+    const one *whole = graph_run_one(n->run, n->programs[n->level][0]);
     if (!whole || one_groups(whole) == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
         n->context_tok < COMPARED_TOK + 4)
         return true;
-    fusion_level level = n->highest;
+    fusion_level level = n->level;
     submit_policy submit = n->submit;
     uint32_t right[COMPARED_TOK], tokens[COMPARED_TOK];
     str key = {0};
@@ -592,12 +590,9 @@ static bool compare_with_ops(generation *n, err *e)
         generation_rewind(n, 0);
         generation_set_launch(n, level, submit);
     }
-    if (ok && !same && n->has_level[level]) {
-        n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
-        n->level = n->highest = LEVEL_OPS;
-        snprintf(n->notice, sizeof n->notice,
-                 "one dispatch made other tokens than many on this device; each step has a dispatch of its own");
-    }
+    if (ok && !same && n->has_level[level])
+        stop_using_one(n,
+                       "one dispatch made other tokens than many on this device; each step has a dispatch of its own");
     free(known);
     str_free(&key);
     return ok;
