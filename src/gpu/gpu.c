@@ -508,3 +508,14 @@ bool gpu_timer_read_now(gpu_timer *t, double *ns, err *e)
         return false;
     return t->owner->backend->timer_read(t, ns, e) && gpu_ok(t->owner, e);
 }
+
+void gpu_launch(gpu *g, gpu_kernel *k, gpu_bindings *b, uint32_t groups)
+{
+    gpu_recording *r = gpu_record(g, false);
+    gpu_pass_begin(r, NULL, 0);
+    gpu_set_kernel(r, k);
+    gpu_set_bindings(r, b);
+    gpu_dispatch(r, groups, 1, 1);
+    gpu_pass_end(r);
+    gpu_submit(g, gpu_finish(r));
+}

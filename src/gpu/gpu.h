@@ -183,6 +183,8 @@ void gpu_copy(gpu_recording *r, gpu_buffer *from, uint64_t from_offset, gpu_buff
 gpu_commands *gpu_finish(gpu_recording *r);
 void gpu_submit(gpu *g, gpu_commands *c);
 void gpu_commands_free(gpu_commands *c); /* replayable ones only */
+/* All of that for a single dispatch of so many workgroups. */
+void gpu_launch(gpu *g, gpu_kernel *k, gpu_bindings *b, uint32_t groups);
 
 void gpu_when_done(gpu *g, gpu_done done, void *user);
 void gpu_poll(gpu *g);

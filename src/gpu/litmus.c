@@ -108,13 +108,7 @@ static bool run_once(litmus *l, const struct params *params, litmus_result *out,
     gpu_write(g, l->params, 0, params, sizeof *params);
     gpu_write(g, l->gate, 0, gate, sizeof gate);
     gpu_write(g, l->report, 0, report, sizeof report);
-    gpu_recording *r = gpu_record(g, false);
-    gpu_pass_begin(r, NULL, 0);
-    gpu_set_kernel(r, l->kernel);
-    gpu_set_bindings(r, l->bindings);
-    gpu_dispatch(r, l->workgroups, 1, 1);
-    gpu_pass_end(r);
-    gpu_submit(g, gpu_finish(r));
+    gpu_launch(g, l->kernel, l->bindings, l->workgroups);
     if (!gpu_wait(g, e) || !gpu_read_now(g, l->gate, 0, gate, sizeof gate, e) ||
         !gpu_read_now(g, l->report, 0, report, sizeof report, e))
         return false;

@@ -21,13 +21,7 @@ static bool run_on_words(gpu *g, const gpu_source *source, const char *entry, ui
     gpu_buffer *b = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
     gpu_write(g, b, 0, words, bytes);
     gpu_bindings *bind = gpu_bindings_new(g, k, &(gpu_part){.buffer = b}, 1);
-    gpu_recording *r = gpu_record(g, false);
-    gpu_pass_begin(r, NULL, 0);
-    gpu_set_kernel(r, k);
-    gpu_set_bindings(r, bind);
-    gpu_dispatch(r, 1, 1, 1);
-    gpu_pass_end(r);
-    gpu_submit(g, gpu_finish(r));
+    gpu_launch(g, k, bind, 1);
     bool ok = gpu_read_now(g, b, 0, words, bytes, NULL);
     /* A failed probe means the feature is not there, not that the device is broken. */
     gpu_take_error(g, NULL);
@@ -119,13 +113,7 @@ static bool barrier_passes(gpu *g, uint32_t workgroups, bool *passes, err *e)
     for (int i = 0; ok && i < tries && !*passes; i++) {
         bool gave_up = false;
         ok = chain_reset(c, STEPS, e);
-        gpu_recording *r = gpu_record(g, false);
-        gpu_pass_begin(r, NULL, 0);
-        gpu_set_kernel(r, c->one);
-        gpu_set_bindings(r, c->whole);
-        gpu_dispatch(r, workgroups, 1, 1);
-        gpu_pass_end(r);
-        gpu_submit(g, gpu_finish(r));
+        gpu_launch(g, c->one, c->whole, workgroups);
         ok = ok && gpu_wait(g, e) && chain_gave_up(c, &gave_up, e);
         *passes = ok && !gave_up;
         ok = ok && (gave_up || chain_check(c, STEPS, e));

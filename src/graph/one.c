@@ -175,17 +175,6 @@ static gpu_bindings *bind(const one *o, const memory *m, uint32_t arenas)
 
 /* ---- how many workgroups --------------------------------------------------------- */
 
-static void submit(one *o, uint32_t groups)
-{
-    gpu_recording *r = gpu_record(o->g, false);
-    gpu_pass_begin(r, NULL, 0);
-    gpu_set_kernel(r, o->kernel);
-    gpu_set_bindings(r, o->bindings);
-    gpu_dispatch(r, groups, 1, 1);
-    gpu_pass_end(r);
-    gpu_submit(o->g, gpu_finish(r));
-}
-
 /* With no phases the kernel calls the roll: who is there when the first has waited long enough. */
 static bool count_resident(one *o, bool software, err *e)
 {
@@ -193,7 +182,7 @@ static bool count_resident(one *o, bool software, err *e)
     o->way.phases = 0;
     o->way.spin_limit = software ? SOFTWARE_ROLL_LOOKS : GPU_ROLL_LOOKS;
     write_course(o);
-    submit(o, MOST_GROUPS);
+    gpu_launch(o->g, o->kernel, o->bindings, MOST_GROUPS);
     if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
         return false;
     o->groups = words[3] ? words[3] : 1;
@@ -352,7 +341,7 @@ uint32_t one_threads(const one *o)
 
 void one_dispatch(one *o)
 {
-    submit(o, o->groups);
+    gpu_launch(o->g, o->kernel, o->bindings, o->groups);
 }
 
 uint64_t one_text_hash(const one *o)
