@@ -5,16 +5,14 @@ const THREADS = 512u;
 const TEAM = 32u;
 const STAGED = 2048u;            // as in matmul_vec.wgsl: the same memory
 const HEAD = 64u;                // elements of a head
-const BEGUN = 0u;                // 1: whoever calls body has called begin
-const BLOCK = 64u;               // positions at a time
+const BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are joined
 const LANES = THREADS / BLOCK;   // threads that share a position's score; they are in one subgroup
 const PAIRS = HEAD / 2u;
 const ROWS = THREADS / PAIRS;    // positions whose values are added up side by side
-const KEYS = PAIRS / LANES;      // words a thread reads of a block's keys
-const VALUES = BLOCK / ROWS;     // and of its values
+const KEYS = 8u;                 // words a thread reads of a block's keys: PAIRS / LANES
+const VALUES = 8u;               // and of its values: BLOCK / ROWS
 //!wgsl-only
 //!include "graph.wgsl"
-//!include "attention.wgsl"
 // q; then the sums of values, by rows.
 var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
 var<workgroup> block_scores: array<f32, BLOCK>;
@@ -31,7 +29,7 @@ fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, 4), arg(args, 13) - 1u);
     let seen = select(last + 1u, min(arg(args, 9), last + 1u), arg(args, 9) > 0u);
-    let share = share_of(seen, arg(args, 14));
+    let share = (seen + arg(args, 14) * BLOCK - 1u) / (arg(args, 14) * BLOCK) * BLOCK; // whole blocks
     let first = last + 1u - seen + v % arg(args, 14) * share;
     return vec2<u32>(first, min(first + share, last + 1u));
 }
@@ -40,38 +38,49 @@ fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
 fn head_of(args: u32, v: u32) -> u32 { return v / arg(args, 14) % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * PAIRS; }
 fn words_of_row(args: u32) -> u32 { return arg(args, 5) * PAIRS; }
 
-var<private> keys: array<u32, KEYS>;
-var<private> values: array<u32, VALUES>;
+// Of a block of positions.
+struct begun {
+//!for i KEYS
+    key_#i: u32,
+//!end
+//!for i VALUES
+    value_#i: u32,
+//!end
+}
 
-// Of the block's positions from `least` to `end`.
-fn fetch_keys(args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+// Of the block's positions from `least` to `end`; the others' stay as they are.
+fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let p = block + local / LANES;
     if (p >= least && p < end) {
         let at = arg(args, 10) + p * words_of_row(args) + head_of(args, v) + local % LANES;
-        for (var i = 0u; i < KEYS; i++) { keys[i] = state_word(at + i * LANES); }
+//!for i KEYS
+        (*b).key_#i = state_word(at + #iu * LANES);
+//!end
     }
 }
 
-fn fetch_values(args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let at = arg(args, 11) + head_of(args, v) + local % PAIRS;
-    for (var i = 0u; i < VALUES; i++) {
-        let p = block + local / PAIRS + i * ROWS;
-        if (p >= least && p < end) { values[i] = state_word(at + p * words_of_row(args)); }
-    }
+//!for i VALUES
+    let p_#i = block + local / PAIRS + #iu * ROWS;
+    if (p_#i >= least && p_#i < end) { (*b).value_#i = state_word(at + p_#i * words_of_row(args)); }
+//!end
 }
 
-fn begin(args: u32, v: u32, local: u32) {
+fn begin(args: u32, v: u32, local: u32) -> begun {
+    var b: begun;
     let position = load_word(arg(args, 6));
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
-    fetch_keys(args, v, mine.x, 0u, min(mine.y, position), local);
-    fetch_values(args, v, mine.x, 0u, min(mine.y, position), local);
+    fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), local);
+    fetch_values(&b, args, v, mine.x, 0u, min(mine.y, position), local);
+    return b;
 }
 
 var<workgroup> position_of_row: u32;
 
-fn body(args: u32, v: u32, local: u32) {
-    if (BEGUN == 0u) { begin(args, v, local); }
+fn work(args: u32, v: u32, local: u32, begun_with: begun) {
+    var b = begun_with;
     let row = v / arg(args, 14);
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
     if (local < HEAD / 4u) {
@@ -80,25 +89,25 @@ fn body(args: u32, v: u32, local: u32) {
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
-    fetch_keys(args, v, mine.x, position, mine.y, local);
-    fetch_values(args, v, mine.x, position, mine.y, local);
-    var q: array<vec2<f32>, KEYS>;
-    for (var i = 0u; i < KEYS; i++) {
-        let pair = local % LANES + i * LANES;
-        let four = staged[pair / 2u];
-        q[i] = select(four.xy, four.zw, pair % 2u == 1u);
-    }
+    fetch_keys(&b, args, v, mine.x, position, mine.y, local);
+    fetch_values(&b, args, v, mine.x, position, mine.y, local);
+//!for i KEYS
+    let pair_#i = local % LANES + #iu * LANES;
+    let q_#i = select(staged[pair_#i / 2u].xy, staged[pair_#i / 2u].zw, pair_#i % 2u == 1u);
+//!end
     workgroupBarrier();
     var most = -3.4e38;
     var total = 0.0;
     var value = vec2<f32>();
     for (var block = mine.x; block < mine.y; block += BLOCK) {
         var dot2 = vec2<f32>();
-        for (var i = 0u; i < KEYS; i++) { dot2 += q[i] * unpack2x16float(keys[i]); }
+//!for i KEYS
+        dot2 += q_#i * unpack2x16float(b.key_#i);
+//!end
         var score = dot2.x + dot2.y;
         for (var apart = 1u; apart < LANES; apart *= 2u) { score += subgroupShuffleXor(score, apart); }
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
-        fetch_keys(args, v, block + BLOCK, 0u, mine.y, local);
+        fetch_keys(&b, args, v, block + BLOCK, 0u, mine.y, local);
         workgroupBarrier();
         // Every subgroup finds the maximum and the sum for itself.
         var highest = -3.4e38;
@@ -110,11 +119,11 @@ fn body(args: u32, v: u32, local: u32) {
         total = total * mend + subgroupAdd(sum);
         value *= mend;
         most = higher;
-        for (var i = 0u; i < VALUES; i++) {
-            let p = local / PAIRS + i * ROWS;
-            if (block + p < mine.y) { value += exp(block_scores[p] - higher) * unpack2x16float(values[i]); }
-        }
-        fetch_values(args, v, block + BLOCK, 0u, mine.y, local);
+//!for i VALUES
+        let p_#i = local / PAIRS + #iu * ROWS;
+        if (block + p_#i < mine.y) { value += exp(block_scores[p_#i] - higher) * unpack2x16float(b.value_#i); }
+//!end
+        fetch_values(&b, args, v, block + BLOCK, 0u, mine.y, local);
         workgroupBarrier();
     }
     // A row's pairs, two rows to a four.
@@ -142,3 +151,5 @@ fn body(args: u32, v: u32, local: u32) {
         store(arg(args, 1) + v * (HEAD + 2u) + HEAD + 1u, total);
     }
 }
+
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }

@@ -12,7 +12,6 @@ const LENGTH = 0u;     // of a row, if it is known beforehand
 const NORMS = 1u;      // 0: x is never normed
 const JOINS = 1u;      // 0: x is never in parts
 const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
-const BEGUN = 0u;      // 1: whoever calls body has called begin
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -119,26 +118,29 @@ fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
 
 // What was fetched and not yet used, and where fetching goes on: a team has every so-many-th quad, and each takes some
 // steps.
-var<private> held: quad_bits;
-var<private> ahead_quad: u32;
-var<private> ahead_step: u32;
-var<private> ahead_rows: quad_rows;
+struct begun {
+    held: quad_bits,
+    quad: u32,
+    step: u32,
+    rows: quad_rows,
+}
 
-fn rows_ahead(args: u32, chunks: u32) {
-    ahead_step = 0u;
-    if (ahead_quad < arg(args, 3)) {
-        let p = part_of(args, ahead_quad);
-        ahead_rows = quad_of(args, p.part, ahead_quad - p.begin, chunks);
+fn rows_ahead(b: ptr<function, begun>, args: u32, chunks: u32) {
+    (*b).step = 0u;
+    if ((*b).quad < arg(args, 3)) {
+        let p = part_of(args, (*b).quad);
+        (*b).rows = quad_of(args, p.part, (*b).quad - p.begin, chunks);
     }
 }
 
-fn fetch_ahead(args: u32, chunks: u32, local: u32) {
-    if (ahead_quad >= arg(args, 3)) { return; }
-    held = fetch_quad(ahead_rows, chunks, ahead_step * TEAM + local % TEAM);
-    ahead_step += 1u;
-    if (ahead_step * TEAM >= chunks) {
-        ahead_quad += arg(args, 2) * TEAMS;
-        rows_ahead(args, chunks);
+fn fetch_ahead(b: ptr<function, begun>, args: u32, chunks: u32, local: u32) {
+    if ((*b).quad < arg(args, 3)) {
+        (*b).held = fetch_quad((*b).rows, chunks, (*b).step * TEAM + local % TEAM);
+        (*b).step += 1u;
+        if ((*b).step * TEAM >= chunks) {
+            (*b).quad += arg(args, 2) * TEAMS;
+            rows_ahead(b, args, chunks);
+        }
     }
 }
 
@@ -148,13 +150,15 @@ fn first_quad(args: u32, v: u32) -> u32 {
     return v % arg(args, 2);
 }
 
-fn begin(args: u32, v: u32, local: u32) {
+fn begin(args: u32, v: u32, local: u32) -> begun {
+    var b: begun;
     if (AHEAD == 1u) {
         let chunks = (length_of_row(args) + CHUNK - 1u) / CHUNK;
-        ahead_quad = first_quad(args, v) + local / TEAM * arg(args, 2);
-        rows_ahead(args, chunks);
-        fetch_ahead(args, chunks, local);
+        b.quad = first_quad(args, v) + local / TEAM * arg(args, 2);
+        rows_ahead(&b, args, chunks);
+        fetch_ahead(&b, args, chunks, local);
     }
+    return b;
 }
 
 // ---- products ---------------------------------------------------------------
@@ -182,8 +186,8 @@ fn dot_quad(b: quad_bits, here: u32) -> vec4<f32> {
     return sums;
 }
 
-fn body(args: u32, v: u32, local: u32) {
-    if (BEGUN == 0u) { begin(args, v, local); }
+fn work(args: u32, v: u32, local: u32, begun_with: begun) {
+    var b = begun_with;
     let k = length_of_row(args);
     var t = 0u;
     if (arg(args, 10) > 1u) { t = v / arg(args, 2); }
@@ -213,8 +217,8 @@ fn body(args: u32, v: u32, local: u32) {
             }
             let c = step * TEAM + lane;
             if (AHEAD == 1u) {
-                let bits = held;
-                fetch_ahead(args, chunks, local);
+                let bits = b.held;
+                fetch_ahead(&b, args, chunks, local);
                 if (busy && c < chunks) { sums += dot_quad(bits, c - segment / CHUNK); }
             } else if (busy && c < chunks) {
                 sums += dot_rows(args, q, chunks, c, c - segment / CHUNK);
@@ -226,3 +230,5 @@ fn body(args: u32, v: u32, local: u32) {
         if (lane == 0u && busy) { finish(args, p.part, q.first, q.rows, total * scale, t, r); }
     }
 }
+
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }

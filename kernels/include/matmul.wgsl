@@ -5,7 +5,7 @@
 // Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is: 0 as it is,
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
 // 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
-// write out. Of part p, from 16 + 32 p on:
+// write out; 13, 14: matmul_row.wgsl. Of part p, from 16 + 32 p on:
 //    0 quads up to its end    1 rows n    2 word its weight begins at
 //    3 the gate's other weight
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
@@ -121,9 +121,14 @@ fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t:
     var y = sums;
     let s = 16u + 4u * i;
     let kind = part_arg(args, part, s);
-    if (FUNCTIONS == 1u && kind < 256u) {
+    if (FUNCTIONS == 1u && FUNCTION != ANY_FUNCTION && kind < 256u) {
+        let a = bitcast<f32>(part_arg(args, part, s + 2u));
+        let b = bitcast<f32>(part_arg(args, part, s + 3u));
+        y = vec4<f32>(function_of(FUNCTION, y.x, a, b), function_of(FUNCTION, y.y, a, b), y.zw);
+        if (part_arg(args, part, 4u) != 1u) { y = vec4<f32>(y.xy, function_of(FUNCTION, y.z, a, b), function_of(FUNCTION, y.w, a, b)); }
+    } else if (FUNCTIONS == 1u && kind < 256u) {
         let count = select(4u, 2u, part_arg(args, part, 4u) == 1u);
-        for (var j = 0u; j < count; j++) { y[j] = function_of(select(FUNCTION, kind, FUNCTION == ANY_FUNCTION), y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
+        for (var j = 0u; j < count; j++) { y[j] = function_of(kind, y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
     } else if (OPERANDS == 1u) {
         var other = select(r.other[1], r.other[0], i == 0u);
         if (SHORT == 1u || i > 1u) { other = operand_of(args, part, i, rows, t); }
@@ -160,21 +165,21 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
 }
 
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
-    if (row >= part_arg(args, part, 1u)) { return; }
-    if (STATES == 0u || part_arg(args, part, 5u) == 0u) {
-        let to = part_arg(args, part, 6u) + t * part_arg(args, part, 7u) + row;
-        store(to, y.x);
-        if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
-        return;
-    }
-    // Rows of a state have an even number of elements.
-    if (place >= part_arg(args, part, 9u)) { return; }
-    let element = place * part_arg(args, part, 7u) + row;
-    if (part_arg(args, part, 5u) == 2u) {
-        store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
-    } else {
-        store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
-        store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
+    if (row < part_arg(args, part, 1u)) {
+        if (STATES == 0u || part_arg(args, part, 5u) == 0u) {
+            let to = part_arg(args, part, 6u) + t * part_arg(args, part, 7u) + row;
+            store(to, y.x);
+            if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
+        } else if (place < part_arg(args, part, 9u)) {
+            // Rows of a state have an even number of elements.
+            let element = place * part_arg(args, part, 7u) + row;
+            if (part_arg(args, part, 5u) == 2u) {
+                store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
+            } else {
+                store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
+                store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
+            }
+        }
     }
 }
 
@@ -191,9 +196,9 @@ fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t:
     }
     if (GATES == 1u && form == 1u) {
         put_pair(args, part, first, y.xy * y.zw, t, r.position);
-        return;
+    } else {
+        if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
+        put_pair(args, part, first, y.xy, t, r.position);
+        put_pair(args, part, first + select(2u, part_arg(args, part, 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
     }
-    if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
-    put_pair(args, part, first, y.xy, t, r.position);
-    put_pair(args, part, first + select(2u, part_arg(args, part, 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
 }

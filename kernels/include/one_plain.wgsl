@@ -8,3 +8,4 @@ fn load_word(i: u32) -> u32 { return activations[i]; }
 fn store_word(i: u32, value: u32) { activations[i] = value; }
 fn state_word(i: u32) -> u32 { return states[i]; }
 fn store_state_word(i: u32, value: u32) { states[i] = value; }
+fn settle() {}

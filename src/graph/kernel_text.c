@@ -76,6 +76,69 @@ static void add_file(const kernel_variant *v, const char *path, str *out)
     }
 }
 
+/* The value of a constant that the text declares. */
+static uint32_t constant_in(const char *text, const char *name, size_t length)
+{
+    static const char begin[] = "const ";
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        const char *at = line + sizeof begin - 1;
+        if (strncmp(line, begin, sizeof begin - 1) == 0 && strncmp(at, name, length) == 0 &&
+            strncmp(at + length, " = ", 3) == 0)
+            return (uint32_t)strtoul(at + length + 3, NULL, 10);
+    }
+    fprintf(stderr, "solo: no constant %.*s in a kernel\n", (int)length, name);
+    abort();
+}
+
+/* Where the line is that ends what this one begins, a line after "//!for"; or the text. */
+static const char *end_of_for(const char *line)
+{
+    for (int depth = 1; *line; line += strcspn(line, "\n") + 1) {
+        depth += (strncmp(line, "//!for ", 7) == 0) - (strncmp(line, "//!end", 6) == 0);
+        if (depth == 0)
+            break;
+    }
+    return line;
+}
+
+static void add_written_out(const char *whole, const char *text, const char *end, str *out);
+
+/* Lines with the number i wherever `#letter` stands. */
+static void add_turn(const char *whole, const char *text, const char *end, char letter, uint32_t i, str *out)
+{
+    str turn = {0};
+    for (const char *at = text; at < end;) {
+        if (at[0] == '#' && at[1] == letter) {
+            str_addf(&turn, "%u", i);
+            at += 2;
+        } else
+            str_add_bytes(&turn, at++, 1);
+    }
+    if (turn.data)
+        add_written_out(whole, turn.data, turn.data + strlen(turn.data), out);
+    str_free(&turn);
+}
+
+/* What stands between "//!for i COUNT" and "//!end" comes as often as the constant says, `#i` being which time it is: variables
+ * with numbers are in registers for sure, where an array's elements may not be. */
+static void add_written_out(const char *whole, const char *text, const char *end, str *out)
+{
+    static const char begin[] = "//!for ";
+    for (const char *line = text; line < end;) {
+        const char *next = line + strcspn(line, "\n") + 1;
+        if (strncmp(line, begin, sizeof begin - 1) == 0) {
+            char letter = line[sizeof begin - 1];
+            const char *name = line + sizeof begin + 1, *last = end_of_for(next);
+            uint32_t count = constant_in(whole, name, strcspn(name, "\n"));
+            for (uint32_t i = 0; i < count; i++)
+                add_turn(whole, next, last, letter, i, out);
+            next = last + strcspn(last, "\n") + 1;
+        } else
+            str_add_bytes(out, line, (size_t)(next - line));
+        line = next;
+    }
+}
+
 static void add_spirv(const kernel_variant *v, const char *name, gpu_source *s)
 {
     for (const kernel_binary *b = kernel_binaries; b->name && !v->constants[0].name; b++)
@@ -88,16 +151,18 @@ static void add_spirv(const kernel_variant *v, const char *name, gpu_source *s)
 gpu_source *kernel_text(const kernel_variant *v)
 {
     gpu_source *s = mem_alloc(sizeof *s);
-    str path = {0}, name = {0}, text = {0};
+    str path = {0}, name = {0}, text = {0}, written = {0};
     str_addf(&path, "graph/%s.wgsl", v->name);
     str_addf(&name, v->type ? "%s.%s" : "%s", v->name, v->type);
     if (v->subgroup)
         str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
     add_file(v, path.data, &text);
     add_spirv(v, name.data, s);
+    add_written_out(text.data, text.data, text.data + strlen(text.data), &written);
     str_free(&path);
+    str_free(&text);
     s->name = name.data;
-    s->wgsl = text.data;
+    s->wgsl = written.data;
     return s;
 }
 

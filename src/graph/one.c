@@ -1,6 +1,7 @@
 #include "graph/one.h"
 #include "base/str.h"
 #include "gpu/litmus.h"
+#include "graph/one_course.h"
 #include "graph/one_text.h"
 
 #include <stdlib.h>
@@ -53,6 +54,7 @@ typedef struct kinds {
     one_kind items[ONE_MAX_KINDS];
     uint32_t count, arenas, row_words;
     uint32_t threads;
+    uint32_t *phases; /* the kind of each */
     bool brief;
 } kinds;
 
@@ -80,6 +82,7 @@ static uint32_t kind_of(const kinds *k, const told *t)
 /* Which kernels there are, and which of their arguments are not always the same. */
 static bool add_kinds(kinds *k, one_phases phases, err *e)
 {
+    k->phases = mem_alloc(phases.count * sizeof *k->phases);
     for (uint32_t p = 0; p < phases.count; p++) {
         const told *t = &phases.items[p];
         uint32_t i = kind_of(k, t);
@@ -90,7 +93,7 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
         one_kind *kind = &k->items[i];
         if (i == k->count) {
             k->count++;
-            *kind = (one_kind){t->kernel, t->weight_arena, {0}, {0}};
+            *kind = (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true};
             set_if_absent(&kind->kernel, "THREADS", k->threads);
             memcpy(kind->words, t->words, sizeof kind->words);
         }
@@ -98,8 +101,54 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
             kind->slots[w] |= kind->words[w] != t->words[w] || (w < 32 && t->loose >> w & 1);
         if (t->kernel.type && t->weight_arena >= k->arenas)
             k->arenas = t->weight_arena + 1;
+        kind->one_turn &= t->one_turn;
+        k->phases[p] = i;
     }
     return true;
+}
+
+/* Does a kernel's phase come once each time round, and nowhere else? */
+static bool is_by_time(const kinds *k, uint32_t kind, one_loop l, uint32_t phases, uint32_t *first)
+{
+    uint32_t count = 0;
+    *first = phases;
+    for (uint32_t p = 0; p < phases; p++)
+        if (k->phases[p] == kind) {
+            count++;
+            *first = p < *first ? p : *first;
+        }
+    return l.times > 1 && count == l.times && *first >= l.first && *first < l.first + l.period &&
+           k->phases[*first + l.period] == kind;
+}
+
+/* Arguments of such a kernel that grow by the same each time, as the places of layers' weights do, need not be looked up; those
+ * that depend on the number of workgroups are the same each time. */
+static void find_strides(kinds *k, one_phases phases)
+{
+    one_loop l = one_find_loop(k->phases, phases.count);
+    if (!one_course_possible(k->phases, phases.count))
+        return;
+    for (uint32_t i = 0; i < k->count; i++) {
+        one_kind *kind = &k->items[i];
+        uint32_t first;
+        if (!is_by_time(k, i, l, phases.count, &first))
+            continue;
+        kind->by_time = true;
+        kind->first_phase = first;
+        kind->period = l.period;
+        for (uint32_t w = 0; w < ONE_WORDS; w++) {
+            const told *t = &phases.items[first];
+            uint32_t stride = t[l.period].words[w] - t[0].words[w];
+            bool even = true;
+            for (uint32_t time = 1; time < l.times; time++)
+                even = even && t[time * l.period].words[w] == t[0].words[w] + time * stride;
+            kind->loose[w] = w < 32 && t->loose >> w & 1 && even && stride == 0;
+            if (kind->slots[w] && !kind->loose[w] && even) {
+                kind->slots[w] = 0;
+                kind->strides[w] = stride;
+            }
+        }
+    }
 }
 
 /* The table has all arguments there can be, each at its own place. */
@@ -134,8 +183,10 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
     *phase_count = phases.count;
     if (k->brief)
         number_all_slots(k);
-    else
+    else {
+        find_strides(k, phases);
         number_slots(k);
+    }
     return true;
 }
 
@@ -147,6 +198,7 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                                                 .plain = plain,
                                                 .brief = k->brief,
                                                 .row_words = k->row_words,
+                                                .phase_kinds = k->phases,
                                                 .phases = phases,
                                                 .uniform_table = uniform_table});
     gpu_kernel_desc desc = {.source = source,
@@ -208,6 +260,11 @@ static uint32_t wished(const char *name, uint32_t otherwise)
     return text && *text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+static uint32_t time_of(const one_kind *k, uint32_t phase)
+{
+    return k->by_time ? (phase - k->first_phase) / k->period : 0;
+}
+
 /* False if the phases are not those that the kernel was made for. */
 static bool write_table(one *o, one_phases phases, const kinds *k)
 {
@@ -228,7 +285,7 @@ static bool write_table(one *o, one_phases phases, const kinds *k)
             if (k->items[i].slots[w])
                 row[k->items[i].slots[w]] = t->words[w];
             else
-                ok = ok && k->items[i].words[w] == t->words[w];
+                ok = ok && t->words[w] == k->items[i].words[w] + time_of(&k->items[i], p) * k->items[i].strides[w];
     }
     if (ok)
         gpu_write(o->g, o->table, 0, table, bytes);
@@ -294,6 +351,7 @@ one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell
     ok = ok && tell(user, &t, &phases, e);
     if (ok && !write_table(o, phases, k))
         ok = err_set(e, "the kernels of one dispatch depend on the number of workgroups");
+    free(k->phases);
     free(k);
     if (!ok) {
         one_free(o);

@@ -1,5 +1,6 @@
 #include "graph/one_text.h"
 #include "base/str.h"
+#include "graph/one_course.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -126,14 +127,23 @@ static bool uses_apart(const char *text, const declarations *own, uint32_t arena
     return false;
 }
 
+/* What is asked for by its number. */
+static bool is_always_apart(const char *name)
+{
+    static const char *const names[] = {"body", "work", "begin", "begun", "arg"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static void set_apart(declarations *own, const declarations *shared, const declarations *given, uint32_t arena)
 {
     for (size_t i = 0; i < own->count; i++) {
         declaration *d = &own->items[i];
         const declaration *there = find(shared, d->name, strlen(d->name));
         d->given = strcmp(d->name, "main") == 0 || find(given, d->name, strlen(d->name));
-        d->apart = !d->given && (strcmp(d->name, "body") == 0 || strcmp(d->name, "begin") == 0 ||
-                                 strcmp(d->name, "arg") == 0 || (there && strcmp(there->text, d->text) != 0));
+        d->apart = !d->given && (is_always_apart(d->name) || (there && strcmp(there->text, d->text) != 0));
     }
     for (bool changed = true; changed;) {
         changed = false;
@@ -197,8 +207,16 @@ static char *arguments_of(const one_kind *k, bool brief)
     }
     str_add(&s, "fn arg(args: u32, i: u32) -> u32 {\n    switch (i) {\n");
     for (uint32_t i = 0; i < ONE_WORDS; i++)
-        if (k->slots[i])
+        if (k->slots[i] && k->loose[i])
+            str_addf(&s, "        case %uu: { return told_word(%uu * TOLD_WORDS, %uu); }\n", i, k->first_phase,
+                     k->slots[i]);
+        else if (k->slots[i] && k->by_time)
+            str_addf(&s, "        case %uu: { return told_word((args * %uu + %uu) * TOLD_WORDS, %uu); }\n", i,
+                     k->period, k->first_phase, k->slots[i]);
+        else if (k->slots[i])
             str_addf(&s, "        case %uu: { return told_word(args, %uu); }\n", i, k->slots[i]);
+        else if (k->strides[i])
+            str_addf(&s, "        case %uu: { return %uu + args * %uu; }\n", i, k->words[i], k->strides[i]);
         else if (k->words[i])
             str_addf(&s, "        case %uu: { return %uu; }\n", i, k->words[i]);
     str_add(&s, "        default: { return 0u; }\n    }\n}\n");
@@ -235,12 +253,11 @@ static bool add_kernel(const one_kind *k, uint32_t number, bool brief, declarati
     return begins;
 }
 
-static void add_choice(const char *what, const bool *has, uint32_t count, str *out)
+static void add_choice(uint32_t count, str *out)
 {
-    str_addf(out, "\nfn %s_of(kind: u32, args: u32, v: u32, local: u32) {\n    switch (kind) {\n", what);
+    str_add(out, "\nfn body_of(kind: u32, args: u32, v: u32, local: u32) {\n    switch (kind) {\n");
     for (uint32_t i = 0; i < count; i++)
-        if (!has || has[i])
-            str_addf(out, "        case %uu: { %s_%u(args, v, local); }\n", i, what, i);
+        str_addf(out, "        case %uu: { body_%u(args, v, local); }\n", i, i);
     str_add(out, "        default: {}\n    }\n}\n");
 }
 
@@ -278,8 +295,15 @@ gpu_source *one_text(const one_module *m)
     str_add(&text, launch.data);
     for (uint32_t i = 0; i < m->kind_count; i++)
         begins[i] = add_kernel(&m->kinds[i], i, m->brief, &shared, &given, &text);
-    add_choice("body", NULL, m->kind_count, &text);
-    add_choice("begin", begins, m->kind_count, &text);
+    if (!m->brief && one_course_possible(m->phase_kinds, m->phases)) {
+        one_course_kind kinds[ONE_MAX_KINDS];
+        for (uint32_t i = 0; i < m->kind_count; i++)
+            kinds[i] = (one_course_kind){begins[i], m->kinds[i].one_turn, m->kinds[i].by_time};
+        one_course_add(&(one_course){m->phase_kinds, m->phases, kinds, m->kind_count}, &text);
+    } else {
+        add_choice(m->kind_count, &text);
+        kernel_add_file("include/one_table.wgsl", &text);
+    }
     free_declarations(&shared);
     free_declarations(&given);
     str_free(&launch);

@@ -23,12 +23,20 @@ typedef struct one_kind {
     uint32_t weight_arena;
     uint32_t words[ONE_WORDS]; /* the arguments */
     uint32_t slots[ONE_WORDS]; /* the word of a phase's row that has one; 0: it is always the same */
+    bool one_turn;             /* no workgroup has more than one virtual one of it */
+    /* Of a kernel that is one phase of the loop (one_course.h) and no other: what it is told is the time round, from which
+     * most of what changes follows. */
+    bool by_time;
+    uint32_t first_phase, period;
+    uint32_t strides[ONE_WORDS]; /* by which arguments grow each time, if they have no slot */
+    bool loose[ONE_WORDS];       /* those with a slot that are the same each time, although nobody knows yet what */
 } one_kind;
 
 typedef struct one_module {
     const one_kind *kinds; /* they agree on THREADS and on the sizes of workgroup memory */
     uint32_t kind_count, arenas;
-    bool plain;                 /* memory without atomics: for a single workgroup only */
+    bool plain; /* memory without atomics: for a single workgroup only */
+    const uint32_t *phase_kinds;
     uint32_t row_words, phases; /* the table: word 0 virtual workgroups, 1 the number of the kind, then its slots */
     bool brief;                 /* as little code as possible: argument i is also word ONE_FIRST_SLOT + i of a row */
     bool uniform_table;         /* it fits a uniform buffer, which is read faster */

@@ -8,13 +8,15 @@
 
 enum {
     LAST = GRAPH_MAX_DIMS - 1,
-    THREADS = 64,           /* of the small operators' workgroups, as their files say */
-    SAMPLE_THREADS = 256,   /* as in op_sample.wgsl */
-    PRODUCT_THREADS = 256,  /* of products' */
-    TILE_ROWS = 64,         /* of x, as in matmul_tile.wgsl */
-    TILE_COLUMNS = 8,       /* of quads */
-    TEAM = 32,              /* as in matmul_vec.wgsl */
-    ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
+    THREADS = 64,             /* of the small operators' workgroups, as their files say */
+    SAMPLE_THREADS = 256,     /* as in op_sample.wgsl */
+    PRODUCT_THREADS = 256,    /* of products' */
+    TILE_ROWS = 64,           /* of x, as in matmul_tile.wgsl */
+    TILE_COLUMNS = 8,         /* of quads */
+    TEAM = 32,                /* as in matmul_vec.wgsl */
+    ROW_TURNS = 4,            /* MOST_AT_ONCE of matmul_row.wgsl */
+    ROW_MOST_QUADS = 1 << 14, /* that it is for: sums that meet in workgroup memory are not worth it for more */
+    ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
     PART = 16,
     PART_WORDS = 32, /* as in matmul.wgsl */
     BINARY = 256,    /* from here on a step after a product has two operands */
@@ -146,10 +148,16 @@ static void tell_store(const telling *c, told *l, const graph_node *n)
     memcpy(l->words + 1, rest, sizeof rest);
 }
 
+/* Positions that attention_vec.wgsl has at a time: long heads leave registers for fewer. */
+static uint32_t attention_block(uint32_t head)
+{
+    return head > 128 ? 64 : 128;
+}
+
 /* One row, or a few, of heads whose words a workgroup's threads can share out. */
 static bool fits_attention_vec(const telling *c, uint32_t head, uint32_t rows, dtype type)
 {
-    uint32_t lanes = c->t->row_threads / 64;
+    uint32_t lanes = c->t->row_threads / attention_block(head);
     return rows < PLAN_TILED_ROWS && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
            (head & (head - 1)) == 0 && c->t->row_threads >= head;
 }
@@ -196,10 +204,12 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
         l->kernel.name = "attention_vec";
         set_constant(l, "THREADS", c->t->row_threads);
         set_constant(l, "HEAD", q->s.dims[3]);
-        if (c->t->one_threads) {
+        uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
+        set_constant(l, "BLOCK", block);
+        set_constant(l, "KEYS", pairs / (c->t->row_threads / block));
+        set_constant(l, "VALUES", block / (c->t->row_threads / pairs));
+        if (c->t->one_threads)
             set_constant(l, "STAGED", c->t->x_floats);
-            set_constant(l, "BEGUN", 1);
-        }
     } else if (c->t->brief)
         set_constant(l, "HALVES", k->type == DTYPE_F16);
     l->words[0] = heads * splits;
@@ -426,7 +436,7 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
     uint32_t teams = (one ? one : threads) / team, groups = (quads + teams - 1) / teams;
     if (one) {
         l->loose = 1u << 0 | 1u << 2;
-        set_constant(l, "BEGUN", 1);
+        l->one_turn = rows == 1;
         if (c->t->by_shape) {
             set_constant(l, "PARTS", l->words[9]);
             set_constant(l, "AFTERS", most_afters(l));
@@ -437,6 +447,74 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
     l->kernel.subgroup = c->t->subgroup;
     l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
     l->words[0] = rows * l->words[2];
+}
+
+/* How the threads of matmul_row.wgsl share a row. */
+typedef struct row_cut {
+    uint32_t team, steps, turns;
+} row_cut;
+
+/* As few chunks of a row for each thread as leave few threads idle. */
+static row_cut choose_row_cut(const telling *c, const told *l, uint32_t quads, uint32_t chunks, const layout *lies)
+{
+    enum { MOST_FOURS = 8, HELD_WORDS = 64 }; /* registers are few */
+    row_cut best = {0};
+    double best_busy = 0;
+    for (uint32_t team = c->t->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
+        uint32_t steps = (chunks + team - 1) / team;
+        double busy = (double)chunks / (steps * team);
+        if (steps * l->words[11] <= MOST_FOURS && best_busy < 0.75 && busy > best_busy) {
+            best = (row_cut){.team = team, .steps = steps};
+            best_busy = busy;
+        }
+    }
+    if (!best.team)
+        return best;
+    uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
+    uint32_t most = HELD_WORDS / (words * best.steps), teams = c->t->row_threads / best.team;
+    uint32_t each = (quads + c->t->busy_groups - 1) / c->t->busy_groups;
+    most = most < 1 ? 1 : most > ROW_TURNS ? ROW_TURNS : most;
+    uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
+    best.turns = (wanted + batches - 1) / batches;
+    return best;
+}
+
+/* One row of x, and enough subgroups: everything of it is in registers. */
+static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks, const layout *lies)
+{
+    uint32_t one = c->t->one_threads;
+    uint32_t room = (chunks | 1) * lies->chunk_weights; /* for x, as it lies there */
+    bool joins = l->words[5] == 2;
+    if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || room > c->t->x_floats || quads > ROW_MOST_QUADS)
+        return false;
+    row_cut cut = choose_row_cut(c, l, quads, chunks, lies);
+    if (!cut.team)
+        return false;
+    uint32_t threads = one || joins ? c->t->row_threads : cut.team, teams = threads / cut.team;
+    set_constant(l, "THREADS", threads);
+    set_constant(l, "TEAM", cut.team);
+    set_constant(l, "LENGTH", l->words[1]);
+    set_constant(l, "FOURS", l->words[11]);
+    set_constant(l, "STEPS", cut.steps);
+    set_constant(l, "AT_ONCE", cut.turns);
+    set_constant(l, "WORDS", (chunks * lies->chunk_weights + threads - 1) / threads);
+    set_constant(l, "STAGED", one ? c->t->x_floats : (room + 31) / 32 * 32);
+    set_constant(l, "NORMS", l->words[5] == 1);
+    set_constant(l, "JOINS", joins);
+    uint32_t groups = (quads + teams * cut.turns - 1) / (teams * cut.turns);
+    if (one) {
+        l->loose = 1u << 0 | 1u << 2 | 1u << 13 | 1u << 14;
+        l->one_turn = true;
+        set_constant(l, "PARTS", l->words[9]);
+        set_constant(l, "AFTERS", most_afters(l));
+        groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
+    }
+    l->kernel.name = "matmul_row";
+    l->kernel.subgroup = c->t->subgroup;
+    l->words[0] = l->words[2] = groups;
+    l->words[13] = quads / groups;
+    l->words[14] = quads % groups;
+    return true;
 }
 
 /* One dispatch in software, where each kernel more takes seconds to compile, has one for all products with weights of a
@@ -501,7 +579,7 @@ static void leave_out(told *l, uint32_t parts)
 }
 
 /* How the quads of all parts are shared out; of tiles, each part begins with a new workgroup. */
-static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t chunks)
+static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t chunks, const layout *lies)
 {
     uint32_t quads = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
@@ -518,7 +596,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     if (tiled) {
         l->words[2] = filled / each;
         l->words[0] *= l->words[2];
-    } else
+    } else if (!choose_row(c, l, quads, rows, chunks, lies))
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);
@@ -589,7 +667,7 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
                 return 0;
             tell_part(c, &l[i], &s->parts[p], &matrix->pieces[i], words);
         }
-        choose_grid(c, &l[i], s, layout_chunks(w->as.weight, k));
+        choose_grid(c, &l[i], s, layout_chunks(w->as.weight, k), layout_of(w->as.weight));
     }
     return pieces;
 }

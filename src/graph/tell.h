@@ -32,6 +32,7 @@ typedef struct told {
     kernel_variant kernel;
     uint32_t words[TELL_WORDS]; /* words[0]: workgroups */
     uint32_t weight_arena, state_arena;
+    bool one_turn;  /* in one dispatch no workgroup has more than one virtual one of this */
     uint32_t loose; /* bits: which of the first words depend on the number of workgroups of one dispatch */
 } told;
 

@@ -104,6 +104,13 @@ static uint32_t program_of(const generation *n, uint32_t program)
     return n->programs[n->level][program];
 }
 
+/* How many tokens the next dispatch of the level `loop` makes. */
+static void set_rounds(generation *n, uint32_t rounds)
+{
+    if (n->level == LEVEL_LOOP && n->rounds != rounds)
+        graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = rounds);
+}
+
 /* In the history, what comes after `position` was not made. */
 static void forget_beyond(generation *n, uint32_t position)
 {
@@ -301,6 +308,8 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
         graph_run_put(n->run, n->count, &count, 1);
         graph_run_put(n->run, n->last, &last, 1);
     }
+    if (program == 0)
+        set_rounds(n, 1);
     graph_run_once(n->run, program_of(n, program), n->submit);
     n->written = n->position + count;
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
@@ -402,8 +411,7 @@ static void launch_chunk(generation *n)
     if (n->asked > n->written) {
         uint32_t left = n->limit > n->asked ? n->limit - n->asked : 1;
         c->count = left < n->together ? left : n->together;
-        if (n->rounds != c->count)
-            graph_run_set_rounds(n->run, program_of(n, 0), n->rounds = c->count);
+        set_rounds(n, c->count);
         graph_run_once(n->run, program_of(n, 0), n->submit);
         n->written += c->count;
     }

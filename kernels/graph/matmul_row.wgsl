@@ -1,0 +1,247 @@
+// Matrix products for one row of x, for subgroups: TEAM threads share a quad, each with the same few chunks of every row, so
+// that what a thread needs of x stays in its registers. A workgroup has quads that follow each other, and its teams take
+// turns; so many turns' weights are always on their way, the first before x is there (`begin`).
+//
+// Everyone wants all of x at the same time, and it is little: what counts is how often memory is asked for it. So each
+// workgroup asks once, neighbours for neighbours, and its teams then have it from workgroup memory.
+//
+// A row's sum is made in the same order however the quads are shared out: TEAM, STEPS and the subgroups' size decide.
+const THREADS = 512u;
+const TEAM = 128u;
+const LENGTH = 896u;  // of a row
+const FOURS = 2u;     // a quarter of a chunk
+const STEPS = 1u;     // chunks of a row that a thread has
+const AT_ONCE = 1u;     // quads of a team that are on their way at once
+const MOST_AT_ONCE = 4u; // the same number for all kernels that share memory
+const WORDS = 2u;     // elements of x that a thread asks for
+const STAGED = 2048u; // that workgroup memory has room for
+const NORMS = 0u;     // 1: x is normed
+const JOINS = 0u;     // 1: x is in parts, that split attention left
+const PARTS_AT_ONCE = 6u; // that are joined
+//!wgsl-only
+//!include "graph.wgsl"
+//!include "weight.wgsl"
+//!include "weight/TYPE.wgsl"
+//!include "after.wgsl"
+//!include "binary.wgsl"
+//!include "matmul.wgsl"
+
+const TEAMS = THREADS / TEAM;
+const WIDTH = TEAM / SUBGROUP; // subgroups of a team
+const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
+var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
+var<workgroup> sums_of: array<f32, MOST_AT_ONCE * 4u * THREADS / SUBGROUP>;
+var<workgroup> squares_of: array<f32, STAGED / SUBGROUP + 1u>; // of as many elements as a subgroup has threads
+
+// ---- weights ----------------------------------------------------------------
+
+// A chunk of each row of a quad.
+struct quad_bits {
+    x: bits_of_chunk,
+    y: bits_of_chunk,
+    z: bits_of_chunk,
+    w: bits_of_chunk,
+}
+
+// What is on its way before x is there: weights, and those of the norm for the elements that this thread asks for.
+struct begun {
+//!for i AT_ONCE
+//!for s STEPS
+    held_#i_#s: quad_bits,
+//!end
+//!end
+//!for w WORDS
+    norm_#w: f32,
+//!end
+}
+
+// The quads of workgroup v: from, up to. All have arg(13), and the first arg(14) of them one more.
+fn quads_of(args: u32, v: u32) -> vec2<u32> {
+    let first = v * arg(args, 13) + min(v, arg(args, 14));
+    return vec2<u32>(first, first + arg(args, 13) + select(0u, 1u, v < arg(args, 14)));
+}
+
+fn fetch_quad(q: quad_rows, chunk: u32) -> quad_bits {
+    let c = min(chunk, CHUNKS - 1u);
+    return quad_bits(fetch(matrix(q.at.x, q.chunks), q.rows.x * CHUNKS + c), fetch(matrix(q.at.y, q.chunks), q.rows.y * CHUNKS + c),
+                     fetch(matrix(q.at.z, q.chunks), q.rows.z * CHUNKS + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * CHUNKS + c));
+}
+
+fn rows_of(args: u32, quad: u32) -> quad_rows {
+    let p = part_of(args, quad);
+    return quad_of(args, p.part, quad - p.begin, CHUNKS);
+}
+
+// The team's turn i, from `quad` on.
+//!for i AT_ONCE
+fn fetch_#i(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) {
+    if (quad + #iu * TEAMS < end) {
+        let rows = rows_of(args, quad + #iu * TEAMS);
+//!for s STEPS
+        (*b).held_#i_#s = fetch_quad(rows, lane + #su * TEAM);
+//!end
+    }
+}
+//!end
+
+// ---- x ----------------------------------------------------------------------
+
+// The fours of each chunk lie so far apart that threads with neighbouring chunks read neighbouring fours.
+const APART = CHUNKS | 1u;
+fn put_x(i: u32, value: f32) { staged[i / 4u % FOURS * APART + i / CHUNK][i % 4u] = value; }
+
+const EMPTY = -3.4e38;
+
+// Two elements of x from i on, put together from the parts of their head: each has sums of values, the maximum that they are relative to,
+// and the sum of their weights. Parts that have nothing come last.
+fn joined(args: u32, x: u32, i: u32) -> vec2<f32> {
+    let size = arg(args, 6);
+    let splits = arg(args, 7);
+    let first = x + i / size * splits * (size + 2u);
+    var most = EMPTY;
+    var total = 0.0;
+    var value = vec2<f32>();
+    for (var s = 0u; s < splits; s += PARTS_AT_ONCE) {
+//!for p PARTS_AT_ONCE
+        let at_#p = first + min(s + #pu, splits - 1u) * (size + 2u);
+        let most_#p = select(EMPTY, load(at_#p + size), s + #pu < splits);
+        let total_#p = load(at_#p + size + 1u);
+        let value_#p = vec2<f32>(load(at_#p + i % size), load(at_#p + i % size + 1u));
+//!end
+        var higher = most;
+//!for p PARTS_AT_ONCE
+        higher = max(higher, most_#p);
+//!end
+        let mend = exp(most - higher);
+        total *= mend;
+        value *= mend;
+//!for p PARTS_AT_ONCE
+        let weight_#p = select(0.0, exp(most_#p - higher), most_#p > EMPTY);
+        total += weight_#p * total_#p;
+        value += weight_#p * value_#p;
+//!end
+        most = higher;
+        if (most_5 <= EMPTY) { break; } // and so are those behind it
+    }
+    return value / total;
+}
+
+// No branches around the loads here: behind one, they would begin when those before it have ended.
+fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
+    if (JOINS == 1u) {
+        for (var i = local * 2u; i < CHUNKS * CHUNK; i += THREADS * 2u) {
+            var two = vec2<f32>();
+            if (i < LENGTH) { two = joined(args, x, i); }
+            put_x(i, two.x);
+            put_x(i + 1u, two.y);
+        }
+    } else {
+//!for w WORDS
+        let at_#w = local + #wu * THREADS;
+        let value_#w = select(0.0, load(x + min(at_#w, LENGTH - 1u)), at_#w < LENGTH);
+//!end
+//!for w WORDS
+        if (NORMS == 1u) {
+            let squares = subgroupAdd(value_#w * value_#w);
+            if (local % SUBGROUP == 0u && at_#w < LENGTH) { squares_of[at_#w / SUBGROUP] = squares; }
+            if (at_#w < CHUNKS * CHUNK) { put_x(at_#w, value_#w * (*b).norm_#w); }
+        } else if (at_#w < CHUNKS * CHUNK) {
+            put_x(at_#w, value_#w);
+        }
+//!end
+    }
+}
+
+fn sum_of_squares(local: u32) -> f32 {
+    var sum = 0.0;
+    for (var i = local % SUBGROUP; i < (LENGTH + SUBGROUP - 1u) / SUBGROUP; i += SUBGROUP) { sum += squares_of[i]; }
+    return subgroupAdd(sum);
+}
+
+fn x_at(chunk: u32, j: u32) -> vec4<f32> { return select(vec4<f32>(), staged[j * APART + min(chunk, CHUNKS - 1u)], vec4<bool>(chunk < CHUNKS)); }
+
+// ---- products ---------------------------------------------------------------
+
+fn begin(args: u32, v: u32, local: u32) -> begun {
+    var b: begun;
+    let quads = quads_of(args, v);
+//!for i AT_ONCE
+    fetch_#i(&b, args, quads.x + local / TEAM, quads.y, local % TEAM);
+//!end
+    if (NORMS == 1u) {
+//!for w WORDS
+        b.norm_#w = load(arg(args, 6) + min(local + #wu * THREADS, LENGTH - 1u)) + arg_float(args, 8);
+//!end
+    }
+    return b;
+}
+
+fn dot_four(b: quad_bits, j: u32, x: vec4<f32>) -> vec4<f32> {
+    return vec4<f32>(dot(four(b.x, j), x), dot(four(b.y, j), x), dot(four(b.z, j), x), dot(four(b.w, j), x));
+}
+
+// The four sums over a subgroup, each known to a quarter of its threads: an exchange halves what is left to be added up.
+fn folded(sums: vec4<f32>, lane: u32) -> f32 {
+    let upper = lane / (SUBGROUP / 2u) % 2u == 1u;
+    let two = select(sums.xy, sums.zw, upper) + subgroupShuffleXor(select(sums.zw, sums.xy, upper), SUBGROUP / 2u);
+    let second = lane / (SUBGROUP / 4u) % 2u == 1u;
+    var one = select(two.x, two.y, second) + subgroupShuffleXor(select(two.y, two.x, second), SUBGROUP / 4u);
+    for (var apart = SUBGROUP / 8u; apart > 0u; apart /= 2u) { one += subgroupShuffleXor(one, apart); }
+    return one;
+}
+
+// What the team's subgroups found for a row.
+fn sum_of_row(at: u32) -> f32 {
+    var sum = sums_of[at];
+    for (var i = 1u; i < WIDTH; i++) { sum += sums_of[at + i]; }
+    return sum;
+}
+
+fn work(args: u32, v: u32, local: u32, begun_with: begun) {
+    var b = begun_with;
+    let quads = quads_of(args, v);
+    let lane = local % TEAM;
+    let team = local / TEAM;
+    let x = arg(args, 4);
+    for (var start = quads.x; start < quads.y; start += AT_ONCE * TEAMS) {
+        // Four threads finish a quad, the first of them in the end.
+        let mine = local / 4u < AT_ONCE * TEAMS && start + local / 4u < quads.y;
+        let quad = min(start + local / 4u, quads.y - 1u);
+        let p = part_of(args, quad);
+        let q = quad_of(args, p.part, quad - p.begin, CHUNKS);
+        var r: ready;
+        if (mine && local % 4u == 0u) { r = get_ready(args, p.part, q.rows, 0u); }
+        if (start == quads.x) { stage(&b, args, x, local); }
+        workgroupBarrier();
+//!for s STEPS
+//!for j FOURS
+        let x_#s_#j = x_at(lane + #su * TEAM, #ju);
+//!end
+//!end
+        var scale = 1.0;
+        if (NORMS == 1u) { scale = inverseSqrt(sum_of_squares(local) / f32(LENGTH) + arg_float(args, 7)); }
+//!for i AT_ONCE
+        var sums_#i = vec4<f32>();
+//!for s STEPS
+//!for j FOURS
+        sums_#i += dot_four(b.held_#i_#s, #ju, x_#s_#j);
+//!end
+//!end
+        fetch_#i(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane);
+//!end
+        // By quads in the order of the workgroup's, rows, subgroups.
+//!for i AT_ONCE
+        let sum_#i = folded(sums_#i, local);
+        if (local % (SUBGROUP / 4u) == 0u) {
+            sums_of[((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
+        }
+//!end
+        workgroupBarrier();
+        var row = 0.0;
+        if (mine) { row = sum_of_row(local * WIDTH); }
+        let total = scale * vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
+        if (mine && local % 4u == 0u) { finish(args, p.part, q.first, q.rows, total, 0u, r); }
+    }
+}
+
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }

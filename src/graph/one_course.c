@@ -1,0 +1,171 @@
+#include "graph/one_course.h"
+
+enum { MOST_PERIOD = 16 };
+
+one_loop one_find_loop(const uint32_t *kinds, uint32_t phases)
+{
+    one_loop best = {.period = 1, .times = 1};
+    uint32_t most_saved = 0;
+    for (uint32_t period = 1; period <= MOST_PERIOD && period < phases; period++)
+        for (uint32_t first = 0; first + 2 * period <= phases; first++) {
+            uint32_t same = 0;
+            while (first + period + same < phases && kinds[first + same] == kinds[first + period + same])
+                same++;
+            uint32_t saved = same / period * period;
+            if (saved > most_saved) {
+                most_saved = saved;
+                best = (one_loop){first, period, same / period + 1};
+            }
+        }
+    return best;
+}
+
+static uint32_t sites_of(one_loop l, uint32_t phases)
+{
+    return phases - l.period * (l.times - 1);
+}
+
+bool one_course_possible(const uint32_t *kinds, uint32_t phases)
+{
+    return sites_of(one_find_loop(kinds, phases), phases) <= ONE_MOST_SITES;
+}
+
+/* What a phase's kernel is told, and how many virtual workgroups there are of it. In the loop, which has its phases in the
+ * text once, that depends on the time round. */
+static void add_told(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
+{
+    if (c->kinds[c->phase_kinds[phase]].by_time)
+        str_addf(out, "{ let args = %s; let count = told_word(%uu * TOLD_WORDS, 0u);\n", inside ? "time" : "0u", phase);
+    else if (inside)
+        str_addf(out, "{ let args = (time * %uu + %uu) * TOLD_WORDS; let count = told_word(args, 0u);\n", l.period,
+                 phase);
+    else
+        str_addf(out, "{ let args = %uu * TOLD_WORDS; let count = told_word(args, 0u);\n", phase);
+}
+
+/* What was begun with before need not be kept. */
+static void add_forget(const one_course *c, uint32_t phase, str *out)
+{
+    if (c->kinds[c->phase_kinds[phase]].begins)
+        str_addf(out, "begun_with_%u = begun_%u();\n", c->phase_kinds[phase], c->phase_kinds[phase]);
+}
+
+static void add_begin(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
+{
+    uint32_t kind = c->phase_kinds[phase];
+    if (!c->kinds[kind].begins)
+        return;
+    add_forget(c, phase, out);
+    add_told(c, l, phase, inside, out);
+    str_addf(out, "if (group.x < count) { begun_with_%u = begin_%u(args, group.x, local); } }\n", kind, kind);
+}
+
+/* The work of virtual workgroup v. */
+static void add_work(const one_course *c, uint32_t kind, const char *v, str *out)
+{
+    if (c->kinds[kind].begins)
+        str_addf(out, "work_%u(args, %s, local, begun_with_%u);", kind, v, kind);
+    else
+        str_addf(out, "body_%u(args, %s, local);", kind, v);
+}
+
+static void add_body(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
+{
+    uint32_t kind = c->phase_kinds[phase];
+    add_told(c, l, phase, inside, out);
+    if (c->kinds[kind].one_turn) {
+        str_add(out, "if (group.x < count) { ");
+        add_work(c, kind, "group.x", out);
+        str_add(out, " } }\n");
+        return;
+    }
+    str_add(out, "for (var v = group.x; v < count;) {\n    ");
+    add_work(c, kind, "v", out);
+    /* Workgroup memory is everyone's. */
+    str_add(out, "\n    v += groups.x;\n    if (v < count) {\n        workgroupBarrier();\n");
+    if (c->kinds[kind].begins)
+        str_addf(out, "        begun_with_%u = begin_%u(args, v, local);\n", kind, kind);
+    str_add(out, "    }\n}\n}\n");
+}
+
+static void add_arrival(str *out)
+{
+    str_add(out, "passed += 1u;\narrive(group.x, local, passed);\n");
+}
+
+static void add_waiting(str *out)
+{
+    str_add(out, "wait_for_all(local, passed * groups.x);\n");
+}
+
+/* A phase, and the barrier up to the next. That one's weights are on their way while all wait for each other, but are
+ * asked for after arriving: asking takes time, too. */
+static void add_phase(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
+{
+    add_body(c, l, phase, inside, out);
+    add_arrival(out);
+    add_begin(c, l, phase + 1, inside, out);
+    add_waiting(out);
+}
+
+/* The last phase of the loop, after which it goes round again, or on behind it. */
+static void add_last_of_loop(const one_course *c, one_loop l, str *out)
+{
+    uint32_t behind = l.first + l.period * l.times, after = behind < c->phases ? behind : 0;
+    add_body(c, l, l.first + l.period - 1, true, out);
+    add_arrival(out);
+    str_addf(out, "if (time + 1u < %uu) {\nlet next = time + 1u;\n{ let time = next;\n", l.times);
+    add_forget(c, after, out);
+    add_begin(c, l, l.first, true, out);
+    str_add(out, "}\n} else {\n");
+    add_forget(c, l.first, out);
+    add_begin(c, l, after, false, out);
+    str_add(out, "}\n");
+    add_waiting(out);
+    str_add(out, "going = going_on();\n");
+}
+
+static void add_loop(const one_course *c, one_loop l, str *out)
+{
+    str_addf(out, "for (var time = 0u; going && time < %uu; time++) {\n", l.times);
+    for (uint32_t phase = l.first; phase + 1 < l.first + l.period; phase++)
+        add_phase(c, l, phase, true, out);
+    add_last_of_loop(c, l, out);
+    str_add(out, "}\n");
+}
+
+/* Nobody leaves in the middle: compilers make long detours of that. Where someone has given up, the loop ends, and of
+ * the phases outside of it none is begun: they may be the ones whose results are kept. */
+void one_course_add(const one_course *c, str *out)
+{
+    one_loop l = one_find_loop(c->phase_kinds, c->phases);
+    str_add(out, "\n@compute @workgroup_size(THREADS)\n"
+                 "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, "
+                 "@builtin(local_invocation_index) local: u32) {\n"
+                 "if (course.phases == 0u) {\ncall_roll(local);\n} else if (!is_stop(local)) {\n"
+                 "var passed = 0u;\nvar going = true;\n");
+    for (uint32_t kind = 0; kind < c->kind_count; kind++)
+        if (c->kinds[kind].begins)
+            str_addf(out, "var begun_with_%u: begun_%u;\n", kind, kind);
+    add_begin(c, l, 0, false, out);
+    str_add(out, "for (var round = 0u; going && round < course.rounds; round++) {\n");
+    for (uint32_t phase = 0; phase < c->phases; phase++) {
+        if (l.times > 1 && phase == l.first) {
+            add_loop(c, l, out);
+            phase += l.period * l.times - 1;
+        } else {
+            str_add(out, "if (going) {\n");
+            if (phase + 1 < c->phases) {
+                add_phase(c, l, phase, false, out);
+                str_add(out, "going = going_on();\n");
+            } else
+                add_body(c, l, phase, false, out);
+            str_add(out, "}\n");
+        }
+    }
+    str_add(out, "if (going && round + 1u < course.rounds) {\n");
+    add_arrival(out);
+    add_begin(c, l, 0, false, out);
+    add_waiting(out);
+    str_add(out, "going = going_on() && !is_stop(local);\n}\n}\nif (going_on()) { leave(local, groups.x); }\n}\n}\n");
+}
