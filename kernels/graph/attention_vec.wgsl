@@ -85,7 +85,13 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
     if (local < HEAD / 4u) {
         let at = arg(args, 2) + row * HEAD + local * 4u;
-        staged[local] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, 7);
+        var bits = vec4<u32>(bits_at(at), bits_at(at + 1u), bits_at(at + 2u), bits_at(at + 3u));
+        var looks = 0u;
+        while (arg(args, 15) == 1u && (late(bits.x) | late(bits.y) | late(bits.z) | late(bits.w)) != 0u && look_again(looks)) {
+            looks += 1u;
+            bits = vec4<u32>(bits_at(at), bits_at(at + 1u), bits_at(at + 2u), bits_at(at + 3u));
+        }
+        staged[local] = vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w)) * arg_float(args, 7);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);

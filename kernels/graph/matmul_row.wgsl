@@ -12,7 +12,7 @@ const LENGTH = 896u;  // of a row
 const FOURS = 2u;     // a quarter of a chunk
 const STEPS = 1u;     // chunks of a row that a thread has
 const AT_ONCE = 1u;     // quads of a team that are on their way at once
-const MOST_AT_ONCE = 4u; // the same number for all kernels that share memory
+const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
 const WORDS = 2u;     // elements of x that a thread asks for
 const STAGED = 2048u; // that workgroup memory has room for
 const NORMS = 0u;     // 1: x is normed
@@ -92,6 +92,8 @@ fn put_x(i: u32, value: f32) { staged[i / 4u % FOURS * APART + i / CHUNK][i % 4u
 
 const EMPTY = -3.4e38;
 
+fn bits_of_part(at: u32, size: u32, i: u32) -> vec4<u32> { return vec4<u32>(bits_at(at + i), bits_at(at + i + 1u), bits_at(at + size), bits_at(at + size + 1u)); }
+
 // Two elements of x from i on, put together from the parts of their head: each has sums of values, the maximum that they are relative to,
 // and the sum of their weights. Parts that have nothing come last.
 fn joined(args: u32, x: u32, i: u32) -> vec2<f32> {
@@ -104,9 +106,24 @@ fn joined(args: u32, x: u32, i: u32) -> vec2<f32> {
     for (var s = 0u; s < splits; s += PARTS_AT_ONCE) {
 //!for p PARTS_AT_ONCE
         let at_#p = first + min(s + #pu, splits - 1u) * (size + 2u);
-        let most_#p = select(EMPTY, load(at_#p + size), s + #pu < splits);
-        let total_#p = load(at_#p + size + 1u);
-        let value_#p = vec2<f32>(load(at_#p + i % size), load(at_#p + i % size + 1u));
+        var bits_#p = bits_of_part(at_#p, size, i % size);
+//!end
+        var looks = 0u;
+        loop {
+            var missing = 0u;
+//!for p PARTS_AT_ONCE
+            missing |= late(bits_#p.x) | late(bits_#p.y) | late(bits_#p.z) | late(bits_#p.w);
+//!end
+            if (missing == 0u || !look_again(looks)) { break; }
+            looks += 1u;
+//!for p PARTS_AT_ONCE
+            bits_#p = bits_of_part(at_#p, size, i % size);
+//!end
+        }
+//!for p PARTS_AT_ONCE
+        let most_#p = select(EMPTY, float_of(bits_#p.z), s + #pu < splits);
+        let total_#p = float_of(bits_#p.w);
+        let value_#p = vec2<f32>(float_of(bits_#p.x), float_of(bits_#p.y));
 //!end
         var higher = most;
 //!for p PARTS_AT_ONCE
@@ -138,7 +155,22 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
     } else {
 //!for w WORDS
         let at_#w = local + #wu * THREADS;
-        let value_#w = select(0.0, load(x + min(at_#w, LENGTH - 1u)), at_#w < LENGTH);
+        var bits_#w = bits_at(x + min(at_#w, LENGTH - 1u));
+//!end
+        var looks = 0u;
+        loop {
+            var missing = 0u;
+//!for w WORDS
+            missing |= late(bits_#w);
+//!end
+            if (missing == 0u || arg(args, 15) == 0u || !look_again(looks)) { break; }
+            looks += 1u;
+//!for w WORDS
+            bits_#w = bits_at(x + min(at_#w, LENGTH - 1u));
+//!end
+        }
+//!for w WORDS
+        let value_#w = select(0.0, float_of(bits_#w), at_#w < LENGTH);
 //!end
 //!for w WORDS
         if (NORMS == 1u) {

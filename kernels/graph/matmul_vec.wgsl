@@ -92,7 +92,14 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
         var value = vec4<f32>();
         var weight = vec4<f32>(1.0);
         if (i < count && at < k) {
-            if (joins) { value = joined(args, x, at); } else { value = four_of_row(args, x, at); }
+            if (joins) {
+                value = joined(args, x, at);
+            } else if (SHORT == 0u && at + 3u < k) {
+                let place = vec4<u32>(0u, 1u, 2u, 3u) + x + at;
+                value = floats_of(bits_of_four(place), place, arg(args, 15) == 1u);
+            } else {
+                value = four_of_row(args, x, at);
+            }
             if (norms) { weight = four_of_row(args, arg(args, 6), at) + arg_float(args, 8); }
         }
         if (norms) { note_squares(i, value); }

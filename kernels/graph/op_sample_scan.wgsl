@@ -18,10 +18,23 @@ fn mark_recent(args: u32, first: u32, tokens: u32, local: u32) {
     workgroupBarrier();
 }
 
+fn setting(args: u32, which: u32) -> f32 { return bitcast<f32>(load_word(arg(args, 4) + which)); }
+
+// Argument 15: logits are made in this run.
+fn logit_bits(args: u32, at: u32) -> u32 {
+    var bits = bits_at(at);
+    var looks = 0u;
+    while (arg(args, 15) == 1u && late(bits) != 0u && look_again(looks)) {
+        looks += 1u;
+        bits = bits_at(at);
+    }
+    return bits & ~MARKS;
+}
+
 // `factors`: for recent logits up to 0, and above.
 fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
     if (id >= arg(args, 3)) { return 0u; }
-    let tame = tamed(load_word(arg(args, 2) + id));
+    let tame = tamed(logit_bits(args, arg(args, 2) + id));
     let place = id - first;
     let logit = bitcast<f32>(tame);
     let factor = select(factors.y, factors.x, logit <= 0.0);
@@ -46,7 +59,7 @@ fn body(args: u32, v: u32, local: u32) {
     let lane = local % LANES;
     let slice = v * slices + local / LANES;
     let first = v * slices * size;
-    let factors = vec2<f32>(load(arg(args, 4) + SETTING_PENALTY), load(arg(args, 4) + SETTING_REWARD));
+    let factors = vec2<f32>(setting(args, SETTING_PENALTY), setting(args, SETTING_REWARD));
     mark_recent(args, first, slices * size, local);
 
     var best = 0u;
@@ -79,9 +92,9 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
-    let scale = select(load(arg(args, 4) + SETTING_SCALE), SCALE_OF_ONE, load_word(arg(args, 4) + SETTING_TOP_P) > 0u);
+    let scale = select(setting(args, SETTING_SCALE), SCALE_OF_ONE, load_word(arg(args, 4) + SETTING_TOP_P) > 0u);
     var sum = vec2<u32>(0u);
-    if (load(arg(args, 4) + SETTING_SCALE) > 0.0 && load_word(arg(args, 4) + SETTING_TOP_K) == 0u) {
+    if (setting(args, SETTING_SCALE) > 0.0 && load_word(arg(args, 4) + SETTING_TOP_K) == 0u) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
             if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }

@@ -1,6 +1,6 @@
 // Message passing between the workgroups of one dispatch, round after round: every workgroup writes fresh values, all pass
 // the grid barrier, every workgroup reads what others wrote and counts what differs. A file that includes this says how
-// `data` is kept: `load(i)` and `store(i, value)`.
+// `data` is kept: `load(i)`, `store(i, value)`, and `settle()`, which waits until what a thread has stored is there.
 //
 // What makes it sharp:
 // - what is read behind a barrier was read before, at the same address, when the old value was there for certain: a copy
@@ -16,6 +16,7 @@ struct Params {
     slots: u32,       // words of a region: at least words * workgroups; a power of two
     spin_limit: u32,  // when a barrier gives up
     seed: u32,        // another for each run, so that what an earlier one left behind is wrong
+    nothing: u32,     // 0, which compilers do not know
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read_write> gate: array<atomic<u32>>;
@@ -89,6 +90,7 @@ fn litmus(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) count: 
             }
         }
 
+        settle();
         if (grid_barrier(local, step + 1u, workgroups, params.spin_limit)) { break; }
         if (only_looks) { continue; }
 

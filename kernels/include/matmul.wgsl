@@ -5,7 +5,7 @@
 // Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is: 0 as it is,
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
 // 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
-// write out; 13, 14: matmul_row.wgsl. Of part p, from 16 + 32 p on:
+// write out; 13, 14: matmul_row.wgsl; 15 x is made in this run. Of part p, from 16 + 32 p on:
 //    0 quads up to its end    1 rows n    2 word its weight begins at
 //    3 the gate's other weight
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
@@ -13,7 +13,7 @@
 //    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
 //   13 divisors of the angles (0: none, else one more)    14 quads it really has    15 steps afterwards; of a gated part the first sums' function
 //   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
-//   an operand of its own, b that the operand is the first of the two.
+//   an operand of its own (1), made in this run (2), b that the operand is the first of the two.
 const PART = 16u;
 // What a kernel is never asked for can be left out of it: 0.
 const GATES = 1u;    // gated parts
@@ -88,29 +88,44 @@ fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
     return q;
 }
 
-// The values that the first two steps after a quad's sums need, and the position: asked for long before, so that
-// nobody waits for them at the end.
+// Four floats, wherever they are: as they lie there, and what they are once they are all there, if they are `made` in this run.
+fn bits_of_four(at: vec4<u32>) -> vec4<u32> { return vec4<u32>(bits_at(at.x), bits_at(at.y), bits_at(at.z), bits_at(at.w)); }
+fn floats_of(seen: vec4<u32>, at: vec4<u32>, made: bool) -> vec4<f32> {
+    var bits = seen;
+    var looks = 0u;
+    while (made && (late(bits.x) | late(bits.y) | late(bits.z) | late(bits.w)) != 0u && look_again(looks)) {
+        looks += 1u;
+        bits = bits_of_four(at);
+    }
+    return vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w));
+}
+
+// The values that the first two steps after a quad's sums need, as they lie there, and the position: asked for long before, so
+// that nobody waits for them at the end.
 struct ready {
-    other: array<vec4<f32>, 2>,
+    other: array<vec4<u32>, 2>,
     position: u32,
 }
 
-fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
+fn operand_at(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<u32> {
     let s = 16u + 4u * i;
-    let at = part_arg(args, part, s + 1u) + select(0u, t * part_arg(args, part, 7u), part_arg(args, part, s + 2u) == 1u);
+    return rows + part_arg(args, part, s + 1u) + select(0u, t * part_arg(args, part, 7u), part_arg(args, part, s + 2u) % 2u == 1u);
+}
+
+fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
+    var at = operand_at(args, part, i, rows, t);
     if (SHORT == 1u) {
-        var row = rows;
         var values = vec4<f32>();
-        for (var j = 0u; j < at_run_time(4u); j++) { values[j] = load(at + row[j]); }
+        for (var j = 0u; j < at_run_time(4u); j++) { values[j] = load(at[j]); }
         return values;
     }
-    return vec4<f32>(load(at + rows.x), load(at + rows.y), load(at + rows.z), load(at + rows.w));
+    return floats_of(bits_of_four(at), at, part_arg(args, part, 18u + 4u * i) > 1u);
 }
 
 fn get_ready(args: u32, part: u32, rows: vec4<u32>, t: u32) -> ready {
     var r: ready;
-    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = operand_of(args, part, 0u, rows, t); }
-    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = operand_of(args, part, 1u, rows, t); }
+    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = bits_of_four(operand_at(args, part, 0u, rows, t)); }
+    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = bits_of_four(operand_at(args, part, 1u, rows, t)); }
     if (STATES + TURNS > 0u && (part_arg(args, part, 5u) > 0u || part_arg(args, part, 4u) > 1u)) { r.position = load_word(part_arg(args, part, 8u)) + t; }
     return r;
 }
@@ -130,8 +145,12 @@ fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t:
         let count = select(4u, 2u, part_arg(args, part, 4u) == 1u);
         for (var j = 0u; j < count; j++) { y[j] = function_of(kind, y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
     } else if (OPERANDS == 1u) {
-        var other = select(r.other[1], r.other[0], i == 0u);
-        if (SHORT == 1u || i > 1u) { other = operand_of(args, part, i, rows, t); }
+        var other = vec4<f32>();
+        if (SHORT == 1u || i > 1u) {
+            other = operand_of(args, part, i, rows, t);
+        } else {
+            other = floats_of(select(r.other[1], r.other[0], i == 0u), operand_at(args, part, i, rows, t), part_arg(args, part, s + 2u) > 1u);
+        }
         y = select(combine(kind - 256u, y, other), combine(kind - 256u, other, y), part_arg(args, part, s + 3u) == 1u);
     }
     return y;

@@ -13,7 +13,7 @@ struct course_of {
     token: u32,      // the word that has the token of the next round
     stop_count: u32,
     nothing: u32,    // 0, which compilers do not know
-    unused: u32,
+    looks: u32,      // 1: at marks, to see whether a float is there
     stops: array<vec4<u32>, 4>, // tokens after which no further rounds are wanted
 }
 @group(0) @binding(3) var<uniform> course: course_of;
@@ -75,8 +75,10 @@ fn call_roll(local: u32) {
 }
 
 // The last one to leave sets everything back to zero, for the next dispatch.
-fn leave(local: u32, workgroups: u32) {
+// Only the number of rounds goes on.
+fn leave(local: u32, workgroups: u32, rounds: u32) {
     if (local == 0u && atomicAdd(&gate[1], 1u) + 1u == workgroups) {
+        atomicAdd(&gate[5], rounds);
         atomicStore(&gate[0], 0u);
         atomicStore(&gate[1], 0u);
     }

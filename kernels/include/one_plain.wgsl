@@ -2,10 +2,15 @@
 @group(0) @binding(1) var<storage, read_write> activations: array<u32>;
 @group(0) @binding(2) var<storage, read_write> states: array<u32>;
 
-fn load(i: u32) -> f32 { return bitcast<f32>(activations[i]); }
-fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value); }
+fn load(i: u32) -> f32 { return float_of(activations[i]); }
+fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~MARKS; }
+fn bits_at(i: u32) -> u32 { return activations[i]; }
+fn late(bits: u32) -> u32 { return 0u; }
+fn look_again(looks: u32) -> bool { return false; }
 fn load_word(i: u32) -> u32 { return activations[i]; }
 fn store_word(i: u32, value: u32) { activations[i] = value; }
 fn state_word(i: u32) -> u32 { return states[i]; }
 fn store_state_word(i: u32, value: u32) { states[i] = value; }
+
 fn settle() {}
+fn begin_round(round: u32) {}

@@ -25,5 +25,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             if (phase == 0u && is_stop(local)) { break; }
         }
     }
-    leave(local, groups.x);
+    leave(local, groups.x, round);
 }

@@ -4,5 +4,6 @@ const THREADS = 256u;
 
 fn load(i: u32) -> u32 { return data[i]; }
 fn store(i: u32, word: u32) { data[i] = word; }
+fn settle() {}
 
 //!include "litmus.wgsl"

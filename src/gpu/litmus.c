@@ -11,7 +11,7 @@ enum { BINDINGS = 4, REGIONS = 4, GENERATIONS = 2, WORDS_AT_LEAST = 256, THREADS
 
 /* As the kernels have them. */
 struct params {
-    uint32_t steps, words, slots, spin_limit, seed, unused[3];
+    uint32_t steps, words, slots, spin_limit, seed, nothing, unused[2];
 };
 enum { REPORT_WRONG, REPORT_ROUNDS, REPORT_UNCHECKED, REPORT_FIRST, REPORT_WORDS = REPORT_FIRST + 4 };
 

@@ -39,6 +39,7 @@ typedef struct plan_places {
     uint32_t *at;       /* [node] word among the activations, or NO_PLACE */
     uint32_t *named_at; /* [node] which named thing it is, or NO_PLACE */
     uint32_t scratch;
+    uint64_t end; /* of what comes and goes in this plan */
 } plan_places;
 
 struct memory {
@@ -334,19 +335,22 @@ static void place_passing(memory *m, uint32_t p)
             last[nodes[k]] = i;
     }
     for (uint32_t i = 0; i < plan->count; i++) {
+        bool left_in_parts = plan->steps[i].in_parts;
         uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
         for (uint32_t k = 0; k < count; k++) {
             const graph_node *n = graph_at(plan->g, nodes[k]);
             if (n->op == OP_STORE || n->op == OP_ASSIGN || n->op == OP_SAMPLE || named_of(m, p, nodes[k]))
                 continue;
-            uint32_t until = last[nodes[k]] > i ? last[nodes[k]] : i;
-            uint64_t words = aligned(shape_count(n->s));
+            uint32_t until = plan->apart ? UINT32_MAX : last[nodes[k]] > i ? last[nodes[k]] : i;
+            uint64_t words = aligned(left_in_parts ? scratch_words(plan, &plan->steps[i]) : shape_count(n->s));
             uint64_t at = rent(leased, &leases, m->kept_words, words, i, until);
             m->places[p].at[nodes[k]] = (uint32_t)at;
+            if (at + words > m->places[p].end)
+                m->places[p].end = at + words;
             if (at + words > m->most_words)
                 m->most_words = at + words;
         }
-        uint64_t scratch = aligned(scratch_words(plan, &plan->steps[i]));
+        uint64_t scratch = left_in_parts ? 0 : aligned(scratch_words(plan, &plan->steps[i]));
         if (scratch > m->places[p].scratch)
             m->places[p].scratch = (uint32_t)scratch;
     }
@@ -613,6 +617,26 @@ void memory_clear_states(const memory *m)
             gpu_write(m->g, m->states[i].buffer, at, zeros, bytes - at < PIECE ? (size_t)(bytes - at) : PIECE);
     }
     free(zeros);
+}
+
+static void clear_words(const memory *m, uint64_t first, uint64_t words)
+{
+    void *zeros = mem_alloc(words * 4);
+    gpu_write(m->g, m->activations, first * 4, zeros, words * 4);
+    free(zeros);
+}
+
+void memory_clear_made(const memory *m, uint32_t which_plan)
+{
+    const graph *g = m->plans[which_plan]->g;
+    if (m->places[which_plan].end > m->kept_words)
+        clear_words(m, m->kept_words, m->places[which_plan].end - m->kept_words);
+    for (node i = 1; i <= graph_count(g); i++) {
+        const named *w = named_of(m, which_plan, i);
+        graph_op op = graph_at(g, i)->op;
+        if (w && w->at != NO_PLACE && op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE && op != OP_RESHAPE)
+            clear_words(m, w->at, aligned(shape_count(w->what->s)));
+    }
 }
 
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n)

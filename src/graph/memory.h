@@ -37,6 +37,8 @@ gpu_buffer *memory_activations(const memory *m);
 gpu_buffer *memory_weights(const memory *m, uint32_t arena);
 gpu_buffer *memory_states(const memory *m, uint32_t arena);
 void memory_clear_states(const memory *m); /* zeros again */
+/* Zeros again wherever a plan's steps leave floats. */
+void memory_clear_made(const memory *m, uint32_t which_plan);
 
 /* The word a node's elements begin at: among the activations, or for states in theirs. */
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n);

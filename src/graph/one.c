@@ -21,7 +21,7 @@ enum {
 
 /* As in kernels/include/one.wgsl. */
 typedef struct course {
-    uint32_t phases, rounds, spin_limit, stall, token, stop_count, nothing, unused, stops[ONE_MAX_STOPS];
+    uint32_t phases, rounds, spin_limit, stall, token, stop_count, nothing, looks, stops[ONE_MAX_STOPS];
 } course;
 _Static_assert((int)ONE_WORDS == (int)TELL_WORDS, "all that kernels are told");
 _Static_assert(sizeof(course) == COURSE_WORDS * 4, "it is words");
@@ -33,6 +33,9 @@ struct one {
     gpu_buffer *table, *course_buffer, *gate;
     course way;
     uint32_t groups, threads;
+    bool marked;
+    const memory *m;
+    uint32_t which_plan;
     uint64_t text_hash;
     uint32_t *rows, row_words, kind_count; /* the table */
 };
@@ -55,6 +58,7 @@ typedef struct kinds {
     uint32_t count, arenas, row_words;
     uint32_t threads;
     uint32_t *phases; /* the kind of each */
+    bool looks;       /* all look at marks */
     bool brief;
 } kinds;
 
@@ -102,6 +106,7 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
         if (t->kernel.type && t->weight_arena >= k->arenas)
             k->arenas = t->weight_arena + 1;
         kind->one_turn &= t->one_turn;
+        k->looks &= t->looks;
         k->phases[p] = i;
     }
     return true;
@@ -177,7 +182,7 @@ static void number_slots(kinds *k)
 static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *user, uint32_t *phase_count, err *e)
 {
     one_phases phases;
-    *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = t->brief};
+    *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = t->brief, .looks = t->marks};
     if (!tell(user, t, &phases, e) || !add_kinds(k, phases, e))
         return false;
     *phase_count = phases.count;
@@ -196,6 +201,7 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                                                 .kind_count = k->count,
                                                 .arenas = k->arenas,
                                                 .plain = plain,
+                                                .marked = o->marked,
                                                 .brief = k->brief,
                                                 .row_words = k->row_words,
                                                 .phase_kinds = k->phases,
@@ -314,6 +320,7 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
     if (k->arenas > most)
         return err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
                        k->arenas);
+    o->marked = !plain && k->looks && one_course_possible(k->phases, phases);
     o->kernel = make_kernel(o, k, phases, plain, uniform_table);
     o->table = gpu_buffer_new(o->g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
     o->course_buffer = gpu_buffer_new(o->g, sizeof o->way, GPU_USE_UNIFORM);
@@ -331,7 +338,8 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
     return passes_litmus(o, e);
 }
 
-one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e)
+one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user,
+             err *e)
 {
     bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
     tell_tuning t = *tuning;
@@ -340,6 +348,8 @@ one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell
     one_phases phases;
     uint32_t phase_count;
     o->g = g;
+    o->m = m;
+    o->which_plan = which_plan;
     o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
     o->threads = t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
     t.one_groups = 1;
@@ -359,6 +369,7 @@ one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell
     }
     o->way = (course){.phases = phase_count,
                       .rounds = 1,
+                      .looks = 1,
                       .spin_limit = wished("SOLO_ONE_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS)};
     write_course(o);
     return o;
@@ -395,6 +406,14 @@ uint32_t one_groups(const one *o)
 uint32_t one_threads(const one *o)
 {
     return o->threads;
+}
+
+void one_forget(one *o)
+{
+    if (!o->marked)
+        return;
+    memory_clear_made(o->m, o->which_plan);
+    open_gate(o);
 }
 
 void one_dispatch(one *o)
@@ -452,6 +471,8 @@ void one_leave_out(one *o, int kind)
             rows[p * o->row_words] = 0;
     gpu_write(o->g, o->table, 0, rows, bytes);
     free(rows);
+    o->way.looks = kind == ONE_NO_KIND; /* nobody writes what others would look for */
+    write_course(o);
 }
 
 bool one_gave_up(one *o, bool *gave_up, err *e)
@@ -460,7 +481,9 @@ bool one_gave_up(one *o, bool *gave_up, err *e)
     if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
         return false;
     *gave_up = words[0] != 0;
-    if (*gave_up)
+    if (*gave_up) {
         open_gate(o);
+        one_forget(o);
+    }
     return true;
 }

@@ -23,7 +23,10 @@ typedef bool (*one_teller)(void *user, const tell_tuning *t, one_phases *out, er
 
 /* `tuning` says how many threads a workgroup has (row_threads), and at most how many there are (one_groups; 0: as many as
  * are resident). */
-one *one_new(gpu *g, const memory *m, const tell_tuning *tuning, one_teller tell, void *user, err *e);
+one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user,
+             err *e);
+/* Something else has used the memory since it was last dispatched: marks in it mean nothing. */
+void one_forget(one *o);
 void one_free(one *o);
 
 gpu_kernel *one_kernel(const one *o);

@@ -143,12 +143,12 @@ void one_course_add(const one_course *c, str *out)
                  "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, "
                  "@builtin(local_invocation_index) local: u32) {\n"
                  "if (course.phases == 0u) {\ncall_roll(local);\n} else if (!is_stop(local)) {\n"
-                 "var passed = 0u;\nvar going = true;\n");
+                 "var passed = 0u;\nvar rounds = 0u;\nvar going = true;\n");
     for (uint32_t kind = 0; kind < c->kind_count; kind++)
         if (c->kinds[kind].begins)
             str_addf(out, "var begun_with_%u: begun_%u;\n", kind, kind);
     add_begin(c, l, 0, false, out);
-    str_add(out, "for (var round = 0u; going && round < course.rounds; round++) {\n");
+    str_add(out, "for (var round = 0u; going && round < course.rounds; round++) {\nbegin_round(round);\n");
     for (uint32_t phase = 0; phase < c->phases; phase++) {
         if (l.times > 1 && phase == l.first) {
             add_loop(c, l, out);
@@ -163,9 +163,11 @@ void one_course_add(const one_course *c, str *out)
             str_add(out, "}\n");
         }
     }
-    str_add(out, "if (going && round + 1u < course.rounds) {\n");
+    str_add(out, "rounds = round + 1u;\nif (going && round + 1u < course.rounds) {\n");
     add_arrival(out);
     add_begin(c, l, 0, false, out);
     add_waiting(out);
-    str_add(out, "going = going_on() && !is_stop(local);\n}\n}\nif (going_on()) { leave(local, groups.x); }\n}\n}\n");
+    str_add(
+        out,
+        "going = going_on() && !is_stop(local);\n}\n}\nif (going_on()) { leave(local, groups.x, rounds); }\n}\n}\n");
 }

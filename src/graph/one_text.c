@@ -287,6 +287,7 @@ gpu_source *one_text(const one_module *m)
         }
     str_addf(&launch, "const TOLD_WORDS = %uu;\n@group(0) @binding(0) var<%s> phases_told: array<vec4<u32>, %uu>;\n",
              m->row_words, m->uniform_table ? "uniform" : "storage, read", m->row_words * m->phases / 4);
+    str_addf(&launch, "const MARKED = %uu;\n", m->marked);
     kernel_add_file(m->plain ? "include/one_plain.wgsl" : "include/one_atomic.wgsl", &launch);
     kernel_add_file("include/one.wgsl", &launch);
     kernel_add_file(m->brief ? "include/one_short.wgsl" : "include/one_full.wgsl", &launch);

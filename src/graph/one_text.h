@@ -39,6 +39,7 @@ typedef struct one_module {
     const uint32_t *phase_kinds;
     uint32_t row_words, phases; /* the table: word 0 virtual workgroups, 1 the number of the kind, then its slots */
     bool brief;                 /* as little code as possible: argument i is also word ONE_FIRST_SLOT + i of a row */
+    bool marked;                /* floats have marks that all who read them look at */
     bool uniform_table;         /* it fits a uniform buffer, which is read faster */
 } one_module;
 

@@ -53,6 +53,7 @@ typedef struct plan {
     plan_step *steps;
     uint32_t count;
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
+    bool apart;                 /* nothing shall take another's place in memory */
 } plan;
 
 typedef enum {

@@ -12,6 +12,7 @@ enum {
     WIDEST_GRID = 32768, /* workgroups in x; more go to y */
     MAX_KERNELS = 64,
     BINDINGS = 5,
+    NO_PROGRAM = 0x7fffffff,
 };
 
 typedef struct made_kernel {
@@ -48,6 +49,7 @@ struct graph_run {
     memory *m;
     made_kernel kernels[MAX_KERNELS];
     uint32_t kernel_count;
+    uint32_t last; /* the program that ran last */
 };
 
 /* ---- building ------------------------------------------------------------------ */
@@ -157,8 +159,8 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     one_plan user = {r, which, {0}};
-    p->whole = r->tuned ? one_new(r->g, r->m, &r->tuning, tell_one, &user, e)
-                        : one_tuned(r->g, r->m, &r->tuning, tell_one, &user, e);
+    p->whole = r->tuned ? one_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
+                        : one_tuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
     r->tuned = true; /* all graphs have the same threads, so that their sums come out alike */
     free(user.l.items);
     p->phase_steps = user.l.steps;
@@ -201,7 +203,7 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
 {
     const gpu_info *info = gpu_get_info(g);
     graph_run *r = mem_alloc(sizeof *r);
-    *r = (graph_run){.g = g, .tuning = tell_tuning_for(info), .count = count};
+    *r = (graph_run){.g = g, .tuning = tell_tuning_for(info), .count = count, .last = NO_PROGRAM};
     r->programs = mem_alloc(count * sizeof *r->programs);
     r->plans = mem_alloc(count * sizeof(plan *));
     bool ok = true;
@@ -212,6 +214,7 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
         r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
         r->programs[i].level = uses[i].level;
+        r->plans[i]->apart = r->tuning.marks && uses[i].level >= LEVEL_TOKEN;
         plan_fuse(r->plans[i], uses[i].level);
         ok = tell_possible(r->plans[i], e);
     }
@@ -318,6 +321,9 @@ static void run_apart(graph_run *r, const program *p, bool wait)
 void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     const program *p = &r->programs[which];
+    if (p->whole && r->last != which)
+        one_forget(p->whole);
+    r->last = which;
     if (submit == SUBMIT_SYNC || submit == SUBMIT_EACH) {
         run_apart(r, p, submit == SUBMIT_SYNC);
         return;
@@ -393,6 +399,7 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
     bool ok = true;
     if (p->whole)
         ok = profile_one(r, p, times, timers, ns, waiting_ns ? waiting_ns : &unused, e);
+    r->last = NO_PROGRAM;
     for (uint32_t k = 0; !p->whole && ok && k < times; k++)
         ok = time_shots(r, p, timers, ns, k == 0, e);
     for (uint32_t i = 0; i < p->shot_count; i++)

@@ -14,7 +14,7 @@ enum {
     TILE_ROWS = 64,           /* of x, as in matmul_tile.wgsl */
     TILE_COLUMNS = 8,         /* of quads */
     TEAM = 32,                /* as in matmul_vec.wgsl */
-    ROW_TURNS = 4,            /* MOST_AT_ONCE of matmul_row.wgsl */
+    ROW_TURNS = 5,            /* MOST_AT_ONCE of matmul_row.wgsl */
     ROW_MOST_QUADS = 1 << 14, /* that it is for: sums that meet in workgroup memory are not worth it for more */
     ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
     PART = 16,
@@ -48,6 +48,7 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.workgroup_bytes = info->max_workgroup_bytes;
     t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
+    t.marks = t.subgroup >= 4;
     /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
     uint32_t beside = info->max_workgroup_bytes >= 32768 ? 28 * 1024 : 6 * 1024;
     t.x_floats = (info->max_workgroup_bytes - beside) / 4 / 32 * 32;
@@ -91,6 +92,15 @@ static uint32_t at(const telling *c, node n)
 static const graph_node *node_at(const telling *c, node n)
 {
     return graph_at(c->p->g, n);
+}
+
+/* Is it made in the course of a run, so that its floats have marks? */
+static bool is_made(const telling *c, node n)
+{
+    while (node_at(c, n)->op == OP_RESHAPE)
+        n = node_at(c, n)->operands[0];
+    graph_op op = node_at(c, n)->op;
+    return op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE;
 }
 
 static uint32_t groups_for(uint64_t threads)
@@ -202,6 +212,7 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
                        splits};
     if (c->t->by_shape && fits_attention_vec(c, q->s.dims[3], q->s.dims[1], k->type)) {
         l->kernel.name = "attention_vec";
+        l->looks = true;
         set_constant(l, "THREADS", c->t->row_threads);
         set_constant(l, "HEAD", q->s.dims[3]);
         uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
@@ -215,15 +226,16 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     memcpy(l->words + 3, rest, sizeof rest);
+    l->words[15] = is_made(c, n->operands[0]);
     if (splits == 1) {
         if (!c->t->one_threads)
             tell_attention_tile(c, l, &q->s);
         return 1;
     }
-    uint32_t out = l->words[1];
-    l->words[1] = memory_scratch_at(c->m, c->which);
     if (s->in_parts)
         return 1;
+    uint32_t out = l->words[1];
+    l->words[1] = memory_scratch_at(c->m, c->which);
     told *join = l + 1;
     *join = (told){.kernel.name = "op_attention_join"};
     uint32_t words[] = {heads, out, memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
@@ -235,6 +247,7 @@ static void tell_assigns(const telling *c, told *l, const plan_step *s)
 {
     l->words[0] = 1;
     l->words[1] = s->assign_count;
+    l->looks = true;
     for (uint32_t i = 0; i < s->assign_count; i++) {
         const graph_node *n = node_at(c, s->assigns[i]);
         const assign_spec *spec = &n->as.assign;
@@ -260,9 +273,10 @@ static uint32_t tell_sample(const telling *c, told *l, const graph_node *n)
                             .history_tok = (uint32_t)shape_count(node_at(c, n->operands[4])->s),
                             .append = 1,
                             .scratch = memory_scratch_at(c->m, c->which)};
-    l[0] = (told){.kernel.name = "op_sample_scan"};
-    l[1] = (told){.kernel.name = "op_sample"};
+    l[0] = (told){.kernel.name = "op_sample_scan", .looks = true};
+    l[1] = (told){.kernel.name = "op_sample", .looks = true};
     sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
+    l[0].words[15] = is_made(c, n->operands[0]);
     return 2;
 }
 
@@ -272,6 +286,7 @@ static uint32_t tell_gather(const telling *c, told *l, const graph_node *n)
     const graph_node *w = node_at(c, n->operands[0]);
     const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
     told first = *l;
+    first.looks = true;
     first.kernel.type = type_find(w->as.weight)->name;
     for (uint32_t i = 0; i < matrix->piece_count; i++) {
         const memory_piece *piece = &matrix->pieces[i];
@@ -306,7 +321,7 @@ static void tell_after(const telling *c, uint32_t *words, const plan_part *part,
         } else if (plan_operand_of(c->p->g, part->after[i], before, &o)) {
             w[0] = BINARY + n->as.binary;
             w[1] = at(c, o.other) + first_row;
-            w[2] = o.per_row;
+            w[2] = o.per_row | (o.per_row && is_made(c, o.other)) << 1;
             w[3] = o.first;
         }
     }
@@ -444,6 +459,7 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
         groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
     }
     l->kernel.name = "matmul_vec";
+    l->looks = c->t->by_shape && l->words[5] != 2 && l->words[1] % 4 == 0;
     l->kernel.subgroup = c->t->subgroup;
     l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
     l->words[0] = rows * l->words[2];
@@ -457,7 +473,7 @@ typedef struct row_cut {
 /* As few chunks of a row for each thread as leave few threads idle. */
 static row_cut choose_row_cut(const telling *c, const told *l, uint32_t quads, uint32_t chunks, const layout *lies)
 {
-    enum { MOST_FOURS = 8, HELD_WORDS = 64 }; /* registers are few */
+    enum { MOST_FOURS = 8, HELD_WORDS = 80 }; /* registers are few */
     row_cut best = {0};
     double best_busy = 0;
     for (uint32_t team = c->t->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
@@ -510,6 +526,7 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
         groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
     }
     l->kernel.name = "matmul_row";
+    l->looks = true;
     l->kernel.subgroup = c->t->subgroup;
     l->words[0] = l->words[2] = groups;
     l->words[13] = quads / groups;
@@ -636,6 +653,7 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
     told common = {.kernel.type = type_find(w->as.weight)->name};
     common.words[1] = k;
     common.words[4] = at(c, s->x);
+    common.words[15] = is_made(c, s->x);
     if (s->norm) {
         const graph_node *norm = node_at(c, s->norm);
         common.words[5] = 1;
@@ -645,7 +663,7 @@ static uint32_t tell_product(const telling *c, told *l, const plan_step *s, err 
     }
     if (s->joins) {
         const plan_step *attention = s - 1; /* the pass saw to that */
-        common.words[4] = memory_scratch_at(c->m, c->which);
+        common.words[4] = at(c, attention->at);
         common.words[5] = 2;
         common.words[6] = node_at(c, node_at(c, attention->at)->operands[0])->s.dims[LAST];
         common.words[7] = plan_splits(c->p, attention);
@@ -756,5 +774,7 @@ uint32_t tell_step(const tell_tuning *t, const memory *m, uint32_t which_plan, c
     /* In one dispatch all are, or none is. */
     for (uint32_t i = 0; i < count && t->brief && !t->one_threads; i++)
         set_constant(&l[i], "SHORT", 1);
+    for (uint32_t i = 0; i < count && t->marks; i++)
+        set_constant(&l[i], "MARKS", 1);
     return count;
 }

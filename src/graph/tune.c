@@ -13,6 +13,7 @@ enum { ROUNDS = 4, TRIES = 3 };
 typedef struct search {
     gpu *g;
     const memory *m;
+    uint32_t which_plan;
     one_teller tell;
     void *user;
     tell_tuning tuning; /* of the best so far */
@@ -23,7 +24,7 @@ typedef struct search {
 static one *make(const search *s, const tell_tuning *t)
 {
     err unused = {0};
-    one *o = one_new(s->g, s->m, t, s->tell, s->user, &unused);
+    one *o = one_new(s->g, s->m, s->which_plan, t, s->tell, s->user, &unused);
     if (!o)
         gpu_take_error(s->g, &unused); /* what cannot be had is not the best */
     return o;
@@ -35,6 +36,7 @@ static double time_of(const search *s, one *o)
     err unused = {0};
     double shortest = -1;
     bool gave_up = false;
+    one_forget(o); /* another was here before */
     one_set_rounds(o, ROUNDS);
     for (int i = 0; i <= TRIES; i++) {
         double began = clock_us();
@@ -100,15 +102,15 @@ static bool recall(const char *key, tell_tuning *t)
     return ok;
 }
 
-one *one_tuned(gpu *g, const memory *m, tell_tuning *tuning, one_teller tell, void *user, err *e)
+one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning, one_teller tell, void *user, err *e)
 {
-    one *o = one_new(g, m, tuning, tell, user, e);
+    one *o = one_new(g, m, which_plan, tuning, tell, user, e);
     if (!o || !tuning->by_shape || one_groups(o) == 1 || getenv("SOLO_ONE_GROUPS"))
         return o;
     str key = {0};
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n", (unsigned long long)one_text_hash(o));
     gpu_add_identity(gpu_get_info(g), &key);
-    search s = {.g = g, .m = m, .tell = tell, .user = user, .tuning = *tuning};
+    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user, .tuning = *tuning};
     tell_tuning kept = *tuning;
     if (recall(key.data, &kept)) {
         if (kept.row_threads != tuning->row_threads || kept.one_groups != one_groups(o)) {

@@ -7,6 +7,6 @@
 
 /* one_new by the best tuning, which is left in `tuning`. It is run for that, before anyone has put in inputs; states are
  * zeros again afterwards. */
-one *one_tuned(gpu *g, const memory *m, tell_tuning *tuning, one_teller tell, void *user, err *e);
+one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning, one_teller tell, void *user, err *e);
 
 #endif

@@ -91,7 +91,7 @@ static void replace(str *text, const char *old, const char *new)
 }
 
 static const char LOAD[] = "fn load(i: u32) -> u32 { return atomicLoad(&data[i]); }";
-static const char STORE[] = "fn store(i: u32, word: u32) { atomicStore(&data[i], word); }";
+static const char STORE[] = "fn store(i: u32, word: u32) { given_back |= atomicExchange(&data[i], word); }";
 
 /* The result with a part of the kernel replaced. Where it depends on who comes first, one of several runs will do. */
 static litmus_result result_with(const char *old, const char *new)

@@ -1,0 +1,88 @@
+/* Phases of one dispatch as text: what comes again is a loop; and kernels that are written out. */
+#include "graph/kernel_text.h"
+#include "graph/one_course.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void what_comes_again_is_found(void **unused)
+{
+    (void)unused;
+    static const uint32_t model[] = {0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 4, 5}, all_alike[] = {7, 7, 7, 7},
+                          none[] = {1, 2, 3};
+    one_loop l = one_find_loop(model, 12);
+    assert_int_equal(l.first, 1);
+    assert_int_equal(l.period, 3);
+    assert_int_equal(l.times, 3);
+    l = one_find_loop(all_alike, 4);
+    assert_int_equal(l.period, 1);
+    assert_int_equal(l.times, 4);
+    assert_int_equal(one_find_loop(none, 3).times, 1);
+    assert_true(one_course_possible(model, 12));
+}
+
+static void too_many_places_are_refused(void **unused)
+{
+    (void)unused;
+    uint32_t different[ONE_MOST_SITES + 1];
+    for (uint32_t i = 0; i <= ONE_MOST_SITES; i++)
+        different[i] = i;
+    assert_true(one_course_possible(different, ONE_MOST_SITES));
+    assert_false(one_course_possible(different, ONE_MOST_SITES + 1));
+}
+
+static uint32_t count_of(const char *text, const char *what)
+{
+    uint32_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+/* Each phase stands in the text once, however often it comes. */
+static void phases_stand_in_the_text_once(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 1, 2, 1, 2, 3};
+    static const one_course_kind kinds[] = {{false, false, false}, {true, true, true}, {false, true, true}, {0}};
+    str text = {0};
+    one_course_add(&(one_course){phases, 8, kinds, 4}, &text);
+    for (int i = 0; i < 4; i++) {
+        char call[32];
+        snprintf(call, sizeof call, i == 1 ? "work_%d(" : "body_%d(", i);
+        assert_int_equal(count_of(text.data, call), 1);
+    }
+    assert_int_equal(count_of(text.data, "begin_1("), 2); /* before the loop, and in it for the next time */
+    assert_int_equal(count_of(text.data, "time < 3u"), 1);
+    str_free(&text);
+}
+
+static void variables_are_written_out(void **unused)
+{
+    (void)unused;
+    kernel_variant v = {
+        .name = "matmul_row", .type = "f16", .subgroup = 32, .constants = {{"AT_ONCE", 3}, {"STEPS", 2}}};
+    gpu_source *s = kernel_text(&v);
+    assert_null(strchr(s->wgsl, '#'));
+    assert_null(strstr(s->wgsl, "//!for"));
+    assert_non_null(strstr(s->wgsl, "held_2_1: quad_bits"));
+    assert_null(strstr(s->wgsl, "held_3_0"));
+    assert_null(strstr(s->wgsl, "held_0_2"));
+    kernel_text_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_again_is_found),
+        cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once),
+        cmocka_unit_test(variables_are_written_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
