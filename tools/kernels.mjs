@@ -10,7 +10,8 @@
 // The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
 // for a weight type, HOW for the way threads add up. Their files go into the binary
 // as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
-// beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant.
+// beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant. So do simulations
+// (kernels/sim) and what is added to them (kernels/simlib).
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
@@ -73,7 +74,7 @@ typedef struct kernel_binary {
 } kernel_binary;
 extern const kernel_binary kernel_binaries[]; /* ended by a name of NULL */\n\n`;
 
-for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", VARIED].includes(name))) {
+for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", "sim", "simlib", VARIED].includes(name))) {
     for (const file of wgslFiles(group)) {
         const name = stem(file), path = join(ROOT, group, file);
         const wgsl = expand(path), wgslOnly = /^\/\/!wgsl-only$/m.test(wgsl);
@@ -89,7 +90,7 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
 }
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
-for (const folder of [VARIED, "include", "weight"])
+for (const folder of [VARIED, "include", "weight", "sim", "simlib"])
     for (const file of wgslFiles(folder)) c += `  {"${folder}/${file}",\n${cString(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 

@@ -27,6 +27,7 @@ int cmd_logits(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_synth(int argc, char **argv);
+int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 

@@ -19,6 +19,7 @@ static const cli_command COMMANDS[] = {
     {"explain", "[MODEL] [--svg FILE]", "what is launched for a token: steps, bytes, limits", cmd_explain},
     {"convert", "MODEL OUT.gguf", "a Hugging Face folder as a GGUF file", cmd_convert},
     {"synth", "ARCH TYPE OUT.gguf", "a real model's shapes with random weights", cmd_synth},
+    {"sim", "NAME|FILE.wgsl [OPTIONS]", "a simulation, step by step, in one dispatch", cmd_sim},
     {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},
     {"compare", "A.json B.json", "same, faster, slower or cannot tell", cmd_compare},
 };

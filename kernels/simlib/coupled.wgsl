@@ -1,0 +1,40 @@
+// All steps in one dispatch where individuals see each other: states are in memory, as they were before the step and as they
+// are after it, by the step's parity, and all threads wait for each other after every step.
+@compute @workgroup_size(SOLO_THREADS)
+fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let threads = groups.x * SOLO_THREADS;
+    let mine = group.x * SOLO_THREADS + local;
+    if (solo_run.roll_call != 0u) { solo_call_roll(local); return; }
+    if (solo_run.begins != 0u) {
+        solo_turn(0u);
+        for (var i = mine; i < solo_run.population; i += threads) {
+            solo_individual = i;
+            let s = solo_begin(i);
+            solo_store(i, s);
+            solo_trace(s, i, 0u);
+        }
+    }
+    var nth = 1u;
+    if (!solo_barrier(group.x, local, nth, groups.x)) { return; }
+    for (var n = 0u; n < solo_run.steps; n++) {
+        let t = solo_run.step + n;
+        for (var i = mine; i < solo_run.population; i += threads) {
+            solo_individual = i;
+            solo_turn(t);
+            var s = solo_load(i);
+            if (!solo_ends(s, i, t)) { s = solo_next(s, i, t); }
+            solo_turn(t + 1u);
+            solo_store(i, s);
+            solo_trace(s, i, t + 1u);
+        }
+        nth += 1u;
+        if (!solo_barrier(group.x, local, nth, groups.x)) { return; }
+    }
+    if (solo_run.scores != 0u) {
+        solo_turn(solo_run.step + solo_run.steps);
+        for (var i = mine; i < solo_run.population; i += threads) {
+            solo_individual = i;
+            solo_set_score(i, solo_score(solo_load(i), i));
+        }
+    }
+}

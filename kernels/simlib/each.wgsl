@@ -1,0 +1,38 @@
+// A dispatch for each step: states are read from memory and go back there. Which step it is stands in memory too, behind
+// the states, for every individual by itself: one bind group then serves all steps, and a step needs no word from the host.
+@compute @workgroup_size(SOLO_THREADS)
+fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
+    if (i >= solo_run.population) { return; }
+    solo_individual = i;
+    let s = solo_begin(i);
+    solo_turn(0u);
+    solo_store(i, s);
+    solo_set_word(solo_clock(i), 0u);
+    solo_trace(s, i, 0u);
+}
+
+@compute @workgroup_size(SOLO_THREADS)
+fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
+    if (i >= solo_run.population) { return; }
+    solo_individual = i;
+    let t = solo_word(solo_clock(i));
+    solo_turn(t);
+    var s = solo_load(i);
+    let ends = solo_ends(s, i, t);
+    if (!ends) { s = solo_next(s, i, t); }
+    solo_turn(t + 1u);
+    if (!ends || SOLO_COUPLED) { solo_store(i, s); }
+    solo_set_word(solo_clock(i), t + 1u);
+    solo_trace(s, i, t + 1u);
+}
+
+@compute @workgroup_size(SOLO_THREADS)
+fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
+    if (i >= solo_run.population) { return; }
+    solo_individual = i;
+    solo_turn(solo_word(solo_clock(i)));
+    solo_set_score(i, solo_score(solo_load(i), i));
+}

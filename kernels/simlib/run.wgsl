@@ -1,0 +1,40 @@
+// What a dispatch is told, and the memory it works on: the same for every way to run a simulation. Solo writes around this,
+// for the file at hand: solo_load and solo_store (a State from and to memory), solo_sealed, and solo_begin, solo_next,
+// solo_ends and solo_score, which call the file's own functions with what they ask for.
+struct solo_run_of {
+    population: u32,
+    step: u32,        // the first step of this dispatch
+    steps: u32,       // how many it makes
+    begins: u32,      // 1: states are made first; 0: they are in memory
+    scores: u32,      // 1: scores are wanted at the end
+    seed: u32,
+    generation: u32,
+    generations: u32, // how many this dispatch makes
+    spin_limit: u32,  // looks at the gate before giving up
+    trace_count: u32, // individuals that leave a trace
+    trace_every: u32, // steps from one entry to the next
+    tournament: u32,
+    elite: u32,
+    crossover: f32,   // how likely a child has two parents
+    mutation: f32,    // how likely a gene changes
+    sigma: f32,       // by how much
+    nothing: u32,     // 0, which compilers do not know
+    stall: u32,       // for tests: the barrier, counted from 1, before which workgroup 0 stops; 0: none
+    roll_call: u32,   // 1: only find out how many workgroups are resident
+    total: u32,       // all steps of the simulation
+}
+@group(0) @binding(0) var<uniform> solo_run: solo_run_of;
+@group(0) @binding(3) var<storage, read> solo_data: array<f32>;
+@group(0) @binding(4) var<storage, read_write> solo_genomes: array<f32>; // gene k of individual i: k * population + i
+@group(0) @binding(5) var<storage, read_write> solo_traced: array<u32>;
+
+var<private> solo_individual: u32; // whose genes gene() reads
+
+fn population() -> u32 { return solo_run.population; }
+fn steps() -> u32 { return solo_run.total; }
+
+fn solo_rng(i: u32, t: u32) -> Rng {
+    return Rng(vec2(solo_run.seed + solo_run.generation * 0x9e3779b9u, i), vec2(t, 0u), 0u, false);
+}
+
+fn gene(k: u32) -> f32 { return solo_genomes[k * solo_run.population + solo_individual]; }

@@ -1,0 +1,220 @@
+/* solo sim: a simulation written in WGSL, for a whole population. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/progress.h"
+#include "cli/cli.h"
+#include "cli/sim_options.h"
+#include "lab/sim_result.h"
+#include "sim/builtin.h"
+#include "sim/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char HELP[] =
+    "usage: solo sim NAME|FILE.wgsl [--pop N] [--steps N] [--seed S] [--param K=V]... [--data FILE.csv]\n"
+    "                [-o FILE.json|FILE.csv] [--trace FILE.csv] [--fuse LEVEL] [--submit POLICY]\n\n"
+    "Runs a simulation for every individual of a population on the GPU, all its steps in one dispatch. A file has\n"
+    "`struct State`, `fn init() -> State`, `fn step(s: State) -> State` and `fn score(s: State) -> f32`; docs/sim.md\n"
+    "says what else there is, docs/sim-tutorial.md how to begin.\n\n";
+
+static const char MORE_HELP[] =
+    "  -o FILE          write scores and last states: .json (a record) or .csv; - writes CSV to standard output\n"
+    "  --trace FILE     write states on the way, as CSV\n"
+    "  --trace-count N  of so many individuals (default 1)\n"
+    "  --every N        after every N steps (default 1)\n"
+    "  --list           the built-in simulations\n"
+    "  --show           the file of a built-in one, to begin with\n"
+    "  --show-kernel    what is compiled: the file, and what Solo adds\n"
+    "  --show-data      the table that a built-in one reads, as CSV\n";
+
+typedef struct options {
+    cli_sim sim;
+    const char *out, *trace;
+    long trace_count, every;
+    bool help, list, show, show_kernel, show_data;
+} options;
+
+static bool parse_word(options *o, cli_args *a, const char *word)
+{
+    if (strcmp(word, "-o") == 0)
+        return (o->out = cli_value(a, word)) != NULL;
+    if (strcmp(word, "--trace") == 0)
+        return (o->trace = cli_value(a, word)) != NULL;
+    if (strcmp(word, "--trace-count") == 0)
+        return cli_number(a, word, 1, 1000000, &o->trace_count);
+    if (strcmp(word, "--every") == 0)
+        return cli_number(a, word, 1, 1000000000, &o->every);
+    bool *flags[] = {&o->help, &o->list, &o->show, &o->show_kernel, &o->show_data};
+    const char *const names[] = {"--help", "--list", "--show", "--show-kernel", "--show-data"};
+    for (int i = 0; i < 5; i++)
+        if (strcmp(word, names[i]) == 0)
+            return *flags[i] = true;
+    return cli_sim_word(a, word, &o->sim);
+}
+
+static bool is_csv(const char *path)
+{
+    size_t n = strlen(path);
+    return strcmp(path, "-") == 0 || (n > 4 && strcmp(path + n - 4, ".csv") == 0);
+}
+
+static bool parse(options *o, cli_args *a)
+{
+    const char *word;
+    while ((word = cli_next(a)))
+        if (!parse_word(o, a, word))
+            return false;
+    if (o->help || o->list)
+        return true;
+    if (!o->sim.path)
+        return err_set_kind(a->e, ERR_USAGE, "a simulation is wanted: a .wgsl file or one of `solo sim --list`");
+    size_t n = o->out ? strlen(o->out) : 0;
+    if (o->out && !is_csv(o->out) && (n < 6 || strcmp(o->out + n - 5, ".json") != 0))
+        return err_set_kind(a->e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
+    return (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, a->e)) &&
+           (!o->trace || file_writable(o->trace, a->e));
+}
+
+static void list_builtins(void)
+{
+    for (uint32_t i = 0; sim_builtin_name(i); i++) {
+        char *summary = sim_builtin_summary(sim_builtin_name(i));
+        printf("%-12s %s\n", sim_builtin_name(i), summary);
+        free(summary);
+    }
+}
+
+static bool show(const options *o, err *e)
+{
+    if (o->show)
+        fputs(o->sim.source.file.text, stdout);
+    if (o->show_kernel) {
+        char *text = sim_text(&o->sim.source,
+                              &(sim_text_choice){.form = o->sim.source.is_coupled ? SIM_TEXT_COUPLED : SIM_TEXT_FUSED,
+                                                 .threads = 64,
+                                                 .data_rows = o->sim.data.rows,
+                                                 .data_columns = o->sim.data.columns});
+        fputs(text, stdout);
+        free(text);
+    }
+    if (!o->show_data)
+        return true;
+    const table *t = &o->sim.data;
+    if (!t->rows)
+        return err_set(e, "%s reads no data", o->sim.source.path);
+    for (uint32_t r = 0; r < t->rows; r++)
+        for (uint32_t c = 0; c < t->columns; c++)
+            printf("%.9g%c", (double)t->values[(size_t)r * t->columns + c], c + 1 < t->columns ? ',' : '\n');
+    return true;
+}
+
+static bool write_trace(const options *o, sim *s, const sim_result *r, err *e)
+{
+    uint32_t count = (uint32_t)o->trace_count < r->population ? (uint32_t)o->trace_count : r->population;
+    uint32_t rows = sim_trace_rows(s);
+    uint32_t *words = mem_alloc((size_t)rows * r->source->state->words * count * 4);
+    str text = {0};
+    bool ok = sim_read_trace(s, words, e);
+    if (ok) {
+        sim_trace_csv(r->source, words, rows, count, (uint32_t)o->every, &text);
+        ok = file_write(o->trace, text.data, text.length, e);
+    }
+    str_free(&text);
+    free(words);
+    return ok;
+}
+
+static bool write_result(const options *o, const sim_result *r, err *e)
+{
+    str text = {0};
+    if (!o->out || strcmp(o->out, "-") != 0)
+        sim_result_print(r, stdout);
+    if (!o->out)
+        return true;
+    if (is_csv(o->out))
+        sim_result_csv(r, &text);
+    else
+        sim_result_json(r, &text);
+    bool ok = file_write(o->out, text.data, text.length, e);
+    str_free(&text);
+    return ok;
+}
+
+static void show_progress(void *bar, uint32_t step)
+{
+    progress_at(bar, step);
+}
+
+static bool simulate(options *o, gpu *g, bool *stuck, err *e)
+{
+    const sim_source *source = &o->sim.source;
+    sim_options how = cli_sim_options(&o->sim);
+    how.trace_count = o->trace ? (uint32_t)o->trace_count : 0;
+    how.trace_every = (uint32_t)o->every;
+    sim *s = sim_new(g, source, &how, e);
+    if (!s)
+        return false;
+    sim_result r = {.source = source,
+                    .g = g,
+                    .level = o->sim.level,
+                    .submit = o->sim.submit,
+                    .population = how.population,
+                    .steps = how.steps,
+                    .seed = how.seed,
+                    .scores = mem_alloc((size_t)how.population * 4),
+                    .states = mem_alloc((size_t)how.population * source->state->words * 4)};
+    progress bar = progress_start("steps", how.steps);
+    char notice[300];
+    bool ok = cli_sim_genomes(&o->sim, s, e);
+    gpu_counters before = gpu_get_counters(g);
+    double began = clock_us();
+    sim_set_progress(s, show_progress, &bar);
+    ok = ok && sim_run(s, o->sim.level, o->sim.submit, e) && sim_read_scores(s, r.scores, e);
+    r.seconds = (clock_us() - began) * 1e-6;
+    r.counted = gpu_counters_since(g, before);
+    progress_end(&bar);
+    if (sim_take_notice(s, notice, sizeof notice))
+        fprintf(stderr, "solo: %s\n", notice);
+    ok = ok && sim_check_scores(s, r.scores, e) && sim_read_states(s, r.states, e) &&
+         (!o->trace || write_trace(o, s, &r, e)) && write_result(o, &r, e);
+    *stuck = sim_is_stuck(s);
+    free(r.scores);
+    free(r.states);
+    if (!*stuck)
+        sim_free(s);
+    return ok;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+    err e = {0};
+    bool stuck = false;
+    options o = {.sim = CLI_SIM_DEFAULTS, .trace_count = 1, .every = 1};
+    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
+        return cli_fail(&e);
+    if (o.help || o.list) {
+        if (o.help)
+            printf("%s%s%s", HELP, CLI_SIM_HELP, MORE_HELP);
+        else
+            list_builtins();
+        return 0;
+    }
+    bool ok = cli_sim_open(&o.sim, &e);
+    if (ok && (o.show || o.show_kernel || o.show_data))
+        ok = show(&o, &e);
+    else if (ok) {
+        gpu *g = gpu_open_now(&(gpu_choice){.impl = o.sim.impl, .adapter = o.sim.adapter}, &e);
+        ok = g && simulate(&o, g, &stuck, &e);
+        if (!stuck)
+            gpu_close(g);
+    }
+    int status = ok ? 0 : cli_fail(&e);
+    /* work that never ends runs on in the driver's threads, and nothing can be closed in order */
+    if (stuck)
+        _exit(status);
+    cli_sim_close(&o.sim);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* sim_options: what every command that runs a simulation takes. */
+#ifndef SOLO_CLI_SIM_OPTIONS_H
+#define SOLO_CLI_SIM_OPTIONS_H
+
+#include "cli/cli.h"
+#include "sim/sim.h"
+
+enum { CLI_SIM_MAX_PARAMETERS = 64 };
+
+typedef struct cli_sim {
+    const char *path, *impl, *data_path, *genomes_path;
+    const char *parameters[CLI_SIM_MAX_PARAMETERS];
+    int parameter_count;
+    long population, steps, seed, chunk_ms, patience_s; /* population, steps 0: as the file says */
+    fusion_level level;
+    submit_policy submit;
+    gpu_adapter_want adapter;
+    /* filled in by cli_sim_open */
+    sim_source source;
+    table data, genomes;
+} cli_sim;
+
+#define CLI_SIM_DEFAULTS \
+    { \
+        .seed = 1, .chunk_ms = 500, .patience_s = 60, .level = LEVEL_LOOP, .submit = SUBMIT_BATCH \
+    }
+
+extern const char CLI_SIM_HELP[];
+
+/* Takes `word` if it is one of these; an unknown option or a second file is an error. */
+bool cli_sim_word(cli_args *a, const char *word, cli_sim *s);
+/* Reads the file, sets its parameters, reads its data. */
+bool cli_sim_open(cli_sim *s, err *e);
+void cli_sim_close(cli_sim *s);
+sim_options cli_sim_options(const cli_sim *c);
+/* Those of --genomes, if any were given. */
+bool cli_sim_genomes(const cli_sim *c, sim *s, err *e);
+
+#endif

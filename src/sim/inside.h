@@ -1,0 +1,68 @@
+/* inside: what the files of a simulation on a device share. Nobody else includes this. */
+#ifndef SOLO_SIM_INSIDE_H
+#define SOLO_SIM_INSIDE_H
+
+#include "sim/sim.h"
+#include "sim/text.h"
+
+/* As in kernels/simlib/run.wgsl. */
+typedef struct sim_told {
+    uint32_t population, step, steps, begins, scores, seed, generation, generations, spin_limit, trace_count,
+        trace_every, tournament, elite;
+    float crossover, mutation, sigma;
+    uint32_t nothing, stall, roll_call, total;
+} sim_told;
+
+enum { SIM_BINDINGS = 8, SIM_GATE_WORDS = 64 };
+
+/* A kernel with what it works on. */
+typedef struct sim_kernel {
+    gpu_kernel *kernel;
+    gpu_bindings *bindings;
+    uint32_t threads;
+} sim_kernel;
+
+/* Workgroups that wait for each other: how many, and of how many threads. 0: not found out yet. */
+typedef struct sim_groups {
+    uint32_t count, threads;
+} sim_groups;
+
+struct sim {
+    gpu *g;
+    const sim_source *source;
+    sim_options options;
+    sim_told told;
+    gpu_buffer *told_buffer, *states, *scores, *data, *genomes, *traced, *gate, *shared;
+    sim_kernel fused, first, each, last, coupled; /* made when they are first wanted */
+    sim_groups groups;                            /* of the coupled one */
+    double step_ns[2];                            /* of a step: fused, separate; 0: not known */
+    bool proven;                                  /* a run has come to its end */
+    bool stuck, gave_up;
+    char notice[256];
+    void (*progress)(void *user, uint32_t step);
+    void *progress_user;
+};
+
+/* A kernel of the simulation's text in one form; false with an error that names the file's line. */
+bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char *entry, err *e);
+void sim_kernel_free(sim_kernel *k);
+void sim_tell(sim *s);
+
+/* A thread for each individual. */
+void sim_dispatch_all(const sim *s, gpu_recording *r, const sim_kernel *k);
+void sim_launch_all(const sim *s, const sim_kernel *k);
+/* So many workgroups that wait for each other, with the gate empty. */
+void sim_launch_together(sim *s, const sim_kernel *k, uint32_t groups);
+/* False, too, if they waited too long: s->gave_up. */
+bool sim_passed_gate(sim *s, err *e);
+/* How many workgroups of a kernel may wait for each other here. */
+bool sim_find_groups(sim *s, const sim_kernel *k, sim_groups *out, err *e);
+bool sim_wait(sim *s, err *e);
+
+/* How many steps, or whatever takes so long, to make next. */
+uint32_t sim_next_share(const sim *s, double each_ns, uint32_t left);
+
+/* Steps [from, from + count) by the level's kernels; `from` 0 begins. */
+bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e);
+
+#endif

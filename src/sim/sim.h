@@ -1,0 +1,60 @@
+/* sim: a population of simulations on a device.
+ *
+ *     sim_source src;   sim_source_read(&src, "pi.wgsl", text, &e);
+ *     sim *s = sim_new(g, &src, &(sim_options){.population = 4096, .steps = 500}, &e);
+ *     sim_run(s, LEVEL_LOOP, SUBMIT_BATCH, &e);          all steps in one dispatch
+ *     sim_read_scores(s, scores, &e);
+ *
+ * LEVEL_LOOP keeps states in registers and goes through all steps in one dispatch; where individuals are coupled they stay
+ * in memory, with a barrier over all of them after each step. LEVEL_NONE is a dispatch for each step, submitted by any
+ * policy. Both give the same bits. A run is cut into dispatches that take no longer than `chunk_ms`, about, with the same
+ * results; the first run times a step for that.                                                                       */
+#ifndef SOLO_SIM_H
+#define SOLO_SIM_H
+
+#include "gpu/gpu.h"
+#include "gpu/submit.h"
+#include "graph/plan.h"
+#include "sim/source.h"
+#include "sim/table.h"
+
+typedef struct sim_options {
+    uint32_t population, steps, seed;
+    const table *data;    /* NULL: none */
+    uint32_t trace_count; /* so many individuals leave a trace; 0: none */
+    uint32_t trace_every; /* steps from one entry to the next; 0: 1 */
+    uint32_t chunk_ms;    /* how long a dispatch may take, about; 0: as long as it takes */
+    uint32_t patience_s;  /* a dispatch that takes longer is given up; 0: a minute */
+} sim_options;
+
+typedef struct sim sim;
+
+/* The source must live as long. What the device cannot do is an error: a population that is too large, an
+ * implementation that compiles no WGSL. A mistake in the file is one that names its line. */
+sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e);
+void sim_free(sim *s);
+
+/* From the beginning to the end. */
+bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);
+/* How far it is, while it runs; NULL: nobody wants to know. */
+void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
+/* A dispatch did not come back: the device cannot be closed in an orderly way any more. */
+bool sim_is_stuck(const sim *s);
+/* Something to tell, once: coupled steps that had to be made by separate dispatches. */
+bool sim_take_notice(sim *s, char *text, size_t room);
+
+/* (population), and (words, population) */
+bool sim_read_scores(sim *s, float *scores, err *e);
+bool sim_read_states(sim *s, uint32_t *words, err *e);
+/* (rows, words, trace_count): how it was before the first step, and after every trace_every-th. */
+bool sim_read_trace(sim *s, uint32_t *words, err *e);
+uint32_t sim_trace_rows(const sim *s);
+
+/* Genes: what individuals have at first, drawn by the seed, or given, (population, genes). */
+void sim_draw_genomes(const sim_source *source, uint32_t population, uint32_t seed, float *genomes);
+void sim_set_genomes(sim *s, const float *genomes);
+
+/* NULL, or what is not finite, in one line that names the first such individual. */
+bool sim_check_scores(sim *s, const float *scores, err *e);
+
+#endif

@@ -1,0 +1,255 @@
+#include "sim/text.h"
+#include "base/str.h"
+#include "kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- going through a State ------------------------------------------------------------ */
+
+/* Something done with each word: which word it is (an expression), and how WGSL names it. */
+typedef void (*word_writer)(str *out, const char *word, const char *access, sim_scalar type);
+
+enum { WRITTEN_OUT = 4 }; /* arrays of more elements become loops */
+
+static void each_word(str *out, const sim_type *t, uint32_t word, const char *plus, const char *access, int depth,
+                      word_writer write)
+{
+    str inner = {0}, place = {0};
+    if (t->kind == SIM_SCALAR) {
+        str_addf(&place, "%uu%s", word, plus);
+        write(out, place.data, access, t->scalar);
+        str_free(&place);
+        return;
+    }
+    bool loops = t->kind == SIM_ARRAY && t->count > WRITTEN_OUT;
+    if (loops)
+        str_addf(out, "    for (var k%d = 0u; k%d < %uu; k%d++) {\n", depth, depth, t->count, depth);
+    for (uint32_t i = 0; i < (loops ? 1 : t->count); i++) {
+        static const sim_type OF[] = {{.kind = SIM_SCALAR, .scalar = SIM_F32, .words = 1},
+                                      {.kind = SIM_SCALAR, .scalar = SIM_I32, .words = 1},
+                                      {.kind = SIM_SCALAR, .scalar = SIM_U32, .words = 1}};
+        const sim_type *of = t->kind == SIM_VECTOR ? &OF[t->scalar] : t->kind == SIM_ARRAY ? t->of : t->members[i].type;
+        inner.length = place.length = 0;
+        str_add(&place, plus);
+        if (loops) {
+            str_addf(&inner, "%s[k%d]", access, depth);
+            str_addf(&place, " + k%d * %uu", depth, of->words);
+        } else if (t->kind == SIM_VECTOR)
+            str_addf(&inner, "%s.%c", access, "xyzw"[i]);
+        else if (t->kind == SIM_ARRAY)
+            str_addf(&inner, "%s[%u]", access, i);
+        else
+            str_addf(&inner, "%s.%s", access, t->members[i].name);
+        each_word(out, of, word, place.data, inner.data, depth + 1, write);
+        word += of->words;
+    }
+    if (loops)
+        str_add(out, "    }\n");
+    str_free(&inner);
+    str_free(&place);
+}
+
+static void write_load(str *out, const char *word, const char *access, sim_scalar type)
+{
+    str_addf(out, "    %s = bitcast<%s>(solo_word(solo_half + (%s) * solo_run.population + i));\n", access,
+             sim_scalar_names[type], word);
+}
+
+static void write_store(str *out, const char *word, const char *access, sim_scalar type)
+{
+    (void)type;
+    str_addf(out, "    solo_set_word(solo_half + (%s) * solo_run.population + i, bitcast<u32>(%s));\n", word, access);
+}
+
+static void write_seal(str *out, const char *word, const char *access, sim_scalar type)
+{
+    (void)word;
+    if (type == SIM_F32)
+        str_addf(out, "    %s = bitcast<f32>(bitcast<u32>(%s) ^ solo_run.nothing);\n", access, access);
+}
+
+static void write_trace(str *out, const char *word, const char *access, sim_scalar type)
+{
+    (void)type;
+    str_addf(out, "    solo_traced[(row * SOLO_WORDS + (%s)) * solo_run.trace_count + i] = bitcast<u32>(%s);\n", word,
+             access);
+}
+
+static void add_memory(str *out, const sim_source *s)
+{
+    const sim_type *t = s->state;
+    str_addf(out, "const SOLO_WORDS = %uu;\nconst SOLO_COUPLED = %s;\n", t->words, s->is_coupled ? "true" : "false");
+    str_add(out, "var<private> solo_half: u32; // where the states lie that are read and written now\n");
+    str_addf(out, "fn solo_turn(t: u32) {%s}\n",
+             s->is_coupled ? " solo_half = (t & 1u) * SOLO_WORDS * solo_run.population; " : "");
+    str_addf(out, "fn solo_clock(i: u32) -> u32 { return %uu * SOLO_WORDS * solo_run.population + i; }\n",
+             s->is_coupled ? 2 : 1);
+    str_add(out, "fn solo_load(i: u32) -> State {\n    var s: State;\n");
+    each_word(out, t, 0, "", "s", 0, write_load);
+    str_add(out, "    return s;\n}\nfn solo_store(i: u32, state: State) {\n    var s = state;\n");
+    each_word(out, t, 0, "", "s", 0, write_store);
+    str_add(
+        out,
+        "}\n// Compilers may join a product at the end of one step with a sum in the next, where they see both, and "
+        "round\n"
+        "// once instead of twice. They do not look through this, so steps give the same bits however they are run.\n"
+        "fn solo_sealed(state: State) -> State {\n    var s = state;\n");
+    each_word(out, t, 0, "", "s", 0, write_seal);
+    str_add(out, "    return s;\n}\n");
+}
+
+static void add_trace(str *out, const sim_source *s, bool traces)
+{
+    str_addf(out, "const SOLO_TRACES = %s;\n", traces ? "true" : "false");
+    if (!traces) {
+        str_add(out, "fn solo_trace(s: State, i: u32, t: u32) {}\n");
+        return;
+    }
+    str_add(out, "fn solo_trace(state: State, i: u32, t: u32) {\n"
+                 "    if (i >= solo_run.trace_count || t % solo_run.trace_every != 0u) { return; }\n"
+                 "    let row = t / solo_run.trace_every;\n    var s = state;\n");
+    each_word(out, s->state, 0, "", "s", 0, write_trace);
+    str_add(out, "}\n");
+}
+
+/* ---- other individuals, data -------------------------------------------------------------- */
+
+static const wgsl_member *state_member(const sim_source *s, const char *name)
+{
+    const wgsl_declaration *d = wgsl_find(&s->file, WGSL_STRUCT, "State");
+    for (uint32_t i = 0; i < d->count; i++)
+        if (strcmp(d->members[i].name, name) == 0)
+            return &d->members[i];
+    return NULL;
+}
+
+/* other(j), and other_NAME(j) for each member that is asked for: what is not read costs nothing. */
+static void add_others(str *out, const sim_source *s)
+{
+    uint32_t word = 0;
+    if (!s->is_coupled)
+        return;
+    str_add(out, "fn other(j: u32) -> State { return solo_load(j); }\n");
+    for (uint32_t i = 0; i < s->state->count; i++) {
+        const sim_member *m = &s->state->members[i];
+        char name[WGSL_NAME_BYTES + 8];
+        snprintf(name, sizeof name, "other_%s", m->name);
+        if (wgsl_uses(&s->file, name)) {
+            str_addf(out, "fn %s(i: u32) -> %s {\n    var s: %s;\n", name, state_member(s, m->name)->type,
+                     state_member(s, m->name)->type);
+            each_word(out, m->type, word, "", "s", 0, write_load);
+            str_add(out, "    return s;\n}\n");
+        }
+        word += m->type->words;
+    }
+}
+
+static void add_data(str *out, const sim_text_choice *c)
+{
+    str_addf(out,
+             "fn data_rows() -> u32 { return %uu; }\nfn data_columns() -> u32 { return %uu; }\n"
+             "fn data(row: u32, column: u32) -> f32 { return solo_data[row * %uu + column]; }\n",
+             c->data_rows, c->data_columns, c->data_columns);
+}
+
+/* ---- calling the file's functions ----------------------------------------------------------- */
+
+static bool takes_rng(const wgsl_declaration *d)
+{
+    for (uint32_t i = 0; i < d->count; i++)
+        if (strncmp(d->members[i].type, "ptr<", 4) == 0)
+            return true;
+    return false;
+}
+
+static void add_call(str *out, const wgsl_declaration *d)
+{
+    str_addf(out, "%s(", d->name);
+    for (uint32_t i = 0; i < d->count; i++) {
+        const wgsl_member *m = &d->members[i];
+        const char *given = strcmp(m->type, "State") == 0 ? "s" : strncmp(m->type, "ptr<", 4) == 0 ? "&rng" : m->name;
+        str_addf(out, "%s%s", i ? ", " : "", given);
+    }
+    str_add(out, ")");
+}
+
+static void add_calls(str *out, const sim_source *s)
+{
+    /* the numbers drawn at the beginning are those of a step before the first */
+    str_addf(out, "fn solo_begin(i: u32) -> State {\n%s    return solo_sealed(",
+             takes_rng(s->init) ? "    var rng = solo_rng(i, 0xffffffffu);\n" : "");
+    add_call(out, s->init);
+    str_addf(out, ");\n}\nfn solo_next(s: State, i: u32, t: u32) -> State {\n%s    return solo_sealed(",
+             takes_rng(s->step) ? "    var rng = solo_rng(i, t);\n" : "");
+    add_call(out, s->step);
+    str_add(out, ");\n}\nfn solo_score(s: State, i: u32) -> f32 { return ");
+    add_call(out, s->score);
+    str_add(out, "; }\nfn solo_ends(s: State, i: u32, t: u32) -> bool { return ");
+    if (s->done)
+        add_call(out, s->done);
+    else
+        str_add(out, "false");
+    str_add(out, "; }\n");
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static void add_part(str *out, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "simlib/%s.wgsl", name);
+    const kernel_file *f = kernel_files;
+    while (f->path && strcmp(f->path, path) != 0)
+        f++;
+    if (f->path)
+        str_add(out, f->text);
+}
+
+char *sim_text(const sim_source *s, const sim_text_choice *c)
+{
+    static const char *const forms[] = {"fused", "each", "coupled", "generations"};
+    bool shares = (c->form == SIM_TEXT_COUPLED || c->form == SIM_TEXT_GENERATIONS);
+    char *text = sim_source_text(s);
+    str out = {0};
+    str_add(&out, text);
+    free(text);
+    str_addf(&out, "\n// ---- what Solo adds\nconst SOLO_THREADS = %uu;\n", c->threads);
+    add_part(&out, "rng");
+    add_part(&out, "run");
+    add_part(&out, shares && !c->single ? "memory_atomic" : "memory_plain");
+    if (shares)
+        add_part(&out, c->single ? "gate_single" : "gate");
+    add_data(&out, c);
+    add_memory(&out, s);
+    add_others(&out, s);
+    add_trace(&out, s, c->traces);
+    add_calls(&out, s);
+    if (c->form == SIM_TEXT_GENERATIONS) {
+        str_addf(&out,
+                 "const SOLO_GENES = %uu;\nconst SOLO_GENE_LOW = %.9g;\nconst SOLO_GENE_HIGH = %.9g;\n"
+                 "const SOLO_GENES_BOUNDED = %s;\n",
+                 s->genes, s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false");
+        add_part(&out, c->single ? "genes_plain" : "genes_atomic");
+    }
+    add_part(&out, forms[c->form]);
+    return out.data;
+}
+
+void sim_text_error(const sim_source *s, err *e)
+{
+    const char *mark = strstr(e->text, "WGSL line ");
+    unsigned line = 0, lines = 1;
+    int n = 0;
+    if (!mark || sscanf(mark, "WGSL line %u: %n", &line, &n) != 1 || n == 0)
+        return;
+    for (const char *p = s->file.text; *p; p++)
+        lines += *p == '\n';
+    err told = {.kind = e->kind};
+    if (line <= lines)
+        err_set_kind(&told, e->kind, "%s:%u: %s", s->path, line, mark + n);
+    else
+        err_set_kind(&told, e->kind, "%s: does not fit what Solo adds to it: %s", s->path, mark + n);
+    *e = told;
+}

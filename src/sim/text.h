@@ -1,0 +1,29 @@
+/* text: the WGSL of a simulation's kernels. The file comes first, line for line, so that what a compiler says of a line is
+ * true of the file's; behind it what Solo adds: kernels/simlib and the functions between the two.                       */
+#ifndef SOLO_SIM_TEXT_H
+#define SOLO_SIM_TEXT_H
+
+#include "sim/source.h"
+
+typedef enum {
+    SIM_TEXT_FUSED,       /* solo_all: a thread for each individual goes through all steps */
+    SIM_TEXT_EACH,        /* solo_first, solo_each, solo_last: a dispatch for each step */
+    SIM_TEXT_COUPLED,     /* solo_all with a barrier over all threads after every step */
+    SIM_TEXT_GENERATIONS, /* solo_all: many generations; solo_evolve: the next one, solo_settle: genes at first */
+} sim_text_form;
+
+typedef struct sim_text_choice {
+    sim_text_form form;
+    uint32_t threads; /* of a workgroup */
+    bool single;      /* one workgroup only: no atomics, no gate */
+    bool traces;      /* individuals leave traces */
+    uint32_t data_rows, data_columns;
+} sim_text_choice;
+
+/* To be freed. */
+char *sim_text(const sim_source *s, const sim_text_choice *c);
+
+/* A compiler's message about such a text, about the file instead: "FILE:LINE: ...". */
+void sim_text_error(const sim_source *s, err *e);
+
+#endif
