@@ -37,4 +37,5 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
             solo_set_score(i, solo_score(solo_load(i), i));
         }
     }
+    solo_leave();
 }

@@ -10,6 +10,7 @@ fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
     solo_store(i, s);
     solo_set_word(solo_clock(i), 0u);
     solo_trace(s, i, 0u);
+    solo_leave();
 }
 
 @compute @workgroup_size(SOLO_THREADS)
@@ -26,6 +27,7 @@ fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
     if (!ends || SOLO_COUPLED) { solo_store(i, s); }
     solo_set_word(solo_clock(i), t + 1u);
     solo_trace(s, i, t + 1u);
+    solo_leave();
 }
 
 @compute @workgroup_size(SOLO_THREADS)
@@ -35,4 +37,5 @@ fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
     solo_individual = i;
     solo_turn(solo_word(solo_clock(i)));
     solo_set_score(i, solo_score(solo_load(i), i));
+    solo_leave();
 }

@@ -1,8 +1,6 @@
 // A barrier over all workgroups of a dispatch that are resident at once. `gate[0]` counts arrivals, so that the n-th
 // barrier is passed when it reaches n * workgroups; its highest bit says that someone waited too long, and everyone leaves:
 // nothing hangs when the promise of residency is broken. The host empties the gate before every dispatch.
-@group(0) @binding(6) var<storage, read_write> solo_gate: array<atomic<u32>>;
-
 const SOLO_GAVE_UP = 0x80000000u;
 var<workgroup> solo_seen: u32;
 

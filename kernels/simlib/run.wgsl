@@ -27,6 +27,8 @@ struct solo_run_of {
 @group(0) @binding(3) var<storage, read> solo_data: array<f32>;
 @group(0) @binding(4) var<storage, read_write> solo_genomes: array<f32>; // gene k of individual i: k * population + i
 @group(0) @binding(5) var<storage, read_write> solo_traced: array<u32>;
+// 0 to 3: workgroups that wait for each other (gate.wgsl); 8: a row of the data that is not there was asked for
+@group(0) @binding(6) var<storage, read_write> solo_gate: array<atomic<u32>>;
 
 var<private> solo_individual: u32; // whose genes gene() reads
 

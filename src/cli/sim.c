@@ -178,7 +178,7 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
     progress_end(&bar);
     if (sim_take_notice(s, notice, sizeof notice))
         fprintf(stderr, "solo: %s\n", notice);
-    ok = ok && sim_check_scores(s, r.scores, e) && sim_read_states(s, r.states, e) &&
+    ok = ok && sim_check(s, r.scores, e) && sim_read_states(s, r.states, e) &&
          (!o->trace || write_trace(o, s, &r, e)) && write_result(o, &r, e);
     *stuck = sim_is_stuck(s);
     free(r.scores);

@@ -13,7 +13,7 @@ typedef struct sim_told {
     uint32_t nothing, stall, roll_call, total;
 } sim_told;
 
-enum { SIM_BINDINGS = 8, SIM_GATE_WORDS = 64 };
+enum { SIM_BINDINGS = 8, SIM_GATE_STRAYED = 8, SIM_GATE_WORDS = 64 };
 
 /* A kernel with what it works on. */
 typedef struct sim_kernel {

@@ -272,6 +272,7 @@ bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e
 
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e)
 {
+    gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_WORDS]){0}, SIM_GATE_WORDS * 4);
     bool ok = sim_run_generation(s, level, submit, e);
     s->proven = s->proven || ok;
     return ok;
@@ -453,7 +454,20 @@ static const char *spoilt_word(const sim *s, const uint32_t *words, uint32_t i)
     return NULL;
 }
 
-bool sim_check_scores(sim *s, const float *scores, err *e)
+static bool check_data(sim *s, err *e)
+{
+    uint32_t strayed = 0;
+    if (!s->source->uses_data)
+        return true;
+    if (!gpu_read_now(s->g, s->gate, SIM_GATE_STRAYED * 4, &strayed, sizeof strayed, e))
+        return false;
+    return !strayed || err_set(e,
+                               "%s: data() was asked for what is not there, row %u or its columns; the table has "
+                               "rows 0 to %u and columns 0 to %u",
+                               s->source->path, strayed, s->options.data->rows - 1, s->options.data->columns - 1);
+}
+
+bool sim_check(sim *s, const float *scores, err *e)
 {
     uint32_t n = s->options.population, bad = 0, first = 0;
     for (uint32_t i = n; i-- > 0;)
@@ -461,6 +475,8 @@ bool sim_check_scores(sim *s, const float *scores, err *e)
             bad++;
             first = i;
         }
+    if (!check_data(s, e))
+        return false;
     if (!bad)
         return true;
     uint32_t *words = mem_alloc((size_t)s->source->state->words * n * 4);

@@ -54,7 +54,7 @@ uint32_t sim_trace_rows(const sim *s);
 void sim_draw_genomes(const sim_source *source, uint32_t population, uint32_t seed, float *genomes);
 void sim_set_genomes(sim *s, const float *genomes);
 
-/* NULL, or what is not finite, in one line that names the first such individual. */
-bool sim_check_scores(sim *s, const float *scores, err *e);
+/* False if data that are not there were asked for, or scores are not finite, with the first such individual. */
+bool sim_check(sim *s, const float *scores, err *e);
 
 #endif

@@ -146,12 +146,21 @@ static void add_others(str *out, const sim_source *s)
     }
 }
 
-static void add_data(str *out, const sim_text_choice *c)
+/* A place that is not in the table gives 0, and the host is told. */
+static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
 {
+    if (!s->uses_data) {
+        str_add(out, "fn solo_leave() {}\n");
+        return;
+    }
     str_addf(out,
              "fn data_rows() -> u32 { return %uu; }\nfn data_columns() -> u32 { return %uu; }\n"
-             "fn data(row: u32, column: u32) -> f32 { return solo_data[row * %uu + column]; }\n",
-             c->data_rows, c->data_columns, c->data_columns);
+             "var<private> solo_strayed: u32;\n"
+             "fn data(row: u32, column: u32) -> f32 {\n"
+             "    if (row >= %uu || column >= %uu) { solo_strayed = max(row, 1u); return 0.0; }\n"
+             "    return solo_data[row * %uu + column];\n}\n"
+             "fn solo_leave() { if (solo_strayed != 0u) { atomicMax(&solo_gate[8], solo_strayed); } }\n",
+             c->data_rows, c->data_columns, c->data_rows, c->data_columns, c->data_columns);
 }
 
 /* ---- calling the file's functions ----------------------------------------------------------- */
@@ -221,7 +230,7 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
     add_part(&out, shares && !c->single ? "memory_atomic" : "memory_plain");
     if (shares)
         add_part(&out, c->single ? "gate_single" : "gate");
-    add_data(&out, c);
+    add_data(&out, s, c);
     add_memory(&out, s);
     add_others(&out, s);
     add_trace(&out, s, c->traces);
@@ -246,10 +255,11 @@ void sim_text_error(const sim_source *s, err *e)
         return;
     for (const char *p = s->file.text; *p; p++)
         lines += *p == '\n';
-    err told = {.kind = e->kind};
+    err was = *e;
+    const char *why = was.text + (mark - e->text) + n;
+    err_clear(e);
     if (line <= lines)
-        err_set_kind(&told, e->kind, "%s:%u: %s", s->path, line, mark + n);
+        err_set_kind(e, was.kind, "%s:%u: %s", s->path, line, why);
     else
-        err_set_kind(&told, e->kind, "%s: does not fit what Solo adds to it: %s", s->path, mark + n);
-    *e = told;
+        err_set_kind(e, was.kind, "%s: does not fit what Solo adds to it: %s", s->path, why);
 }

@@ -23,7 +23,7 @@ static uint32_t wished(const char *name, uint32_t otherwise)
 void sim_launch_together(sim *s, const sim_kernel *k, uint32_t groups)
 {
     bool software = gpu_get_info(s->g)->type == GPU_TYPE_SOFTWARE;
-    gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_WORDS]){0}, SIM_GATE_WORDS * 4);
+    gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_STRAYED]){0}, SIM_GATE_STRAYED * 4);
     s->told.spin_limit =
         s->told.roll_call ? GPU_ROLL_LOOKS : wished("SOLO_SIM_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS);
     s->told.stall = wished("SOLO_SIM_STALL", 0);
