@@ -1,0 +1,243 @@
+/* Files of simulations and tables of data: what is understood, and what is said of what is not. */
+#include "sim/builtin.h"
+#include "sim/source.h"
+#include "sim/table.h"
+#include "sim/text.h"
+#include "sim/threefry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FUNCTIONS \
+    "fn init() -> State { var s: State; return s; }\n" \
+    "fn step(s: State) -> State { return s; }\n" \
+    "fn score(s: State) -> f32 { return 0.0; }\n"
+
+static void reads_a_state_word_by_word(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    sim_source s;
+    assert_true(sim_source_read(&s, "a.wgsl",
+                                "/* a /* nested */ comment */ const N = 2u + 1; // elements\n"
+                                "struct Part { turn: vec2f, on: u32 }\n"
+                                "struct State { @align(16) x: f32, parts: array<Part, 2>,\n"
+                                "  far: array<array<i32, N>, 2 * (N - 2)>, at: vec3<f32>, }\n" FUNCTIONS,
+                                &e));
+    static const char *const names[] = {"x",
+                                        "parts[0].turn.x",
+                                        "parts[0].turn.y",
+                                        "parts[0].on",
+                                        "parts[1].turn.x",
+                                        "parts[1].turn.y",
+                                        "parts[1].on",
+                                        "far[0][0]",
+                                        "far[0][1]",
+                                        "far[0][2]",
+                                        "far[1][0]",
+                                        "far[1][1]",
+                                        "far[1][2]",
+                                        "at.x",
+                                        "at.y",
+                                        "at.z"};
+    assert_int_equal(s.state->words, sizeof names / sizeof *names);
+    for (uint32_t i = 0; i < s.state->words; i++)
+        assert_string_equal(s.words[i].name, names[i]);
+    assert_int_equal(s.words[3].type, SIM_U32);
+    assert_int_equal(s.words[7].type, SIM_I32);
+    assert_false(s.is_coupled);
+    sim_source_free(&s);
+}
+
+static void sets_parameters_and_keeps_lines(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    sim_source s;
+    assert_true(sim_source_read(&s, "a.wgsl",
+                                "override N: u32 = 3;\noverride G: f32 =\n   9.8;\nconst GENES = N * 2;\n"
+                                "struct State { x: array<f32, N> }\n" FUNCTIONS,
+                                &e));
+    assert_int_equal(s.state->words, 3);
+    assert_int_equal(s.genes, 6);
+    assert_true(sim_source_set(&s, "N=5", &e));
+    assert_true(sim_source_set(&s, "G=2", &e));
+    assert_int_equal(s.state->words, 5);
+    assert_int_equal(s.genes, 10);
+    char *text = sim_source_text(&s);
+    assert_memory_equal(text, "const N: u32 = 5;\nconst G: f32 =\n   2.0;\n",
+                        strlen("const N: u32 = 5;\nconst G: f32 =\n   2.0;\n"));
+    free(text);
+    const char *const wrong[] = {"N=-1", "N=1.5", "N=x", "G=", "G=inf", "M=1", "N", "GENES=3"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        err_clear(&e);
+        assert_false(sim_source_set(&s, wrong[i], &e));
+        assert_int_equal(e.kind, ERR_USAGE);
+    }
+    err_clear(&e);
+    /* a parameter that makes the state too large is an error, too */
+    assert_false(sim_source_set(&s, "N=100000", &e));
+    sim_source_free(&s);
+}
+
+static void says_what_is_wrong_and_where(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"", "'struct State' is missing"},
+        {"struct State { x: f32 }", "'fn init' is missing"},
+        {"struct State { x: bool }\n" FUNCTIONS, "a.wgsl:1: 'bool'"},
+        {"struct State {\n y: f32,\n x: array<f32> }\n" FUNCTIONS, "a.wgsl:3: 'array<f32>'"},
+        {"struct State { x: array<f32, 0> }\n" FUNCTIONS, "fixed number"},
+        {"struct State { x: array<f32, M> }\n" FUNCTIONS, "fixed number"},
+        {"struct State { x: array<f32, 2000> }\n" FUNCTIONS, "from 1 to 1024"},
+        {"struct State { x: array<array<f32, 1000>, 1000> }\n" FUNCTIONS, "more than 1024 words"},
+        {"struct State { x: State }\n" FUNCTIONS, "types within types"},
+        {"struct State {}\n" FUNCTIONS, "struct State is empty"},
+        {"struct State { x: f32 }\nfn init(j: u32) -> State { }", "a.wgsl:2: fn init cannot be given 'j: u32'"},
+        {"struct State { x: f32 }\nfn init(s: State) -> State { }", "fn init cannot be given 's: State'"},
+        {"struct State { x: f32 }\n\nfn init() -> f32 { }", "a.wgsl:3: fn init returns State, not f32"},
+        {"struct State { x: f32 }\nfn done(s: State) -> u32 {}\n" FUNCTIONS, "a.wgsl:2: fn done returns bool"},
+        {"struct State { x: f32 }\nfn random() {}\n" FUNCTIONS, "a.wgsl:2: the name 'random' is Solo's own"},
+        {"struct State { x: f32 }\nfn f() { gene(1u); }\n" FUNCTIONS, "a.wgsl:2: gene() is used"},
+        {"struct State { x: f32 }\nconst GENES = 0;\n" FUNCTIONS, "a.wgsl:2: GENES is a whole number"},
+        {"struct State { x: f32 }\nconst GENES = GENES;\n" FUNCTIONS, "GENES is a whole number"},
+        {"const GENES = 2;\nconst GENE_LOW = 1.0;\nstruct State { x: f32 }\n" FUNCTIONS, "a.wgsl:2: GENE_LOW and"},
+        {"override g = 1.0;\nstruct State { x: f32 }\n" FUNCTIONS, "a.wgsl:1: a parameter is written"},
+        {"/* struct", "a.wgsl:1: a comment without an end"},
+        {"fn f() {\n{ }", "a.wgsl:1: a '{' without its '}'"},
+        {"struct State { x f32 }", "a.wgsl:1: a colon and a type"},
+        {"+", "a declaration is expected"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err e = {0};
+        sim_source s;
+        if (sim_source_read(&s, "a.wgsl", cases[i].text, &e) || !strstr(e.text, cases[i].part))
+            fail_msg("'%s' was told as '%s'", cases[i].part, e.text);
+    }
+}
+
+/* Constants that name others twice each would take 2^60 looks. */
+static void gives_up_on_endless_constants(void **unused)
+{
+    (void)unused;
+    char text[8192] = "const A0 = 1;\n";
+    for (int i = 1; i < 60; i++)
+        snprintf(text + strlen(text), 64, "const A%d = A%d + A%d;\n", i, i - 1, i - 1);
+    strcat(text, "const GENES = A59;\nstruct State { x: f32 }\n" FUNCTIONS);
+    err e = {0};
+    sim_source s;
+    assert_false(sim_source_read(&s, "a.wgsl", text, &e));
+}
+
+static void reads_all_that_is_built_in(void **unused)
+{
+    (void)unused;
+    uint32_t n = 0;
+    for (; sim_builtin_name(n); n++) {
+        err e = {0};
+        sim_source s;
+        const char *name = sim_builtin_name(n);
+        if (!sim_source_read(&s, name, sim_builtin(name), &e))
+            fail_msg("%s", e.text);
+        assert_true(s.steps && s.population);
+        assert_int_equal(s.is_coupled, strcmp(name, "nbody") == 0 || strcmp(name, "epidemic") == 0);
+        if (strcmp(name, "acrobot") == 0)
+            assert_int_equal(s.genes, 163);
+        if (strcmp(name, "finance") == 0)
+            assert_int_equal(s.genes, 246);
+        char *summary = sim_builtin_summary(name);
+        assert_true(strlen(summary) > 20 && summary[strlen(summary) - 1] == '.' && !strchr(summary, '\n'));
+        free(summary);
+        sim_source_free(&s);
+    }
+    assert_int_equal(n, 13);
+    assert_null(sim_builtin("no such"));
+}
+
+/* Errors of compilers about a line are about the same line of the file. */
+static void turns_messages_to_the_file(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    sim_source s;
+    assert_true(sim_source_read(&s, "a.wgsl", "struct State { x: f32 }\n" FUNCTIONS, &e));
+    err_set(&e, "dawn: kernel 'a.wgsl', WGSL line 3: no such thing: \"x\"");
+    sim_text_error(&s, &e);
+    assert_string_equal(e.text, "a.wgsl:3: no such thing: \"x\"");
+    err_clear(&e);
+    err_set(&e, "dawn: kernel 'a.wgsl', WGSL line 300: no such thing: \"x\"");
+    sim_text_error(&s, &e);
+    assert_string_equal(e.text, "a.wgsl: does not fit what Solo adds to it: no such thing: \"x\"");
+    sim_source_free(&s);
+}
+
+static void reads_tables(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    table t;
+    assert_true(table_parse(&t, "t.csv", "day,price\r\n1, 2.5\r\n\n-3e2,+4", &e));
+    assert_int_equal(t.rows, 2);
+    assert_int_equal(t.columns, 2);
+    assert_true(t.values[1] == 2.5f && t.values[2] == -300.0f && t.values[3] == 4.0f);
+    table_free(&t);
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"", "t.csv has no rows"},
+        {"a,b\n", "has no rows"},
+        {"1,2\n3\n", "t.csv, line 2 has 1 columns, those before have 2"},
+        {"a,b\n1,2\n\n3,x4\n", "t.csv, line 4, column 2: 'x4' is not a finite number"},
+        {"1,2\n3,\n", "t.csv, line 2, column 2 is empty"},
+        {"1,nan\n", "line 1, column 2: 'nan'"},
+        {"1\n1e99\n", "line 2, column 1: '1e99'"},
+        {"1 2\n", "line 1, column 1: '1 2'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err_clear(&e);
+        if (table_parse(&t, "t.csv", cases[i].text, &e) || !strstr(e.text, cases[i].part))
+            fail_msg("'%s' was told as '%s'", cases[i].part, e.text);
+    }
+}
+
+/* The vectors that Random123 was published with. */
+static void draws_what_others_draw(void **unused)
+{
+    (void)unused;
+    static const uint32_t cases[][6] = {
+        {0, 0, 0, 0, 0x6b200159, 0x99ba4efe},
+        {~0u, ~0u, ~0u, ~0u, 0x1cb996fc, 0xbb002be7},
+        {0x13198a2e, 0x03707344, 0x243f6a88, 0x85a308d3, 0xc4923a9c, 0x483df7a0},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        uint32_t out[2];
+        threefry(cases[i], cases[i] + 2, out);
+        assert_memory_equal(out, cases[i] + 4, 8);
+    }
+    assert_true(threefry_unit(0) == 0.0f && threefry_unit(~0u) < 1.0f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_state_word_by_word),
+        cmocka_unit_test(sets_parameters_and_keeps_lines),
+        cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(gives_up_on_endless_constants),
+        cmocka_unit_test(reads_all_that_is_built_in),
+        cmocka_unit_test(turns_messages_to_the_file),
+        cmocka_unit_test(reads_tables),
+        cmocka_unit_test(draws_what_others_draw),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
