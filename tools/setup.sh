@@ -10,6 +10,7 @@
 #     deps/lib/libwgpu_native.so     WebGPU by wgpu
 #     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn
 #     tests/oracle/node_modules/     llama.cpp's libraries, for the tests to compare with (x86-64)
+#     deps/python/                   gymnasium and numpy, for the tests to compare simulations with
 #
 # tools/setup.sh driver: only the software Vulkan driver (needs root).
 set -eu
@@ -105,11 +106,16 @@ oracle_done() { # only the tests want it, and only for x86-64 is it to be had
     [ "$goal" != test ] || [ "$arch" != x86_64 ] || [ "$(cat deps/.oracle 2>/dev/null)" = "$oracle_lock" ]
 }
 
+python_done() { # only the tests want it, and they do without it where it is not to be had
+    [ "$goal" != test ] || [ "$(cat deps/.python 2>/dev/null)" = "$python_lock" ]
+}
+
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
 npm_part=$goal
 npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
+python_lock=$(checksum tests/oracle/requirements.txt)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
 libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
 
@@ -291,4 +297,19 @@ if ! wgpu_done; then
     mv "$temporary/wgpu/resources/libwgpu_native-release.so" deps/lib/libwgpu_native.so
     mv "$temporary/wgpu/resources/webgpu.h" "$temporary/wgpu/resources/wgpu.h" deps/include/webgpu/
     echo "$wgpu_lock" >deps/.wgpu
+fi
+
+if ! python_done; then
+    say "installing gymnasium and numpy, to compare with (pip)"
+    python=python3
+    python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+    rm -rf deps/.python-new deps/python
+    if "$python" -m pip install --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: --no-compile \
+        --target deps/.python-new -r tests/oracle/requirements.txt >"$log" 2>&1 9>&-; then
+        mv deps/.python-new deps/python
+        echo "$python_lock" >deps/.python
+    else
+        rm -rf deps/.python-new
+        say "pip install: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log"); the tests do without"
+    fi
 fi

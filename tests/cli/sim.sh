@@ -1,0 +1,109 @@
+#!/bin/sh
+# solo sim as a user types it: results, what is said of mistakes, and other people's programs on the same numbers (gymnasium and
+# numpy, where they are: deps/python).
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# check NAME COMMAND...: ok if it succeeds; what it prints is told if not
+check() {
+    what=$1
+    shift
+    if said=$("$@" 2>&1); then echo "ok $what"; else echo "not ok $what ($(echo "$said" | tail -n 1))"; fi
+}
+
+# fails NAME STATUS PART OPTIONS...: solo sim ends so, with one line that has this in it
+fails() {
+    name=$1 status=$2 part=$3
+    shift 3
+    "$SOLO" sim "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -eq "$status" ] && grep -qF -- "$part" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ] && [ ! -s "$work/out" ]; then
+        echo "ok $name"
+    else
+        echo "not ok $name (exit $got, $(head -c 300 "$work/err"))"
+    fi
+}
+
+# ---- a file of one's own ---------------------------------------------------------------
+cat >"$work/spring.wgsl" <<'END'
+// a spring, and a table that pushes it
+override STIFFNESS: f32 = 4.0;
+const DT = 0.01;
+struct State { x: f32, v: f32 }
+fn init(i: u32) -> State { return State(f32(i), 0.0); }
+fn step(s: State, t: u32) -> State {
+    let v = s.v + DT * (data(t % data_rows(), 1u) - STIFFNESS * s.x);
+    return State(s.x + DT * v, v);
+}
+fn score(s: State) -> f32 { return -abs(s.x); }
+END
+printf 'day,push\n1,0.5\n2,-0.5\n3,0\n' >"$work/push.csv"
+spring() { "$SOLO" sim "$work/spring.wgsl" --data "$work/push.csv" --pop 5 --steps 40 "$@"; }
+spring --param STIFFNESS=9 -o "$work/a.csv" --trace "$work/trace.csv" --trace-count 2 --every 10 >"$work/said"
+awk -F, 'NR > 1 { print $1, $2, $3, $4 }' "$work/a.csv" >"$work/rows"
+awk 'BEGIN { push[0] = 0.5; push[1] = -0.5; push[2] = 0
+    for (i = 0; i < 5; i++) { x = i; v = 0
+        for (t = 0; t < 40; t++) { v += 0.01 * (push[t % 3] - 9 * x); x += 0.01 * v }
+        print i, x < 0 ? x : -x, x, v } }' >"$work/wanted"
+near() { paste -d ' ' "$1" "$2" | awk '{ for (k = 1; k <= 4; k++) { d = $k - $(k + 4); if (d < 0) d = -d; if (d > 1e-4) exit 1 } } END { exit NR != 5 }'; }
+check "a file with data and a parameter gives what awk computes" near "$work/rows" "$work/wanted"
+check "it says what happened" grep -q '^5 individuals, 40 steps: .* dispatches in ' "$work/said"
+check "a trace has its lines" [ "$(cut -d, -f1,2 "$work/trace.csv" | tr '\n' ' ')" = "t,individual 0,0 0,1 10,0 10,1 20,0 20,1 30,0 30,1 40,0 40,1 " ]
+check "the trace ends in the last state" [ "$(tail -n 2 "$work/trace.csv" | cut -d, -f3-)" = "$(sed -n 2,3p "$work/a.csv" | cut -d, -f3-)" ]
+for way in '--fuse none --submit sync' '--fuse none --submit batch' '--chunk 1' '--impl wgpu' '--impl wgpu --fuse none --submit each'; do
+    # shellcheck disable=SC2086 # options
+    check "the same with $way" sh -c "'$SOLO' sim '$work/spring.wgsl' --data '$work/push.csv' --pop 5 --steps 40 --param STIFFNESS=9 $way -o - | cmp - '$work/a.csv'"
+done
+spring -o "$work/a.json" >/dev/null
+check "the record is one" "$SOLO" report "$work/a.json" -o "$work/a.html"
+check "it has scores and states" python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["experiment"] == "sim" and r["params"]["parameters"] == {"STIFFNESS": 4} and r["params"]["population"] == 5
+assert len(r["scores"]) == 5 and sorted(r["states"]) == ["v", "x"] and r["score"]["best"] == r["scores"].index(max(r["scores"]))' "$work/a.json"
+check "--show-kernel has the file's lines first" sh -c "'$SOLO' sim '$work/spring.wgsl' --data '$work/push.csv' --steps 1 --show-kernel | sed -n 4p | grep -q '^struct State'"
+check "--list names them all" [ "$("$SOLO" sim --list | wc -l)" -eq 13 ]
+check "--show gives a file that runs" sh -c "'$SOLO' sim pi --show >'$work/pi.wgsl' && '$SOLO' sim '$work/pi.wgsl' --pop 64 --steps 50 -o '$work/1.csv' && '$SOLO' sim pi --pop 64 --steps 50 -o '$work/2.csv' && cmp '$work/1.csv' '$work/2.csv'"
+check "--help" sh -c "'$SOLO' sim --help | grep -q -- --patience"
+
+# ---- mistakes ------------------------------------------------------------------------------
+edit() { sed "$1" "$work/spring.wgsl" >"$work/$2.wgsl"; }
+edit 's/s\.x + DT/s.y + DT/' wrong
+fails "a mistake in the file is told with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
+fails "on wgpu, too" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
+edit 's/data(t % data_rows(), 1u)/1.0 \/ (s.v * 0.0)/' nan
+fails "scores that are no numbers" 1 "1024 of 1024 scores are not finite numbers; the first is that of individual 0" "$work/nan.wgsl" --steps 3
+edit 's/data(t % data_rows(), 1u)/0.0/; s/let v = /var v = 0.5; while (v >= 0.0) { v = fract(1.7 * v + 0.3 + s.x); } v += /' never
+fails "a step that never ends" 1 "did not end in 1 s" "$work/never.wgsl" --steps 3 --patience 1
+fails "a population that is too large" 1 "is too large for" pi --pop 4000000000
+fails "data that are missing" 2 "give it a table (--data FILE.csv)" "$work/spring.wgsl" --steps 3
+fails "data that nobody reads" 2 "never calls data()" pi --data "$work/push.csv"
+fails "steps past the data" 1 "the table has rows 0 to 1520" finance --impl wgpu --pop 8 --steps 1502
+printf '1,2\n3,4\n5,six\n' >"$work/bad.csv"
+fails "a bad row" 1 "bad.csv, line 3, column 2: 'six' is not a finite number" "$work/spring.wgsl" --data "$work/bad.csv" --steps 3
+fails "no steps" 2 "how many steps?" "$work/spring.wgsl" --data "$work/push.csv"
+fails "a parameter that is not there" 2 "has no parameter 'MASS'; it has STIFFNESS" "$work/spring.wgsl" --param MASS=1
+fails "a parameter that is no number" 2 "takes a number of type f32, not 'soft'" "$work/spring.wgsl" --param STIFFNESS=soft
+fails "an unknown name" 1 "there is no built-in simulation 'nothing'" nothing
+fails "a file that is not there" 1 "missing.wgsl" "$work/missing.wgsl"
+fails "an unknown option" 2 "unknown option '--fast'" pi --fast
+fails "a result of an unknown kind" 2 "-o takes a name that ends in .json or .csv" pi -o "$work/a.txt"
+fails "a level that is none of a simulation" 2 "--fuse takes" pi --fuse ops
+fails "genes where there are none" 2 "has no genes" pi --genomes "$work/push.csv"
+fails "too few genes" 1 "2 columns; sphere has 10 genes" sphere --genomes "$work/push.csv"
+
+# ---- other people's programs ------------------------------------------------------------------
+PYTHONPATH=$PWD/deps/python${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH
+if python3 -c 'import gymnasium, numpy' 2>/dev/null; then
+    for game in cartpole mountaincar acrobot; do
+        check "$game is gymnasium's" python3 -B tests/oracle/sim_gym.py "$SOLO" $game --impl wgpu
+    done
+    for name in acrobot finance rastrigin; do
+        check "$name is that of NumPy" python3 -B tests/oracle/sim_numpy.py "$SOLO" $name --impl wgpu
+    done
+else
+    echo "skip gymnasium and NumPy (not here)"
+fi
