@@ -34,7 +34,7 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         solo_turn(solo_run.step + solo_run.steps);
         for (var i = mine; i < solo_run.population; i += threads) {
             solo_individual = i;
-            solo_set_score(i, solo_score(solo_load(i), i));
+            solo_set_score(solo_score_place(i), solo_score(solo_load(i), i));
         }
     }
     solo_leave();

@@ -36,6 +36,6 @@ fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
     if (i >= solo_run.population) { return; }
     solo_individual = i;
     solo_turn(solo_word(solo_clock(i)));
-    solo_set_score(i, solo_score(solo_load(i), i));
+    solo_set_score(solo_score_place(i), solo_score(solo_load(i), i));
     solo_leave();
 }

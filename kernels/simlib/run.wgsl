@@ -35,8 +35,13 @@ var<private> solo_individual: u32; // whose genes gene() reads
 fn population() -> u32 { return solo_run.population; }
 fn steps() -> u32 { return solo_run.total; }
 
+var<private> solo_passed: u32; // generations made in this dispatch before the one at hand
+
 fn solo_rng(i: u32, t: u32) -> Rng {
-    return Rng(vec2(solo_run.seed + solo_run.generation * 0x9e3779b9u, i), vec2(t, 0u), 0u, false);
+    return Rng(vec2(solo_run.seed + (solo_run.generation + solo_passed) * 0x9e3779b9u, i), vec2(t, 0u), 0u, false);
 }
+
+// Of two generations, by their parity.
+fn solo_score_place(i: u32) -> u32 { return ((solo_run.generation + solo_passed) & 1u) * solo_run.population + i; }
 
 fn gene(k: u32) -> f32 { return solo_genomes[k * solo_run.population + solo_individual]; }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/cli.h"
+#include "cli/sim_evolve.h"
 #include "cli/sim_options.h"
 #include "lab/sim_result.h"
 #include "sim/builtin.h"
@@ -15,7 +16,7 @@
 
 static const char HELP[] =
     "usage: solo sim NAME|FILE.wgsl [--pop N] [--steps N] [--seed S] [--param K=V]... [--data FILE.csv]\n"
-    "                [-o FILE.json|FILE.csv] [--trace FILE.csv] [--fuse LEVEL] [--submit POLICY]\n\n"
+    "                [-o FILE.json|FILE.csv] [--trace FILE.csv] [--fuse LEVEL] [--submit POLICY] [--evolve N ...]\n\n"
     "Runs a simulation for every individual of a population on the GPU, all its steps in one dispatch. A file has\n"
     "`struct State`, `fn init() -> State`, `fn step(s: State) -> State` and `fn score(s: State) -> f32`; docs/sim.md\n"
     "says what else there is, docs/sim-tutorial.md how to begin.\n\n";
@@ -32,6 +33,7 @@ static const char MORE_HELP[] =
 
 typedef struct options {
     cli_sim sim;
+    cli_evolve evolve;
     const char *out, *trace;
     long trace_count, every;
     bool help, list, show, show_kernel, show_data;
@@ -52,7 +54,10 @@ static bool parse_word(options *o, cli_args *a, const char *word)
     for (int i = 0; i < 5; i++)
         if (strcmp(word, names[i]) == 0)
             return *flags[i] = true;
-    return cli_sim_word(a, word, &o->sim);
+    bool taken;
+    if (!cli_evolve_word(a, word, &o->evolve, &taken))
+        return false;
+    return taken || cli_sim_word(a, word, &o->sim);
 }
 
 static bool is_csv(const char *path)
@@ -71,6 +76,11 @@ static bool parse(options *o, cli_args *a)
         return true;
     if (!o->sim.path)
         return err_set_kind(a->e, ERR_USAGE, "a simulation is wanted: a .wgsl file or one of `solo sim --list`");
+    if (o->evolve.generations && o->trace)
+        return err_set_kind(a->e, ERR_USAGE,
+                            "--trace is for one generation: write the best (--best FILE) and trace that");
+    if (!cli_evolve_check(&o->evolve, a->e))
+        return false;
     size_t n = o->out ? strlen(o->out) : 0;
     if (o->out && !is_csv(o->out) && (n < 6 || strcmp(o->out + n - 5, ".json") != 0))
         return err_set_kind(a->e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
@@ -148,34 +158,55 @@ static void show_progress(void *bar, uint32_t step)
     progress_at(bar, step);
 }
 
+static bool run_steps(sim *s, const sim_result *r, err *e)
+{
+    progress bar = progress_start("steps", r->steps);
+    sim_set_progress(s, show_progress, &bar);
+    bool ok = sim_run(s, r->level, r->submit, e);
+    progress_end(&bar);
+    return ok;
+}
+
+/* Many generations in one dispatch of one workgroup, which is what software gets, leave its other cores idle. */
+static fusion_level level_on(const options *o, const gpu *g)
+{
+    if (o->sim.level != LEVEL_COUNT)
+        return o->sim.level;
+    return o->evolve.generations && gpu_get_info(g)->type == GPU_TYPE_SOFTWARE ? LEVEL_TOKEN : LEVEL_LOOP;
+}
+
 static bool simulate(options *o, gpu *g, bool *stuck, err *e)
 {
     const sim_source *source = &o->sim.source;
     sim_options how = cli_sim_options(&o->sim);
     how.trace_count = o->trace ? (uint32_t)o->trace_count : 0;
     how.trace_every = (uint32_t)o->every;
+    how.evolves = o->evolve.generations > 0;
+    evolution *evolved = NULL;
     sim *s = sim_new(g, source, &how, e);
     if (!s)
         return false;
     sim_result r = {.source = source,
                     .g = g,
-                    .level = o->sim.level,
+                    .level = level_on(o, g),
                     .submit = o->sim.submit,
                     .population = how.population,
                     .steps = how.steps,
                     .seed = how.seed,
                     .scores = mem_alloc((size_t)how.population * 4),
                     .states = mem_alloc((size_t)how.population * source->state->words * 4)};
-    progress bar = progress_start("steps", how.steps);
     char notice[300];
-    bool ok = cli_sim_genomes(&o->sim, s, e);
+    cli_sim_genomes(&o->sim, s);
     gpu_counters before = gpu_get_counters(g);
     double began = clock_us();
-    sim_set_progress(s, show_progress, &bar);
-    ok = ok && sim_run(s, o->sim.level, o->sim.submit, e) && sim_read_scores(s, r.scores, e);
+    bool ok = how.evolves ? cli_evolve_run(&o->evolve, s, r.level, r.submit, &evolved, e) : run_steps(s, &r, e);
+    ok = ok && sim_read_scores(s, r.scores, e);
     r.seconds = (clock_us() - began) * 1e-6;
     r.counted = gpu_counters_since(g, before);
-    progress_end(&bar);
+    if (evolved) {
+        r.generations = evolve_generation(evolved);
+        r.best = evolve_best(evolved);
+    }
     if (sim_take_notice(s, notice, sizeof notice))
         fprintf(stderr, "solo: %s\n", notice);
     ok = ok && sim_check(s, r.scores, e) && sim_read_states(s, r.states, e) &&
@@ -183,6 +214,7 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
     *stuck = sim_is_stuck(s);
     free(r.scores);
     free(r.states);
+    evolve_free(evolved);
     if (!*stuck)
         sim_free(s);
     return ok;
@@ -192,12 +224,12 @@ int cmd_sim(int argc, char **argv)
 {
     err e = {0};
     bool stuck = false;
-    options o = {.sim = CLI_SIM_DEFAULTS, .trace_count = 1, .every = 1};
+    options o = {.sim = CLI_SIM_DEFAULTS, .evolve.how = EVOLVE_DEFAULTS, .trace_count = 1, .every = 1};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help || o.list) {
         if (o.help)
-            printf("%s%s%s", HELP, CLI_SIM_HELP, MORE_HELP);
+            printf("%s%s%s\n%s", HELP, CLI_SIM_HELP, MORE_HELP, CLI_EVOLVE_HELP);
         else
             list_builtins();
         return 0;

@@ -14,6 +14,7 @@ const char CLI_SIM_HELP[] =
     "  --data FILE      a table for data(row, column): numbers, a line for each row\n"
     "  --genomes FILE   genes, a line for each individual, or one line for all (default: drawn)\n"
     "  --fuse LEVEL     loop: all steps in one dispatch (default); none: a dispatch for each step\n"
+    "                   with --evolve: loop: many generations in one dispatch (default on GPUs); token: one for each\n"
     "  --submit POLICY  with none: sync, each, pass or batch (default)\n"
     "  --chunk MS       how long a dispatch takes at most, about; the run is cut into pieces (default 500; 0: no cut)\n"
     "  --patience S     a dispatch that takes longer is given up (default 60)\n"
@@ -25,8 +26,8 @@ static bool take_level(cli_args *a, const char *word, fusion_level *level)
     const char *name = cli_value(a, word);
     if (!name)
         return false;
-    if (strcmp(name, "loop") != 0 && strcmp(name, "none") != 0 && strcmp(name, "token") != 0)
-        return err_set_kind(a->e, ERR_USAGE, "--fuse takes loop or none for a simulation, not '%s'", name);
+    if (strcmp(name, "ops") == 0)
+        return err_set_kind(a->e, ERR_USAGE, "--fuse takes loop, token or none for a simulation, not '%s'", name);
     return cli_level(name, level, a->e);
 }
 
@@ -170,17 +171,15 @@ sim_options cli_sim_options(const cli_sim *c)
                          .patience_s = (uint32_t)c->patience_s};
 }
 
-bool cli_sim_genomes(const cli_sim *c, sim *s, err *e)
+void cli_sim_genomes(const cli_sim *c, sim *s)
 {
     uint32_t n = (uint32_t)c->population, genes = c->source.genes;
-    (void)e;
     if (!c->genomes.rows)
-        return true;
+        return;
     float *all = mem_alloc((size_t)n * genes * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
         memcpy(all + (size_t)i * genes, c->genomes.values + (size_t)(c->genomes.rows > 1 ? i : 0) * genes,
                genes * sizeof *all);
     sim_set_genomes(s, all);
     free(all);
-    return true;
 }

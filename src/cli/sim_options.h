@@ -12,7 +12,7 @@ typedef struct cli_sim {
     const char *parameters[CLI_SIM_MAX_PARAMETERS];
     int parameter_count;
     long population, steps, seed, chunk_ms, patience_s; /* population, steps 0: as the file says */
-    fusion_level level;
+    fusion_level level;                                 /* LEVEL_COUNT: not said */
     submit_policy submit;
     gpu_adapter_want adapter;
     /* filled in by cli_sim_open */
@@ -22,7 +22,7 @@ typedef struct cli_sim {
 
 #define CLI_SIM_DEFAULTS \
     { \
-        .seed = 1, .chunk_ms = 500, .patience_s = 60, .level = LEVEL_LOOP, .submit = SUBMIT_BATCH \
+        .seed = 1, .chunk_ms = 500, .patience_s = 60, .level = LEVEL_COUNT, .submit = SUBMIT_BATCH \
     }
 
 extern const char CLI_SIM_HELP[];
@@ -34,6 +34,6 @@ bool cli_sim_open(cli_sim *s, err *e);
 void cli_sim_close(cli_sim *s);
 sim_options cli_sim_options(const cli_sim *c);
 /* Those of --genomes, if any were given. */
-bool cli_sim_genomes(const cli_sim *c, sim *s, err *e);
+void cli_sim_genomes(const cli_sim *c, sim *s);
 
 #endif

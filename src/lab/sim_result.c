@@ -148,10 +148,8 @@ void sim_result_json(const sim_result *r, str *out)
     jsonw_number(&j, "max", s.max);
     jsonw_count(&j, "best", s.best);
     jsonw_end(&j);
-    if (r->generations) {
+    if (r->generations)
         write_series(&j, "best_of_generation", r->best, r->generations + 1);
-        write_series(&j, "mean_of_generation", r->mean, r->generations + 1);
-    }
     double *scores = as_doubles(r);
     write_series(&j, "scores", scores, r->population);
     free(scores);

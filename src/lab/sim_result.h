@@ -17,10 +17,10 @@ typedef struct sim_result {
     uint32_t population, steps, seed;
     double seconds;
     gpu_counters counted;
-    float *scores;             /* (population) */
-    uint32_t *states;          /* (words, population) */
-    uint32_t generations;      /* evolved; 0: none */
-    const double *best, *mean; /* (generations + 1) of each generation */
+    float *scores;        /* (population) */
+    uint32_t *states;     /* (words, population) */
+    uint32_t generations; /* evolved; 0: none */
+    const double *best;   /* (generations + 1) of each generation */
 } sim_result;
 
 void sim_result_print(const sim_result *r, FILE *to);

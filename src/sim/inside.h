@@ -34,9 +34,10 @@ struct sim {
     sim_told told;
     gpu_buffer *told_buffer, *states, *scores, *data, *genomes, *traced, *gate, *shared;
     sim_kernel fused, first, each, last, coupled; /* made when they are first wanted */
-    sim_groups groups;                            /* of the coupled one */
-    double step_ns[2];                            /* of a step: fused, separate; 0: not known */
-    bool proven;                                  /* a run has come to its end */
+    sim_kernel evolve, generations;
+    sim_groups groups; /* of the coupled one, or of that for many generations */
+    double step_ns[2]; /* of a step: fused, separate; 0: not known */
+    bool proven;       /* a run has come to its end */
     bool stuck, gave_up;
     char notice[256];
     void (*progress)(void *user, uint32_t step);
@@ -62,7 +63,7 @@ bool sim_wait(sim *s, err *e);
 /* How many steps, or whatever takes so long, to make next. */
 uint32_t sim_next_share(const sim *s, double each_ns, uint32_t left);
 
-/* Steps [from, from + count) by the level's kernels; `from` 0 begins. */
+/* From the beginning to the end for the genes that are there; sim_run without what only a first run needs. */
 bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e);
 
 #endif

@@ -278,6 +278,16 @@ bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e)
     return ok;
 }
 
+uint32_t sim_population(const sim *s)
+{
+    return s->options.population;
+}
+
+const sim_source *sim_get_source(const sim *s)
+{
+    return s->source;
+}
+
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user)
 {
     s->progress = at;
@@ -305,7 +315,12 @@ uint32_t sim_trace_rows(const sim *s)
     return s->options.steps / s->options.trace_every + 1;
 }
 
-/* Bytes of the states of so many; 8 genomes' bytes would not fit anything. */
+static uint64_t trace_bytes(const sim *s)
+{
+    return (uint64_t)sim_trace_rows(s) * s->source->state->words * s->options.trace_count * 4;
+}
+
+/* With room for the number of each one's step (each.wgsl). */
 static uint64_t states_bytes(const sim_source *source, uint64_t population)
 {
     return ((source->is_coupled ? 2 : 1) * (uint64_t)source->state->words + 1) * population * 4;
@@ -319,7 +334,8 @@ static bool fits(const sim *s, err *e)
     uint64_t binding = info->max_storage_binding_bytes < info->max_buffer_bytes ? info->max_storage_binding_bytes
                                                                                 : info->max_buffer_bytes;
     /* genes are there once for their individual, twice for those who choose parents */
-    uint64_t largest = each > 2 * genes ? each : 2 * genes, all = each + 3 * genes + 8;
+    uint64_t times = s->options.evolves ? 2 : 1, all = each + (times > 1 ? 3 : 1) * genes + 8;
+    uint64_t largest = each > times * genes ? each : times * genes;
     uint64_t most = binding / largest;
     if (info->memory_free_bytes && info->memory_free_bytes / all < most)
         most = info->memory_free_bytes / all;
@@ -328,8 +344,7 @@ static bool fits(const sim *s, err *e)
                        "a population of %llu is too large for %s: an individual takes %llu bytes, and %llu of them is "
                        "what fits",
                        (unsigned long long)population, info->device, (unsigned long long)all, (unsigned long long)most);
-    uint64_t trace =
-        s->options.trace_count ? (uint64_t)sim_trace_rows(s) * source->state->words * s->options.trace_count * 4 : 0;
+    uint64_t trace = s->options.trace_count ? trace_bytes(s) : 0;
     if (trace > binding)
         return err_set(e, "a trace of %llu bytes is too large for %s (%llu): fewer individuals, or not every step",
                        (unsigned long long)trace, info->device, (unsigned long long)binding);
@@ -369,9 +384,8 @@ static void make_buffers(sim *s)
     s->scores = storage(s->g, (uint64_t)o->population * 2 * 4);
     s->data = storage(s->g, data ? (uint64_t)data->rows * data->columns * 4 : 0);
     s->genomes = storage(s->g, genes);
-    s->shared = storage(s->g, 2 * genes);
-    s->traced =
-        storage(s->g, o->trace_count ? (uint64_t)sim_trace_rows(s) * s->source->state->words * o->trace_count * 4 : 0);
+    s->shared = storage(s->g, o->evolves ? 2 * genes : 0);
+    s->traced = storage(s->g, o->evolves ? SIM_HISTORY * 4 : o->trace_count ? trace_bytes(s) : 0);
     s->gate = storage(s->g, SIM_GATE_WORDS * 4);
     if (data)
         gpu_write(s->g, s->data, 0, data->values, (size_t)data->rows * data->columns * 4);
@@ -413,7 +427,7 @@ void sim_free(sim *s)
 {
     if (!s)
         return;
-    sim_kernel *kernels[] = {&s->fused, &s->first, &s->each, &s->last, &s->coupled};
+    sim_kernel *kernels[] = {&s->fused, &s->first, &s->each, &s->last, &s->coupled, &s->evolve, &s->generations};
     gpu_buffer *buffers[] = {s->told_buffer, s->states, s->scores, s->data, s->genomes, s->traced, s->gate, s->shared};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         sim_kernel_free(kernels[i]);
@@ -510,6 +524,7 @@ void sim_set_genomes(sim *s, const float *genomes)
         for (uint32_t k = 0; k < genes; k++)
             columns[(size_t)k * n + i] = genomes[(size_t)i * genes + k];
     gpu_write(s->g, s->genomes, 0, columns, (size_t)n * genes * 4);
-    gpu_write(s->g, s->shared, 0, columns, (size_t)n * genes * 4);
+    if (s->options.evolves)
+        gpu_write(s->g, s->shared, 0, columns, (size_t)n * genes * 4);
     free(columns);
 }

@@ -24,6 +24,7 @@ typedef struct sim_options {
     uint32_t trace_count; /* so many individuals leave a trace; 0: none */
     uint32_t trace_every; /* steps from one entry to the next; 0: 1 */
     uint32_t chunk_ms;    /* how long a dispatch may take, about; 0: as long as it takes */
+    bool evolves;         /* there will be generations (evolve.h) */
     uint32_t patience_s;  /* a dispatch that takes longer is given up; 0: a minute */
 } sim_options;
 
@@ -33,6 +34,9 @@ typedef struct sim sim;
  * implementation that compiles no WGSL. A mistake in the file is one that names its line. */
 sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e);
 void sim_free(sim *s);
+
+uint32_t sim_population(const sim *s);
+const sim_source *sim_get_source(const sim *s);
 
 /* From the beginning to the end. */
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);

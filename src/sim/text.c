@@ -238,8 +238,8 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
     if (c->form == SIM_TEXT_GENERATIONS) {
         str_addf(&out,
                  "const SOLO_GENES = %uu;\nconst SOLO_GENE_LOW = %.9g;\nconst SOLO_GENE_HIGH = %.9g;\n"
-                 "const SOLO_GENES_BOUNDED = %s;\n",
-                 s->genes, s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false");
+                 "const SOLO_GENES_BOUNDED = %s;\nconst SOLO_HISTORY = %du;\n",
+                 s->genes, s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false", SIM_HISTORY);
         add_part(&out, c->single ? "genes_plain" : "genes_atomic");
     }
     add_part(&out, forms[c->form]);

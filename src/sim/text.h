@@ -9,7 +9,7 @@ typedef enum {
     SIM_TEXT_FUSED,       /* solo_all: a thread for each individual goes through all steps */
     SIM_TEXT_EACH,        /* solo_first, solo_each, solo_last: a dispatch for each step */
     SIM_TEXT_COUPLED,     /* solo_all with a barrier over all threads after every step */
-    SIM_TEXT_GENERATIONS, /* solo_all: many generations; solo_evolve: the next one, solo_settle: genes at first */
+    SIM_TEXT_GENERATIONS, /* solo_all: many generations; solo_evolve: the genes of the next one */
 } sim_text_form;
 
 typedef struct sim_text_choice {
@@ -19,6 +19,9 @@ typedef struct sim_text_choice {
     bool traces;      /* individuals leave traces */
     uint32_t data_rows, data_columns;
 } sim_text_choice;
+
+/* The best scores of so many generations are kept on the device. */
+enum { SIM_HISTORY = 65536 };
 
 /* To be freed. */
 char *sim_text(const sim_source *s, const sim_text_choice *c);

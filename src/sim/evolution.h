@@ -1,0 +1,20 @@
+/* evolution: what evolve.c and evolve_file.c share. Nobody else includes this. */
+#ifndef SOLO_SIM_EVOLUTION_H
+#define SOLO_SIM_EVOLUTION_H
+
+#include "sim/evolve.h"
+#include "sim/inside.h"
+
+struct evolution {
+    sim *s;
+    evolve_options options;
+    bool begun;           /* s->told.generation is there and scored */
+    double *best;         /* (generation + 1) */
+    double generation_ns; /* what one takes; 0: not known */
+    bool timed_together;  /* it was one of many in a dispatch */
+};
+
+/* Genes and scores of the generation that s->told names. */
+void evolve_write(evolution *v, const float *genomes, const float *scores);
+
+#endif

@@ -1,0 +1,237 @@
+#include "sim/evolve.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "sim/evolution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 64, SINGLE_THREADS = 256 };
+
+evolution *evolve_new(sim *s, const evolve_options *o, err *e)
+{
+    const sim_source *source = s->source;
+    if (!source->genes) {
+        err_set(e, "%s has nothing to evolve: 'const GENES = N;' gives individuals genes", source->path);
+        return NULL;
+    }
+    if (source->is_coupled) {
+        err_set(e, "%s: individuals that see each other are not evolved", source->path);
+        return NULL;
+    }
+    if (o->tournament < 1 || o->tournament > EVOLVE_MOST_TOURNAMENT || o->elite > EVOLVE_MOST_ELITE ||
+        o->elite >= s->options.population) {
+        err_set(e, "a tournament of %u and an elite of %u do not suit a population of %u (at most %d and %d)",
+                o->tournament, o->elite, s->options.population, EVOLVE_MOST_TOURNAMENT, EVOLVE_MOST_ELITE);
+        return NULL;
+    }
+    evolution *v = mem_alloc(sizeof *v);
+    *v = (evolution){.s = s, .options = *o};
+    s->told.tournament = o->tournament;
+    s->told.elite = o->elite;
+    s->told.crossover = o->crossover;
+    s->told.mutation = o->mutation;
+    s->told.sigma = o->sigma;
+    return v;
+}
+
+void evolve_free(evolution *v)
+{
+    if (!v)
+        return;
+    free(v->best);
+    free(v);
+}
+
+uint32_t evolve_generation(const evolution *v)
+{
+    return v->s->told.generation;
+}
+
+const double *evolve_best(const evolution *v)
+{
+    return v->best;
+}
+
+/* ---- what became of a piece of work ------------------------------------------------------------ */
+
+/* The scores that are there now must be numbers; their best is known from here on. */
+static bool note_scores(evolution *v, err *e)
+{
+    sim *s = v->s;
+    uint32_t n = s->options.population, at = s->told.generation;
+    float *scores = mem_alloc(n * sizeof *scores);
+    bool ok = sim_read_scores(s, scores, e) && sim_check(s, scores, e);
+    v->best = mem_grow(v->best, (at + 1) * sizeof *v->best);
+    v->best[at] = -INFINITY;
+    for (uint32_t i = 0; ok && i < n; i++)
+        if ((double)scores[i] > v->best[at])
+            v->best[at] = (double)scores[i];
+    free(scores);
+    return ok;
+}
+
+/* The best of generations that were made and gone within one dispatch. */
+static bool note_history(evolution *v, uint32_t first, uint32_t count, err *e)
+{
+    v->best = mem_grow(v->best, (first + count + 1) * sizeof *v->best);
+    for (uint32_t done = 0; done < count;) {
+        float values[256];
+        uint32_t at = (first + done) % SIM_HISTORY, n = count - done < 256 ? count - done : 256;
+        if (n > SIM_HISTORY - at)
+            n = SIM_HISTORY - at;
+        if (!gpu_read_now(v->s->g, v->s->traced, at * 4, values, n * 4, e))
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            v->best[first + done + i] = (double)values[i];
+        done += n;
+    }
+    return true;
+}
+
+/* ---- generations, each by dispatches of its own --------------------------------------------------- */
+
+static bool make_children(evolution *v, err *e)
+{
+    sim *s = v->s;
+    if (!sim_kernel_make(s, &s->evolve,
+                         &(sim_text_choice){.form = SIM_TEXT_GENERATIONS, .threads = THREADS, .single = true},
+                         "solo_evolve", e))
+        return false;
+    s->told.generation++;
+    sim_tell(s);
+    sim_launch_all(s, &s->evolve);
+    return sim_wait(s, e);
+}
+
+static bool run_apart(evolution *v, bool first, fusion_level level, submit_policy submit, err *e)
+{
+    bool ok = (first || make_children(v, e)) &&
+              sim_run_generation(v->s, level == LEVEL_NONE ? LEVEL_NONE : LEVEL_LOOP, submit, e);
+    v->s->proven = v->s->proven || ok;
+    return ok;
+}
+
+/* ---- many in one dispatch -------------------------------------------------------------------------- */
+
+static bool make_together(evolution *v, err *e)
+{
+    sim *s = v->s;
+    bool single = gpu_get_info(s->g)->type == GPU_TYPE_SOFTWARE && !getenv("SOLO_SIM_GROUPS");
+    sim_text_choice c = {.form = SIM_TEXT_GENERATIONS, .threads = single ? SINGLE_THREADS : THREADS, .single = single};
+    if (s->groups.count)
+        return true;
+    if (!sim_kernel_make(s, &s->generations, &c, "solo_all", e))
+        return false;
+    if (!single)
+        return sim_find_groups(s, &s->generations, &s->groups, e);
+    s->groups = (sim_groups){1, c.threads};
+    return true;
+}
+
+static bool run_together(evolution *v, uint32_t count, err *e)
+{
+    sim *s = v->s;
+    uint32_t from = s->told.generation;
+    s->told.generation = from + 1;
+    s->told.generations = count;
+    s->told.steps = s->options.steps;
+    sim_launch_together(s, &s->generations, s->groups.count);
+    if (!sim_passed_gate(s, e)) {
+        s->told.generation = from;
+        return false;
+    }
+    s->told.generation = from + count;
+    return note_history(v, from, count, e);
+}
+
+/* Workgroups that wait in vain leave two generations half mixed: what was there before is written again. */
+typedef struct kept {
+    float *genomes, *scores;
+} kept;
+
+static bool keep(evolution *v, kept *k, err *e)
+{
+    if (!k->genomes) {
+        k->genomes = mem_alloc((size_t)v->s->options.population * v->s->source->genes * sizeof *k->genomes);
+        k->scores = mem_alloc(v->s->options.population * sizeof *k->scores);
+    }
+    return evolve_read(v, k->genomes, k->scores, e);
+}
+
+static bool run_many(evolution *v, uint32_t count, kept *k, err *e)
+{
+    err why = {0};
+    bool safe = v->s->groups.count == 1;
+    if ((safe || keep(v, k, &why)) && run_together(v, count, &why))
+        return true;
+    if (!v->s->gave_up || safe)
+        return err_set_kind(e, why.kind, "%s", why.text);
+    evolve_write(v, k->genomes, k->scores);
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------- */
+
+bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy submit,
+                bool (*after)(void *user, evolution *v, err *e), void *user, err *e)
+{
+    sim *s = v->s;
+    kept k = {0};
+    bool ok = true, together = level == LEVEL_LOOP, going = true;
+    while (ok && going && (!v->begun || s->told.generation < until)) {
+        double began = clock_us();
+        uint32_t from = s->told.generation, left = until - from;
+        bool many = together && v->begun && !s->gave_up &&
+                    (!s->options.chunk_ms || v->generation_ns <= s->options.chunk_ms * 1e6);
+        if (many && make_together(v, e)) {
+            uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
+            ok = run_many(v, share < SIM_HISTORY ? share : SIM_HISTORY, &k, e);
+            v->timed_together = true;
+        } else
+            ok = e->kind == ERR_NONE && run_apart(v, !v->begun, level, submit, e);
+        uint32_t made = s->told.generation - from;
+        if (made)
+            v->generation_ns = (clock_us() - began) * 1e3 / made;
+        v->begun = v->begun || ok;
+        ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
+        going = !ok || !after || after(user, v, e);
+        ok = ok && e->kind == ERR_NONE;
+    }
+    free(k.genomes);
+    free(k.scores);
+    return ok;
+}
+
+/* ---- genes and scores, there and back -------------------------------------------------------------------- */
+
+bool evolve_read(evolution *v, float *genomes, float *scores, err *e)
+{
+    sim *s = v->s;
+    uint32_t n = s->options.population, genes = s->source->genes;
+    size_t bytes = (size_t)n * genes * 4;
+    float *columns = mem_alloc(bytes);
+    bool ok = gpu_read_now(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes, e) &&
+              sim_read_scores(s, scores, e);
+    for (uint32_t i = 0; ok && i < n; i++)
+        for (uint32_t k = 0; k < genes; k++)
+            genomes[(size_t)i * genes + k] = columns[(size_t)k * n + i];
+    free(columns);
+    return ok;
+}
+
+void evolve_write(evolution *v, const float *genomes, const float *scores)
+{
+    sim *s = v->s;
+    uint32_t n = s->options.population, genes = s->source->genes;
+    size_t bytes = (size_t)n * genes * 4;
+    float *columns = mem_alloc(bytes);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < genes; k++)
+            columns[(size_t)k * n + i] = genomes[(size_t)i * genes + k];
+    gpu_write(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes);
+    gpu_write(s->g, s->genomes, 0, columns, bytes);
+    gpu_write(s->g, s->scores, (uint64_t)(s->told.generation & 1) * n * 4, scores, (size_t)n * 4);
+    free(columns);
+}
