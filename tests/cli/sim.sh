@@ -107,3 +107,26 @@ if python3 -c 'import gymnasium, numpy' 2>/dev/null; then
 else
     echo "skip gymnasium and NumPy (not here)"
 fi
+
+# ---- evolution ---------------------------------------------------------------------------------
+evolve() { "$SOLO" sim sphere --pop 200 --seed 4 "$@"; }
+evolve --evolve 30 -o "$work/whole.json" --best "$work/best.csv" >"$work/said"
+check "evolution gets better" sh -c "grep -q '^best of a generation: -' '$work/said' && awk '/^best of/ { exit !(\$8 > \$5 / 20) }' '$work/said'"
+check "the best can be run again" sh -c "'$SOLO' sim sphere --genomes '$work/best.csv' --pop 3 -o - | sed -n 2p | cut -d, -f2 | grep -qxF -- \"\$(python3 -c 'import json, sys; print(\"%.9g\" % max(json.load(open(sys.argv[1]))[\"scores\"]))' '$work/whole.json')\""
+evolve --evolve 11 --save "$work/half.evo" >/dev/null
+evolve --evolve 30 --resume "$work/half.evo" -o "$work/resumed.json" >/dev/null
+scores() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["scores"], r["best_of_generation"])' "$1"; }
+check "resumed, it ends where it would have" [ "$(scores "$work/whole.json")" = "$(scores "$work/resumed.json")" ]
+fails "options that are not those it was saved with" 1 "was saved by another simulation, with other data, or with other options" sphere --pop 200 --seed 5 --evolve 30 --resume "$work/half.evo"
+fails "a trace of generations" 2 "--trace is for one generation" sphere --evolve 3 --trace "$work/t.csv"
+fails "an elite of everyone" 1 "do not suit a population of 4" sphere --pop 4 --elite 4 --evolve 2
+fails "nothing to evolve" 1 "has nothing to evolve" pi --evolve 2
+"$SOLO" sim rastrigin --pop 5000 --evolve 10000000 --save "$work/cut.evo" >"$work/out" 2>"$work/err" &
+pid=$!
+sleep 1.5
+kill -INT $pid
+wait $pid
+status=$?
+check "interrupted, it saves and says so" sh -c "[ $status -eq 1 ] && grep -q 'interrupted after generation [1-9].*--resume' '$work/err' && [ -s '$work/cut.evo' ]"
+at=$(sed -n 's/.*after generation \([0-9]*\).*/\1/p' "$work/err")
+check "and goes on from there" "$SOLO" sim rastrigin --pop 5000 --evolve $((${at:-0} + 2)) --resume "$work/cut.evo"

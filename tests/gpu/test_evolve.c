@@ -1,0 +1,247 @@
+/* Evolution: the same bits at every level, what C makes of the same parents, and files to go on from. */
+#include "base/file.h"
+#include "base/str.h"
+#include "gpu/devices.h"
+#include "sim/builtin.h"
+#include "sim/evolve.h"
+#include "sim/threefry.h"
+
+#include <math.h>
+#include <unistd.h>
+
+enum { POPULATION = 150, GENES = 10 };
+
+static const evolve_options HOW = {.tournament = 3, .elite = 4, .crossover = 0.6f, .mutation = 0.2f, .sigma = 0.1f};
+
+typedef struct run {
+    sim_source source;
+    sim *s;
+    evolution *v;
+    float genomes[POPULATION][GENES], scores[POPULATION];
+} run;
+
+static void open_run(run *r, uint32_t seed)
+{
+    err e = {0};
+    assert_true(sim_source_read(&r->source, "rastrigin", sim_builtin("rastrigin"), &e));
+    r->s = sim_new(device, &r->source,
+                   &(sim_options){.population = POPULATION, .steps = 1, .seed = seed, .evolves = true}, &e);
+    r->v = r->s ? evolve_new(r->s, &HOW, &e) : NULL;
+    if (!r->v)
+        fail_msg("%s", e.text);
+}
+
+static void close_run(run *r)
+{
+    evolve_free(r->v);
+    sim_free(r->s);
+    sim_source_free(&r->source);
+}
+
+static void go(run *r, uint32_t until, fusion_level level)
+{
+    err e = {0};
+    if (!evolve_run(r->v, until, level, SUBMIT_BATCH, NULL, NULL, &e) ||
+        !evolve_read(r->v, &r->genomes[0][0], r->scores, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(evolve_generation(r->v), until);
+}
+
+static uint64_t hash_of(const run *r)
+{
+    uint64_t h = str_hash(STR_HASH_BEGIN, (const char *)r->genomes, sizeof r->genomes);
+    h = str_hash(h, (const char *)r->scores, sizeof r->scores);
+    return str_hash(h, (const char *)evolve_best(r->v), (evolve_generation(r->v) + 1) * sizeof(double));
+}
+
+static uint64_t evolved(uint32_t until, fusion_level level)
+{
+    run *r = mem_alloc(sizeof *r);
+    open_run(r, 3);
+    go(r, until, level);
+    uint64_t h = hash_of(r);
+    close_run(r);
+    free(r);
+    return h;
+}
+
+static void all_levels_give_the_same_bits(void **unused)
+{
+    (void)unused;
+    uint64_t right = evolved(12, LEVEL_TOKEN);
+    assert_true(evolved(12, LEVEL_NONE) == right);
+    assert_true(evolved(12, LEVEL_LOOP) == right);
+    /* two workgroups that wait for each other, and such that wait in vain */
+    setenv("SOLO_SIM_GROUPS", "2", 1);
+    assert_true(evolved(12, LEVEL_LOOP) == right);
+    setenv("SOLO_SIM_STALL", "4", 1);
+    setenv("SOLO_SIM_LOOKS", "1000", 1);
+    assert_true(evolved(12, LEVEL_LOOP) == right);
+    unsetenv("SOLO_SIM_GROUPS");
+    unsetenv("SOLO_SIM_STALL");
+    unsetenv("SOLO_SIM_LOOKS");
+}
+
+static void the_best_stay_and_get_better(void **unused)
+{
+    (void)unused;
+    run *r = mem_alloc(sizeof *r);
+    open_run(r, 3);
+    go(r, 40, LEVEL_TOKEN);
+    const double *best = evolve_best(r->v);
+    for (uint32_t i = 1; i <= 40; i++)
+        assert_true(best[i] >= best[i - 1]);
+    assert_true(best[40] > best[0] / 4); /* of minus a hundred or so */
+    for (uint32_t i = 0; i < POPULATION; i++)
+        for (uint32_t k = 0; k < GENES; k++)
+            assert_true(fabsf(r->genomes[i][k]) <= 5.12f);
+    close_run(r);
+    free(r);
+}
+
+/* ---- the next generation, in C ------------------------------------------------------------------ */
+
+static uint32_t drawn(uint32_t seed, uint32_t child, uint32_t generation, uint32_t block, uint32_t n)
+{
+    uint32_t pair[2];
+    threefry((uint32_t[]){seed ^ 0x5eed0e70u, child}, (uint32_t[]){generation, block + n / 2}, pair);
+    return pair[n % 2];
+}
+
+static uint32_t tournament(const run *r, uint32_t child, uint32_t first)
+{
+    uint32_t winner = drawn(3, child, 5, 0, first) % POPULATION;
+    for (uint32_t k = 1; k < HOW.tournament; k++) {
+        uint32_t other = drawn(3, child, 5, 0, first + k) % POPULATION;
+        if (r->scores[other] > r->scores[winner])
+            winner = other;
+    }
+    return winner;
+}
+
+static void children_are_those_of_c(void **unused)
+{
+    (void)unused;
+    run *old = mem_alloc(sizeof *old), *new = mem_alloc(sizeof *new);
+    open_run(old, 3);
+    open_run(new, 3);
+    go(old, 5, LEVEL_TOKEN);
+    go(new, 6, LEVEL_LOOP);
+    uint32_t mutated = 0, mixed = 0;
+    for (uint32_t i = 0; i < POPULATION; i++) {
+        uint32_t mother = tournament(old, i, 0), father = tournament(old, i, HOW.tournament);
+        bool crosses = threefry_unit(drawn(3, i, 5, 0, 2 * HOW.tournament)) < HOW.crossover;
+        if (i < HOW.elite) {
+            uint32_t better = 0, at = 0;
+            for (; at < POPULATION; at++) { /* who has exactly i that are better */
+                better = 0;
+                for (uint32_t j = 0; j < POPULATION; j++)
+                    better += old->scores[j] > old->scores[at] || (old->scores[j] == old->scores[at] && j < at);
+                if (better == i)
+                    break;
+            }
+            assert_memory_equal(new->genomes[i], old->genomes[at], sizeof new->genomes[i]);
+            continue;
+        }
+        for (uint32_t k = 0; k < GENES; k++) {
+            uint32_t block = 0x10000u + 2 * k;
+            bool fathers = crosses && threefry_unit(drawn(3, i, 5, block, 0)) < 0.5f;
+            double value = (double)old->genomes[fathers ? father : mother][k];
+            mixed += fathers && father != mother;
+            if (threefry_unit(drawn(3, i, 5, block, 1)) < HOW.mutation) {
+                double u = (double)threefry_unit(drawn(3, i, 5, block, 2)),
+                       w = (double)threefry_unit(drawn(3, i, 5, block, 3));
+                value += (double)HOW.sigma * 5.12 * sqrt(-2 * log(1 - u)) * cos(8 * atan(1) * w);
+                value = fmin(fmax(value, -5.12), 5.12);
+                mutated++;
+            }
+            if (fabs(value - (double)new->genomes[i][k]) > 1e-5)
+                fail_msg("child %u, gene %u is %g, not %g", i, k, (double)new->genomes[i][k], value);
+        }
+    }
+    assert_true(mutated > 200 && mixed > 200);
+    close_run(old);
+    close_run(new);
+    free(old);
+    free(new);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------- */
+
+static void a_break_changes_nothing(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    char path[] = "/tmp/solo-evolve-XXXXXX";
+    close(mkstemp(path));
+    run *r = mem_alloc(sizeof *r);
+    open_run(r, 3);
+    go(r, 7, LEVEL_TOKEN);
+    if (!evolve_save(r->v, path, &e))
+        fail_msg("%s", e.text);
+    close_run(r);
+    for (int level = LEVEL_TOKEN; level <= LEVEL_LOOP; level++) {
+        open_run(r, 3);
+        assert_true(evolve_load(r->v, path, &e));
+        assert_int_equal(evolve_generation(r->v), 7);
+        go(r, 12, (fusion_level)level);
+        assert_true(hash_of(r) == evolved(12, LEVEL_TOKEN));
+        close_run(r);
+    }
+    /* another seed is another evolution */
+    open_run(r, 4);
+    assert_false(evolve_load(r->v, path, &e));
+    assert_non_null(strstr(e.text, "another simulation"));
+    close_run(r);
+
+    size_t length;
+    err_clear(&e);
+    char *bytes = file_read(path, 1 << 20, &length, &e);
+    assert_non_null(bytes);
+    open_run(r, 3);
+    for (int k = 0; k < 4; k++) {
+        static const char *const parts[] = {"too short", "is not a saved evolution", "damaged", "damaged"};
+        static const size_t wrong[] = {0, 3, 100, 0};
+        size_t cut = k == 0 ? 20 : k == 3 ? length - 4 : length;
+        err_clear(&e);
+        bytes[wrong[k]] ^= k == 1 || k == 2;
+        assert_true(file_write(path, bytes, cut, &e));
+        assert_false(evolve_load(r->v, path, &e));
+        if (!strstr(e.text, parts[k]))
+            fail_msg("'%s' was told as '%s'", parts[k], e.text);
+        bytes[wrong[k]] ^= k == 1 || k == 2;
+    }
+    free(bytes);
+    close_run(r);
+    free(r);
+    unlink(path);
+}
+
+static void what_cannot_evolve_says_so(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"pi", "nbody"};
+    for (int n = 0; n < 2; n++) {
+        err e = {0};
+        sim_source source;
+        assert_true(sim_source_read(&source, names[n], sim_builtin(names[n]), &e));
+        sim *s = sim_new(device, &source, &(sim_options){.population = 10, .steps = 1, .evolves = true}, &e);
+        assert_non_null(s);
+        assert_null(evolve_new(s, &HOW, &e));
+        assert_true(e.kind != ERR_NONE);
+        sim_free(s);
+        sim_source_free(&source);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_levels_give_the_same_bits), cmocka_unit_test(the_best_stay_and_get_better),
+        cmocka_unit_test(children_are_those_of_c),       cmocka_unit_test(a_break_changes_nothing),
+        cmocka_unit_test(what_cannot_evolve_says_so),
+    };
+    (void)open_vulkan;
+    return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
+           cmocka_run_group_tests_name("wgpu", tests, open_wgpu, close_device);
+}
