@@ -105,12 +105,15 @@ int cmd_bench(int argc, char **argv)
         return bench_dispatch(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "llm") == 0)
         return bench_llm(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "sim") == 0)
+        return bench_sim(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
-        printf("%s\n%s", HELP, bench_llm_help);
+        printf("%s\n%s\n%s", HELP, bench_llm_help, bench_sim_help);
         return 0;
     }
     err e = {0};
     err_set_kind(&e, ERR_USAGE, "%s (solo bench --help)",
-                 argc < 2 ? "bench what? There are: dispatch, llm" : "unknown experiment; there are: dispatch, llm");
+                 argc < 2 ? "bench what? There are: dispatch, llm, sim"
+                          : "unknown experiment; there are: dispatch, llm, sim");
     return cli_fail(&e);
 }

@@ -75,6 +75,10 @@ bool cli_record_write(str *record, const char *path, err *e);
 int bench_llm(int argc, char **argv);
 extern const char bench_llm_help[];
 
+/* solo bench sim */
+int bench_sim(int argc, char **argv);
+extern const char bench_sim_help[];
+
 /* gpu, software or any. */
 bool cli_adapter(const char *text, gpu_adapter_want *want, err *e);
 

@@ -11,7 +11,7 @@
 static const cli_command COMMANDS[] = {
     {"info", "[--json]", "the implementations and adapters that work here", cmd_info},
     {"demo", "", "a first look: what is here, and what a dispatch costs on it", cmd_demo},
-    {"bench", "dispatch|llm [OPTIONS]", "measure what each dispatch costs, and how fast models are", cmd_bench},
+    {"bench", "dispatch|llm|sim [OPTIONS]", "measure what each dispatch costs, and how fast models are", cmd_bench},
     {"run", "[MODEL] -p TEXT [-n N]", "continue a text", cmd_run},
     {"chat", "[MODEL]", "a conversation", cmd_chat},
     {"tokenize", "[MODEL] [--bos] < text", "a text as token ids", cmd_tokenize},

@@ -1,0 +1,128 @@
+#include "lab/sim.h"
+#include "base/clock.h"
+#include "base/progress.h"
+#include "base/rng.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_cells(sim_lab *lab)
+{
+    const sim_lab_options *o = &lab->options;
+    for (uint32_t i = 0; i < o->item_count; i++) {
+        if (o->fused)
+            lab->cells[lab->cell_count++] = (sim_cell){.item = i, .level = LEVEL_LOOP, .submit = SUBMIT_BATCH};
+        for (int submit = SUBMIT_BATCH; o->separate && submit >= SUBMIT_SYNC; submit--)
+            if (o->submits[submit])
+                lab->cells[lab->cell_count++] =
+                    (sim_cell){.item = i, .level = LEVEL_NONE, .submit = (submit_policy)submit};
+    }
+    for (uint32_t i = 0; i < lab->cell_count; i++)
+        lab->cells[i].seconds = mem_alloc(o->repetitions * sizeof(double));
+}
+
+static bool hash_results(sim_lab *lab, uint32_t item, uint64_t *hash, err *e)
+{
+    sim *s = lab->sims[item];
+    size_t n = sim_population(s), words = n * sim_get_source(s)->state->words;
+    float *scores = mem_alloc(n * 4);
+    uint32_t *states = mem_alloc(words * 4);
+    bool ok = sim_read_scores(s, scores, e) && sim_check(s, scores, e) && sim_read_states(s, states, e);
+    if (ok) {
+        *hash = str_hash(STR_HASH_BEGIN, (const char *)scores, n * 4);
+        *hash = str_hash(*hash, (const char *)states, words * 4);
+    }
+    free(scores);
+    free(states);
+    return ok;
+}
+
+/* The others of the same simulation, if any ran before, say what is right. */
+static bool check_bits(const sim_lab *lab, const sim_cell *c, err *e)
+{
+    for (const sim_cell *other = lab->cells; other < lab->cells + lab->cell_count; other++)
+        if (other->item == c->item && other->hash && other->hash != c->hash)
+            return err_set(e, "%s: %s by %s gave other bits than %s by %s", lab->options.items[c->item].source->path,
+                           fusion_names[c->level], submit_names[c->submit], fusion_names[other->level],
+                           submit_names[other->submit]);
+    return true;
+}
+
+static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
+{
+    sim *s = lab->sims[c->item];
+    char notice[300];
+    gpu_counters before = gpu_get_counters(lab->device.g);
+    double began = clock_us();
+    bool ok = sim_run(s, c->level, c->submit, e);
+    *seconds = (clock_us() - began) * 1e-6;
+    c->counted = gpu_counters_since(lab->device.g, before);
+    if (ok && sim_take_notice(s, notice, sizeof notice))
+        return err_set(e, "%s", notice);
+    return ok && hash_results(lab, c->item, &c->hash, e) && check_bits(lab, c, e);
+}
+
+/* Everything once to warm up, then all of it again and again in a new order each time. */
+static bool run_all(sim_lab *lab, err *e)
+{
+    uint32_t order[SIM_LAB_MAX_CELLS], repetitions = lab->options.repetitions;
+    rng r = rng_seed(lab->options.seed);
+    progress bar = progress_start("measuring", (size_t)lab->cell_count * (repetitions + 1));
+    size_t done = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
+        ok = run_cell(lab, &lab->cells[order[i] = i], &lab->cells[i].first_s, e);
+        progress_at(&bar, ++done);
+    }
+    for (uint32_t k = 0; ok && k < repetitions; k++) {
+        rng_shuffle(&r, order, lab->cell_count);
+        for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
+            ok = run_cell(lab, &lab->cells[order[i]], &lab->cells[order[i]].seconds[k], e);
+            progress_at(&bar, ++done);
+        }
+    }
+    progress_end(&bar);
+    return ok;
+}
+
+static void sum_up(sim_lab *lab)
+{
+    uint32_t n = lab->options.repetitions;
+    double *rates = mem_alloc(n * sizeof *rates);
+    for (uint32_t i = 0; i < lab->cell_count; i++) {
+        for (uint32_t k = 0; k < n; k++)
+            rates[k] = 1 / lab->cells[i].seconds[k];
+        lab->cells[i].rate = stats_summary((samples){rates, n, 0});
+    }
+    free(rates);
+}
+
+bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
+{
+    *lab = (sim_lab){.options = *o};
+    double began = clock_us();
+    if (!lab_device_open(&lab->device, &o->choice, false, e))
+        return false;
+    add_cells(lab);
+    for (uint32_t i = 0; i < o->item_count; i++) {
+        lab->sims[i] = sim_new(lab->device.g, o->items[i].source, &o->items[i].options, e);
+        if (!lab->sims[i])
+            return err_context(e, "%s", o->items[i].source->path);
+    }
+    bool ok = run_all(lab, e);
+    if (ok)
+        sum_up(lab);
+    lab->seconds = (clock_us() - began) * 1e-6;
+    return ok;
+}
+
+void sim_lab_free(sim_lab *lab)
+{
+    for (uint32_t i = 0; i < lab->cell_count; i++)
+        free(lab->cells[i].seconds);
+    for (uint32_t i = 0; i < lab->options.item_count; i++)
+        sim_free(lab->sims[i]);
+    if (lab->device.g)
+        lab_device_close(&lab->device);
+}

@@ -1,0 +1,58 @@
+/* sim: the simulation experiment: how often a second a whole population goes through all steps, in one dispatch and by
+ * a dispatch for each step, by every submit policy; interleaved in random order on the same data, and whether all gave the
+ * same bits. */
+#ifndef SOLO_LAB_SIM_H
+#define SOLO_LAB_SIM_H
+
+#include "base/stats.h"
+#include "lab/device.h"
+#include "sim/sim.h"
+
+#include <stdio.h>
+
+enum { SIM_LAB_MAX_SIMS = 32, SIM_LAB_MAX_CELLS = SIM_LAB_MAX_SIMS * (1 + SUBMIT_COUNT) };
+
+/* One simulation to measure. The source and data belong to whoever asked. */
+typedef struct sim_lab_item {
+    const sim_source *source;
+    sim_options options;
+} sim_lab_item;
+
+typedef struct sim_lab_options {
+    gpu_choice choice;
+    sim_lab_item items[SIM_LAB_MAX_SIMS];
+    uint32_t item_count;
+    bool fused, separate, submits[SUBMIT_COUNT]; /* submits: of separate dispatches */
+    uint32_t repetitions;
+    uint64_t seed; /* order of the runs */
+} sim_lab_options;
+
+/* One thing measured. */
+typedef struct sim_cell {
+    uint32_t item;
+    fusion_level level;
+    submit_policy submit;
+    double *seconds;      /* (repetitions) */
+    double first_s;       /* the first time, which compiles */
+    summary rate;         /* runs of the whole population a second */
+    gpu_counters counted; /* in one run */
+    uint64_t hash;        /* of scores and states */
+} sim_cell;
+
+typedef struct sim_lab {
+    sim_lab_options options;
+    lab_device device;
+    sim *sims[SIM_LAB_MAX_SIMS];
+    sim_cell cells[SIM_LAB_MAX_CELLS];
+    uint32_t cell_count;
+    double seconds;
+} sim_lab;
+
+/* False if anything failed, or two ways gave different bits. */
+bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e);
+void sim_lab_free(sim_lab *lab);
+
+void sim_lab_print(const sim_lab *lab, FILE *to);
+void sim_lab_record(const sim_lab *lab, str *out);
+
+#endif
