@@ -11,7 +11,7 @@
 // for a weight type, HOW for the way threads add up. Their files go into the binary
 // as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
 // beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant. So do simulations
-// (kernels/sim) and what is added to them (kernels/simlib).
+// (kernels/sim) and what is added to them (kernels/simlib), with their CUDA controls.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
@@ -57,7 +57,8 @@ function toSpirv(path, wgsl) {
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
-const wgslFiles = (folder) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(".wgsl"));
+const files = (folder, ending) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(ending));
+const wgslFiles = (folder) => files(folder, ".wgsl");
 const stem = (file) => file.slice(0, -".wgsl".length);
 
 let c = `/* Made by tools/kernels.mjs from kernels/. */\n#include "kernels.h"\n`;
@@ -91,7 +92,7 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
 for (const folder of [VARIED, "include", "weight", "sim", "simlib"])
-    for (const file of wgslFiles(folder)) c += `  {"${folder}/${file}",\n${cString(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${cString(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 
 let list = "";

@@ -7,11 +7,11 @@
 
 static const char FOLDER[] = "sim/";
 
-const char *sim_builtin(const char *name)
+static const char *file_named(const char *name, const char *ending)
 {
     str path = {0};
     const char *text = NULL;
-    str_addf(&path, "%s%s.wgsl", FOLDER, name);
+    str_addf(&path, "%s%s%s", FOLDER, name, ending);
     for (const kernel_file *f = kernel_files; f->path && !text; f++)
         if (strcmp(f->path, path.data) == 0)
             text = f->text;
@@ -19,11 +19,21 @@ const char *sim_builtin(const char *name)
     return text;
 }
 
+const char *sim_builtin(const char *name)
+{
+    return file_named(name, ".wgsl");
+}
+
+const char *sim_builtin_cuda(const char *name)
+{
+    return file_named(name, ".cu");
+}
+
 const char *sim_builtin_name(uint32_t i)
 {
     static char name[64];
     for (const kernel_file *f = kernel_files; f->path; f++)
-        if (strncmp(f->path, FOLDER, strlen(FOLDER)) == 0 && i-- == 0) {
+        if (strncmp(f->path, FOLDER, strlen(FOLDER)) == 0 && strstr(f->path, ".wgsl") && i-- == 0) {
             size_t n = strlen(f->path) - strlen(FOLDER) - strlen(".wgsl");
             if (n >= sizeof name)
                 n = sizeof name - 1;

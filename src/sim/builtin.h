@@ -6,6 +6,8 @@
 
 /* The text of one; NULL: there is none of that name. */
 const char *sim_builtin(const char *name);
+/* The same simulation written by hand in CUDA, without what is added to it (sim_text_cuda); NULL: there is none. */
+const char *sim_builtin_cuda(const char *name);
 /* Names, in order; NULL behind the last. */
 const char *sim_builtin_name(uint32_t i);
 /* What the first sentence of its file says. To be freed. */

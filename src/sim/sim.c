@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/str.h"
+#include "sim/builtin.h"
 #include "sim/inside.h"
 #include "sim/threefry.h"
 
@@ -22,18 +23,36 @@ _Static_assert(sizeof(sim_told) == 20 * sizeof(uint32_t), "words, as in run.wgsl
 
 /* ---- kernels ----------------------------------------------------------------------------- */
 
-bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char *entry, err *e)
+static bool is_cuda(const sim *s)
 {
-    if (k->kernel)
-        return true;
+    return strcmp(gpu_get_info(s->g)->family, "cuda") == 0;
+}
+
+/* In the language of the device. */
+static char *kernel_text(const sim *s, const sim_text_choice *c)
+{
     sim_text_choice choice = *c;
+    const char *how = getenv("SOLO_SIM_CUDA");
+    if (is_cuda(s))
+        return sim_text_cuda(s->source, how && strcmp(how, "fast") == 0);
     choice.traces = s->options.trace_count > 0;
     if (s->options.data) {
         choice.data_rows = s->options.data->rows;
         choice.data_columns = s->options.data->columns;
     }
-    char *text = sim_text(s->source, &choice);
-    gpu_source source = {.name = s->source->path, .wgsl = text};
+    return sim_text(s->source, &choice);
+}
+
+bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char *entry, err *e)
+{
+    if (k->kernel)
+        return true;
+    char *text = kernel_text(s, c);
+    gpu_source source = {.name = s->source->path};
+    if (is_cuda(s))
+        source.cuda = text;
+    else
+        source.wgsl = text;
     k->threads = c->threads;
     k->kernel = gpu_kernel_new(
         s->g, &(gpu_kernel_desc){.source = &source,
@@ -258,6 +277,8 @@ static bool make_fused(sim *s, err *e)
 
 bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e)
 {
+    if (is_cuda(s) && level == LEVEL_NONE)
+        return err_set_kind(e, ERR_USAGE, "the CUDA control makes all steps in one dispatch (--fuse loop)");
     bool separate = level == LEVEL_NONE || (s->source->is_coupled && s->gave_up);
     if (!separate) {
         err why = {0};
@@ -359,9 +380,13 @@ static bool check_options(const sim *s, err *e)
 {
     const gpu_info *info = gpu_get_info(s->g);
     const sim_source *source = s->source;
-    if (strcmp(info->family, "dawn") != 0 && strcmp(info->family, "wgpu") != 0)
+    if (!is_cuda(s) && strcmp(info->family, "dawn") != 0 && strcmp(info->family, "wgpu") != 0)
         return err_set_kind(e, ERR_USAGE, "simulations are compiled from WGSL, which %s does not do (dawn and wgpu do)",
                             info->impl);
+    if (is_cuda(s) && (!sim_builtin_cuda(source->path) || s->options.trace_count || s->options.evolves))
+        return err_set_kind(e, ERR_USAGE,
+                            "in CUDA there are only acrobot, finance and rastrigin, written by hand, as controls: all "
+                            "steps in one dispatch, without traces and evolution");
     if (source->uses_data && !s->options.data)
         return err_set_kind(e, ERR_USAGE, "%s reads data: give it a table (--data FILE.csv)", source->path);
     if (s->options.population == 0)
@@ -397,6 +422,8 @@ sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e)
     *s = (sim){.g = g, .source = source, .options = *o};
     if (!s->options.trace_every)
         s->options.trace_every = 1;
+    if (is_cuda(s))
+        s->options.chunk_ms = 0; /* the controls do not go on where they stopped */
     if (s->options.trace_count > o->population)
         s->options.trace_count = o->population;
     s->told = (sim_told){.population = o->population,

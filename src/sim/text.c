@@ -1,6 +1,7 @@
 #include "sim/text.h"
 #include "base/str.h"
 #include "kernels.h"
+#include "sim/builtin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,15 +206,20 @@ static void add_calls(str *out, const sim_source *s)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static void add_part(str *out, const char *name)
+static void add_file(str *out, const char *name, const char *ending)
 {
     char path[64];
-    snprintf(path, sizeof path, "simlib/%s.wgsl", name);
+    snprintf(path, sizeof path, "simlib/%s%s", name, ending);
     const kernel_file *f = kernel_files;
     while (f->path && strcmp(f->path, path) != 0)
         f++;
     if (f->path)
         str_add(out, f->text);
+}
+
+static void add_part(str *out, const char *name)
+{
+    add_file(out, name, ".wgsl");
 }
 
 char *sim_text(const sim_source *s, const sim_text_choice *c)
@@ -243,6 +249,25 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
         add_part(&out, c->single ? "genes_plain" : "genes_atomic");
     }
     add_part(&out, forms[c->form]);
+    return out.data;
+}
+
+char *sim_text_cuda(const sim_source *s, bool fast)
+{
+    const char *own = sim_builtin_cuda(s->path), *wgsl = sim_builtin(s->path);
+    str out = {0};
+    if (!own || !wgsl || strcmp(wgsl, s->file.text) != 0)
+        return NULL;
+    if (fast)
+        str_add(&out, "#define SOLO_FAST\n");
+    for (uint32_t i = 0; i < s->file.constant_count; i++) {
+        const wgsl_constant *c = &s->file.constants[i];
+        double value;
+        if (c->is_override && wgsl_constant_value(&s->file, c, &value))
+            str_addf(&out, c->type[0] == 'f' ? "#define %s ((float)%.9g)\n" : "#define %s %.0fu\n", c->name, value);
+    }
+    add_file(&out, "run", ".cu");
+    str_add(&out, own);
     return out.data;
 }
 
