@@ -1,7 +1,7 @@
 """Simulations of kernels/sim as array programs, written once for NumPy, PyTorch and JAX: `xp` is the library.
 
-A model has `start(population, seed)` (arrays of a State, by name, as Solo begins it), `weights(genomes)`, `step(xp, s, t, w, data)` and
-`score(xp, s)`. An individual that is done keeps its state, as in Solo. The first axis is always the population.
+A model has `start(population, seed)` (arrays of a State, by name, as Solo begins it), `weights(genomes)`, `rows(data, t)` (the prices that step t needs), `step(xp, s, t, w, rows)`
+and `score(xp, s)`. An individual that is done keeps its state, as in Solo. The first axis is always the population.
 """
 import numpy as np
 
@@ -40,14 +40,20 @@ def drawn_genomes(population, genes, seed, low=-1.0, high=1.0):
     return np.float32(low) + np.float32(high - low) * unit(words)
 
 
+class Model:
+    low, high = -1.0, 1.0
+
+    def rows(self, data, t):
+        return None
+
+
 def layer(xp, weights, x):
     """(p, out, in) by (p, in)"""
     return xp.einsum("poi,pi->po", weights, x)
 
 
-class Acrobot:
+class Acrobot(Model):
     name, genes, steps, population = "acrobot", 163, 500, 4096
-    low, high = -1.0, 1.0
 
     def start(self, population, seed):
         u = drawn_at_start(population, seed, 4)
@@ -69,7 +75,7 @@ class Acrobot:
         lower = (torque + d2 / d1 * phi1 - 0.5 * v1 * v1 * s - phi2) / (1.25 - d2 * d2 / d1)
         return v1, v2, -(d2 * lower + phi1) / d1, lower
 
-    def step(self, xp, s, t, w, data):
+    def step(self, xp, s, t, w, rows):
         a1, a2, v1, v2 = s["angle"][:, 0], s["angle"][:, 1], s["spin"][:, 0], s["spin"][:, 1]
         seen = xp.stack([xp.cos(a1), xp.sin(a1), xp.cos(a2), xp.sin(a2), v1, v2], 1)
         sums = layer(xp, w["w2"], xp.tanh(layer(xp, w["w1"], seen) + w["b1"])) + w["b2"]
@@ -99,9 +105,8 @@ class Acrobot:
         return s["arrived"] * 1.0 - s["steps"]
 
 
-class Finance:
+class Finance(Model):
     name, genes, steps, population = "finance", 246, 1500, 10000
-    low, high = -1.0, 1.0
     fee, interest, max_leverage, margin, penalty, band, history = 0.0005, 0.0001, 3.0, 4.0, 0.005, 0.02, 20
 
     def start(self, population, seed):
@@ -109,17 +114,19 @@ class Finance:
         return {"equity": one.copy(), "peak": one.copy(), "position": np.zeros((population, 16), np.float32),
                 "hidden": np.zeros((population, 10), np.float32)}
 
+    def rows(self, data, t):
+        return tuple(data[t + self.history + k] for k in (1, 0, -1, -5, -self.history))
+
     def weights(self, g):
         n = len(g)
         return {"wi": g[:, :70].reshape(n, 10, 7), "wh": g[:, 70:170].reshape(n, 10, 10), "b": g[:, 170:180],
                 "wo": g[:, 180:240].reshape(n, 6, 10), "bo": g[:, 240:246]}
 
-    def step(self, xp, s, t, w, data):
-        today = t + self.history
-        price = data[today]
-        day = 50.0 * (price / data[today - 1] - 1.0)
-        week = 20.0 * (price / data[today - 5] - 1.0)
-        month = 10.0 * (price / data[today - self.history] - 1.0)
+    def step(self, xp, s, t, w, rows):
+        tomorrow, today, yesterday, last_week, last_month = rows
+        day = 50.0 * (today / yesterday - 1.0)
+        week = 20.0 * (today / last_week - 1.0)
+        month = 10.0 * (today / last_month - 1.0)
         nothing = 0.0 * s["equity"]
         leverage = xp.abs(s["position"]).sum(1)
         seen = xp.stack([day.mean() + nothing, week.mean() + nothing, month.mean() + nothing, xp.abs(day).mean() + nothing,
@@ -132,7 +139,7 @@ class Finance:
         change = xp.where(xp.abs(change) > self.band, change, 0.0 * change)
         position = s["position"] + change
         leverage = xp.abs(position).sum(1)
-        grown = data[today + 1] / data[today] - 1.0
+        grown = tomorrow / today - 1.0
         gain = (position * grown).sum(1) - self.fee * xp.abs(change).sum(1) - self.interest * xp.clip(leverage - 1.0, 0.0, None)
         left = xp.clip(1.0 + gain, 0.001, None)
         position = position * (1.0 + grown) / left[:, None]
@@ -152,7 +159,7 @@ class Finance:
         return xp.log(s["equity"])
 
 
-class Rastrigin:
+class Rastrigin(Model):
     """2,000 dimensions, one step: what a framework does well."""
     name, genes, steps, population = "rastrigin", 2000, 1, 4096
     low, high = -5.12, 5.12
@@ -163,7 +170,7 @@ class Rastrigin:
     def weights(self, g):
         return {"x": g}
 
-    def step(self, xp, s, t, w, data):
+    def step(self, xp, s, t, w, rows):
         x = w["x"]
         return {"value": 10.0 * self.genes + (x * x - 10.0 * xp.cos(2.0 * np.pi * x)).sum(1)}
 
@@ -181,5 +188,5 @@ def run_numpy(model, genomes, steps, seed, data=None, dtype=np.float64):
     table = None if data is None else data.astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(steps):
-            s = model.step(np, s, t, w, table)
+            s = model.step(np, s, t, w, model.rows(table, t))
         return s, model.score(np, s)

@@ -22,16 +22,20 @@ static void add_cells(sim_lab *lab)
         lab->cells[i].seconds = mem_alloc(o->repetitions * sizeof(double));
 }
 
-static bool hash_results(sim_lab *lab, uint32_t item, uint64_t *hash, err *e)
+/* What came of a run, in two numbers: one to tell it from others here, one that other programs' can be held against. */
+static bool note_results(sim_lab *lab, sim_cell *c, err *e)
 {
-    sim *s = lab->sims[item];
+    sim *s = lab->sims[c->item];
     size_t n = sim_population(s), words = n * sim_get_source(s)->state->words;
     float *scores = mem_alloc(n * 4);
     uint32_t *states = mem_alloc(words * 4);
     bool ok = sim_read_scores(s, scores, e) && sim_check(s, scores, e) && sim_read_states(s, states, e);
     if (ok) {
-        *hash = str_hash(STR_HASH_BEGIN, (const char *)scores, n * 4);
-        *hash = str_hash(*hash, (const char *)states, words * 4);
+        c->hash = str_hash(STR_HASH_BEGIN, (const char *)scores, n * 4);
+        c->hash = str_hash(c->hash, (const char *)states, words * 4);
+        c->mean_score = 0;
+        for (size_t i = 0; i < n; i++)
+            c->mean_score += (double)scores[i] / (double)n;
     }
     free(scores);
     free(states);
@@ -60,7 +64,7 @@ static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
     c->counted = gpu_counters_since(lab->device.g, before);
     if (ok && sim_take_notice(s, notice, sizeof notice))
         return err_set(e, "%s", notice);
-    return ok && hash_results(lab, c->item, &c->hash, e) && check_bits(lab, c, e);
+    return ok && note_results(lab, c, e) && check_bits(lab, c, e);
 }
 
 /* Everything once to warm up, then all of it again and again in a new order each time. */

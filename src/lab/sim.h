@@ -37,6 +37,7 @@ typedef struct sim_cell {
     summary rate;         /* runs of the whole population a second */
     gpu_counters counted; /* in one run */
     uint64_t hash;        /* of scores and states */
+    double mean_score;
 } sim_cell;
 
 typedef struct sim_lab {

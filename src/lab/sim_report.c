@@ -67,6 +67,7 @@ static void write_cell(const sim_lab *lab, const sim_cell *c, jsonw *j)
     jsonw_end(j);
     record_samples(j, "gen/s", (samples){rates, n, 0}, &c->rate, c->counted);
     jsonw_number(j, "first_seconds", c->first_s);
+    jsonw_number(j, "mean_score", c->mean_score);
     jsonw_end(j);
     free(rates);
 }
