@@ -147,7 +147,8 @@ static void add_others(str *out, const sim_source *s)
     }
 }
 
-/* A place that is not in the table gives 0, and the host is told. */
+/* A place that is not in the table gives what is at its beginning, and the host is told. No branches: loops over columns
+ * then share the look at the row. */
 static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
 {
     if (!s->uses_data) {
@@ -158,8 +159,9 @@ static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
              "fn data_rows() -> u32 { return %uu; }\nfn data_columns() -> u32 { return %uu; }\n"
              "var<private> solo_strayed: u32;\n"
              "fn data(row: u32, column: u32) -> f32 {\n"
-             "    if (row >= %uu || column >= %uu) { solo_strayed = max(row, 1u); return 0.0; }\n"
-             "    return solo_data[row * %uu + column];\n}\n"
+             "    let there = row < %uu && column < %uu;\n"
+             "    solo_strayed = select(max(row, 1u), solo_strayed, there);\n"
+             "    return solo_data[select(0u, row, there) * %uu + select(0u, column, there)];\n}\n"
              "fn solo_leave() { if (solo_strayed != 0u) { atomicMax(&solo_gate[8], solo_strayed); } }\n",
              c->data_rows, c->data_columns, c->data_rows, c->data_columns, c->data_columns);
 }

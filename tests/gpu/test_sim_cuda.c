@@ -15,20 +15,20 @@ static unsigned individual;
 /* each has a function of the same name, and parameters that the host defines from the file's */
 #include "../../kernels/simlib/run.cu"
 #define SOLO_KERNEL static
-#define solo_all acrobot
+#define solo_all    acrobot
 #include "../../kernels/sim/acrobot.cu"
 #undef solo_all
 #define DIMENSIONS 10u
-#define solo_all rastrigin
+#define solo_all   rastrigin
 #include "../../kernels/sim/rastrigin.cu"
 #undef solo_all
-#define FEE 0.0005f
-#define INTEREST 0.0001f
+#define FEE          0.0005f
+#define INTEREST     0.0001f
 #define MAX_LEVERAGE 3.0f
-#define MARGIN 4.0f
-#define PENALTY 0.005f
-#define BAND 0.02f
-#define solo_all finance
+#define MARGIN       4.0f
+#define PENALTY      0.005f
+#define BAND         0.02f
+#define solo_all     finance
 #include "../../kernels/sim/finance.cu"
 #undef solo_all
 
