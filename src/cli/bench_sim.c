@@ -114,6 +114,14 @@ static bool open_sims(options *o, char *names, err *e)
     return true;
 }
 
+static bool find_device(options *o, err *e)
+{
+    gpu *g = cli_sim_gpu(&o->common, e);
+    o->lab.choice = (gpu_choice){.impl = o->common.impl, .adapter = o->common.adapter};
+    gpu_close(g);
+    return g != NULL;
+}
+
 int bench_sim(int argc, char **argv)
 {
     err e = {0};
@@ -129,8 +137,8 @@ int bench_sim(int argc, char **argv)
     else if (ok) {
         char *names = mem_dup(o->common.path);
         bool to_stdout = o->json && strcmp(o->json, "-") == 0;
-        o->lab.choice = (gpu_choice){.impl = o->common.impl, .adapter = o->common.adapter};
-        ok = cli_record_writable(o->json, &e) && open_sims(o, names, &e) && sim_lab_measure(lab, &o->lab, &e);
+        ok = cli_record_writable(o->json, &e) && open_sims(o, names, &e) && find_device(o, &e) &&
+             sim_lab_measure(lab, &o->lab, &e);
         if (ok && !to_stdout)
             sim_lab_print(lab, stdout);
         if (ok && o->json) {

@@ -238,7 +238,7 @@ int cmd_sim(int argc, char **argv)
     if (ok && (o.show || o.show_kernel || o.show_data))
         ok = show(&o, &e);
     else if (ok) {
-        gpu *g = gpu_open_now(&(gpu_choice){.impl = o.sim.impl, .adapter = o.sim.adapter}, &e);
+        gpu *g = cli_sim_gpu(&o.sim, &e);
         ok = g && simulate(&o, g, &stuck, &e);
         if (!stuck)
             gpu_close(g);

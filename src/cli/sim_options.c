@@ -161,6 +161,23 @@ void cli_sim_close(cli_sim *s)
     table_free(&s->genomes);
 }
 
+gpu *cli_sim_gpu(cli_sim *s, err *e)
+{
+    static const char *const names[] = {"dawn", "wgpu"};
+    err why[2] = {{0}};
+    if (s->impl)
+        return gpu_open_now(&(gpu_choice){.impl = s->impl, .adapter = s->adapter}, e);
+    for (int i = 0; i < 2; i++) {
+        gpu *g = gpu_open_now(&(gpu_choice){.impl = names[i], .adapter = s->adapter}, &why[i]);
+        if (g) {
+            s->impl = names[i];
+            return g;
+        }
+    }
+    err_set_kind(e, ERR_NO_GPU, "no usable GPU: %.450s; %.450s", why[0].text, why[1].text);
+    return NULL;
+}
+
 sim_options cli_sim_options(const cli_sim *c)
 {
     return (sim_options){.population = (uint32_t)c->population,
