@@ -73,6 +73,9 @@ edit() { sed "$1" "$work/spring.wgsl" >"$work/$2.wgsl"; }
 edit 's/s\.x + DT/s.y + DT/' wrong
 fails "a mistake in the file is told with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
 fails "on wgpu, too" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
+edit 's/State(s\.x + DT \* v, v)/State(t, v)/' wrong
+fails "so is one of types" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
+fails "which wgpu finds in the middle of a function" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
 edit 's/data(t % data_rows(), 1u)/1.0 \/ (s.v * 0.0)/' nan
 fails "scores that are no numbers" 1 "1024 of 1024 scores are not finite numbers; the first is that of individual 0" "$work/nan.wgsl" --steps 3
 edit 's/data(t % data_rows(), 1u)/0.0/; s/let v = /var v = 0.5; while (v >= 0.0) { v = fract(1.7 * v + 0.3 + s.x); } v += /' never
@@ -104,6 +107,14 @@ if python3 -c 'import gymnasium, numpy' 2>/dev/null; then
     for name in acrobot finance rastrigin; do
         check "$name is that of NumPy" python3 -B tests/oracle/sim_numpy.py "$SOLO" $name --impl wgpu
     done
+    measured() { python3 -B bench/sim.py $1 --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps $2 -r 2 --json "$work/frameworks-$1.json"; }
+    check "frameworks are checked and measured" measured finance 30
+    # half of it computed twice as fast is found out
+    sed 's/0.5 \* v1 \* v1 \* s - phi2/v1 * v1 * s - phi2/' bench/sim_models.py >"$work/sim_models.py"
+    cp bench/sim.py bench/record.py "$work/"
+    sed -i 's/right, _ = Numpy(model,/import importlib.util as u; spec = u.spec_from_file_location("right", "bench\/sim_models.py"); m = u.module_from_spec(spec); spec.loader.exec_module(m); right, _ = Numpy(m.MODELS[model.name],/' "$work/sim.py"
+    wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'computes something else' "$work/err"; }
+    check "one that computes something else is not timed" wrong
 else
     echo "skip gymnasium and NumPy (not here)"
 fi
@@ -130,3 +141,24 @@ status=$?
 check "interrupted, it saves and says so" sh -c "[ $status -eq 1 ] && grep -q 'interrupted after generation [1-9].*--resume' '$work/err' && [ -s '$work/cut.evo' ]"
 at=$(sed -n 's/.*after generation \([0-9]*\).*/\1/p' "$work/err")
 check "and goes on from there" "$SOLO" sim rastrigin --pop 5000 --evolve $((${at:-0} + 2)) --resume "$work/cut.evo"
+
+# ---- measuring ---------------------------------------------------------------------------------
+check "bench sim" "$SOLO" bench sim pi,nbody --pop 40 --steps 10 -r 2 --json "$work/builtin.json"
+check "its record is one" python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+rows = {(x["params"]["sim"], x["params"]["fuse"], x["params"]["submit"]): x for x in r["results"]}
+assert r["experiment"] == "sim" and len(rows) == 10 and all(x["unit"] == "gen/s" and len(x["samples"]) == 2 for x in r["results"])
+assert rows["pi", "loop", "batch"]["dispatches"] == 1 and rows["pi", "none", "each"]["dispatches"] == rows["pi", "none", "each"]["submits"] == 12
+assert rows["nbody", "none", "batch"]["submits"] == 1 and all(c["ok"] for c in r["checks"])' "$work/builtin.json"
+"$SOLO" bench sim pi --fuse ops >/dev/null 2>"$work/err"
+check "bench sim with a level that is none" [ $? -eq 2 ]
+mkdir -p "$work/site/docs" "$work/site/results/r"
+cp "$work/builtin.json" "$work/site/results/r/"
+sweep() { SOLO=$SOLO bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/site/results/r" | wc -l)" -eq 6 ]; }
+check "the script of all measurements sweeps" sweep
+printf '<!-- table sim_builtin r -->\n<!-- end -->\n<!-- table sim_steps r -->\n<!-- end -->\n<!-- table sim_systems r -->\n<!-- end -->\n' >"$work/site/docs/a.md"
+root=$PWD
+(cd "$work/site" && node "$root/tools/tables.mjs" && node "$root/tools/sim_pictures.mjs" results/r docs) >/dev/null
+check "tables are made of the records" [ "$(grep -cE '^\| (pi|nbody) \| 40 \| 10 \||^\| (100|300|1000|3000|10000) \| [0-9.]+ \| [0-9.]+ \| [0-9.]+×|^Not measured yet' "$work/site/docs/a.md")" -eq 8 ]
+check "so is a picture" grep -q '<polyline' "$work/site/docs/sim-steps.svg"
