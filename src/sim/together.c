@@ -42,12 +42,20 @@ bool sim_passed_gate(sim *s, err *e)
     return err_set(e, "workgroups of one dispatch waited for each other in vain");
 }
 
+/* Without it, separate dispatches do the work. */
+static bool passes_litmus(sim *s, uint32_t groups, uint32_t threads, err *e)
+{
+    litmus_result r = {0};
+    s->gave_up = !gpu_litmus_cached(s->g, groups, threads, false, &r, e) || r.verdict != LITMUS_PASSED;
+    return !s->gave_up || err_set(e, "the test whether %u workgroups see each other's data: %s", groups,
+                                  litmus_verdict_name(r.verdict));
+}
+
 /* With the roll call this very kernel says how many are there when the first has waited long enough. */
 bool sim_find_groups(sim *s, const sim_kernel *k, sim_groups *out, err *e)
 {
     uint32_t gate[SIM_GATE_WORDS], useful = (s->options.population + k->threads - 1) / k->threads;
-    uint32_t count = wished("SOLO_SIM_GROUPS", 0); /* asked for: whether they are resident or not */
-    litmus_result r = {0};
+    uint32_t count = wished("SOLO_SIM_GROUPS", 0); /* asked for: whether they are resident or not; 0: those that are */
     if (!count) {
         s->told.roll_call = 1;
         sim_launch_together(s, k, MOST_GROUPS);
@@ -56,13 +64,8 @@ bool sim_find_groups(sim *s, const sim_kernel *k, sim_groups *out, err *e)
             return false;
         count = gate[3] ? gate[3] : 1;
         count = count < useful ? count : useful;
-        if (count > 1 && !gpu_litmus_cached(s->g, count, k->threads, false, &r, e))
+        if (count > 1 && !passes_litmus(s, count, k->threads, e))
             return false;
-        if (count > 1 && r.verdict != LITMUS_PASSED) {
-            s->gave_up = true;
-            return err_set(e, "the test whether %u workgroups see each other's data: %s", count,
-                           litmus_verdict_name(r.verdict));
-        }
     }
     *out = (sim_groups){count, k->threads};
     return true;

@@ -139,6 +139,14 @@ static void coupled_ones_wait_for_each_other(void **unused)
         assert_int_equal(r.dispatches, 1);
     sim_free(s);
 
+    /* as many as the kernel itself finds resident, if the litmus test says that they see each other's data */
+    setenv("SOLO_SIM_GROUPS", "0", 1);
+    s = new_sim(&r);
+    go(&r, s, LEVEL_LOOP, SUBMIT_BATCH);
+    assert_true(hash_of(&r) == right);
+    sim_free(s);
+
+    setenv("SOLO_SIM_GROUPS", "2", 1);
     setenv("SOLO_SIM_STALL", "11", 1);
     setenv("SOLO_SIM_LOOKS", "1000", 1);
     s = new_sim(&r);
@@ -151,6 +159,27 @@ static void coupled_ones_wait_for_each_other(void **unused)
     unsetenv("SOLO_SIM_GROUPS");
     unsetenv("SOLO_SIM_STALL");
     unsetenv("SOLO_SIM_LOOKS");
+    close_run(&r);
+}
+
+/* More workgroups than a dispatch has in one dimension. */
+static void millions_are_counted(void **unused)
+{
+    (void)unused;
+    enum { MILLIONS = 2200000 };
+    run r = open_run("pi", MILLIONS, 1);
+    for (int level = LEVEL_NONE; level <= LEVEL_LOOP; level += LEVEL_LOOP - LEVEL_NONE) {
+        memset(r.states, 0, (size_t)MILLIONS * 2 * sizeof *r.states);
+        sim *s = new_sim(&r);
+        go(&r, s, (fusion_level)level, SUBMIT_BATCH);
+        sim_free(s);
+        uint64_t inside = 0;
+        for (uint32_t i = 0; i < MILLIONS; i++) {
+            assert_int_equal(r.states[MILLIONS + i], 1); /* thrown */
+            inside += r.states[i];
+        }
+        assert_true(fabs(4.0 * (double)inside / MILLIONS - 3.14159265) < 0.006);
+    }
     close_run(&r);
 }
 
@@ -374,15 +403,11 @@ int main(void)
 {
     const struct CMUnitTest bare[] = {cmocka_unit_test(without_a_compiler_it_says_so)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_give_the_same_bits),
-        cmocka_unit_test(pieces_give_the_same_bits),
-        cmocka_unit_test(coupled_ones_wait_for_each_other),
-        cmocka_unit_test(traces_are_the_states_on_the_way),
-        cmocka_unit_test(pi_is_counted_as_in_c),
-        cmocka_unit_test(the_epidemic_is_that_of_c),
-        cmocka_unit_test(functions_have_their_values),
-        cmocka_unit_test(the_option_costs_what_theory_says),
-        cmocka_unit_test(bodies_move_as_in_c),
+        cmocka_unit_test(all_ways_give_the_same_bits),       cmocka_unit_test(pieces_give_the_same_bits),
+        cmocka_unit_test(coupled_ones_wait_for_each_other),  cmocka_unit_test(millions_are_counted),
+        cmocka_unit_test(traces_are_the_states_on_the_way),  cmocka_unit_test(pi_is_counted_as_in_c),
+        cmocka_unit_test(the_epidemic_is_that_of_c),         cmocka_unit_test(functions_have_their_values),
+        cmocka_unit_test(the_option_costs_what_theory_says), cmocka_unit_test(bodies_move_as_in_c),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
            cmocka_run_group_tests_name("wgpu", tests, open_wgpu, close_device) +

@@ -15,7 +15,8 @@ static unsigned line_marked_in(const char *message)
     for (const char *p = message; p; p = strchr(p, '\n')) {
         char text[256];
         p += *p == '\n';
-        snprintf(text, sizeof text, "%.*s", (int)(strcspn(p, "\n") < sizeof text ? strcspn(p, "\n") : sizeof text - 1), p);
+        snprintf(text, sizeof text, "%.*s", (int)(strcspn(p, "\n") < sizeof text ? strcspn(p, "\n") : sizeof text - 1),
+                 p);
         const char *at = text + strspn(text, " ");
         if (sscanf(at, "%u", &number) == 1 && strstr(at, bar))
             line = number;
