@@ -5,7 +5,7 @@ PREFIX  ?= /usr/local
 
 BUILD    := $(if $(SAN),build-san,build)
 CFLAGS   ?= -O2 -g
-CPPFLAGS += -D_GNU_SOURCE -Isrc -Ideps/include -I$(BUILD)/gen
+CPPFLAGS += -D_GNU_SOURCE -Iinclude -Isrc -Ideps/include -I$(BUILD)/gen
 # an older clang does not know the last of these, and would stop at that
 WARNINGS := -Wall -Wextra -Werror $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-unknown-warning-option) \
             -Wno-format-truncation
@@ -44,7 +44,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build run test fuzz install clean distclean format setup always
+.PHONY: help build lib run test fuzz install clean distclean format setup always
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -52,6 +52,7 @@ help:
 	@echo '  make run        set up what is missing, build, run the demo'
 	@echo '  make test       set up what is missing, build, run every test (ONLY=word: those with it in their name)'
 	@echo '  make build      set up what is missing for building, build build/solo'
+	@echo '  make lib        set up what is missing for building, build build/libsolo.a (include/solo.h says what is in it)'
 	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
@@ -68,6 +69,10 @@ setup:
 build:
 	$(SETUP) build
 	$(COMPILE_ALL) $(BUILD)/solo
+
+lib:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/libsolo.a
 
 run:
 	$(SETUP) run
@@ -118,6 +123,11 @@ format:
 $(BUILD)/solo: $(OBJECTS)
 	@echo '  link $@'
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/libsolo.a: $(LIBRARY)
+	@echo '  ar   $@'
+	rm -f $@
+	$(AR) rcs $@ $^
 
 $(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
 	@echo '  link $@'

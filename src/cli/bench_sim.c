@@ -25,7 +25,8 @@ typedef struct options {
     cli_sim common;
     cli_sim sims[SIM_LAB_MAX_SIMS];
     sim_lab_options lab;
-    const char *names, *json;
+    const char *json;
+    char impl[16];
     bool help;
 } options;
 
@@ -116,10 +117,16 @@ static bool open_sims(options *o, char *names, err *e)
 
 static bool find_device(options *o, err *e)
 {
-    gpu *g = cli_sim_gpu(&o->common, e);
     o->lab.choice = (gpu_choice){.impl = o->common.impl, .adapter = o->common.adapter};
+    gpu *g = sim_open_gpu(&o->lab.choice, e);
+    if (!g)
+        return false;
+    /* it is the laboratory that opens it */
+    snprintf(o->impl, sizeof o->impl, "%s", gpu_get_info(g)->family);
+    if (!o->lab.choice.impl)
+        o->lab.choice.impl = o->impl;
     gpu_close(g);
-    return g != NULL;
+    return true;
 }
 
 int bench_sim(int argc, char **argv)

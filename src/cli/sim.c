@@ -123,8 +123,7 @@ static bool show(const options *o, err *e)
 
 static bool write_trace(const options *o, sim *s, const sim_result *r, err *e)
 {
-    uint32_t count = (uint32_t)o->trace_count < r->population ? (uint32_t)o->trace_count : r->population;
-    uint32_t rows = sim_trace_rows(s);
+    uint32_t count = sim_trace_count(s), rows = sim_trace_rows(s);
     uint32_t *words = mem_alloc((size_t)rows * r->source->state->words * count * 4);
     str text = {0};
     bool ok = sim_read_trace(s, words, e);
@@ -167,12 +166,11 @@ static bool run_steps(sim *s, const sim_result *r, err *e)
     return ok;
 }
 
-/* Many generations in one dispatch of one workgroup, which is what software gets, leave its other cores idle. */
-static fusion_level level_on(const options *o, const gpu *g)
+static fusion_level level_on(const options *o, const sim *s)
 {
     if (o->sim.level != LEVEL_COUNT)
         return o->sim.level;
-    return o->evolve.generations && gpu_get_info(g)->type == GPU_TYPE_SOFTWARE ? LEVEL_TOKEN : LEVEL_LOOP;
+    return o->evolve.generations ? evolve_level_on(s) : LEVEL_LOOP;
 }
 
 static bool simulate(options *o, gpu *g, bool *stuck, err *e)
@@ -188,7 +186,7 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
         return false;
     sim_result r = {.source = source,
                     .g = g,
-                    .level = level_on(o, g),
+                    .level = level_on(o, s),
                     .submit = o->sim.submit,
                     .population = how.population,
                     .steps = how.steps,
@@ -238,7 +236,7 @@ int cmd_sim(int argc, char **argv)
     if (ok && (o.show || o.show_kernel || o.show_data))
         ok = show(&o, &e);
     else if (ok) {
-        gpu *g = cli_sim_gpu(&o.sim, &e);
+        gpu *g = sim_open_gpu(&(gpu_choice){.impl = o.sim.impl, .adapter = o.sim.adapter}, &e);
         ok = g && simulate(&o, g, &stuck, &e);
         if (!stuck)
             gpu_close(g);

@@ -111,7 +111,7 @@ static bool read_data(cli_sim *s, err *e)
     if (s->data_path)
         return table_read(&s->data, s->data_path, e);
     if (sim_builtin(s->path) && s->source.uses_data)
-        sim_make_prices(&s->data, SIM_PRICE_ROWS, 2024);
+        sim_make_prices(&s->data, SIM_PRICE_ROWS, SIM_PRICE_SEED);
     return true;
 }
 
@@ -159,23 +159,6 @@ void cli_sim_close(cli_sim *s)
     sim_source_free(&s->source);
     table_free(&s->data);
     table_free(&s->genomes);
-}
-
-gpu *cli_sim_gpu(cli_sim *s, err *e)
-{
-    static const char *const names[] = {"dawn", "wgpu"};
-    err why[2] = {{0}};
-    if (s->impl)
-        return gpu_open_now(&(gpu_choice){.impl = s->impl, .adapter = s->adapter}, e);
-    for (int i = 0; i < 2; i++) {
-        gpu *g = gpu_open_now(&(gpu_choice){.impl = names[i], .adapter = s->adapter}, &why[i]);
-        if (g) {
-            s->impl = names[i];
-            return g;
-        }
-    }
-    err_set_kind(e, ERR_NO_GPU, "no usable GPU: %.450s; %.450s", why[0].text, why[1].text);
-    return NULL;
 }
 
 sim_options cli_sim_options(const cli_sim *c)

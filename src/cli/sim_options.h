@@ -32,8 +32,6 @@ bool cli_sim_word(cli_args *a, const char *word, cli_sim *s);
 /* Reads the file, sets its parameters, reads its data. */
 bool cli_sim_open(cli_sim *s, err *e);
 void cli_sim_close(cli_sim *s);
-/* The device to run it on: of those that compile WGSL, the first that works, unless one was named. */
-gpu *cli_sim_gpu(cli_sim *s, err *e);
 sim_options cli_sim_options(const cli_sim *c);
 /* Those of --genomes, if any were given. */
 void cli_sim_genomes(const cli_sim *c, sim *s);

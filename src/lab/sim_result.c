@@ -3,14 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static double word_value(uint32_t word, sim_scalar type)
-{
-    float f;
-    memcpy(&f, &word, sizeof f);
-    return type == SIM_F32 ? (double)f : type == SIM_I32 ? (double)(int32_t)word : (double)word;
-}
 
 static double *as_doubles(const sim_result *r)
 {
@@ -105,7 +97,7 @@ static void write_states(const sim_result *r, jsonw *j)
         jsonw_array(j, r->source->words[w].name);
         jsonw_flat(j);
         for (uint32_t i = 0; i < r->population; i++)
-            jsonw_number(j, NULL, word_value(r->states[(size_t)w * r->population + i], r->source->words[w].type));
+            jsonw_number(j, NULL, sim_word_value(r->states[(size_t)w * r->population + i], r->source->words[w].type));
         jsonw_end(j);
     }
     jsonw_end(j);
@@ -160,9 +152,9 @@ void sim_result_json(const sim_result *r, str *out)
 static void add_value(str *out, uint32_t word, sim_scalar type)
 {
     if (type == SIM_F32)
-        str_addf(out, ",%.9g", word_value(word, type));
+        str_addf(out, ",%.9g", sim_word_value(word, type));
     else
-        str_addf(out, ",%.0f", word_value(word, type));
+        str_addf(out, ",%.0f", sim_word_value(word, type));
 }
 
 static void add_names(const sim_source *source, str *out)

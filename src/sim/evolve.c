@@ -44,6 +44,11 @@ void evolve_free(evolution *v)
     free(v);
 }
 
+fusion_level evolve_level_on(const sim *s)
+{
+    return gpu_get_info(s->g)->type == GPU_TYPE_SOFTWARE ? LEVEL_TOKEN : LEVEL_LOOP;
+}
+
 uint32_t evolve_generation(const evolution *v)
 {
     return v->s->told.generation;

@@ -29,6 +29,10 @@ void evolve_free(evolution *v);
 bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy submit,
                 bool (*after)(void *user, evolution *v, err *e), void *user, err *e);
 
+/* The level to use where none is asked for: many generations in one dispatch of one workgroup, which is what software gets, would
+ * leave its other cores idle. */
+fusion_level evolve_level_on(const sim *s);
+
 /* The generation that is there and scored; meaningless before the first run. */
 uint32_t evolve_generation(const evolution *v);
 /* The best score of each generation so far: generation + 1 of them. */

@@ -336,6 +336,11 @@ uint32_t sim_trace_rows(const sim *s)
     return s->options.steps / s->options.trace_every + 1;
 }
 
+uint32_t sim_trace_count(const sim *s)
+{
+    return s->options.trace_count;
+}
+
 static uint64_t trace_bytes(const sim *s)
 {
     return (uint64_t)sim_trace_rows(s) * s->source->state->words * s->options.trace_count * 4;
@@ -414,6 +419,23 @@ static void make_buffers(sim *s)
     s->gate = storage(s->g, SIM_GATE_WORDS * 4);
     if (data)
         gpu_write(s->g, s->data, 0, data->values, (size_t)data->rows * data->columns * 4);
+}
+
+gpu *sim_open_gpu(const gpu_choice *choice, err *e)
+{
+    static const char *const names[] = {"dawn", "wgpu"};
+    err why[2] = {{0}};
+    gpu *g = choice->impl ? gpu_open_now(choice, e) : NULL;
+    if (choice->impl)
+        return g;
+    for (int i = 0; i < 2 && !g; i++) {
+        gpu_choice one = *choice;
+        one.impl = names[i];
+        g = gpu_open_now(&one, &why[i]);
+    }
+    if (!g)
+        err_set_kind(e, ERR_NO_GPU, "no usable GPU: %.450s; %.450s", why[0].text, why[1].text);
+    return g;
 }
 
 sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e)

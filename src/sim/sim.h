@@ -28,6 +28,9 @@ typedef struct sim_options {
     uint32_t patience_s;  /* a dispatch that takes longer is given up; 0: a minute */
 } sim_options;
 
+/* A device that compiles WGSL: the first that works, unless one is named. */
+gpu *sim_open_gpu(const gpu_choice *choice, err *e);
+
 typedef struct sim sim;
 
 /* The source must live as long. What the device cannot do is an error: a population that is too large, an
@@ -53,6 +56,7 @@ bool sim_read_states(sim *s, uint32_t *words, err *e);
 /* (rows, words, trace_count): how it was before the first step, and after every trace_every-th. */
 bool sim_read_trace(sim *s, uint32_t *words, err *e);
 uint32_t sim_trace_rows(const sim *s);
+uint32_t sim_trace_count(const sim *s);
 
 /* Genes: what individuals have at first, drawn by the seed, or given, (population, genes). */
 void sim_draw_genomes(const sim_source *source, uint32_t population, uint32_t seed, float *genomes);

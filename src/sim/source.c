@@ -9,6 +9,13 @@
 
 const char *const sim_scalar_names[] = {"f32", "i32", "u32"};
 
+double sim_word_value(uint32_t word, sim_scalar type)
+{
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return type == SIM_F32 ? (double)f : type == SIM_I32 ? (double)(int32_t)word : (double)word;
+}
+
 enum { MAX_GENES = 65536, MAX_TYPE_DEPTH = 8 };
 
 /* ---- the state's type --------------------------------------------------------------- */

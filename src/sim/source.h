@@ -27,6 +27,9 @@ typedef struct sim_word {
     sim_scalar type;
 } sim_word;
 
+/* A word as a number. */
+double sim_word_value(uint32_t word, sim_scalar type);
+
 typedef struct sim_type sim_type;
 typedef struct sim_member {
     const char *name;

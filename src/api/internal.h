@@ -1,0 +1,16 @@
+/* internal: what the files behind include/solo.h share. */
+#ifndef SOLO_API_INTERNAL_H
+#define SOLO_API_INTERNAL_H
+
+#include "base/err.h"
+#include "gpu/gpu.h"
+#include "solo.h"
+
+struct solo_device {
+    gpu *g;
+};
+
+/* An error of the inside as one of the outside; the result is `ok`. */
+bool api_told(solo_error *to, const err *e, bool ok);
+
+#endif

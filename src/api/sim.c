@@ -1,0 +1,229 @@
+#include "sim/sim.h"
+#include "api/internal.h"
+#include "base/str.h"
+#include "sim/builtin.h"
+#include "sim/evolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct solo_sim {
+    sim_source source;
+    table data;
+    sim_options options;
+    sim *s;
+    evolution *v;
+};
+
+/* ---- making one ------------------------------------------------------------------------------- */
+
+static bool read_source(solo_sim *s, const char *name, const char *wgsl, const solo_sim_options *o, err *e)
+{
+    const char *text = wgsl ? wgsl : sim_builtin(name);
+    if (!text)
+        return err_set_kind(e, ERR_USAGE, "there is no built-in simulation '%s'", name);
+    if (!sim_source_read(&s->source, name, text, e))
+        return false;
+    for (const char *const *p = o->parameters; p && *p; p++)
+        if (!sim_source_set(&s->source, *p, e))
+            return false;
+    return true;
+}
+
+/* Given, or, for the built-in one that trades, made. */
+static void take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o)
+{
+    size_t bytes = (size_t)o->data_rows * o->data_columns * sizeof(float);
+    if (o->data && bytes) {
+        s->data = (table){o->data_rows, o->data_columns, mem_alloc(bytes)};
+        memcpy(s->data.values, o->data, bytes);
+    } else if (!wgsl && s->source.uses_data)
+        sim_make_prices(&s->data, SIM_PRICE_ROWS, SIM_PRICE_SEED);
+    if (s->data.rows)
+        s->options.data = &s->data;
+}
+
+static bool make(solo_sim *s, gpu *g, const char *name, const char *wgsl, const solo_sim_options *o, err *e)
+{
+    if (!read_source(s, name, wgsl, o, e))
+        return false;
+    s->options = (sim_options){.population = o->population ? o->population : s->source.population,
+                               .steps = o->steps ? o->steps : s->source.steps,
+                               .seed = o->seed,
+                               .trace_count = o->evolves ? 0 : o->trace_count,
+                               .trace_every = o->trace_every,
+                               .chunk_ms = o->chunk_ms,
+                               .evolves = o->evolves};
+    if (!s->options.population || !s->options.steps)
+        return err_set_kind(e, ERR_USAGE, "%s: how many individuals, and how many steps?", name);
+    take_data(s, wgsl, o);
+    s->s = sim_new(g, &s->source, &s->options, e);
+    return s->s != NULL;
+}
+
+solo_sim *solo_sim_new(solo_device *d, const char *name, const char *wgsl, const solo_sim_options *o, solo_error *to)
+{
+    static const solo_sim_options none = {0};
+    err e = {0};
+    solo_sim *s = mem_alloc(sizeof *s);
+    if (api_told(to, &e, make(s, d->g, name, wgsl, o ? o : &none, &e)))
+        return s;
+    solo_sim_free(s);
+    return NULL;
+}
+
+void solo_sim_free(solo_sim *s)
+{
+    if (!s)
+        return;
+    evolve_free(s->v);
+    sim_free(s->s);
+    table_free(&s->data);
+    sim_source_free(&s->source);
+    free(s);
+}
+
+bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
+{
+    err e = {0};
+    return api_told(to, &e, sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e));
+}
+
+/* ---- what it is, and what came of it --------------------------------------------------------------- */
+
+uint32_t solo_sim_population(const solo_sim *s)
+{
+    return s->options.population;
+}
+
+uint32_t solo_sim_steps(const solo_sim *s)
+{
+    return s->options.steps;
+}
+
+uint32_t solo_sim_genes(const solo_sim *s)
+{
+    return s->source.genes;
+}
+
+uint32_t solo_sim_words(const solo_sim *s)
+{
+    return s->source.state->words;
+}
+
+const char *solo_sim_word_name(const solo_sim *s, uint32_t word)
+{
+    return word < s->source.state->words ? s->source.words[word].name : NULL;
+}
+
+bool solo_sim_scores(solo_sim *s, float *scores, solo_error *to)
+{
+    err e = {0};
+    return api_told(to, &e, sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
+}
+
+/* (rows, words, count) of words as numbers. */
+static void as_numbers(const solo_sim *s, const uint32_t *words, uint32_t rows, uint32_t count, double *out)
+{
+    for (uint32_t row = 0; row < rows; row++)
+        for (uint32_t w = 0; w < s->source.state->words; w++)
+            for (uint32_t i = 0; i < count; i++, words++)
+                *out++ = sim_word_value(*words, s->source.words[w].type);
+}
+
+bool solo_sim_states(solo_sim *s, double *states, solo_error *to)
+{
+    err e = {0};
+    uint32_t *words = mem_alloc((size_t)s->source.state->words * s->options.population * sizeof *words);
+    bool ok = sim_read_states(s->s, words, &e);
+    if (ok)
+        as_numbers(s, words, 1, s->options.population, states);
+    free(words);
+    return api_told(to, &e, ok);
+}
+
+bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
+{
+    err e = {0};
+    uint32_t rows = sim_trace_rows(s->s), count = sim_trace_count(s->s);
+    uint32_t *words = mem_alloc((size_t)rows * s->source.state->words * count * sizeof *words + 4);
+    bool ok = count ? sim_read_trace(s->s, words, &e) : err_set_kind(&e, ERR_USAGE, "nobody leaves a trace");
+    if (ok)
+        as_numbers(s, words, rows, count, states);
+    free(words);
+    return api_told(to, &e, ok);
+}
+
+uint32_t solo_sim_trace_rows(const solo_sim *s)
+{
+    return sim_trace_rows(s->s);
+}
+
+void solo_sim_set_genomes(solo_sim *s, const float *genomes)
+{
+    if (s->source.genes && !s->v)
+        sim_set_genomes(s->s, genomes);
+}
+
+/* ---- evolution --------------------------------------------------------------------------------------- */
+
+static bool begin_evolution(solo_sim *s, const solo_evolution *o, err *e)
+{
+    evolve_options how = EVOLVE_DEFAULTS;
+    if (s->v)
+        return true;
+    if (!s->options.evolves)
+        return err_set_kind(e, ERR_USAGE, "%s was not made to evolve (solo_sim_options.evolves)", s->source.path);
+    if (o) {
+        how.tournament = o->tournament ? o->tournament : how.tournament;
+        how.elite = o->elite ? o->elite : how.elite;
+        how.crossover = o->crossover > 0 ? o->crossover : how.crossover;
+        how.mutation = o->mutation > 0 ? o->mutation : how.mutation;
+        how.sigma = o->sigma > 0 ? o->sigma : how.sigma;
+    }
+    s->v = evolve_new(s->s, &how, e);
+    return s->v != NULL;
+}
+
+typedef struct listener {
+    solo_progress progress;
+    void *user;
+} listener;
+
+static bool tell_listener(void *user, evolution *v, err *e)
+{
+    const listener *l = user;
+    uint32_t at = evolve_generation(v);
+    (void)e;
+    return !l->progress || l->progress(l->user, at, evolve_best(v)[at]);
+}
+
+bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, solo_progress progress, void *user,
+                     solo_error *to)
+{
+    err e = {0};
+    listener l = {progress, user};
+    return api_told(to, &e,
+                    begin_evolution(s, o, &e) &&
+                        evolve_run(s->v, generation, evolve_level_on(s->s), SUBMIT_BATCH, tell_listener, &l, &e));
+}
+
+bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to)
+{
+    err e = {0};
+    bool ok = s->v ? evolve_read(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
+    return api_told(to, &e, ok);
+}
+
+bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
+{
+    err e = {0};
+    bool ok = s->v ? evolve_save(s->v, path, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
+    return api_told(to, &e, ok);
+}
+
+bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *to)
+{
+    err e = {0};
+    return api_told(to, &e, begin_evolution(s, o, &e) && evolve_load(s->v, path, &e));
+}

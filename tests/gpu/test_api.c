@@ -1,0 +1,173 @@
+/* include/solo.h as someone else's program uses it: nothing else of Solo is included here. */
+#include "solo.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static solo_device *device;
+static const char *const impls[] = {"dawn", "wgpu"};
+
+static const char SPRING[] = "override STIFFNESS: f32 = 4.0;\n"
+                             "struct State { x: f32, v: f32, n: u32 }\n"
+                             "fn init(i: u32) -> State { return State(f32(i), 0.0, 0u); }\n"
+                             "fn step(s: State, t: u32) -> State {\n"
+                             "    let v = s.v + 0.01 * (data(t % data_rows(), 0u) - STIFFNESS * s.x);\n"
+                             "    return State(s.x + 0.01 * v, v, s.n + 1u);\n"
+                             "}\n"
+                             "fn score(s: State) -> f32 { return -abs(s.x); }\n";
+
+static void ok(bool good, const solo_error *e)
+{
+    if (!good)
+        fail_msg("%s", e->text);
+}
+
+static void a_simulation_from_text(void **unused)
+{
+    (void)unused;
+    enum { POPULATION = 4, STEPS = 30, WORDS = 3, ROWS = 4 };
+    solo_error e = {0};
+    const float push[2] = {0.5f, -0.25f};
+    const char *const parameters[] = {"STIFFNESS=9", NULL};
+    solo_sim *s = solo_sim_new(device, "spring", SPRING,
+                               &(solo_sim_options){.population = POPULATION,
+                                                   .steps = STEPS,
+                                                   .parameters = parameters,
+                                                   .data = push,
+                                                   .data_rows = 2,
+                                                   .data_columns = 1,
+                                                   .trace_count = 1,
+                                                   .trace_every = 10},
+                               &e);
+    ok(s, &e);
+    double states[2][WORDS][POPULATION], trace[ROWS][WORDS][1];
+    float scores[POPULATION];
+    ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e) && solo_sim_states(s, &states[0][0][0], &e) &&
+           solo_sim_scores(s, scores, &e) && solo_sim_trace(s, &trace[0][0][0], &e),
+       &e);
+    ok(solo_sim_run(s, SOLO_DISPATCH_A_STEP, &e) && solo_sim_states(s, &states[1][0][0], &e), &e);
+    assert_memory_equal(states[0], states[1], sizeof states[0]);
+    assert_int_equal(solo_sim_words(s), WORDS);
+    assert_string_equal(solo_sim_word_name(s, 1), "v");
+    assert_null(solo_sim_word_name(s, WORDS));
+    assert_int_equal(solo_sim_trace_rows(s), ROWS);
+    for (int i = 0; i < POPULATION; i++) {
+        double x = i, v = 0;
+        for (int t = 0; t < STEPS; t++) {
+            v += 0.01 * ((double)push[t % 2] - 9 * x);
+            x += 0.01 * v;
+        }
+        assert_true(fabs(states[0][0][i] - x) < 1e-5 && fabs((double)scores[i] + fabs(x)) < 1e-5);
+        assert_true(states[0][2][i] == STEPS);
+    }
+    assert_true(trace[2][2][0] == 20 && trace[3][0][0] == states[0][0][0]);
+    solo_sim_free(s);
+}
+
+static bool stop_at_five(void *seen, uint32_t generation, double best)
+{
+    *(double *)seen = best;
+    return generation < 5;
+}
+
+static void evolution_is_stopped_saved_and_resumed(void **unused)
+{
+    (void)unused;
+    enum { POPULATION = 100, GENES = 10 };
+    solo_error e = {0};
+    static float genomes[2][POPULATION][GENES];
+    float scores[2][POPULATION];
+    char path[] = "/tmp/solo-api-XXXXXX";
+    double best;
+    close(mkstemp(path));
+    const solo_sim_options o = {.population = POPULATION, .seed = 2, .evolves = true};
+    solo_sim *s = solo_sim_new(device, "sphere", NULL, &o, &e);
+    ok(s, &e);
+    assert_int_equal(solo_sim_genes(s), GENES);
+    ok(solo_sim_evolve(s, 20, NULL, stop_at_five, &best, &e) && solo_sim_save(s, path, &e), &e);
+    ok(solo_sim_evolve(s, 9, NULL, NULL, NULL, &e) && solo_sim_evolved(s, genomes[0][0], scores[0], &e), &e);
+    solo_sim_free(s);
+    s = solo_sim_new(device, "sphere", NULL, &o, &e);
+    ok(solo_sim_resume(s, path, NULL, &e) && solo_sim_evolve(s, 9, NULL, NULL, NULL, &e) &&
+           solo_sim_evolved(s, genomes[1][0], scores[1], &e),
+       &e);
+    assert_memory_equal(genomes[0], genomes[1], sizeof genomes[0]);
+    assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
+    assert_true((double)scores[0][0] >= best);
+    solo_sim_free(s);
+    unlink(path);
+}
+
+static void mistakes_are_told(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name, *text, *part;
+        int status;
+        solo_sim_options o;
+    } cases[] = {
+        {"nothing", NULL, "no built-in simulation 'nothing'", 2, {0}},
+        {"mine", "struct State { x: f32 }", "mine: 'fn init' is missing", 1, {0}},
+        {"spring", SPRING, "how many individuals", 2, {.population = 3}},
+        {"spring", SPRING, "spring reads data", 2, {.population = 3, .steps = 3}},
+        {"pi", NULL, "too large", 1, {.population = 4000000000}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        solo_error e = {0};
+        assert_null(solo_sim_new(device, cases[i].name, cases[i].text, &cases[i].o, &e));
+        if (!strstr(e.text, cases[i].part) || e.status != cases[i].status)
+            fail_msg("'%s' was told as %d: '%s'", cases[i].part, e.status, e.text);
+    }
+    solo_error e = {0};
+    solo_sim *s = solo_sim_new(device, "pi", NULL, NULL, &e);
+    ok(s, &e);
+    assert_int_equal(solo_sim_population(s), 4096);
+    assert_int_equal(solo_sim_steps(s), 1000);
+    assert_false(solo_sim_evolve(s, 3, NULL, NULL, NULL, &e));
+    assert_int_equal(e.status, 2);
+    solo_sim_free(s);
+    solo_error none = {0};
+    assert_null(solo_device_open("no-such", &none));
+    assert_true(none.status != 0 && none.text[0]);
+}
+
+static int open_first(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    device = solo_device_open(impls[0], &e);
+    return device ? 0 : -1;
+}
+
+static int open_second(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    device = solo_device_open(impls[1], &e);
+    return device ? 0 : -1;
+}
+
+static int shut(void **unused)
+{
+    (void)unused;
+    solo_device_close(device);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_simulation_from_text),
+        cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
+        cmocka_unit_test(mistakes_are_told),
+    };
+    return cmocka_run_group_tests_name("dawn", tests, open_first, shut) +
+           cmocka_run_group_tests_name("wgpu", tests, open_second, shut);
+}
