@@ -76,6 +76,8 @@ static bool parse(options *o, cli_args *a)
         return true;
     if (!o->sim.path)
         return err_set_kind(a->e, ERR_USAGE, "a simulation is wanted: a .wgsl file or one of `solo sim --list`");
+    if (!o->evolve.generations && o->sim.level == LEVEL_TOKEN)
+        return err_set_kind(a->e, ERR_USAGE, "--fuse token is for --evolve: a generation at a time");
     if (o->evolve.generations && o->trace)
         return err_set_kind(a->e, ERR_USAGE,
                             "--trace is for one generation: write the best (--best FILE) and trace that");

@@ -4,6 +4,7 @@
 #include "sim/evolution.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,14 +166,30 @@ static bool keep(evolution *v, kept *k, err *e)
     return evolve_read(v, k->genomes, k->scores, e);
 }
 
-static bool run_many(evolution *v, uint32_t count, kept *k, err *e)
+/* Whether workgroups that cannot wait for each other are the only trouble: generations then go on by dispatches of their own. */
+static bool goes_on_apart(sim *s, const err *why, err *e)
 {
+    if (!s->gave_up)
+        return err_set_kind(e, why->kind, "%s", why->text);
+    snprintf(s->notice, sizeof s->notice, "%s: a dispatch for each generation, since %.180s", s->source->path,
+             why->text);
+    return true;
+}
+
+/* As many generations as fit into one dispatch. */
+static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
+{
+    sim *s = v->s;
     err why = {0};
-    bool safe = v->s->groups.count == 1;
-    if ((safe || keep(v, k, &why)) && run_together(v, count, &why))
+    if (!make_together(v, &why))
+        return goes_on_apart(s, &why, e);
+    bool alone = s->groups.count == 1;
+    uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
+    v->timed_together = true;
+    if ((alone || keep(v, k, &why)) && run_together(v, share < SIM_HISTORY ? share : SIM_HISTORY, &why))
         return true;
-    if (!v->s->gave_up || safe)
-        return err_set_kind(e, why.kind, "%s", why.text);
+    if (!goes_on_apart(s, &why, e))
+        return false;
     evolve_write(v, k->genomes, k->scores);
     return true;
 }
@@ -184,21 +201,17 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
 {
     sim *s = v->s;
     kept k = {0};
-    bool ok = true, together = level == LEVEL_LOOP, going = true;
+    bool ok = true, going = true;
     while (ok && going && (!v->begun || s->told.generation < until)) {
         double began = clock_us();
-        uint32_t from = s->told.generation, left = until - from;
-        bool many = together && v->begun && !s->gave_up &&
-                    (!s->options.chunk_ms || v->generation_ns <= s->options.chunk_ms * 1e6);
-        if (many && make_together(v, e)) {
-            uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
-            ok = run_many(v, share < SIM_HISTORY ? share : SIM_HISTORY, &k, e);
-            v->timed_together = true;
-        } else
-            ok = e->kind == ERR_NONE && run_apart(v, !v->begun, level, submit, e);
+        uint32_t from = s->told.generation;
+        bool fits = !s->options.chunk_ms || v->generation_ns <= s->options.chunk_ms * 1e6;
+        if (level == LEVEL_LOOP && v->begun && !s->gave_up && fits)
+            ok = run_many(v, until - from, &k, e);
+        else
+            ok = run_apart(v, !v->begun, level, submit, e);
         uint32_t made = s->told.generation - from;
-        if (made)
-            v->generation_ns = (clock_us() - began) * 1e3 / made;
+        v->generation_ns = (clock_us() - began) * 1e3 / (made ? made : 1);
         v->begun = v->begun || ok;
         ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
         going = !ok || !after || after(user, v, e);

@@ -159,6 +159,9 @@ bool sim_wait(sim *s, err *e)
 
 uint32_t sim_next_share(const sim *s, double each_ns, uint32_t left)
 {
+    /* the gate counts every workgroup at every barrier, in 31 bits */
+    uint32_t most = (1u << 30) / (s->groups.count ? s->groups.count : 1);
+    left = left < most ? left : most;
     if (!s->options.chunk_ms)
         return left;
     double fits = floor(s->options.chunk_ms * 1e6 / each_ns);

@@ -20,12 +20,15 @@ typedef struct run {
     float genomes[POPULATION][GENES], scores[POPULATION];
 } run;
 
+static uint32_t chunk_ms; /* how long a dispatch may take; 0: as long as it takes */
+
 static void open_run(run *r, uint32_t seed)
 {
     err e = {0};
     assert_true(sim_source_read(&r->source, "rastrigin", sim_builtin("rastrigin"), &e));
-    r->s = sim_new(device, &r->source,
-                   &(sim_options){.population = POPULATION, .steps = 1, .seed = seed, .evolves = true}, &e);
+    r->s = sim_new(
+        device, &r->source,
+        &(sim_options){.population = POPULATION, .steps = 1, .seed = seed, .chunk_ms = chunk_ms, .evolves = true}, &e);
     r->v = r->s ? evolve_new(r->s, &HOW, &e) : NULL;
     if (!r->v)
         fail_msg("%s", e.text);
@@ -70,6 +73,11 @@ static void all_levels_give_the_same_bits(void **unused)
     (void)unused;
     uint64_t right = evolved(12, LEVEL_TOKEN);
     assert_true(evolved(12, LEVEL_NONE) == right);
+    assert_true(evolved(12, LEVEL_LOOP) == right);
+    chunk_ms = 1; /* few at a time, or one by one where even one takes longer */
+    assert_true(evolved(12, LEVEL_LOOP) == right);
+    chunk_ms = 0;
+    setenv("SOLO_SIM_GROUPS", "0", 1); /* those that are resident, if they see each other's data */
     assert_true(evolved(12, LEVEL_LOOP) == right);
     /* two workgroups that wait for each other, and such that wait in vain */
     setenv("SOLO_SIM_GROUPS", "2", 1);
