@@ -175,8 +175,11 @@ def compile_whole(arguments, model, start, weights, data):
     if table is not None and steps > len(table) - 21:  # longer than the prices: they begin again
         engine.data = table.repeat(1 + steps // (len(table) - 21), 1)
 
+    late = []  # the compiler may catch what is thrown into it and tell something else
+
     def too_long(*_):
-        raise TimeoutError(f"not ready after {arguments.seconds:.0f} s")
+        late.append(f"not ready after {arguments.seconds:.0f} s")
+        raise TimeoutError(late[0])
 
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(int(arguments.seconds))
@@ -193,6 +196,7 @@ def compile_whole(arguments, model, start, weights, data):
     except Exception as error:  # whatever a compiler may throw is the result
         first, why = time.perf_counter() - began, f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
     signal.alarm(0)
+    why = late[0] if late else why
     say(f"torch.compile of {steps} steps: {'failed, ' + why if why else 'ran'} after {first:.1f} s")
     params = {"sim": model.name, "engine": "compile-whole", "population": arguments.pop, "steps": steps}
     results = [record.result(model.name, params, "s", [first], what="until the first result", failed=why, then_seconds=seconds)]
