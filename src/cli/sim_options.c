@@ -26,7 +26,7 @@ static bool take_level(cli_args *a, const char *word, fusion_level *level)
     const char *name = cli_value(a, word);
     if (!name)
         return false;
-    if (strcmp(name, "ops") == 0)
+    if (strcmp(name, "loop") != 0 && strcmp(name, "token") != 0 && strcmp(name, "none") != 0)
         return err_set_kind(a->e, ERR_USAGE, "--fuse takes loop, token or none for a simulation, not '%s'", name);
     return cli_level(name, level, a->e);
 }

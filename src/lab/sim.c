@@ -77,6 +77,7 @@ static bool run_all(sim_lab *lab, err *e)
     bool ok = true;
     for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
         ok = run_cell(lab, &lab->cells[order[i] = i], &lab->cells[i].first_s, e);
+        sim_trust(lab->sims[lab->cells[i].item]);
         progress_at(&bar, ++done);
     }
     for (uint32_t k = 0; ok && k < repetitions; k++) {

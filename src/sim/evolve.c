@@ -115,7 +115,6 @@ static bool run_apart(evolution *v, bool first, fusion_level level, submit_polic
 {
     bool ok = (first || make_children(v, e)) &&
               sim_run_generation(v->s, level == LEVEL_NONE ? LEVEL_NONE : LEVEL_LOOP, submit, e);
-    v->s->proven = v->s->proven || ok;
     return ok;
 }
 

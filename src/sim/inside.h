@@ -37,12 +37,14 @@ struct sim {
     sim_kernel evolve, generations;
     sim_groups groups; /* of the coupled one, or of that for many generations */
     double step_ns[2]; /* of a step: fused, separate; 0: not known */
-    bool proven;       /* a run has come to its end */
+    bool trusted;      /* waits need no eye on the clock */
     bool stuck, gave_up;
     char notice[256];
     void (*progress)(void *user, uint32_t step);
     void *progress_user;
 };
+
+bool sim_is_cuda(const sim *s);
 
 /* A kernel of the simulation's text in one form; false with an error that names the file's line. */
 bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char *entry, err *e);

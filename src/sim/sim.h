@@ -45,6 +45,8 @@ const sim_source *sim_get_source(const sim *s);
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);
 /* How far it is, while it runs; NULL: nobody wants to know. */
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
+/* For measuring: from now on waits are the device's own, without an eye on the clock for what never ends. */
+void sim_trust(sim *s);
 /* A dispatch did not come back: the device cannot be closed in an orderly way any more. */
 bool sim_is_stuck(const sim *s);
 /* Something to tell, once: coupled steps that had to be made by separate dispatches. */
