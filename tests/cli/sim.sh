@@ -162,3 +162,10 @@ root=$PWD
 (cd "$work/site" && node "$root/tools/tables.mjs" && node "$root/tools/sim_pictures.mjs" results/r docs) >/dev/null
 check "tables are made of the records" [ "$(grep -cE '^\| (pi|nbody) \| 40 \| 10 \||^\| (100|300|1000|3000|10000) \| [0-9.]+ \| [0-9.]+ \| [0-9.]+×|^Not measured yet' "$work/site/docs/a.md")" -eq 8 ]
 check "so is a picture" grep -q '<polyline' "$work/site/docs/sim-steps.svg"
+
+# ---- what the tutorial says --------------------------------------------------------------------
+awk -v to="$work/tutorial" '/^```wgsl/ { n++; on = 1; next } /^```/ { on = 0 } on { print >(to n ".wgsl") }' docs/sim-tutorial.md
+check "the tutorial's first file runs" "$SOLO" sim "$work/tutorial1.wgsl" --steps 100
+"$SOLO" sim "$work/tutorial2.wgsl" --param ARRIVE=0.7 >"$work/said"
+check "the second one waits as long as it says" grep -qF "$(sed -n 's/^0\.7 \(score: mean [0-9]\.[0-9]\).*/\1/p' docs/sim-tutorial.md)" "$work/said"
+check "the third one evolves" "$SOLO" sim "$work/tutorial3.wgsl" --pop 64 --steps 600 --evolve 3
