@@ -3,9 +3,13 @@
 // nothing hangs when the promise of residency is broken. The host empties the gate before every dispatch.
 const SOLO_GAVE_UP = 0x80000000u;
 var<workgroup> solo_seen: u32;
+var<private> solo_given_back: u32;
 
 // Whether to go on.
 fn solo_barrier(group: u32, local: u32, nth: u32, workgroups: u32) -> bool {
+    // Wait for what was given back. Compilers do not know that nobody calls the roll now.
+    if ((solo_given_back & solo_run.roll_call) != 0u) { atomicStore(&solo_gate[9], solo_given_back); }
+    solo_given_back = 0u;
     storageBarrier();
     workgroupBarrier();
     if (local == 0u && !(group == 0u && nth == solo_run.stall)) {
