@@ -366,7 +366,7 @@ static bool run_node(cpu_run *r, node at, err *e)
 static bool take_weight(cpu_run *r, node at, graph_weight_source weight, void *user, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
-    r->weights[at] = weight(user, n->name);
+    r->weights[at] = weight(user, n->name, 0, graph_weight_bytes(n), e);
     if (!r->weights[at])
         return err_set(e, "weight %s is missing", n->name);
     if (!(graph_weight_uses(r->g, at) & WEIGHT_AS_FLOATS))

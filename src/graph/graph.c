@@ -109,6 +109,11 @@ node graph_find(const graph *g, const char *name)
     return 0;
 }
 
+uint64_t graph_weight_bytes(const graph_node *weight)
+{
+    return type_bytes(weight->as.weight, shape_count(weight->s));
+}
+
 int graph_weight_uses(const graph *g, node weight)
 {
     int uses = 0;

@@ -148,13 +148,15 @@ uint32_t graph_count(const graph *g); /* nodes are 1 .. count */
 const graph_node *graph_at(const graph *g, node n);
 node graph_find(const graph *g, const char *name); /* of an input, weight, state or output; or 0 */
 
-/* Weights are asked for by name; NULL: there is none. */
-typedef const void *(*graph_weight_source)(void *user, const char *name);
+/* Weights are asked for by name, `bytes` of them from `first` on, as they stand in a file: nobody need have all of a
+ * model in memory. What comes stays until the next call; NULL: there is none, or it could not be read, which is an error. */
+typedef const void *(*graph_weight_source)(void *user, const char *name, uint64_t first, uint64_t bytes, err *e);
 
 /* How a weight is used: as the matrix of a product or the table rows are taken from,
  * or (norms, biases) element by element beside activations; bits, both may be set. */
 enum { WEIGHT_AS_MATRIX = 1, WEIGHT_AS_FLOATS = 2 };
 int graph_weight_uses(const graph *g, node weight);
+uint64_t graph_weight_bytes(const graph_node *weight); /* in a file */
 
 node graph_input(graph *g, const char *name, dtype type, shape s);
 node graph_weight(graph *g, const char *name, tensor_type type, shape s);

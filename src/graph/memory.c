@@ -510,6 +510,8 @@ void memory_free(memory *m)
 
 typedef struct upload {
     memory *m;
+    graph_weight_source source;
+    void *user;
     progress bar;
     uint64_t done, waited_at; /* bytes: of the model's; when the queue was last empty */
 } upload;
@@ -525,17 +527,29 @@ static bool uploaded(upload *u, uint64_t bytes, err *e)
     return gpu_wait(u->m->g, e);
 }
 
-static void upload_floats(memory *m, const named *w, const void *data)
+static const void *bring(const upload *u, const named *w, uint64_t first, uint64_t bytes, err *e)
+{
+    const void *data = u->source(u->user, w->name, first, bytes, e);
+    if (!data)
+        err_set(e, "weight %s is missing", w->name);
+    return data;
+}
+
+static bool upload_floats(upload *u, const named *w, err *e)
 {
     uint64_t count = shape_count(w->what->s);
+    const void *data = bring(u, w, 0, graph_weight_bytes(w->what), e);
+    if (!data)
+        return false;
     float *floats = mem_alloc(count * sizeof *floats);
     type_to_f32(w->what->as.weight, data, floats, count);
-    gpu_write(m->g, m->activations, (uint64_t)w->at * 4, floats, count * sizeof *floats);
+    gpu_write(u->m->g, u->m->activations, (uint64_t)w->at * 4, floats, count * sizeof *floats);
     free(floats);
+    return true;
 }
 
 /* Some rows at a time; an even number of them, so that every plane's part is whole words. */
-static bool upload_piece(upload *u, const named *w, const memory_piece *piece, const unsigned char *data, err *e)
+static bool upload_piece(upload *u, const named *w, const memory_piece *piece, err *e)
 {
     memory *m = u->m;
     tensor_type type = w->what->as.weight;
@@ -552,8 +566,11 @@ static bool upload_piece(upload *u, const named *w, const memory_piece *piece, c
     bool ok = true;
     for (uint32_t row = 0; ok && row < piece->rows; row += batch) {
         uint32_t rows = piece->rows - row < batch ? piece->rows - row : batch;
-        layout_pack(type, data + (piece->first + row) * row_bytes, rows, columns, planes);
-        for (int k = 0; k < PLANE_COUNT; k++) {
+        const void *data = bring(u, w, (piece->first + row) * row_bytes, rows * row_bytes, e);
+        ok = data != NULL;
+        if (ok)
+            layout_pack(type, data, rows, columns, planes);
+        for (int k = 0; ok && k < PLANE_COUNT; k++) {
             layout_plane plane = (layout_plane)k;
             uint64_t at = (uint64_t)piece->at * 4 + layout_plane_at(type, piece->rows, columns, plane) +
                           layout_plane_bytes(type, row, columns, plane);
@@ -561,7 +578,7 @@ static bool upload_piece(upload *u, const named *w, const memory_piece *piece, c
             if (bytes)
                 gpu_write(m->g, m->weights[piece->arena].buffer, at, planes[k], bytes);
         }
-        ok = uploaded(u, rows * row_bytes, e);
+        ok = ok && uploaded(u, rows * row_bytes, e);
     }
     for (int k = 0; k < PLANE_COUNT; k++)
         free(planes[k]);
@@ -571,20 +588,17 @@ static bool upload_piece(upload *u, const named *w, const memory_piece *piece, c
 bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
 {
     uint64_t total = arena_bytes(m->weights, m->weight_arenas);
-    upload u = {.m = m, .bar = progress_start("loading the model", total)};
+    upload u = {.m = m, .source = source, .user = user, .bar = progress_start("loading the model", total)};
     u.bar.on = u.bar.on && total >= WORTH_SHOWING;
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->name_count; i++) {
         const named *w = &m->names[i];
         if (w->what->op != OP_WEIGHT)
             continue;
-        const void *data = source(user, w->name);
-        if (!data)
-            ok = err_set(e, "weight %s is missing", w->name);
-        if (ok && w->at != NO_PLACE)
-            upload_floats(m, w, data);
+        if (w->at != NO_PLACE)
+            ok = upload_floats(&u, w, e);
         for (uint32_t k = 0; ok && k < w->matrix.piece_count; k++)
-            ok = upload_piece(&u, w, &w->matrix.pieces[k], data, e);
+            ok = upload_piece(&u, w, &w->matrix.pieces[k], e);
     }
     progress_end(&u.bar);
     return ok && gpu_wait(m->g, e);

@@ -256,6 +256,20 @@ static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name
     return true;
 }
 
+bool config_give_divisors(model_config *c, const char *name, const float *values, err *e)
+{
+    uint32_t count = c->rope_dims / 2;
+    bool near = strstr(name, "_long") == NULL, far = strstr(name, "_short") == NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!check_number("GGUF", name, values[i], 1e-6, 1e6, e))
+            return false;
+    if (near)
+        memcpy(c->rope_divisors[0], values, count * sizeof *values);
+    if (far)
+        memcpy(c->rope_divisors[1], values, count * sizeof *values);
+    return true;
+}
+
 /* Divisors that were computed by whoever wrote the file come as tensors. */
 static bool gguf_rope_tensors(gguf_source *s)
 {

@@ -108,6 +108,9 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e);
  * `name` its file, for errors. Not in the browser, which reads GGUF only. */
 bool config_from_hf(const char *text, size_t length, const char *name, model_config *c, err *e);
 
+/* What was missing (rope_divisors_missing), from the tensor of this name. */
+bool config_give_divisors(model_config *c, const char *name, const float *values, err *e);
+
 /* "llama" */
 const char *config_arch_name(model_arch arch);
 

@@ -151,11 +151,11 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     return NULL;
 }
 
-const void *decoder_find_weight(void *weights, const char *name)
+const void *decoder_find_weight(void *weights, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
     const decoder_weights *d = weights;
     model_weight w;
     if (strcmp(name, DECODER_ROPE_DIVISORS) == 0)
-        return decoder_rope_divisors(model_get_config(d->m), d->context_tok);
-    return model_find_weight(d->m, name, &w, NULL) ? w.data : NULL;
+        return (const char *)decoder_rope_divisors(model_get_config(d->m), d->context_tok) + first;
+    return model_find_weight(d->m, name, &w, e) ? model_read_weight(d->m, &w, first, bytes, e) : NULL;
 }

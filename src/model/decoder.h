@@ -28,6 +28,6 @@ typedef struct decoder_weights {
     const model *m;
     uint32_t context_tok;
 } decoder_weights;
-const void *decoder_find_weight(void *weights, const char *name);
+const void *decoder_find_weight(void *weights, const char *name, uint64_t first, uint64_t bytes, err *e);
 
 #endif

@@ -9,13 +9,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160 };
+enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
+
+/* What of a file that is not mapped is in memory. */
+typedef struct in_pieces {
+    model_reader reader;
+    void *header, *piece;
+    size_t piece_bytes;
+} in_pieces;
 
 struct model {
     char *path;
     gguf *file; /* one of these two */
     safetensors *parts;
     model_config config;
+    in_pieces *pieces; /* NULL: all of it can be looked at */
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -82,6 +90,15 @@ static bool name_at_hugging_face(const model_config *c, const char *ours, char o
     return theirs && snprintf(out, NAME_MAX_BYTES, "model.layers.%u.%s%s", layer, theirs, dot) < NAME_MAX_BYTES;
 }
 
+static bool find_in_gguf(const model *m, const char *name, model_weight *w)
+{
+    const gguf_tensor *t = gguf_find_tensor(m->file, name);
+    if (!t || (!t->data && !m->pieces) || t->dim_count > 2 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX)
+        return false;
+    *w = (model_weight){t->type, (uint32_t)t->dims[1], (uint32_t)t->dims[0], t->data, t->bytes, t->offset};
+    return true;
+}
+
 /* ---- opening ------------------------------------------------------------- */
 
 static bool open_folder(model *m, err *e)
@@ -116,12 +133,66 @@ model *model_open(const char *path, err *e)
     return NULL;
 }
 
+/* As much of the beginning as describes the model; how much that is shows while it is read. */
+static bool read_header(model *m, err *e)
+{
+    const model_reader *r = &m->pieces->reader;
+    size_t have = 0, want = r->file_bytes < FIRST_READ_BYTES ? (size_t)r->file_bytes : FIRST_READ_BYTES;
+    while (!m->file) {
+        uint64_t needed = 0;
+        err why = {0};
+        m->pieces->header = mem_grow(m->pieces->header, want);
+        if (!r->read(r->user, have, (char *)m->pieces->header + have, want - have, e))
+            return err_context(e, "%s", m->path);
+        have = want;
+        m->file = gguf_read(m->pieces->header, have, r->file_bytes, m->path, &needed, &why);
+        if (!m->file && (needed <= have || needed > r->file_bytes || needed > HEADER_MAX_BYTES))
+            return err_set_kind(e, why.kind, "%s", why.text);
+        want = needed < 2 * (uint64_t)have ? 2 * have : (size_t)needed;
+        want = want > r->file_bytes ? (size_t)r->file_bytes : want;
+    }
+    return true;
+}
+
+/* The few weights that belong to the description. */
+static bool read_divisors(model *m, err *e)
+{
+    static const char *const names[] = {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"};
+    for (int i = 0; i < 3; i++) {
+        model_weight w;
+        if (!find_in_gguf(m, names[i], &w))
+            continue;
+        const void *data = model_read_weight(m, &w, 0, w.bytes, e);
+        if (!data || !config_give_divisors(&m->config, names[i], data, e))
+            return false;
+    }
+    return true;
+}
+
+model *model_open_reader(const model_reader *r, const char *name, err *e)
+{
+    model *m = mem_alloc(sizeof *m);
+    m->path = mem_dup(name);
+    m->pieces = mem_alloc(sizeof *m->pieces);
+    m->pieces->reader = *r;
+    if (read_header(m, e) && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path)) &&
+        (!m->config.rope_divisors_missing || read_divisors(m, e)))
+        return m;
+    model_close(m);
+    return NULL;
+}
+
 void model_close(model *m)
 {
     if (!m)
         return;
     if (m->file)
         gguf_close(m->file);
+    if (m->pieces) {
+        free(m->pieces->header);
+        free(m->pieces->piece);
+        free(m->pieces);
+    }
     if (m->parts)
         safetensors_close(m->parts);
     free(m->path);
@@ -145,15 +216,6 @@ const char *model_get_path(const model *m)
 
 /* ---- weights ------------------------------------------------------------- */
 
-static bool find_in_gguf(const model *m, const char *name, model_weight *w)
-{
-    const gguf_tensor *t = gguf_find_tensor(m->file, name);
-    if (!t || !t->data || t->dim_count > 2 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX)
-        return false;
-    *w = (model_weight){t->type, (uint32_t)t->dims[1], (uint32_t)t->dims[0], t->data, t->bytes};
-    return true;
-}
-
 static bool find_in_parts(const model *m, const char *name, model_weight *w)
 {
     char theirs[NAME_MAX_BYTES];
@@ -165,7 +227,7 @@ static bool find_in_parts(const model *m, const char *name, model_weight *w)
     uint64_t rows = t->dim_count == 2 ? t->dims[0] : 1, columns = t->dims[t->dim_count - 1];
     if (rows > UINT32_MAX || columns > UINT32_MAX)
         return false;
-    *w = (model_weight){t->type, (uint32_t)rows, (uint32_t)columns, t->data, t->bytes};
+    *w = (model_weight){t->type, (uint32_t)rows, (uint32_t)columns, t->data, t->bytes, 0};
     return true;
 }
 
@@ -203,7 +265,9 @@ static bool find_part(const model *m, const char *name, model_weight *w)
         if (w->rows < p->first + p->rows || w->rows == p->rows)
             return false;
         uint64_t row_bytes = type_bytes(w->type, w->columns);
-        w->data = (const char *)w->data + p->first * row_bytes;
+        if (w->data)
+            w->data = (const char *)w->data + p->first * row_bytes;
+        w->offset += p->first * row_bytes;
         w->rows = p->rows;
         w->bytes = p->rows * row_bytes;
         return true;
@@ -224,4 +288,23 @@ bool model_has_weight(const model *m, const char *name)
 {
     model_weight w;
     return model_find_weight(m, name, &w, NULL);
+}
+
+const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e)
+{
+    if (first > w->bytes || bytes > w->bytes - first) {
+        err_set(e, "%s: bytes of a weight that it does not have", m->path);
+        return NULL;
+    }
+    if (w->data)
+        return (const char *)w->data + first;
+    in_pieces *p = m->pieces;
+    if (p->piece_bytes < bytes) {
+        p->piece = mem_grow(p->piece, (size_t)bytes);
+        p->piece_bytes = (size_t)bytes;
+    }
+    if (p->reader.read(p->reader.user, w->offset + first, p->piece, (size_t)bytes, e))
+        return p->piece;
+    err_context(e, "%s", m->path);
+    return NULL;
 }

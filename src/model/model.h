@@ -14,12 +14,22 @@ typedef struct model model;
 typedef struct model_weight {
     tensor_type type;
     uint32_t rows, columns; /* a vector has one row */
-    const void *data;       /* rows x columns; not aligned to anything */
+    const void *data;       /* rows x columns; not aligned to anything; NULL: it has to be read from its place */
     uint64_t bytes;
+    uint64_t offset; /* that place, in the file */
 } model_weight;
+
+/* A GGUF file that cannot be mapped: a page's, which comes in pieces from a disk or over a network. */
+typedef struct model_reader {
+    uint64_t file_bytes;
+    bool (*read)(void *user, uint64_t offset, void *to, size_t bytes, err *e);
+    void *user; /* all of it must live as long as the model */
+} model_reader;
 
 /* A path of NULL is the built-in model. */
 model *model_open(const char *path, err *e);
+/* Only what describes the model is read and kept; weights are read when they are asked for. `name` is for messages. */
+model *model_open_reader(const model_reader *r, const char *name, err *e);
 void model_close(model *m);
 
 const model_config *model_get_config(const model *m);
@@ -28,5 +38,7 @@ const char *model_get_path(const model *m); /* of the file or the folder */
 
 bool model_has_weight(const model *m, const char *name);
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e);
+/* Some bytes of a weight; they stay until the next call. */
+const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e);
 
 #endif

@@ -23,12 +23,13 @@ typedef struct weight_box {
     rng r;
 } weight_box;
 
-static const void *find_weight(void *user, const char *name)
+static const void *find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
+    (void)bytes, (void)e;
     weight_box *box = user;
     for (int i = 0; i < box->count; i++)
         if (strcmp(box->items[i].name, name) == 0)
-            return box->items[i].data;
+            return (const char *)box->items[i].data + first;
     return NULL;
 }
 

@@ -10,12 +10,13 @@
 enum { LEVELS = LEVEL_TOKEN + 1, GRAPHS = 100, STEPS = 9 };
 static const uint64_t BUDGET_NS = 9000000000; /* for an implementation: software compiles slowly */
 
-static const void *random_find_weight(void *user, const char *name)
+static const void *random_find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
+    (void)bytes, (void)e;
     const random_graph *b = user;
     for (uint32_t i = 0; i < b->weight_count; i++)
         if (strcmp(b->weights[i].name, name) == 0)
-            return b->weights[i].data;
+            return (const char *)b->weights[i].data + first;
     return NULL;
 }
 

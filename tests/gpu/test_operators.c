@@ -134,7 +134,7 @@ static void rotations(void **unused)
                 spec.rotated = 2;
             if (how == 3) {
                 node divisors = weight(g, &box, "divisors", TYPE_F32, shape1(spec.rotated / 2));
-                float *d = (float *)find_weight(&box, "divisors");
+                float *d = (float *)find_weight(&box, "divisors", 0, 0, NULL);
                 for (uint32_t i = 0; i < spec.rotated / 2; i++)
                     d[i] = 1 + fabsf(d[i]);
                 spec.factors = divisors;

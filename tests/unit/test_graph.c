@@ -24,11 +24,12 @@ typedef struct named {
     const void *data;
 } named;
 
-static const void *find_weight(void *user, const char *name)
+static const void *find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
+    (void)bytes, (void)e;
     for (const named *w = user; w->name; w++)
         if (strcmp(w->name, name) == 0)
-            return w->data;
+            return (const char *)w->data + first;
     return NULL;
 }
 
