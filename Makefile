@@ -24,7 +24,7 @@ LDLIBS  += $(JANSSON) $(EDITLINE) -ldl -lm -lpthread
 
 # what the build makes by itself: kernels/ as C, and the version
 GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c
-SOURCES   := $(sort $(shell find src -name '*.c'))
+SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/%,$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 
@@ -44,7 +44,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test fuzz install clean distclean format setup always
+.PHONY: help build lib run test web fuzz install clean distclean format setup always
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -53,6 +53,7 @@ help:
 	@echo '  make test       set up what is missing, build, run every test (ONLY=word: those with it in their name)'
 	@echo '  make build      set up what is missing for building, build build/solo'
 	@echo '  make lib        set up what is missing for building, build build/libsolo.a (include/solo.h says what is in it)'
+	@echo '  make web        build the page and the wasm into build/web'
 	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
@@ -168,4 +169,66 @@ $(BUILD)/gen/version.c: always
 	    "const char *const solo_commit = \"$$commit\";" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
--include $(OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+# ---- the page ------------------------------------------------------------------------
+# The same C as wasm, without what a page does not have (src/web has its own for some of it), once for hosts that
+# can suspend wasm themselves (JSPI) and once for those that cannot (made able to by wasm-opt).
+
+WEB       := $(BUILD)/web
+WASM_CC   ?= clang-19
+WASM_OPT   = node node_modules/.bin/wasm-opt
+OPT_FLAGS  = -Oz --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
+WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Isrc -I$(BUILD)/gen $(WARNINGS) \
+             -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
+NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c quiet.c) src/gpu/backends.c src/gpu/memory_size.c \
+             $(addprefix src/model/,builtin.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c nfc.c nfc_tables.c safetensors.c synth.c tokenizer_json.c) \
+             src/graph/cpu.c
+WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
+             $(addprefix src/lab/,cell.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c station.c)
+WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
+# what suspends C (src/gpu/web/host.h, src/web/host.h)
+SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file
+# and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
+NEVER_WAITS := src/web/never_waits.txt
+
+WEB_FILES := $(wildcard web/*.js web/*.html web/*.css web/*.svg web/*.d.ts web/*.json web/*.webmanifest)
+
+web:
+	$(SETUP) web
+	$(COMPILE_ALL) $(WEB)/.done
+	@node tools/web_size.mjs $(WEB)
+
+$(BUILD)/wasm/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
+	@echo '  wasm $<'
+	@mkdir -p $(@D)
+	$(WASM_CC) $(WASM_FLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile
+	@echo '  wasm $<'
+	@mkdir -p $(@D)
+	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
+
+$(BUILD)/gen/kernels_web.c: tools/kernels.mjs $(shell find kernels)
+	@echo '  gen  $@'
+	@mkdir -p $(@D)
+	node tools/kernels.mjs $@ $(@:.c=.h) web
+
+$(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
+	@echo '  link $@'
+	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,-z,stack-size=262144 $^ -o $@
+
+$(WEB)/solo.wasm: $(BUILD)/wasm/linked.wasm
+	@echo '  opt  $@'
+	@mkdir -p $(@D)
+	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
+
+$(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm $(NEVER_WAITS)
+	@echo '  opt  $@'
+	@mkdir -p $(@D)
+	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) --pass-arg=asyncify-removelist@@$(NEVER_WAITS) $< -o $@
+
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB_FILES) models/builtin.gguf Makefile
+	@echo '  copy $(WEB)'
+	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
+	touch $@
+
+-include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

@@ -2,7 +2,9 @@
 // SPIR-V naga makes of it (for the bare-Vulkan control) and NAME.cu beside it
 // (for the CUDA control) become one `const gpu_source kernel_NAME` in C.
 //
-//     node tools/kernels.mjs OUT.c OUT.h
+//     node tools/kernels.mjs OUT.c OUT.h [web]
+//
+// For a page it is WGSL and nothing else, without comments and most of its indentation.
 //
 // In a kernel, `//!include "FILE"` takes in kernels/include/FILE (kernels/FILE if
 // there is a / in it), and `//!wgsl-only` says that no other language is wanted.
@@ -16,7 +18,8 @@ import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
 
-const [, , outC, outH] = process.argv;
+const [, , outC, outH, host] = process.argv;
+const forPage = host === "web";
 const ROOT = "kernels";
 
 const VARIED = "graph";
@@ -54,6 +57,8 @@ function toSpirv(path, wgsl) {
     }
 }
 
+const shorter = (text) => text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, (_, indent, code) => (indent && " ") + code).replace(/\n\s*\n+/g, "\n");
+const wgslText = (text) => cString(forPage ? shorter(text) : text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
@@ -79,11 +84,11 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
     for (const file of wgslFiles(group)) {
         const name = stem(file), path = join(ROOT, group, file);
         const wgsl = expand(path), wgslOnly = /^\/\/!wgsl-only$/m.test(wgsl);
-        const cuPath = path.replace(/\.wgsl$/, ".cu"), cuda = !wgslOnly && existsSync(cuPath) ? expand(cuPath) : null;
-        const words = wgslOnly ? null : toSpirv(path, wgsl);
+        const cuPath = path.replace(/\.wgsl$/, ".cu"), cuda = !wgslOnly && !forPage && existsSync(cuPath) ? expand(cuPath) : null;
+        const words = wgslOnly || forPage ? null : toSpirv(path, wgsl);
         h += `extern const gpu_source kernel_${name};\n`;
         if (words) c += cWords(`${name}_spirv`, words);
-        c += `\nconst gpu_source kernel_${name} = {\n  .name = "${group}/${name}",\n  .wgsl =\n${cString(wgsl)},\n`;
+        c += `\nconst gpu_source kernel_${name} = {\n  .name = "${group}/${name}",\n  .wgsl =\n${wgslText(wgsl)},\n`;
         if (words) c += `  .spirv = ${name}_spirv,\n  .spirv_bytes = sizeof ${name}_spirv,\n`;
         if (cuda) c += `  .cuda =\n${cString(cuda)},\n`;
         c += `};\n`;
@@ -91,12 +96,12 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
 }
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
-for (const folder of [VARIED, "include", "weight", "sim", "simlib"])
-    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${cString(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+for (const folder of [VARIED, "include", "weight", ...(forPage ? [] : ["sim", "simlib"])])
+    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 
 let list = "";
-for (const file of wgslFiles(VARIED)) {
+for (const file of forPage ? [] : wgslFiles(VARIED)) {
     const path = join(ROOT, VARIED, file), text = readFileSync(path, "utf8"), typed = text.includes("TYPE.wgsl");
     if (/^\/\/!wgsl-only$/m.test(text)) continue;
     for (const type of typed ? wgslFiles("weight").map(stem) : [""]) {

@@ -7,12 +7,12 @@
 enum { BAR_CELLS = 24 };
 static const uint64_t REDRAW_NS = 100000000;
 
-progress progress_start(const char *what, size_t total)
+progress progress_start(const char *what, uint64_t total)
 {
     return (progress){.what = what, .total = total, .started_ns = clock_ns(), .on = isatty(STDERR_FILENO)};
 }
 
-void progress_at(progress *p, size_t done)
+void progress_at(progress *p, uint64_t done)
 {
     uint64_t now = p->on ? clock_ns() : 0;
     if (!p->on || now - p->shown_ns < REDRAW_NS || p->total == 0)

@@ -8,13 +8,13 @@
 
 typedef struct progress {
     const char *what;
-    size_t total;
+    uint64_t total;
     uint64_t started_ns, shown_ns;
     int on;
 } progress;
 
-progress progress_start(const char *what, size_t total);
-void progress_at(progress *p, size_t done);
+progress progress_start(const char *what, uint64_t total);
+void progress_at(progress *p, uint64_t done);
 void progress_end(progress *p); /* wipes the line */
 
 #endif

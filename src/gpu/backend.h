@@ -81,7 +81,8 @@ struct gpu_backend {
 
     void (*when_done)(gpu *g, gpu_done done, void *user);
     void (*poll)(gpu *g);
-    void (*wait)(gpu *g); /* until submitted work is done, in the way of wait_mode */
+    void (*wait)(gpu *g);   /* until submitted work is done, in the way of wait_mode */
+    void (*settle)(gpu *g); /* until it is known whether what was made is any good; NULL: that is known at once */
 
     gpu_timer *(*timer_new)(gpu *g);
     void (*timer_free)(gpu_timer *t);
@@ -94,7 +95,11 @@ static const uint64_t GPU_HANG_NS = 300ull * 1000000000ull;
 extern const gpu_backend gpu_webgpu_backend; /* src/gpu/webgpu/ */
 extern const gpu_backend gpu_vulkan_backend; /* src/gpu/vulkan/ */
 extern const gpu_backend gpu_cuda_backend;   /* src/gpu/cuda/ */
+extern const gpu_backend gpu_web_backend;    /* src/gpu/web/ */
 extern const gpu_backend gpu_stub_backend;   /* src/gpu/stub.c */
+
+/* By the name --impl takes; NULL: unknown. backends.c, or in a page web/backends.c. */
+const gpu_backend *gpu_backend_named(const char *impl);
 
 /* Keep this as the device's error, unless it has one already. */
 void gpu_fail(gpu *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gpu_impl_names[] = {"dawn", "wgpu", "vulkan", "cuda", "stub", NULL};
-
 /* ---- errors -------------------------------------------------------------- */
 
 void gpu_fail(gpu *g, const char *fmt, ...)
@@ -36,6 +34,8 @@ void gpu_mark_lost(gpu *g, const char *why)
 
 bool gpu_ok(const gpu *g, err *e)
 {
+    if (g->backend->settle && !g->lost)
+        g->backend->settle((gpu *)g);
     if (g->error.kind == ERR_NONE)
         return true;
     return err_set_kind(e, g->error.kind, "%s", g->error.text);
@@ -55,19 +55,6 @@ void gpu_lose(gpu *g)
 }
 
 /* ---- the device ---------------------------------------------------------- */
-
-static const gpu_backend *backend_named(const char *impl)
-{
-    if (strcmp(impl, "vulkan") == 0)
-        return &gpu_vulkan_backend;
-    if (strcmp(impl, "cuda") == 0)
-        return &gpu_cuda_backend;
-    if (strcmp(impl, "stub") == 0)
-        return &gpu_stub_backend;
-    if (strcmp(impl, "dawn") == 0 || strcmp(impl, "wgpu") == 0 || strchr(impl, '/') || strstr(impl, ".so"))
-        return &gpu_webgpu_backend;
-    return NULL;
-}
 
 static bool right_adapter(const gpu *g, gpu_adapter_want want, err *e)
 {
@@ -104,7 +91,7 @@ gpu *gpu_open_now(const gpu_choice *choice, err *e)
 {
     if (!choice->impl)
         return open_best(choice, e);
-    const gpu_backend *backend = backend_named(choice->impl);
+    const gpu_backend *backend = gpu_backend_named(choice->impl);
     if (!backend) {
         err_set_kind(e, ERR_USAGE, "unknown implementation '%s' (dawn, wgpu, vulkan, cuda, stub or a library's path)",
                      choice->impl);

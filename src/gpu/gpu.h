@@ -1,8 +1,8 @@
 /* gpu: one narrow interface to a GPU, whatever stands behind it.
  *
  * Back ends: `webgpu` (any library that implements webgpu.h: Dawn, wgpu-native),
- * `vulkan` and `cuda` (the bare APIs, controls for measurement), `stub` (does
- * nothing: what the harness itself costs).
+ * `vulkan` and `cuda` (the bare APIs, controls for measurement), `web` (in a page,
+ * or another host of JavaScript), `stub` (does nothing: what the harness itself costs).
  *
  *     gpu *g = gpu_open_now(&(gpu_choice){.impl = "dawn"}, &e);
  *     gpu_kernel *k = gpu_kernel_new(g, &desc);
@@ -19,7 +19,7 @@
  * device as its first error, and from then on every wait and read fails with
  * that text until gpu_take_error() takes it. So work that failed cannot be
  * taken for work that was done, let alone timed. Natively an error is known
- * when the call that caused it returns; in a browser, when the next wait ends.
+ * when the call that caused it returns; in a browser, when gpu_ok or the next wait does.
  *
  * Waiting. gpu_when_done and gpu_read call back, as a browser must; gpu_wait
  * and gpu_read_now are the same, blocking, for native callers. A callback may
@@ -64,7 +64,7 @@ typedef struct gpu_choice {
 typedef enum { GPU_TYPE_UNKNOWN, GPU_TYPE_DISCRETE, GPU_TYPE_INTEGRATED, GPU_TYPE_SOFTWARE, GPU_TYPE_NONE } gpu_type;
 
 typedef struct gpu_info {
-    char family[16];       /* dawn, wgpu, vulkan, cuda, stub */
+    char family[16];       /* dawn, wgpu, vulkan, cuda, web, stub */
     char impl[64];         /* the same; for a library given by its path, with the file's name behind it */
     char impl_version[64]; /* as the library tells it */
     char library[256];     /* the file it came from, "" if linked in */
@@ -74,6 +74,7 @@ typedef struct gpu_info {
 
     /* Features: each seen working in a shader that uses it. */
     bool has_subgroups, has_f16, has_timestamps, has_packed_dot;
+    bool has_wgsl; /* kernels are made from any text of WGSL */
     uint32_t subgroup_min, subgroup_max;
     bool can_block;    /* GPU_WAIT_BLOCKING really sleeps */
     bool can_replay;   /* commands can be submitted again */

@@ -132,7 +132,6 @@ static bool run_once(litmus *l, const struct params *params, litmus_result *out,
 bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e)
 {
     const gpu_info *info = gpu_get_info(g);
-    bool is_webgpu = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
     *out = (litmus_result){0};
     if (!gpu_ok(g, e))
         return false;
@@ -141,7 +140,7 @@ bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32
     if (workgroups == 0 || workgroups > MAX_WORKGROUPS || threads == 0 || threads > MAX_THREADS ||
         workgroups > info->max_workgroups || threads > info->max_workgroup_threads)
         return err_set(e, "%s: no litmus test with %u workgroups of %u threads", info->impl, workgroups, threads);
-    if (!is_webgpu && (threads != THREADS_IN_TEXT || !source->spirv || strcmp(info->family, "vulkan") != 0))
+    if (!info->has_wgsl && (threads != THREADS_IN_TEXT || !source->spirv || strcmp(info->family, "vulkan") != 0))
         return err_set(e, "%s: no litmus test with %u threads here", info->impl, threads);
 
     const struct effort *effort = info->type == GPU_TYPE_SOFTWARE ? &IN_SOFTWARE : &ON_GPU;

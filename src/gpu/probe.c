@@ -82,12 +82,11 @@ static bool timestamps_work(gpu *g)
 bool gpu_check_features(gpu *g, err *e)
 {
     gpu_info *info = (gpu_info *)gpu_get_info(g);
-    bool has_wgsl = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
     if (!gpu_ok(g, e))
         return false;
     if (info->type == GPU_TYPE_NONE)
         return true;
-    if (has_wgsl) {
+    if (info->has_wgsl) {
         info->has_f16 = info->has_f16 && f16_works(g);
         info->has_subgroups = info->has_subgroups && subgroups_work(g);
         info->has_packed_dot = packed_dot_works(g);

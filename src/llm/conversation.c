@@ -307,6 +307,16 @@ static bool could_fit(const conversation *c, const char *text, err *e)
     return ok;
 }
 
+void conversation_add(conversation *c, chat_role role, const char *text)
+{
+    insert_message(c, c->count, text_message(c, role, text));
+}
+
+bool conversation_answer(conversation *c, const answer_options *o, answer_report *report, err *e)
+{
+    return answer(c, o, report, e);
+}
+
 bool conversation_say(conversation *c, const char *text, const answer_options *o, answer_report *report, err *e)
 {
     if (!could_fit(c, text, e))

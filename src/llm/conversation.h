@@ -55,6 +55,11 @@ bool conversation_say(conversation *c, const char *text, const answer_options *o
 /* Another answer to the last message. False without an error: there is none yet. */
 bool conversation_again(conversation *c, const answer_options *o, answer_report *report, err *e);
 
+/* The same bit by bit, for those who keep the messages themselves: what was said, by whom, then the answer to all of
+ * it. False if that does not fit or fails; what was said stays. */
+void conversation_add(conversation *c, chat_role role, const char *text);
+bool conversation_answer(conversation *c, const answer_options *o, answer_report *report, err *e);
+
 size_t conversation_count(const conversation *c); /* with the system's, if there is one */
 chat_message conversation_at(const conversation *c, size_t i);
 

@@ -609,8 +609,7 @@ static bool compare_with_ops(generation *n, err *e)
 fusion_level generation_best_level(const gpu *g)
 {
     const gpu_info *info = gpu_get_info(g);
-    bool compiles = strcmp(info->family, "dawn") == 0 || strcmp(info->family, "wgpu") == 0;
-    return compiles && info->type != GPU_TYPE_SOFTWARE ? LEVEL_LOOP : LEVEL_OPS;
+    return info->has_wgsl && info->type != GPU_TYPE_SOFTWARE ? LEVEL_LOOP : LEVEL_OPS;
 }
 
 bool generation_logits(generation *n, float *logits, err *e)

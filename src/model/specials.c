@@ -19,15 +19,31 @@ static token_text text_at(const specials *s, int32_t place)
     return s->items[place].text;
 }
 
-static int as_written(const void *a, const void *b, void *context)
+typedef struct placed {
+    token_text text;
+    int32_t place;
+} placed;
+
+static int as_written(const void *a, const void *b)
 {
-    int32_t p = *(const int32_t *)a, q = *(const int32_t *)b;
-    token_text x = text_at(context, p), y = text_at(context, q);
+    const placed *p = a, *q = b;
+    token_text x = p->text, y = q->text;
     int order = memcmp(x.data, y.data, x.length < y.length ? x.length : y.length);
     if (order)
         return order;
     /* of the same text the first token comes first */
-    return x.length != y.length ? (x.length < y.length ? -1 : 1) : p < q ? -1 : p > q;
+    return x.length != y.length ? (x.length < y.length ? -1 : 1) : p->place < q->place ? -1 : p->place > q->place;
+}
+
+static void sort_by_text(specials *s)
+{
+    placed *all = mem_alloc(s->count * sizeof *all);
+    for (size_t i = 0; i < s->count; i++)
+        all[i] = (placed){text_at(s, (int32_t)i), (int32_t)i};
+    qsort(all, s->count, sizeof *all, as_written);
+    for (size_t i = 0; i < s->count; i++)
+        s->by_text[i] = all[i].place;
+    free(all);
 }
 
 void specials_init(specials *s, const special *items, size_t count, bool leftmost)
@@ -50,9 +66,7 @@ void specials_init(specials *s, const special *items, size_t count, bool leftmos
         at += copy->text.length;
     }
     qsort(s->items, s->count, sizeof *s->items, longer_first);
-    for (size_t i = 0; i < s->count; i++)
-        s->by_text[i] = (int32_t)i;
-    qsort_r(s->by_text, s->count, sizeof *s->by_text, as_written, s);
+    sort_by_text(s);
     for (size_t i = 0; i < s->count; i++)
         s->by_first[(unsigned char)text_at(s, s->by_text[i]).data[0] + 1]++;
     for (int i = 0; i < 256; i++)

@@ -365,7 +365,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
         webgpu_close(&w->base);
         return NULL;
     }
-    info->has_passes = info->can_indirect = true;
+    info->has_passes = info->can_indirect = info->has_wgsl = true;
     info->can_block = w->timed_waits || lib->DevicePoll;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;

@@ -1,0 +1,22 @@
+/* host: what the page does for C beside the GPU (web/host.js), as imports of the wasm module. */
+#ifndef SOLO_WEB_HOST_H
+#define SOLO_WEB_HOST_H
+
+#include <stdint.h>
+
+#define PAGE(name) __attribute__((import_module("page"), import_name(#name))) extern
+
+/* Some bytes of the model's file. 0: it failed, and page_why says why. Waits. */
+PAGE(read_file) int32_t page_read_file(double offset, void *to, uint32_t bytes);
+PAGE(why) void page_why(char *out, int32_t room);
+
+/* A piece of an answer, as it comes. */
+PAGE(answer) void page_answer(const char *text, uint32_t bytes);
+/* How far long work is. */
+PAGE(progress) void page_progress(const char *what, double done, double total);
+
+/* What is kept between visits. The first returns its length, negative if there is nothing; more than fits is cut off. */
+PAGE(recall) int32_t page_recall(const char *key, char *out, int32_t room);
+PAGE(remember) void page_remember(const char *key, const char *value);
+
+#endif

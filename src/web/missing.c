@@ -1,0 +1,95 @@
+/* What a page does not have: files that can be mapped, folders of Hugging Face's, and the model in the binary, which
+ * it fetches like any other. model.c can be asked for them all the same, and then says so. */
+#include "base/file.h"
+#include "base/map.h"
+#include "model/builtin.h"
+#include "model/config.h"
+#include "model/nfc.h"
+#include "model/safetensors.h"
+#include "model/tokenizer_json.h"
+
+#include <stdlib.h>
+
+static bool missing(const char *what, err *e)
+{
+    return err_set(e, "%s: a page reads models from GGUF files that it is given", what);
+}
+
+bool map_open(map *m, const char *path, err *e)
+{
+    (void)m;
+    return missing(path, e);
+}
+
+void map_close(map *m)
+{
+    (void)m;
+}
+
+char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e)
+{
+    (void)limit_bytes, (void)length;
+    missing(path, e);
+    return NULL;
+}
+
+bool file_exists(const char *path)
+{
+    (void)path;
+    return false;
+}
+
+gguf *builtin_open(err *e)
+{
+    missing(BUILTIN_NAME, e);
+    return NULL;
+}
+
+safetensors *safetensors_open(const char *path, err *e)
+{
+    missing(path, e);
+    return NULL;
+}
+
+void safetensors_close(safetensors *s)
+{
+    (void)s;
+}
+
+bool safetensors_has(const safetensors *s, const char *name)
+{
+    (void)s, (void)name;
+    return false;
+}
+
+const safetensor *safetensors_find(const safetensors *s, const char *name, err *e)
+{
+    (void)s;
+    missing(name, e);
+    return NULL;
+}
+
+bool config_from_hf(const char *text, size_t length, const char *name, model_config *c, err *e)
+{
+    (void)text, (void)length, (void)c;
+    return missing(name, e);
+}
+
+tokenizer *tokenizer_from_folder(const char *path, err *e)
+{
+    missing(path, e);
+    return NULL;
+}
+
+bool chat_template_in_folder(const char *path, str *out, err *e)
+{
+    (void)out;
+    return missing(path, e);
+}
+
+/* Only a folder's tokenizer.json asks for it. */
+void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+{
+    (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;
+    abort();
+}

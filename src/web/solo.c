@@ -1,0 +1,367 @@
+/* What a page calls (web/engine.js): a device, a model on it, answers, measurements.
+ *
+ * One of each at a time. A call returns an err_kind; what it has to say, as JSON or as an error's
+ * text, is then at solo_said(). Calls may suspend, and only one may be under way.              */
+#include "base/jsonw.h"
+#include "gpu/probe.h"
+#include "lab/dispatch.h"
+#include "lab/llm.h"
+#include "lab/record.h"
+#include "llm/conversation.h"
+#include "model/model_text.h"
+#include "web/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+enum { MAX_STOPS = 16 };
+
+static lab_device device;
+static model *opened;
+static char *opened_name;
+static tokenizer *words;
+static generation *made;
+static chat_format format;
+static bool has_format, talk_is_chat;
+static conversation *talk;
+static char *stop_texts[MAX_STOPS];
+static size_t stop_count;
+static volatile sig_atomic_t interrupted;
+static str said;
+
+/* ---- saying ------------------------------------------------------------------- */
+
+EXPORT(solo_said) const char *solo_said(void)
+{
+    return said.data ? said.data : "";
+}
+
+EXPORT(solo_said_bytes) uint32_t solo_said_bytes(void)
+{
+    return (uint32_t)said.length;
+}
+
+static jsonw begin(void)
+{
+    said.length = 0;
+    jsonw j = jsonw_to(&said);
+    jsonw_object(&j, NULL);
+    return j;
+}
+
+static int failed(const err *e)
+{
+    said.length = 0;
+    str_add(&said, e->text);
+    return e->kind;
+}
+
+EXPORT(solo_alloc) void *solo_alloc(uint32_t bytes)
+{
+    return malloc(bytes);
+}
+
+EXPORT(solo_free) void solo_free(void *p)
+{
+    free(p);
+}
+
+/* Set it from outside while an answer is made, and the answer ends. */
+EXPORT(solo_interrupted) volatile sig_atomic_t *solo_interrupted(void)
+{
+    return &interrupted;
+}
+
+/* ---- the device ----------------------------------------------------------------- */
+
+EXPORT(solo_open) int solo_open(int adapter)
+{
+    err e = {0};
+    lab_device_close(&device);
+    device = (lab_device){.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = (gpu_adapter_want)adapter}, &e)};
+    if (!device.g || !gpu_check_features(device.g, &e)) {
+        lab_device_close(&device);
+        return failed(&e);
+    }
+    device.info = *gpu_get_info(device.g);
+    jsonw j = begin();
+    lab_device_write(&device, &j, "gpu");
+    jsonw_text(&j, "best_level", fusion_names[generation_best_level(device.g)]);
+    jsonw_end(&j);
+    return 0;
+}
+
+EXPORT(solo_lose) void solo_lose(void)
+{
+    if (device.g)
+        gpu_lose(device.g);
+}
+
+/* ---- a model ---------------------------------------------------------------------- */
+
+static bool read_file(void *unused, uint64_t offset, void *to, size_t bytes, err *e)
+{
+    (void)unused;
+    char why[512];
+    if (page_read_file((double)offset, to, (uint32_t)bytes))
+        return true;
+    page_why(why, sizeof why);
+    return err_set(e, "%s", why);
+}
+
+static void forget_stops(void)
+{
+    while (stop_count)
+        free(stop_texts[--stop_count]);
+}
+
+EXPORT(solo_unload) void solo_unload(void)
+{
+    forget_stops();
+    conversation_free(talk);
+    generation_free(made);
+    tokenizer_free(words);
+    model_close(opened);
+    free(opened_name);
+    talk = NULL;
+    made = NULL;
+    words = NULL;
+    opened = NULL;
+    opened_name = NULL;
+}
+
+EXPORT(solo_close) void solo_close(void)
+{
+    solo_unload();
+    lab_device_close(&device);
+}
+
+/* Without a template that is known, texts simply go on. */
+static bool find_format(err *e)
+{
+    str text = {0};
+    bool ok = chat_template_of_model(opened, &text, e);
+    has_format = ok && text.length && chat_format_of(text.data, &format);
+    str_free(&text);
+    return ok;
+}
+
+static void write_model(void)
+{
+    const model_config *c = model_get_config(opened);
+    char notice[1200];
+    uint32_t threads;
+    jsonw j = begin();
+    jsonw_text(&j, "name", opened_name);
+    jsonw_text(&j, "architecture", config_arch_name(c->arch));
+    jsonw_count(&j, "layers", c->layer_count);
+    jsonw_count(&j, "vocabulary", c->vocab_tok);
+    jsonw_count(&j, "context", generation_context(made));
+    jsonw_text(&j, "format", has_format ? format.name : NULL);
+    jsonw_text(&j, "level", fusion_names[generation_level(made)]);
+    jsonw_count(&j, "dispatches", generation_dispatches(made));
+    jsonw_count(&j, "workgroups", generation_workgroups(made, &threads));
+    jsonw_count(&j, "gpu_bytes", generation_bytes(made));
+    jsonw_text(&j, "notice", generation_take_notice(made, notice, sizeof notice));
+    jsonw_end(&j);
+}
+
+static bool make_generation(const generation_options *o, err *e)
+{
+    uint32_t ends[TOKENIZER_MAX_ENDS];
+    made = generation_new(device.g, opened, o, e);
+    if (!made)
+        return false;
+    generation_set_stops(made, ends, tokenizer_list_ends(words, ends));
+    return true;
+}
+
+/* `level` is a fusion_level, or LEVEL_COUNT for the best; `all_levels` makes the lower ones, too. */
+EXPORT(solo_load)
+int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok)
+{
+    err e = {0};
+    solo_unload();
+    if (!device.g) {
+        err_set(&e, "no device is open");
+        return failed(&e);
+    }
+    generation_options o = {.level = level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
+                            .all_levels = all_levels != 0,
+                            .submit = SUBMIT_BATCH,
+                            .context_tok = context_tok};
+    opened_name = mem_dup(name);
+    opened = model_open_reader(&(model_reader){(uint64_t)file_bytes, read_file, NULL}, name, &e);
+    words = opened ? tokenizer_of_model(opened, &e) : NULL;
+    if (!words || !find_format(&e) || !make_generation(&o, &e)) {
+        solo_unload();
+        return failed(&e);
+    }
+    write_model();
+    return 0;
+}
+
+EXPORT(solo_set_level) int solo_set_level(int level)
+{
+    err e = {0};
+    if (!made) {
+        err_set(&e, "no model is loaded");
+        return failed(&e);
+    }
+    generation_set_launch(made, (fusion_level)level, SUBMIT_BATCH);
+    write_model();
+    return 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------ */
+
+EXPORT(solo_set_sampling)
+void solo_set_sampling(float temperature, uint32_t top_k, float top_p, float min_p, float repeat_penalty, uint32_t seed)
+{
+    if (made)
+        generation_set_sampling(made, &(sampling){.temperature = temperature,
+                                                  .top_k = top_k,
+                                                  .top_p = top_p,
+                                                  .min_p = min_p,
+                                                  .repeat_penalty = repeat_penalty,
+                                                  .seed = seed});
+}
+
+/* A conversation begins anew; what of it the model has taken in already stays. `chat` 0: a text that goes on. */
+EXPORT(solo_begin) int solo_begin(int chat)
+{
+    err e = {0};
+    bool turns = chat && has_format;
+    if (!made) {
+        err_set(&e, "no model is loaded");
+        return failed(&e);
+    }
+    forget_stops();
+    if (!talk || talk_is_chat != turns) {
+        conversation_free(talk);
+        talk = conversation_new(made, words, turns ? &format : NULL);
+        talk_is_chat = turns;
+    }
+    conversation_set_system(talk, NULL);
+    conversation_reset(talk);
+    return 0;
+}
+
+EXPORT(solo_add_message) void solo_add_message(int role, const char *text)
+{
+    if (role == CHAT_SYSTEM)
+        conversation_set_system(talk, text);
+    else
+        conversation_add(talk, (chat_role)role, text);
+}
+
+EXPORT(solo_add_stop) void solo_add_stop(const char *text)
+{
+    if (stop_count < MAX_STOPS)
+        stop_texts[stop_count++] = mem_dup(text);
+}
+
+/* What was launched for the first piece of an answer is the prompt's. */
+typedef struct counting {
+    bool begun;
+    gpu_counters first;
+} counting;
+
+static void print(void *context, const char *text, size_t bytes)
+{
+    counting *c = context;
+    if (!c->begun)
+        c->first = gpu_get_counters(device.g);
+    c->begun = true;
+    page_answer(text, (uint32_t)bytes);
+}
+
+static const char *end_name(answer_end end)
+{
+    switch (end) {
+    case ANSWER_ENDED:
+    case ANSWER_STOPPED: return "stop";
+    case ANSWER_LONG:
+    case ANSWER_FULL: return "length";
+    case ANSWER_INTERRUPTED: break;
+    }
+    return "interrupted";
+}
+
+EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
+{
+    err e = {0};
+    answer_report r;
+    counting c = {0};
+    interrupted = 0;
+    answer_options o = {.most_tok = most_tok,
+                        .stops = (const char *const *)stop_texts,
+                        .stop_count = stop_count,
+                        .interrupted = &interrupted,
+                        .print = print,
+                        .context = &c};
+    if (!conversation_answer(talk, &o, &r, &e))
+        return failed(&e);
+    char notice[1200];
+    gpu_counters since = gpu_counters_since(device.g, c.first);
+    jsonw j = begin();
+    jsonw_text(&j, "end", end_name(r.end));
+    jsonw_count(&j, "prompt_tokens", r.fed_tok + r.reused_tok);
+    jsonw_count(&j, "reused_tokens", r.reused_tok);
+    jsonw_count(&j, "tokens", r.answer_tok);
+    jsonw_count(&j, "forgotten_messages", r.forgotten);
+    jsonw_number(&j, "feed_s", r.feed_s);
+    jsonw_number(&j, "answer_s", r.answer_s);
+    jsonw_number(&j, "dispatches_per_token",
+                 c.begun && r.answer_tok > 1 ? (double)since.dispatches / (r.answer_tok - 1) : 0);
+    jsonw_text(&j, "level", fusion_names[generation_level(made)]);
+    jsonw_text(&j, "notice", generation_take_notice(made, notice, sizeof notice));
+    jsonw_end(&j);
+    return 0;
+}
+
+/* ---- measurements --------------------------------------------------------------------- */
+
+/* Beside the page's device: the laboratory opens its own. 0 rounds or processes: as many as usual. */
+EXPORT(solo_bench_dispatch) int solo_bench_dispatch(int quick, uint32_t rounds, uint32_t processes, uint32_t seed)
+{
+    err e = {0};
+    dispatch_lab lab = {0};
+    bool ok = dispatch_measure(
+        &lab, &(dispatch_options){.quick = quick != 0, .rounds = rounds, .processes = processes, .seed = seed}, &e);
+    if (ok) {
+        said.length = 0;
+        dispatch_record(&lab, &said);
+    }
+    dispatch_free(&lab);
+    return ok ? 0 : failed(&e);
+}
+
+/* `levels` and `submits` have a bit for each. The model is the one that is loaded. */
+EXPORT(solo_bench_llm)
+int solo_bench_llm(uint32_t levels, uint32_t submits, uint32_t prompt_tok, uint32_t made_tok, uint32_t depth_tok,
+                   uint32_t repetitions, uint32_t seed)
+{
+    err e = {0};
+    llm_lab lab = {0};
+    llm_options o = {.model_name = opened_name,
+                     .choice = {.impl = "web"},
+                     .prompt_tok = prompt_tok,
+                     .made_tok = made_tok,
+                     .depth_tok = depth_tok,
+                     .repetitions = repetitions,
+                     .seed = seed};
+    for (int i = 0; i < LEVEL_COUNT; i++)
+        o.levels[i] = levels >> i & 1;
+    for (int i = 0; i < SUBMIT_COUNT; i++)
+        o.submits[i] = submits >> i & 1;
+    bool ok = opened ? llm_measure(&lab, opened, &o, &e) : err_set(&e, "no model is loaded");
+    if (ok) {
+        said.length = 0;
+        llm_record(&lab, &said);
+    }
+    llm_free(&lab);
+    return ok ? 0 : failed(&e);
+}

@@ -1,0 +1,192 @@
+// A device, a model on it, answers and measurements: Solo's C (src/web/solo.c) as an object.
+//
+// It runs wherever there is WebGPU: in a worker of a page (worker.js), in Node, in Deno. One thing at
+// a time: calls wait for those before them, but for stop().
+import { gpuImports, hostName } from "./gpu.js";
+import { instantiate, wasmFile } from "./wasm.js";
+
+export const LEVELS = ["none", "ops", "token", "loop"];
+export const SUBMITS = ["sync", "each", "pass", "batch"];
+const ROLES = ["system", "user", "assistant"];
+const ADAPTERS = { any: 0, gpu: 1, software: 2 };
+
+/** A file beside this one, whatever serves it. */
+export async function fetchBeside(name) {
+    const url = new URL(name, import.meta.url);
+    if (url.protocol === "file:" && !globalThis.Deno) {
+        const { readFile } = await import("node:fs/promises");
+        return new Response(await readFile(url));
+    }
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+    return response;
+}
+
+/** A model's file that is all in memory: the built-in one. */
+export async function builtinSource() {
+    const bytes = new Uint8Array(await (await fetchBeside("builtin.gguf")).arrayBuffer());
+    return { name: "the built-in model", size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+const bitsOf = (names, list) => list.reduce((bits, name) => bits | (1 << names.indexOf(name)), 0);
+
+export class Engine {
+    #wasm;
+    #source = null;
+    #why = "";
+    #onText = () => {};
+    #onProgress = () => {};
+    #decoder = new TextDecoder();
+    #last = Promise.resolve();
+
+    /**
+     * @param options.gpu what navigator.gpu is
+     * @param options.memory a Map-like for what is worth keeping between visits
+     * @param options.jspi false: not even where it is there
+     */
+    static async create({ gpu = globalThis.navigator?.gpu, environment = {}, memory = new Map(), jspi, log = console.warn } = {}) {
+        const engine = new Engine();
+        const module = await WebAssembly.compile(await (await fetchBeside(wasmFile(jspi))).arrayBuffer());
+        engine.#wasm = await instantiate(module, ({ memory: wasmMemory, text, bytes }) => ({
+            gpu: gpuImports(gpu, wasmMemory, text),
+            page: engine.#pageImports(text, bytes, memory),
+        }), { environment, log });
+        return engine;
+    }
+
+    #pageImports(text, bytes, kept) {
+        return {
+            suspending: {
+                read_file: async (offset, to, length) => {
+                    try {
+                        const read = await this.#source.read(offset, length);
+                        if (read.length !== length) throw new Error("the file is shorter than it was");
+                        bytes(to, length).set(read);
+                        return 1;
+                    } catch (error) {
+                        this.#why = error.message;
+                        return 0;
+                    }
+                },
+            },
+            immediate: {
+                why: (out, room) => text.write(out, room, this.#why),
+                answer: (at, length) => this.#onText(this.#decoder.decode(bytes(at, length).slice(), { stream: true })),
+                progress: (what, done, total) => this.#onProgress({ what: text.read(what), done, total }),
+                recall: (key, out, room) => {
+                    const value = kept.get(text.read(key));
+                    if (value === undefined) return -1;
+                    if (room) bytes(out, room).set(new TextEncoder().encode(value).subarray(0, room));
+                    return new TextEncoder().encode(value).length;
+                },
+                remember: (key, value) => void kept.set(text.read(key), text.read(value)),
+            },
+        };
+    }
+
+    /** After all calls before it. */
+    #next(act) {
+        const mine = this.#last.then(act);
+        this.#last = mine.catch(() => {});
+        return mine;
+    }
+
+    /** What C has to say after a call. */
+    async #ask(name, ...args) {
+        const { exports, bytes } = this.#wasm;
+        const status = await this.#wasm.call(name, ...args);
+        const said = new TextDecoder().decode(bytes(exports.solo_said(), exports.solo_said_bytes()).slice());
+        if (status) throw Object.assign(new Error(said), { noGpu: status === 3 });
+        return said ? JSON.parse(said) : {};
+    }
+
+    /** @returns what the device is and can do */
+    open({ adapter = "any" } = {}) {
+        return this.#next(() => this.#ask("solo_open", ADAPTERS[adapter]));
+    }
+
+    /** @param source { name, size, read(offset, length) => Promise<Uint8Array> } */
+    load(source, { level, allLevels = false, context = 0, onProgress = () => {} } = {}) {
+        return this.#next(() => this.#wasm.withTexts([source.name], async (name) => {
+            this.#source = source;
+            this.#onProgress = onProgress;
+            const wanted = level ? LEVELS.indexOf(level) : LEVELS.length;
+            return this.#ask("solo_load", name, source.size, wanted, Number(allLevels), context);
+        }));
+    }
+
+    /** From the next answer on; of those levels that were made. */
+    setLevel(level) {
+        return this.#next(() => this.#ask("solo_set_level", LEVELS.indexOf(level)));
+    }
+
+    /**
+     * An answer to `messages`, or what follows `prompt`, piece by piece to `onText`.
+     * @returns how it ended, and what it took
+     */
+    answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], onText = () => {} }) {
+        return this.#next(async () => {
+            const { exports } = this.#wasm, turns = messages ?? [{ role: "user", content: prompt }];
+            const wrong = turns.find(({ role }) => !ROLES.includes(role));
+            if (wrong) throw new Error(`messages have the roles ${ROLES.join(", ")}, not "${wrong.role}"`);
+            this.#onText = onText;
+            this.#decoder = new TextDecoder();
+            await this.#ask("solo_begin", Number(messages !== undefined));
+            await this.#wasm.call("solo_set_sampling", temperature, topK, topP, minP, repeatPenalty, seed >>> 0);
+            for (const { role, content } of turns)
+                await this.#wasm.withTexts([content], (at) => exports.solo_add_message(ROLES.indexOf(role), at));
+            for (const text of [stop].flat()) await this.#wasm.withTexts([text], (at) => exports.solo_add_stop(at));
+            const began = performance.now();
+            let first = 0;
+            this.#onText = (text) => {
+                first ||= performance.now();
+                onText(text);
+            };
+            const report = await this.#ask("solo_answer", maxTokens);
+            return { ...report, first_token_s: first ? (first - began) / 1000 : null, tokens_per_s: report.answer_s > 0 ? report.tokens / report.answer_s : 0 };
+        });
+    }
+
+    /** Ends the answer that is being made. */
+    stop() {
+        const at = this.#wasm.exports.solo_interrupted();
+        new Int32Array(this.#wasm.memory().buffer)[at >>> 2] = 1;
+    }
+
+    /** What a dispatch costs here: a record. */
+    benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {} } = {}) {
+        return this.#next(async () => {
+            this.#onProgress = onProgress;
+            return this.#signed(await this.#ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
+        });
+    }
+
+    /** How fast the loaded model is, in more and in fewer dispatches: a record. */
+    benchLlm({ levels = LEVELS, submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
+        return this.#next(async () => {
+            this.#onProgress = onProgress;
+            const args = [bitsOf(LEVELS, levels), bitsOf(SUBMITS, submits), prompt, tokens, depth, repetitions, seed];
+            return this.#signed(await this.#ask("solo_bench_llm", ...args));
+        });
+    }
+
+    /** C does not know where it runs. */
+    #signed(record) {
+        const { navigator, crossOriginIsolated = false } = globalThis;
+        record.host = { os: navigator?.userAgent ?? hostName(), cpu: "unknown", cores: navigator?.hardwareConcurrency ?? 0, page: hostName(), cross_origin_isolated: crossOriginIsolated };
+        return record;
+    }
+
+    unload() {
+        return this.#next(() => this.#wasm.call("solo_unload"));
+    }
+
+    /** Loses the device on purpose; for tests. */
+    lose() {
+        return this.#next(() => this.#wasm.call("solo_lose"));
+    }
+
+    close() {
+        return this.#next(() => this.#wasm.call("solo_close"));
+    }
+}

@@ -1,0 +1,347 @@
+// The other side of src/gpu/web: WebGPU for C, as the imports of a wasm module.
+//
+// C knows things by their numbers, places in a table here. What goes wrong is kept on the device
+// until C asks (error). Functions that return a promise suspend C until it is kept; what they
+// brought (came) is heard of by C afterwards. Nothing here calls into C.
+
+const USE = [0x80, 0x40, 0x100 | 0x80].map((use) => use | 0x04 | 0x08); // storage, uniform, indirect; and copies
+const MAP_READ = 0x01, COPY_SRC = 0x04, COPY_DST = 0x08, QUERY_RESOLVE = 0x200, COMPUTE = 0x4;
+const BINDING_TYPES = ["read-only-storage", "storage", "uniform"];
+const TIME_BEGIN = 1, TIME_END = 2;
+const SPARE_BYTES = 256, SPARE_COUNT = 4; // read buffers that are kept: a token comes back every time
+const ANY = 0, SOFTWARE = 2; // which adapter is wanted
+const TYPE_UNKNOWN = 0, TYPE_SOFTWARE = 3;
+
+const LIMITS = [
+    "maxBufferSize", "maxStorageBufferBindingSize", "maxUniformBufferBindingSize", "maxStorageBuffersPerShaderStage",
+    "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupsPerDimension",
+];
+const MORE_LIMITS = ["maxComputeWorkgroupSizeX", "maxComputeWorkgroupSizeY"];
+const FEATURES = ["subgroups", "shader-f16", "timestamp-query"];
+
+const turn = () => new Promise((next) => setTimeout(next, 0));
+
+/** What this JavaScript runs in, with its version. */
+export function hostName() {
+    if (globalThis.Deno) return `Deno ${Deno.version.deno}`;
+    const agent = globalThis.navigator?.userAgent ?? "";
+    const found = agent.match(/(Firefox|Edg|OPR|Chrome)\/[\d.]+/) ?? agent.match(/Version\/[\d.]+ .*Safari/);
+    if (found) return found[0].replace("/", " ");
+    return globalThis.process?.versions?.node ? `Node ${process.versions.node}` : agent || "unknown";
+}
+
+/** Firefox looks for finished work every 100 ms only, unless something is submitted. */
+const looksSeldom = () => /Firefox\//.test(globalThis.navigator?.userAgent ?? "");
+
+/** What the machine's OpenGL calls itself, where WebGPU says nothing. */
+function rendererName() {
+    try {
+        const gl = new OffscreenCanvas(1, 1).getContext("webgl");
+        return String(gl?.getParameter(gl.RENDERER) ?? "");
+    } catch {
+        return "";
+    }
+}
+
+function isSoftware(adapter, info) {
+    const told = [info.vendor, info.architecture, info.device, info.description].join(" ");
+    if (adapter.isFallbackAdapter || info.isFallbackAdapter) return true;
+    return /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i.test(told.trim() || rendererName());
+}
+
+class Device {
+    errors = [];
+    came = [];
+    reading = 0;
+    pending = []; // promises that tell whether what was made is good
+    spares = [];
+    lost = false;
+    closing = false;
+    wake = () => {};
+
+    constructor(device, adapter) {
+        const info = adapter.info ?? {};
+        this.device = device;
+        this.queue = device.queue;
+        this.texts = [hostName(), "WebGPU", info.vendor || "unknown", info.device || info.architecture || "unknown", info.description || rendererName() || "unknown"];
+        this.numbers = [
+            isSoftware(adapter, info) ? TYPE_SOFTWARE : TYPE_UNKNOWN,
+            ...FEATURES.map((name) => Number(device.features.has(name))),
+            info.subgroupMinSize ?? 0, info.subgroupMaxSize ?? 0,
+            ...LIMITS.map((name) => device.limits[name]),
+            device.limits.minUniformBufferOffsetAlignment,
+        ];
+        if (this.texts[3] === "unknown" || /^0x/.test(this.texts[3])) this.texts[3] = this.texts[4];
+        device.addEventListener("uncapturederror", (event) => this.fail(`${event.error.constructor.name}: ${event.error.message}`));
+        device.lost.then(({ message }) => {
+            if (this.closing) return;
+            this.lost = true;
+            this.errors.push([2, message || "no reason given"]);
+            this.wake();
+        });
+    }
+
+    fail(text) {
+        this.errors.push([1, text]);
+        this.wake();
+    }
+
+    /** What is made meanwhile may turn out to be wrong: `check` is told how. */
+    guarded(filters, make, check) {
+        for (const filter of filters) this.device.pushErrorScope(filter);
+        let made = null;
+        try {
+            made = make();
+        } catch (error) {
+            check(error.message);
+        }
+        for (const _ of filters) this.pending.push(this.device.popErrorScope().then((error) => error && check(error.message), () => {}));
+        return made;
+    }
+
+    /** A promise of the queue's, and something for those who look only when asked to. */
+    async hurried(promise) {
+        let kept = false;
+        const gone = this.device.lost;
+        promise = Promise.race([promise, gone]).finally(() => (kept = true));
+        if (looksSeldom())
+            while (!kept && !this.lost) {
+                await turn();
+                if (!kept) this.queue.submit([]);
+            }
+        return promise;
+    }
+
+    takeMappable(bytes) {
+        if (bytes <= SPARE_BYTES && this.spares.length) return this.spares.pop();
+        return this.device.createBuffer({ size: Math.max(bytes, SPARE_BYTES), usage: MAP_READ | COPY_DST });
+    }
+
+    giveMappable(buffer) {
+        if (buffer.size === SPARE_BYTES && this.spares.length < SPARE_COUNT) this.spares.push(buffer);
+        else buffer.destroy();
+    }
+
+    /** Bytes of a buffer, as they are after all that was submitted. */
+    async bytesOf(buffer, offset, bytes) {
+        const copy = this.takeMappable(bytes);
+        const encoder = this.device.createCommandEncoder();
+        encoder.copyBufferToBuffer(buffer, offset, copy, 0, bytes);
+        this.queue.submit([encoder.finish()]);
+        await this.hurried(copy.mapAsync(1, 0, bytes));
+        if (this.lost) throw new Error("the device was lost");
+        const read = new Uint8Array(copy.getMappedRange(0, bytes)).slice();
+        copy.unmap();
+        this.giveMappable(copy);
+        return read;
+    }
+}
+
+async function openDevice(gpu, adapterWanted) {
+    if (!gpu) throw new Error("this browser has no WebGPU, or not on this page: it needs https (or localhost), and a recent Chrome, Edge, Safari or Firefox");
+    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance", forceFallbackAdapter: adapterWanted === SOFTWARE });
+    if (!adapter) throw new Error("WebGPU is here, but no GPU that it may use: hardware acceleration may be switched off in the browser's settings");
+    const limits = [...LIMITS, ...MORE_LIMITS].filter((name) => adapter.limits[name] !== undefined);
+    const device = await adapter.requestDevice({
+        requiredFeatures: FEATURES.filter((name) => adapter.features.has(name)),
+        requiredLimits: Object.fromEntries(limits.map((name) => [name, adapter.limits[name]])),
+    });
+    return new Device(device, adapter);
+}
+
+/** The line of a shader that does not compile, as one sentence. */
+async function whyNot(name, wgsl, module, error) {
+    const info = await module?.getCompilationInfo?.().catch(() => null);
+    const first = info?.messages.find((message) => message.type === "error");
+    if (!first?.lineNum) return `kernel '${name}': ${error.message ?? error}`;
+    return `kernel '${name}', WGSL line ${first.lineNum}: ${first.message.split("\n")[0]}: "${wgsl.split("\n")[first.lineNum - 1]?.trim()}"`;
+}
+
+/**
+ * The imports of module "gpu" (src/gpu/web/host.h).
+ * @param gpu what navigator.gpu is
+ * @param memory () => the wasm memory
+ * @param text helpers that read and write C's strings
+ */
+export function gpuImports(gpu, memory, { read, write }) {
+    const things = [null]; // by their numbers
+    const free = [];
+    let whyNotOpen = "";
+    const keep = (thing) => {
+        const id = free.pop() ?? things.length;
+        things[id] = thing;
+        return id;
+    };
+    const drop = (id) => {
+        things[id] = null;
+        free.push(id);
+    };
+    /** Does it, unless it throws: then that is the device's error. */
+    const safely = (device, act) => {
+        try {
+            return act();
+        } catch (error) {
+            device.fail(error.message);
+        }
+    };
+
+    const suspending = {
+        async open(adapter) {
+            try {
+                return keep(await openDevice(gpu, adapter));
+            } catch (error) {
+                whyNotOpen = error.message;
+                return 0;
+            }
+        },
+        settle(id) {
+            const device = things[id], made = device.pending;
+            device.pending = [];
+            return made.length ? device.hurried(Promise.all(made)).then(() => {}) : undefined;
+        },
+        wait(id) {
+            const device = things[id];
+            return device.lost ? undefined : device.hurried(device.queue.onSubmittedWorkDone()).then(() => {});
+        },
+        poll(id) {
+            const device = things[id];
+            if (device.came.length || device.errors.length) return undefined;
+            return device.reading ? new Promise((wake) => (device.wake = wake)) : turn();
+        },
+        async timer_read(id) {
+            const { device, queries, resolved } = things[id];
+            try {
+                const encoder = device.device.createCommandEncoder();
+                encoder.resolveQuerySet(queries, 0, 2, resolved, 0);
+                device.queue.submit([encoder.finish()]);
+                const [begin, end] = new BigUint64Array((await device.bytesOf(resolved, 0, 16)).buffer);
+                return end >= begin ? Number(end - begin) : -1;
+            } catch (error) {
+                device.fail(error.message);
+                return -1;
+            }
+        },
+    };
+
+    const immediate = {
+        close(id) {
+            const device = things[id];
+            device.closing = true;
+            device.device.destroy();
+            drop(id);
+        },
+        lose: (id) => things[id].device.destroy(),
+        number: (id, which) => things[id].numbers[which],
+        text: (id, which, out, room) => write(out, room, things[id].texts[which]),
+        error(id, out, room) {
+            if (!id) {
+                write(out, room, whyNotOpen);
+                return 1;
+            }
+            const [kind, text] = things[id].errors.shift() ?? [0, ""];
+            if (kind) write(out, room, text);
+            return kind;
+        },
+        came(id, ok) {
+            const read = things[id].came.shift();
+            if (!read) return 0;
+            new DataView(memory().buffer).setInt32(ok, Number(read.ok), true);
+            return read.who;
+        },
+
+        buffer(id, bytes, use) {
+            const device = things[id];
+            const wrong = (message) => device.fail(`a buffer of ${bytes} bytes: ${message}`);
+            const buffer = device.guarded(["validation", "out-of-memory"], () => device.device.createBuffer({ size: bytes, usage: USE[use] }), wrong);
+            return keep({ device, buffer, free: () => buffer?.destroy() });
+        },
+        write(id, offset, data, bytes) {
+            const { device, buffer } = things[id];
+            safely(device, () => device.queue.writeBuffer(buffer, offset, memory().buffer, data >>> 0, bytes));
+        },
+        read(id, offset, data, bytes, who) {
+            const { device, buffer } = things[id];
+            device.reading++;
+            const over = (ok) => {
+                device.reading--;
+                device.came.push({ who, ok });
+                device.wake();
+            };
+            device.bytesOf(buffer, offset, bytes).then((read) => {
+                new Uint8Array(memory().buffer, data >>> 0, bytes).set(read);
+                over(true);
+            }).catch(() => over(false));
+        },
+        kernel(id, nameAt, wgslAt, entryAt, kindsAt, count) {
+            const device = things[id].device, own = things[id];
+            const name = read(nameAt), wgsl = read(wgslAt);
+            const kernel = { device: own, pipeline: null, why: null, free: () => {} };
+            const kinds = new Uint8Array(memory().buffer, kindsAt >>> 0, count);
+            let module = null;
+            const wrong = async (error) => {
+                kernel.why ??= await whyNot(name, wgsl, module, error);
+                own.fail(kernel.why);
+            };
+            own.guarded(["validation"], () => {
+                const entries = Array.from(kinds, (kind, binding) => ({ binding, visibility: COMPUTE, buffer: { type: BINDING_TYPES[kind] } }));
+                kernel.layout = device.createBindGroupLayout({ entries });
+                module = device.createShaderModule({ code: wgsl });
+            }, () => {}); // what is wrong with it shows below
+            if (!module) return keep(kernel);
+            const layout = device.createPipelineLayout({ bindGroupLayouts: [kernel.layout] });
+            own.pending.push(device.createComputePipelineAsync({ layout, compute: { module, entryPoint: read(entryAt) } })
+                .then((pipeline) => (kernel.pipeline = pipeline), wrong));
+            return keep(kernel);
+        },
+        bindings(id, partsAt, count) {
+            const kernel = things[id], own = kernel.device;
+            const parts = new Float64Array(memory().buffer, partsAt >>> 0, 3 * count);
+            const entries = Array.from({ length: count }, (_, i) => ({
+                binding: i, resource: { buffer: things[parts[3 * i]].buffer, offset: parts[3 * i + 1], size: parts[3 * i + 2] },
+            }));
+            const group = own.guarded(["validation"], () => own.device.createBindGroup({ layout: kernel.layout, entries }), (message) => own.fail(message));
+            return keep({ group, free: () => {} });
+        },
+        free(id) {
+            things[id].free();
+            drop(id);
+        },
+
+        record: (id) => keep({ device: things[id], encoder: things[id].device.createCommandEncoder(), pass: null, commands: null }),
+        pass_begin(id, timer, edges) {
+            const recording = things[id];
+            const timestampWrites = timer && edges ? { querySet: things[timer].queries } : undefined;
+            if (edges & TIME_BEGIN && timestampWrites) timestampWrites.beginningOfPassWriteIndex = 0;
+            if (edges & TIME_END && timestampWrites) timestampWrites.endOfPassWriteIndex = 1;
+            recording.pass = recording.encoder.beginComputePass(timestampWrites && { timestampWrites });
+        },
+        set_kernel(id, kernelId) {
+            const { device, pass } = things[id], kernel = things[kernelId];
+            if (kernel.pipeline) pass.setPipeline(kernel.pipeline);
+            else device.fail(kernel.why ?? "a kernel was used that is not there");
+        },
+        set_bindings: (id, bindings) => things[id].pass.setBindGroup(0, things[bindings].group),
+        dispatch: (id, x, y, z) => things[id].pass.dispatchWorkgroups(x, y, z),
+        dispatch_indirect: (id, buffer, offset) => things[id].pass.dispatchWorkgroupsIndirect(things[buffer].buffer, offset),
+        pass_end: (id) => things[id].pass.end(),
+        copy: (id, source, sourceOffset, target, targetOffset, bytes) =>
+            things[id].encoder.copyBufferToBuffer(things[source].buffer, sourceOffset, things[target].buffer, targetOffset, bytes),
+        finish(id) {
+            const recording = things[id];
+            recording.commands = safely(recording.device, () => recording.encoder.finish());
+        },
+        submit(id) {
+            const { device, commands } = things[id];
+            if (commands) safely(device, () => device.queue.submit([commands]));
+            drop(id);
+        },
+
+        timer(id) {
+            const device = things[id];
+            const queries = device.device.createQuerySet({ type: "timestamp", count: 2 });
+            const resolved = device.device.createBuffer({ size: 16, usage: QUERY_RESOLVE | COPY_SRC });
+            return keep({ device, queries, resolved, free: () => (queries.destroy(), resolved.destroy()) });
+        },
+    };
+    return { suspending, immediate };
+}
