@@ -71,7 +71,7 @@ class Device {
             ...LIMITS.map((name) => device.limits[name]),
             device.limits.minUniformBufferOffsetAlignment,
         ];
-        if (this.texts[3] === "unknown" || /^0x/.test(this.texts[3])) this.texts[3] = this.texts[4];
+        if (/^(unknown|0x[\da-f]+|\d+)$/.test(this.texts[3])) this.texts[3] = this.texts[4];
         device.addEventListener("uncapturederror", (event) => this.fail(`${event.error.constructor.name}: ${event.error.message}`));
         device.lost.then(({ message }) => {
             if (this.closing) return;

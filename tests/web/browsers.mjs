@@ -1,0 +1,90 @@
+// Real browsers, with software Vulkan under them: open(name, url) gives { evaluate, screenshot, size, close }, or says why not.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const FIREFOX = ["/usr/bin/firefox-esr", "/usr/bin/firefox"];
+const CHROMIUM_FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--disable-dev-shm-usage",
+];
+const OTHER_DRIVER_FLAGS = ["--disable-gpu-sandbox", "--ignore-gpu-blocklist", "--enable-features=Vulkan", "--use-vulkan=native", "--use-angle=vulkan"];
+const FIREFOX_SETTINGS = {
+    "dom.webgpu.enabled": true, "dom.webgpu.workers.enabled": true, "gfx.webgpu.ignore-blocklist": true, "datareporting.policy.dataSubmissionEnabled": false,
+    "app.update.enabled": false, "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false,
+    "browser.safebrowsing.update.enabled": false, "services.settings.server": "data:,", "toolkit.telemetry.enabled": false,
+};
+
+const found = (places) => places.find(existsSync);
+
+export const missing = (name) => (found(name === "chromium" ? CHROMIUM : FIREFOX) ? null : `${name} is not installed`);
+
+/** lavapipe's library, as the loader's file names it. */
+function lavapipe() {
+    const icd = ["/usr/share/vulkan/icd.d/lvp_icd.json", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"].find(existsSync);
+    return icd && JSON.parse(readFileSync(icd, "utf8")).ICD.library_path;
+}
+
+/** Chromium with another driver in the place of SwiftShader's (chromium_vulkan.c); its other files are links. */
+function chromiumWith(driver) {
+    const binary = "/usr/lib/chromium/chromium", own = join("build", "chromium");
+    if (!existsSync(binary) || !driver) return null;
+    try {
+        if (!existsSync(join(own, "libvk_swiftshader.so"))) {
+            rmSync(own, { recursive: true, force: true });
+            mkdirSync(own, { recursive: true });
+            execFileSync("cp", ["-a", "--link", `${dirname(binary)}/.`, own]);
+            rmSync(join(own, "libvk_swiftshader.so"));
+            execFileSync(process.env.CC ?? "cc", ["-shared", "-fPIC", "-O2", "-fvisibility=hidden", "tests/web/chromium_vulkan.c", "-ldl", "-o", join(own, "libvk_swiftshader.so")]);
+        }
+        return join(process.cwd(), own, "chromium");
+    } catch {
+        rmSync(own, { recursive: true, force: true });
+        return null;
+    }
+}
+
+async function openChromium() {
+    const { chromium } = await import("playwright-core");
+    const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = process.env.SOLO_VULKAN_DRIVER ?? lavapipe(), own = chromiumWith(driver);
+    const context = await chromium.launchPersistentContext(profile, {
+        executablePath: own ?? found(CHROMIUM),
+        args: own ? [...CHROMIUM_FLAGS, ...OTHER_DRIVER_FLAGS] : CHROMIUM_FLAGS,
+        env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver ?? "" },
+        acceptDownloads: true,
+    });
+    const page = context.pages()[0] ?? (await context.newPage());
+    return {
+        page,
+        goto: (url) => page.goto(url),
+        evaluate: (act, argument) => page.evaluate(act, argument),
+        size: (width, height) => page.setViewportSize({ width, height }),
+        dark: (dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
+        screenshot: (path) => page.screenshot({ path }),
+        onConsole: (heard) => (page.on("console", (m) => heard(m.text())), page.on("pageerror", (e) => heard(`error: ${e.message}`))),
+        async close() {
+            await context.close();
+            rmSync(profile, { recursive: true, force: true });
+        },
+    };
+}
+
+async function openFirefox() {
+    const { default: puppeteer } = await import("puppeteer-core");
+    const browser = await puppeteer.launch({ browser: "firefox", executablePath: found(FIREFOX), headless: true, extraPrefsFirefox: FIREFOX_SETTINGS, protocolTimeout: 600_000 });
+    const page = await browser.newPage();
+    return {
+        page,
+        goto: (url) => page.goto(url),
+        evaluate: (act, argument) => page.evaluate(act, argument),
+        size: (width, height) => page.setViewport({ width, height }),
+        dark: (dark) => page.emulateMediaFeatures?.([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]),
+        screenshot: (path) => page.screenshot({ path }),
+        onConsole: (heard) => (page.on("console", (m) => heard(m.text())), page.on("pageerror", (e) => heard(`error: ${e.message}`))),
+        close: () => browser.close(),
+    };
+}
+
+export const open = (name) => (name === "chromium" ? openChromium() : openFirefox());

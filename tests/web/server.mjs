@@ -1,0 +1,62 @@
+// A server for the tests: build/web with the headers of an isolated page, and files that break off on the way.
+import { createServer } from "node:http";
+import { createReadStream, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { extname, join, normalize } from "node:path";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
+
+/**
+ * @param models { name: path } served below /models/; `?break=N` sends N bytes at a time and then cuts the connection,
+ * `?slow=MS` waits between pieces, `?tag=sha256` gives the file's SHA-256 as its tag, `?tag=wrong` another one
+ * @returns { url, requests, close }
+ */
+export async function serve(root, { models = {}, isolated = true } = {}) {
+    const requests = [];
+    const server = createServer((request, response) => {
+        const url = new URL(request.url, "http://localhost");
+        requests.push({ path: url.pathname, range: request.headers.range ?? null });
+        if (isolated) {
+            response.setHeader("cross-origin-opener-policy", "same-origin");
+            response.setHeader("cross-origin-embedder-policy", "require-corp");
+        }
+        const model = models[url.pathname.replace("/models/", "")];
+        const path = model ?? join(root, normalize(url.pathname === "/" ? "/index.html" : url.pathname));
+        let size;
+        try {
+            size = statSync(path).size;
+        } catch {
+            response.writeHead(404).end();
+            return;
+        }
+        response.setHeader("content-type", TYPES[extname(path)] ?? "application/octet-stream");
+        response.setHeader("accept-ranges", "bytes");
+        response.setHeader("cache-control", "no-store");
+        const tag = url.searchParams.get("tag");
+        if (model) response.setHeader("etag", `"${tag === "sha256" ? createHash("sha256").update(readFileSync(path)).digest("hex") : tag === "wrong" ? "0".repeat(64) : size}"`);
+        const from = Number(request.headers.range?.match(/bytes=(\d+)-/)?.[1] ?? 0);
+        const to = Math.min(Number(request.headers.range?.match(/-(\d+)$/)?.[1] ?? size - 1), size - 1);
+        if (request.headers.range) response.setHeader("content-range", `bytes ${from}-${to}/${size}`);
+        response.setHeader("content-length", to - from + 1);
+        response.writeHead(request.headers.range ? 206 : 200);
+        const most = Number(url.searchParams.get("break") ?? Infinity), pause = Number(url.searchParams.get("slow") ?? 0);
+        const stream = createReadStream(path, { start: from, end: to, highWaterMark: 1 << 16 });
+        let sent = 0;
+        stream.on("data", (piece) => {
+            sent += piece.length;
+            response.write(piece);
+            if (sent >= most && from + sent <= to) {
+                stream.destroy();
+                setTimeout(() => response.destroy(), 50);
+            } else if (pause) {
+                stream.pause();
+                setTimeout(() => stream.resume(), pause);
+            }
+        });
+        stream.on("end", () => response.end());
+        response.on("close", () => stream.destroy());
+    });
+    await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+    return { url: `http://localhost:${server.address().port}`, requests, close: () => (server.closeAllConnections(), server.close()) };
+}

@@ -1,0 +1,106 @@
+// What a page asks its worker for, by name: an engine, models for it, and what is kept between visits.
+import { Engine, builtinSource } from "./engine.js";
+import { Cancelled, deleteKept, fileSource, keptSource, listKept, urlSource } from "./models.js";
+
+const MEMORY_FILE = "solo-memory.json";
+
+/** What was found out about this device, in the browser's private file system. */
+async function openMemory() {
+    const root = await navigator.storage?.getDirectory?.().catch(() => null);
+    const kept = new Map();
+    try {
+        const file = await (await root.getFileHandle(MEMORY_FILE)).getFile();
+        for (const [key, value] of JSON.parse(await file.text())) kept.set(key, value);
+    } catch {} // the first visit, or no place to keep anything
+    const save = async () => {
+        const handle = await (await root.getFileHandle(MEMORY_FILE, { create: true })).createSyncAccessHandle();
+        handle.truncate(0);
+        handle.write(new TextEncoder().encode(JSON.stringify([...kept])), { at: 0 });
+        handle.close();
+    };
+    return {
+        get: (key) => kept.get(key),
+        set(key, value) {
+            kept.set(key, value);
+            if (root) save().catch(() => {});
+        },
+    };
+}
+
+export class Service {
+    #engine = null;
+    #options = {};
+    #loaded = null; // how the model was asked for
+    #cancel = null; // of a download
+    #info = null;
+
+    /** @param emit (event) => void, of the call at hand */
+    async call(name, args, emit) {
+        const act = this[`do_${name}`];
+        if (!act) throw new Error(`there is nothing called "${name}"`);
+        return act.call(this, args ?? {}, emit);
+    }
+
+    async do_open(options) {
+        this.#options = { ...this.#options, ...options };
+        await this.#engine?.close().catch(() => {});
+        const { adapter, environment, jspi, gpu } = this.#options;
+        this.#engine = await Engine.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
+        this.#info = await this.#engine.open({ adapter });
+        return this.#info;
+    }
+
+    #source(model, options) {
+        if (!model) return builtinSource();
+        if (model instanceof Blob) return fileSource(model);
+        if (model.kept) return keptSource(model.kept);
+        return urlSource(new URL(model.url ?? model, globalThis.location?.href).href, options);
+    }
+
+    async do_load({ model, sha256, level, allLevels, context }, emit) {
+        this.#cancel = new AbortController();
+        const onProgress = (progress) => emit({ progress }), { signal } = this.#cancel;
+        const source = await this.#source(model, { onProgress, signal, sha256 });
+        const read = source.read;
+        source.read = (...range) => (signal.aborted ? Promise.reject(new Cancelled()) : read(...range));
+        try {
+            const loaded = await this.#engine.load(source, { level, allLevels, context, onProgress });
+            this.#loaded = { model, sha256, level, allLevels, context };
+            return { ...loaded, file_bytes: source.size };
+        } catch (error) {
+            throw signal.aborted ? new Cancelled() : error;
+        }
+    }
+
+    /** A lost device does not come back: a new one, with the same model. */
+    async do_recover(_, emit) {
+        await this.do_open({});
+        return this.#loaded ? this.do_load(this.#loaded, emit) : null;
+    }
+
+    do_answer(request, emit) {
+        return this.#engine.answer({ ...request, onText: (text) => emit({ text }) });
+    }
+
+    do_stop() {
+        this.#engine?.stop();
+        this.#cancel?.abort();
+    }
+
+    do_setLevel({ level }) {
+        return this.#engine.setLevel(level);
+    }
+
+    do_benchDispatch(options, emit) {
+        return this.#engine.benchDispatch({ ...options, onProgress: (progress) => emit({ progress }) });
+    }
+
+    do_benchLlm(options, emit) {
+        return this.#engine.benchLlm({ ...options, onProgress: (progress) => emit({ progress }) });
+    }
+
+    do_models = () => listKept();
+    do_deleteModel = ({ key }) => deleteKept(key);
+    do_lose = () => this.#engine.lose();
+    do_close = () => this.#engine?.close();
+}

@@ -1,0 +1,243 @@
+// Solo in a page: a language model on the visitor's own GPU, in a worker.
+//
+//     import { Solo } from "./solo.js";
+//     const solo = await Solo.load();                       // the built-in model; { model: file or URL } for another
+//     const stream = await solo.chat.completions.create({ messages: [{ role: "user", content: "Hello" }], stream: true });
+//     for await (const chunk of stream) show(chunk.choices[0].delta.content ?? "");
+//
+// The shapes are those of OpenAI's API. Where there are no workers with WebGPU (Node, Deno) it runs in place:
+// pass { gpu } where navigator.gpu is missing.
+
+class SoloError extends Error {
+    constructor({ message, cancelled = false, noGpu = false }) {
+        super(message);
+        Object.assign(this, { cancelled, noGpu, lost: /device lost/.test(message) });
+    }
+}
+
+/** A service in a worker. */
+class Remote {
+    #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    #calls = new Map();
+    #count = 0;
+
+    constructor() {
+        this.#worker.onmessage = ({ data: { id, result, error, event } }) => {
+            const call = this.#calls.get(id);
+            if (event) return call?.onEvent(event);
+            this.#calls.delete(id);
+            if (error) call?.reject(new SoloError(error));
+            else call?.resolve(result);
+        };
+        this.#worker.onerror = (event) => {
+            const error = new SoloError({ message: `the worker failed: ${event.message || "it could not be started"}` });
+            for (const { reject } of this.#calls.values()) reject(error);
+            this.#calls.clear();
+        };
+    }
+
+    call(name, args, onEvent = () => {}) {
+        return new Promise((resolve, reject) => {
+            const id = ++this.#count;
+            this.#calls.set(id, { resolve, reject, onEvent });
+            this.#worker.postMessage({ id, name, args });
+        });
+    }
+
+    end() {
+        this.#worker.terminate();
+    }
+}
+
+/** A service right here. */
+class Local {
+    #service = import("./service.js").then(({ Service }) => new Service());
+
+    async call(name, args, onEvent = () => {}) {
+        try {
+            return await (await this.#service).call(name, args, onEvent);
+        } catch (error) {
+            throw error instanceof SoloError ? error : new SoloError(error);
+        }
+    }
+
+    end() {}
+}
+
+/** What comes piece by piece, for `for await`. */
+class Pieces {
+    #waiting = [];
+    #wake = () => {};
+    #over = false;
+    #error = null;
+
+    add(piece) {
+        this.#waiting.push(piece);
+        this.#wake();
+    }
+
+    end(error = null) {
+        this.#over = true;
+        this.#error = error;
+        this.#wake();
+    }
+
+    async *read() {
+        for (;;) {
+            while (this.#waiting.length) yield this.#waiting.shift();
+            if (this.#error) throw this.#error;
+            if (this.#over) return;
+            await new Promise((wake) => (this.#wake = wake));
+        }
+    }
+}
+
+const toRequest = ({ messages, prompt, max_tokens, max_completion_tokens, temperature = 0.8, top_k = 40, top_p = 0.95, min_p = 0, repeat_penalty = 1.1, seed, stop }) => ({
+    messages, prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature, topK: top_k, topP: top_p, minP: min_p,
+    repeatPenalty: repeat_penalty, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [],
+});
+
+const finishReason = (end) => (end === "length" ? "length" : "stop");
+const usageOf = (report) => ({ prompt_tokens: report.prompt_tokens, completion_tokens: report.tokens, total_tokens: report.prompt_tokens + report.tokens });
+
+/** chat.completions or completions: they differ in where the text stands. */
+class Completions {
+    constructor(solo, kind) {
+        Object.assign(this, { solo, kind });
+    }
+
+    #head(suffix) {
+        const chat = this.kind === "chat";
+        return {
+            id: `${chat ? "chatcmpl" : "cmpl"}-${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`,
+            object: chat ? `chat.completion${suffix}` : "text_completion",
+            created: Math.floor(Date.now() / 1000),
+            model: this.solo.model.name,
+        };
+    }
+
+    async create({ stream = false, signal, ...rest }) {
+        const chat = this.kind === "chat";
+        if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create wants messages" : "completions.create wants a prompt");
+        const request = toRequest(rest);
+        return stream ? this.#stream(request, signal) : this.#whole(request, signal);
+    }
+
+    async #whole(request, signal) {
+        let text = "";
+        const report = await this.solo.answer(request, (piece) => (text += piece), signal);
+        const choice = { index: 0, finish_reason: finishReason(report.end), logprobs: null };
+        return {
+            ...this.#head(""),
+            choices: [this.kind === "chat" ? { ...choice, message: { role: "assistant", content: text } } : { ...choice, text }],
+            usage: usageOf(report),
+            solo: report,
+        };
+    }
+
+    async *#stream(request, signal) {
+        const head = this.#head(".chunk"), chat = this.kind === "chat", pieces = new Pieces();
+        const chunk = (text, finish_reason = null, more = {}) => ({
+            ...head, ...more, choices: [chat ? { index: 0, delta: text === null ? {} : { content: text }, finish_reason } : { index: 0, text: text ?? "", finish_reason }],
+        });
+        let report = null;
+        const running = this.solo.answer(request, (text) => pieces.add(text), signal)
+            .then((done) => { report = done; pieces.end(); }, (error) => pieces.end(error));
+        try {
+            if (chat) yield { ...head, choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] };
+            for await (const text of pieces.read()) yield chunk(text);
+            yield chunk(null, finishReason(report.end), { usage: usageOf(report), solo: report });
+        } finally {
+            if (!report) this.solo.stop(); // someone stopped listening
+            await running;
+        }
+    }
+}
+
+export class Solo {
+    #service;
+    info = null; // the device
+    model = null; // what is loaded
+
+    constructor(service) {
+        this.#service = service;
+        this.chat = { completions: new Completions(this, "chat") };
+        this.completions = new Completions(this, "text");
+        this.models = {
+            list: () => service.call("models"),
+            delete: (key) => service.call("deleteModel", { key }),
+        };
+    }
+
+    /** Opens a device, without a model. */
+    static async open({ adapter, environment, jspi, gpu } = {}) {
+        const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
+        const solo = new Solo(inPlace ? new Local() : new Remote());
+        try {
+            solo.info = await solo.#service.call("open", { adapter, environment, jspi, ...(gpu ? { gpu } : {}) });
+        } catch (error) {
+            solo.#service.end();
+            throw error;
+        }
+        return solo;
+    }
+
+    /** Opens a device and loads a model: nothing for the built-in one, a File, a URL, or { kept: key } of models.list(). */
+    static async load({ model, sha256, level, allLevels, context, onProgress, ...options } = {}) {
+        const solo = await Solo.open(options);
+        await solo.loadModel({ model, sha256, level, allLevels, context, onProgress });
+        return solo;
+    }
+
+    async loadModel({ model, sha256, level, allLevels, context, onProgress = () => {} } = {}) {
+        const wanted = model instanceof URL ? model.href : model;
+        this.model = await this.#service.call("load", { model: wanted, sha256, level, allLevels, context }, ({ progress }) => onProgress(progress));
+        return this.model;
+    }
+
+    /** After the device was lost: a new one, and the same model on it. */
+    async recover({ onProgress = () => {} } = {}) {
+        this.model = await this.#service.call("recover", {}, ({ progress }) => onProgress(progress));
+        return this.model;
+    }
+
+    async setLevel(level) {
+        this.model = { ...this.model, ...(await this.#service.call("setLevel", { level })) };
+        return this.model;
+    }
+
+    /** The plain form of what chat.completions and completions do. */
+    async answer(request, onText, signal) {
+        const stop = () => this.stop();
+        signal?.throwIfAborted();
+        signal?.addEventListener("abort", stop);
+        try {
+            return await this.#service.call("answer", request, ({ text }) => onText(text));
+        } finally {
+            signal?.removeEventListener("abort", stop);
+        }
+    }
+
+    /** Ends the answer, or the download, that is under way. */
+    stop() {
+        return this.#service.call("stop");
+    }
+
+    benchDispatch({ onProgress = () => {}, ...options } = {}) {
+        return this.#service.call("benchDispatch", options, ({ progress }) => onProgress(progress));
+    }
+
+    benchLlm({ onProgress = () => {}, ...options } = {}) {
+        return this.#service.call("benchLlm", options, ({ progress }) => onProgress(progress));
+    }
+
+    /** Loses the device on purpose; for tests. */
+    loseDevice() {
+        return this.#service.call("lose");
+    }
+
+    async close() {
+        await this.#service.call("close").catch(() => {});
+        this.#service.end();
+    }
+}

@@ -1,0 +1,13 @@
+// The worker of a page: a service, by messages { id, name, args } and { id, result | error | event }.
+import { Service } from "./service.js";
+
+const service = new Service();
+
+onmessage = async ({ data: { id, name, args } }) => {
+    try {
+        const result = await service.call(name, args, (event) => postMessage({ id, event }));
+        postMessage({ id, result });
+    } catch (error) {
+        postMessage({ id, error: { message: error.message, cancelled: Boolean(error.cancelled), noGpu: Boolean(error.noGpu) } });
+    }
+};
