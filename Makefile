@@ -226,7 +226,12 @@ $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm $(NEVER_WAITS)
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) --pass-arg=asyncify-removelist@@$(NEVER_WAITS) $< -o $@
 
-$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB_FILES) models/builtin.gguf Makefile
+$(WEB)/reference.json: tools/web_reference.mjs $(wildcard results/*.json results/*/*.json)
+	@echo '  gen  $@'
+	@mkdir -p $(@D)
+	node tools/web_reference.mjs $@
+
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
 	touch $@

@@ -60,7 +60,9 @@ export class Service {
     async do_load({ model, sha256, level, allLevels, context }, emit) {
         this.#cancel = new AbortController();
         const onProgress = (progress) => emit({ progress }), { signal } = this.#cancel;
-        const source = await this.#source(model, { onProgress, signal, sha256 });
+        const source = await this.#source(model, { onProgress, signal, sha256 }).catch((error) => {
+            throw Object.assign(error, { kept: true }); // the model that was here still is
+        });
         const read = source.read;
         source.read = (...range) => (signal.aborted ? Promise.reject(new Cancelled()) : read(...range));
         try {

@@ -9,9 +9,9 @@
 // pass { gpu } where navigator.gpu is missing.
 
 class SoloError extends Error {
-    constructor({ message, cancelled = false, noGpu = false }) {
+    constructor({ message, cancelled = false, noGpu = false, kept = false }) {
         super(message);
-        Object.assign(this, { cancelled, noGpu, lost: /device lost/.test(message) });
+        Object.assign(this, { cancelled, noGpu, kept, lost: /device lost/.test(message) });
     }
 }
 
@@ -46,6 +46,8 @@ class Remote {
 
     end() {
         this.#worker.terminate();
+        for (const { reject } of this.#calls.values()) reject(new SoloError({ message: "ended", cancelled: true }));
+        this.#calls.clear();
     }
 }
 
@@ -234,6 +236,11 @@ export class Solo {
     /** Loses the device on purpose; for tests. */
     loseDevice() {
         return this.#service.call("lose");
+    }
+
+    /** At once, whatever is under way. */
+    end() {
+        this.#service.end();
     }
 
     async close() {

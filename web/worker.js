@@ -8,6 +8,7 @@ onmessage = async ({ data: { id, name, args } }) => {
         const result = await service.call(name, args, (event) => postMessage({ id, event }));
         postMessage({ id, result });
     } catch (error) {
-        postMessage({ id, error: { message: error.message, cancelled: Boolean(error.cancelled), noGpu: Boolean(error.noGpu) } });
+        const { message, cancelled, noGpu, kept } = error;
+        postMessage({ id, error: { message, cancelled, noGpu, kept } });
     }
 };

@@ -69,8 +69,8 @@ static const char *separator(const claim *c)
     return c->here[0] ? ", " : "";
 }
 
-static const char *const WEBGPU[] = {"dawn", "wgpu"};
-enum { WEBGPU_COUNT = 2 };
+static const char *const WEBGPU[] = {"dawn", "wgpu", "web"};
+enum { WEBGPU_COUNT = 3 };
 
 static claim naive_timing(const dispatch_lab *lab)
 {

@@ -1,7 +1,9 @@
 /* The dispatch experiment as a record. */
 #include "lab/dispatch.h"
 #include "lab/record.h"
+#include "lab/worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,8 +91,10 @@ static void write_checks(const dispatch_lab *lab, jsonw *j)
                 "runs, each after it was timed");
     count_check(j, "waits ended after the device's own clock says the work did", lab->waits_checked,
                 "timed runs, and every strategy and way of waiting in each process beforehand");
-    count_check(j, "each implementation in a process of its own, the runs of all interleaved in random order",
-                lab->options.processes, "processes per implementation; intervals count processes");
+    char own[128];
+    snprintf(own, sizeof own, "each implementation with a %s of its own, the runs of all interleaved in random order",
+             worker_own);
+    count_check(j, own, lab->options.processes, "times anew per implementation; intervals count these");
     record_check(j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
     record_check(j, "all implementations on one device", dispatch_one_device(lab), lab->devices[0].info.device);
     for (uint32_t i = 0; i < lab->missing_count; i++)

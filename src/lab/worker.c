@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const char worker_own[] = "process";
+
 /* What goes over the pipes: the structs themselves, since both ends are the same
  * program. An order asks for one point; an answer begins with how it went. */
 typedef struct order {

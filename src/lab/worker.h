@@ -19,6 +19,9 @@ typedef struct worker {
     uint32_t cell_count;
 } worker;
 
+/* What a worker has to itself: "process", or in a page, where it cannot have one, "device". */
+extern const char worker_own[];
+
 /* Builds a station in the new process. False and the reason if it cannot. */
 typedef bool (*worker_build)(station *s, const gpu_choice *choice, const void *options, err *e);
 

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+const char worker_own[] = "device";
+
 enum { MOST = 8 };
 static station stations[MOST]; /* worker.to is the number of its station */
 static bool taken[MOST];

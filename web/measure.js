@@ -1,0 +1,130 @@
+// Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
+import { bars, escape } from "./plot.js";
+import { progressTeller, seconds, short } from "./format.js";
+
+const $ = (id) => document.getElementById(id);
+const WAYS = { sync: "wait for each", each: "submit each", pass: "a pass each", batch: "all in one pass", one: "one dispatch" };
+const LEVELS = { none: "per operator", ops: "per group (ops)", token: "per token", loop: "many tokens" };
+const KEPT = "solo-measured";
+
+const figure = ({ median, ci95 }) => ({ median, lo: ci95[0], hi: ci95[1] });
+const named = (values, names) => Object.fromEntries(Object.entries(values).map(([key, value]) => [names[key], value]));
+
+/** What was measured here, short enough to be remembered. */
+export function summary(dispatch, llm) {
+    const costs = {}, harness = {}, rates = {}, perToken = {};
+    for (const r of dispatch?.results ?? [])
+        if (r.name === "dispatch" && r.params.kernel === "empty") (r.params.impl === "stub" ? harness : costs)[r.params.submit] = figure(r);
+    for (const r of llm?.results ?? []) {
+        rates[r.params.fuse] = figure(r);
+        perToken[r.params.fuse] = r.dispatches_per_token;
+    }
+    const { gpu, clock_ns, host } = dispatch ?? llm;
+    return { costs, harness, rates, perToken, device: gpu.device, type: gpu.adapter_type, page: host.page, clock_ns, isolated: host.cross_origin_isolated, model: llm?.params.model ?? null };
+}
+
+export function lastMeasured() {
+    try {
+        return JSON.parse(localStorage.getItem(KEPT));
+    } catch {
+        return null;
+    }
+}
+
+function claimsTable(claims) {
+    const rows = claims.filter((c) => c.here).map((c) => `<tr><td>${escape(c.claim)}<br><span class="soft">${escape(c.said_by)}</span></td><td>${escape(c.here)}</td><td>${escape(c.verdict)}</td></tr>`);
+    return rows.length ? `<h3>What others claim, and what it is here</h3><div class="scroll"><table><thead><tr><th>Claim</th><th>In this browser</th><th>Verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>` : "";
+}
+
+function draw(into, { dispatch, llm, why }, reference) {
+    const mine = summary(dispatch, llm), name = `here: ${mine.page}, ${mine.device}`;
+    const others = reference.dispatch.filter((set) => set.impl === "dawn").map((set) => ({ name: set.name, values: named(set.costs, WAYS) }));
+    let markup = bars({
+        title: "What one dispatch costs", unit: "µs for each dispatch", log: true, rows: Object.values(WAYS),
+        series: [{ name, values: named(mine.costs, WAYS) }, ...others],
+        note: `The last row is a step inside one dispatch. What the measuring itself costs (taken with a GPU that does nothing) is ${short(mine.harness.batch?.median ?? NaN)} µs in one pass.`,
+    });
+    if (llm)
+        markup += bars({
+            title: `The model, in more and in fewer dispatches (${llm.params.model})`, unit: "tokens a second", rows: Object.values(LEVELS),
+            series: [{ name, values: named(mine.rates, LEVELS) }],
+            note: `Dispatches a token: ${Object.entries(mine.perToken).map(([level, n]) => `${LEVELS[level]} ${short(n)}`).join(", ")}. All of them made the same tokens.`,
+        });
+    if (why) markup += `<p class="soft">${escape(why)}</p>`;
+    const checks = [...dispatch.checks, ...(llm?.checks ?? [])].map((c) => `<li>${escape(`${c.what}: ${c.detail}`)}</li>`).join("");
+    markup += claimsTable(dispatch.claims) +
+        `<h3>What was checked</h3><ul>${checks}</ul>` +
+        `<p class="soft">The clock's steps: ${short(mine.clock_ns / 1000)} µs${mine.isolated ? " (this page is cross-origin isolated)" : ": coarse, because this page is not cross-origin isolated; solo web serves it so that it is"}. An effect below that cannot be told.</p>` +
+        `<p class="row"><button type="button" data-save="dispatch">Save the dispatch record</button>${llm ? `<button type="button" data-save="llm">Save the model's record</button>` : ""}<button type="button" data-copy>Copy both</button></p>`;
+    into.innerHTML = markup;
+}
+
+function save(record, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(record, null, 1)], { type: "application/json" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function startMeasure(page) {
+    const into = $("measured");
+    let records = null, cancelled = false;
+
+    async function measure() {
+        const { solo } = page, long = $("measure-long").checked;
+        const onProgress = progressTeller($("measuring-bar"), $("measuring-text"), (what) => /load/.test(what));
+        const software = solo.info.gpu.adapter_type === "software";
+        const dispatch = await solo.benchDispatch({ quick: !long, onProgress });
+        if (cancelled) return null;
+        if (!solo.model) return { dispatch, llm: null, why: "No model is loaded, so that none was measured." };
+        const size = software ? { tokens: 8, depth: 8, repetitions: long ? 5 : 3 } : { tokens: 64, depth: 64, repetitions: long ? 9 : 5 };
+        // where one dispatch cannot be had, the others are measured all the same
+        let why = null;
+        const llm = await solo.benchLlm({ ...size, onProgress }).catch((error) => {
+            why = error.message;
+            return cancelled ? null : solo.benchLlm({ ...size, levels: ["none", "ops"], onProgress });
+        });
+        return { dispatch, llm, why };
+    }
+
+    $("measure-start").onclick = async () => {
+        if (page.busy || !page.solo) return;
+        page.busy = true;
+        page.calm();
+        cancelled = false;
+        $("measure-start").disabled = true;
+        $("measure-cancel").hidden = $("measuring").hidden = false;
+        const began = performance.now();
+        try {
+            const made = await measure();
+            if (made) {
+                records = made;
+                const reference = await (await fetch(new URL("reference.json", import.meta.url))).json();
+                draw(into, records, reference);
+                $("measuring-text").textContent = `took ${seconds((performance.now() - began) / 1000)}`;
+                try {
+                    localStorage.setItem(KEPT, JSON.stringify(summary(records.dispatch, records.llm)));
+                } catch {}
+            }
+        } catch (error) {
+            if (!cancelled) page.trouble(error, error.lost ? page.recover : null);
+        } finally {
+            page.busy = false;
+            $("measure-start").disabled = false;
+            $("measure-cancel").hidden = $("measuring").hidden = true;
+        }
+    };
+    // a measurement in C is not left half way: the worker goes, and a new one comes with the same model
+    $("measure-cancel").onclick = async () => {
+        cancelled = true;
+        await page.restart();
+    };
+    into.onclick = async ({ target }) => {
+        if (target.dataset.save) save(records[target.dataset.save], `solo-${target.dataset.save}-${records.dispatch.when.slice(0, 10)}.json`);
+        if (!("copy" in target.dataset)) return;
+        await navigator.clipboard.writeText(JSON.stringify([records.dispatch, records.llm].filter(Boolean))).catch(() => {});
+        target.textContent = "Copied";
+    };
+    $("measure-clock").textContent = globalThis.crossOriginIsolated ? "" : "This page is not cross-origin isolated: its clock is coarse.";
+}

@@ -1,0 +1,72 @@
+// The page: which view is shown, the one Solo that all views use, and what is said when something goes wrong.
+import { Solo } from "./solo.js";
+import { startChat } from "./chat.js";
+import { startModels } from "./picker.js";
+import { startMeasure } from "./measure.js";
+import { showHow } from "./how.js";
+
+const $ = (id) => document.getElementById(id);
+const options = Object.fromEntries(new URLSearchParams(location.search)); // adapter=software, jspi=off: for those who try things
+
+/** What a person can do about an error. */
+function advice(error) {
+    if (error.lost) return "The GPU went away (it was reset, or another program took it). Your conversation is kept.";
+    if (error.noGpu) return `${error.message.replace(/^web: /, "")}.`;
+    if (/memory/i.test(error.message)) return `${error.message}. A smaller model, a smaller type of weights or a shorter context (Settings) needs less.`;
+    return error.message;
+}
+
+/** What the views share. */
+export const page = {
+    solo: null,
+    busy: false,
+    trouble(error, again = null) {
+        console.warn(error);
+        $("trouble").hidden = false;
+        $("trouble-text").textContent = advice(error);
+        $("trouble-again").hidden = !again;
+        $("trouble-again").onclick = () => {
+            page.calm();
+            again();
+        };
+    },
+    calm() {
+        $("trouble").hidden = true;
+    },
+};
+
+function showView() {
+    const wanted = location.hash.slice(1), view = ["chat", "measure", "how"].includes(wanted) ? wanted : "chat";
+    for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== view;
+    for (const link of document.querySelectorAll("nav a")) {
+        if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
+        else link.removeAttribute("aria-current");
+    }
+    if (view === "how") showHow($("how"));
+}
+
+async function start() {
+    const chat = startChat(page), models = startModels(page, chat);
+    startMeasure(page);
+    addEventListener("hashchange", showView);
+    showView();
+    const open = async () => {
+        try {
+            page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined });
+            await models.load({});
+        } catch (error) {
+            chat.unavailable();
+            page.trouble(error, open);
+        }
+    };
+    /** Gives up what the worker is at. */
+    page.restart = async () => {
+        const before = page.solo;
+        page.solo = null;
+        before?.end();
+        await open();
+    };
+    await open();
+}
+
+start();

@@ -1,0 +1,104 @@
+// Choosing a model: the built-in one, a file, a URL, or one that is kept; and loading it, with progress.
+import { bytes, progressTeller } from "./format.js";
+
+const $ = (id) => document.getElementById(id);
+
+export function startModels(page, chat) {
+    const dialog = $("models");
+    let last = {}; // how the model now loaded was asked for
+
+    async function load(wanted) {
+        if (page.busy) return;
+        page.busy = true;
+        page.calm();
+        dialog.close();
+        chat.waiting(true);
+        $("loading").hidden = false;
+        $("loading-bar").removeAttribute("value");
+        $("loading-text").textContent = "starting";
+        $("loading-cancel").hidden = !wanted.model;
+        const onProgress = progressTeller($("loading-bar"), $("loading-text"), () => true);
+        try {
+            await page.solo.loadModel({ ...wanted, ...chat.loadOptions(), onProgress });
+            last = wanted;
+            chat.loaded(page.solo.model, page.solo.info);
+        } catch (error) {
+            if (!error.kept) chat.unloaded();
+            if (!error.cancelled) page.trouble(error, () => load(error.lost ? last : {}));
+        } finally {
+            page.busy = false;
+            $("loading").hidden = true;
+            chat.waiting(false);
+        }
+    }
+
+    /** After a loss: another device, and the same model. */
+    async function recover() {
+        page.busy = true;
+        chat.waiting(true);
+        $("loading").hidden = false;
+        try {
+            chat.loaded(await page.solo.recover({ onProgress: progressTeller($("loading-bar"), $("loading-text"), () => true) }), page.solo.info);
+        } catch (error) {
+            page.trouble(error, recover);
+        } finally {
+            page.busy = false;
+            $("loading").hidden = true;
+            chat.waiting(false);
+        }
+    }
+    page.recover = recover;
+    page.reload = () => load(last);
+
+    async function listKept() {
+        const kept = await page.solo.models.list().catch(() => []);
+        $("kept").replaceChildren(...kept.map((model) => {
+            const item = document.createElement("li"), name = document.createElement("span"), use = document.createElement("button"), remove = document.createElement("button");
+            name.textContent = `${model.name} · ${bytes(model.bytes)}${model.complete ? "" : ` of ${bytes(model.size)}`}`;
+            use.textContent = model.complete ? "Use" : "Go on";
+            use.onclick = () => load(model.complete ? { model: { kept: model.key } } : { model: model.url });
+            remove.textContent = "Delete";
+            remove.setAttribute("aria-label", `Delete ${model.name}`);
+            remove.onclick = async () => {
+                await page.solo.models.delete(model.key);
+                listKept();
+            };
+            item.append(name, use, remove);
+            return item;
+        }));
+        if (!kept.length) $("kept").innerHTML = "<li class=soft>Nothing yet: models from a URL are kept here for the next time.</li>";
+        const { usage, quota } = (await navigator.storage?.estimate?.()) ?? {};
+        $("kept-room").textContent = quota ? `${bytes(usage)} used of the ${bytes(quota)} that the browser allows` : "";
+    }
+
+    $("change-model").onclick = () => {
+        if (page.busy || !page.solo) return;
+        listKept();
+        dialog.showModal();
+    };
+    $("use-builtin").onclick = () => load({});
+    $("pick").onchange = ({ target }) => {
+        if (target.files[0]) load({ model: target.files[0] });
+        target.value = "";
+    };
+    $("from-url").onsubmit = (event) => {
+        event.preventDefault();
+        load({ model: $("url").value });
+    };
+    $("loading-cancel").onclick = () => page.solo.stop();
+
+    // dropped anywhere
+    let depth = 0;
+    const hasFile = (event) => event.dataTransfer?.types.includes("Files");
+    addEventListener("dragenter", (event) => hasFile(event) && ($("drop").hidden = !++depth));
+    addEventListener("dragleave", (event) => hasFile(event) && ($("drop").hidden = !(depth = Math.max(0, depth - 1))));
+    addEventListener("dragover", (event) => hasFile(event) && event.preventDefault());
+    addEventListener("drop", (event) => {
+        if (!hasFile(event)) return;
+        event.preventDefault();
+        depth = 0;
+        $("drop").hidden = true;
+        load({ model: event.dataTransfer.files[0] });
+    });
+    return { load };
+}
