@@ -30,7 +30,7 @@ LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 
 # one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c tests/fuzz/fuzz_*.c)))
-TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh))
+TEST_SCRIPTS  := $(sort $(wildcard tests/cli/*.sh tests/web/*.sh))
 # scripts first: the longest are among them, and two run at a time
 TESTS         := $(TEST_SCRIPTS) $(TEST_PROGRAMS)
 ifdef ONLY
@@ -82,12 +82,13 @@ run:
 
 # The libraries that the tests load leak on their own; tests/lsan.supp names them.
 test: export SOLO = $(CURDIR)/$(BUILD)/solo
+test: export SOLO_PAGE = $(CURDIR)/$(BUILD)/web
 test: export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=0
 test: export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 test: export UBSAN_OPTIONS ?= print_stacktrace=1
 test:
 	$(SETUP) test
-	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS)
+	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(WEB)/.done
 	@sh tests/run.sh $(TESTS)
 
 install:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/setup.sh [build|run|test]: installs what is missing for building, running
+# tools/setup.sh [build|run|web|test]: installs what is missing for building, running
 # or testing (each includes the one before), and nothing else. Quick when nothing
 # is missing. Interrupted, it can simply be run again.
 #
@@ -18,11 +18,12 @@ cd "$(dirname "$0")/.."
 
 goal=${1:-test}
 case $goal in
-    build | run | test | driver) ;;
-    *) echo "usage: tools/setup.sh [build|run|test|driver]" >&2; exit 2 ;;
+    build | run | web | test | driver) ;;
+    *) echo "usage: tools/setup.sh [build|run|web|test|driver]" >&2; exit 2 ;;
 esac
 PATH=$PATH:/usr/sbin:/sbin
 cc=${CC:-cc}
+wasm_cc=${WASM_CC:-clang-19}
 arch=$(uname -m)
 log=deps/setup.log
 
@@ -113,6 +114,7 @@ python_done() { # only the tests want it, and they do without it where it is not
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
 npm_part=$goal
+[ "$goal" != web ] || npm_part=test # wasm-opt is among what the tests use
 npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 python_lock=$(checksum tests/oracle/requirements.txt)
@@ -121,6 +123,8 @@ libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
 
 packages= need_driver=
 want() { packages="$packages $*"; }
+optional=
+want_if_offered() { optional="$optional $*"; }
 
 if [ "$goal" != driver ]; then
     if ! have "$cc"; then
@@ -131,6 +135,7 @@ if [ "$goal" != driver ]; then
     have_header jansson.h || want libjansson-dev
     have_header histedit.h || want libedit-dev
     have_header vulkan/vulkan.h || want libvulkan-dev
+    have_header microhttpd.h || want libmicrohttpd-dev
     have node || want nodejs
     { npm_done "$npm_part" && oracle_done; } || have npm || want npm
     if ! wgpu_done && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
@@ -148,8 +153,17 @@ esac
 case $goal in run | test | driver)
     have_vulkan_driver || need_driver=yes ;;
 esac
+case $goal in web | test) # C as wasm
+    have "$wasm_cc" || want clang-19
+    have wasm-ld-19 || have wasm-ld || want lld-19
+    [ -e /usr/include/wasm32-wasi/stdio.h ] || want wasi-libc
+    ls /usr/lib/llvm-19/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a >/dev/null 2>&1 || want libclang-rt-19-dev-wasm32 ;;
+esac
 if [ "$goal" = test ]; then
     have_header cmocka.h || want libcmocka-dev
+    # the page is tried in real browsers where they can be had; without one its tests are skipped
+    have chromium || want_if_offered chromium
+    have firefox-esr || have firefox || want_if_offered firefox-esr
 fi
 
 # ---- system packages ---------------------------------------------------------
@@ -231,6 +245,15 @@ if [ -n "$packages$need_driver" ]; then
         logged "apt-get install$packages" apt_get install --no-install-recommends $packages
     fi
     [ -z "$need_driver" ] || install_driver
+fi
+# Browsers are large and need root: had where that is easy, and done without where not, once.
+if [ -n "$optional" ] && [ "$(id -u)" -eq 0 ] && have apt-get && [ ! -e deps/.browsers ]; then
+    sudo=
+    say "installing browsers for the tests:$optional"
+    apt_get update >"$log" 2>&1 9>&- || :
+    # shellcheck disable=SC2086
+    apt_get install --no-install-recommends $optional >"$log" 2>&1 9>&- || say "without$optional: $(grep -m 1 '^E:' "$log" || echo 'not to be had here')"
+    : >deps/.browsers
 fi
 [ "$goal" != driver ] || exit 0
 

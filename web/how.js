@@ -21,11 +21,11 @@ function timeline(pieces, gap, label, y) {
 
 /** `tokens`: how many dispatches a token of a real model takes, by level. */
 function numbers(m, tokens) {
-    const batch = m?.costs?.batch?.median, sync = m?.costs?.sync?.median, one = m?.costs?.one?.median;
+    const { batch, sync, one } = m?.costs ?? {};
     if (!batch) return `<p>Press <a href="#measure">Measure</a>, and the numbers of your own machine stand here.</p>`;
     const rows = [["waited for, one by one", sync], ["all in one pass", batch], ["a step inside one dispatch", one]]
-        .filter(([, us]) => us > 0)
-        .map(([how, us]) => `<tr><td>${how}</td><td class="number">${short(us)} µs</td><td class="number">${short((us * tokens.none) / 1000)} ms</td><td class="number">${short((us * tokens.ops) / 1000)} ms</td></tr>`);
+        .filter(([, figure]) => figure?.lo > 0)
+        .map(([how, { median: us }]) => `<tr><td>${how}</td><td class="number">${short(us)} µs</td><td class="number">${short((us * tokens.none) / 1000)} ms</td><td class="number">${short((us * tokens.ops) / 1000)} ms</td></tr>`);
     const gain = m.rates?.loop && m.rates?.none ? m.rates.loop.median / m.rates.none.median : null;
     return `<p>On ${m.device}, in ${m.page}, one dispatch of a kernel that does nothing costs:</p>
         <div class="scroll"><table><thead><tr><th>Launched</th><th>each</th><th>a token of ${short(tokens.none)} dispatches</th><th>of ${short(tokens.ops)}</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>

@@ -32,7 +32,7 @@ export const fileSource = (file) => checkBeginning(blobSource(file));
 // ---- kept models ----------------------------------------------------------------------
 
 async function folder() {
-    const root = await navigator.storage?.getDirectory?.();
+    const root = await globalThis.navigator?.storage?.getDirectory?.();
     return root?.getDirectoryHandle(FOLDER, { create: true });
 }
 

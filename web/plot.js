@@ -26,7 +26,7 @@ export function bars({ title, rows, series, unit, log = false, note = "" }) {
             const { median, lo, hi } = one.values[row], colour = COLOURS[series.indexOf(one) % COLOURS.length], middle = y + BAR / 2;
             body += `<rect x="${LABEL}" y="${y}" width="${Math.max(1, x(median) - LABEL)}" height="${BAR}" rx="2" fill="${colour}"><title>${escape(`${one.name}, ${row}: ${short(median)} ${unit} [${short(lo)}, ${short(hi)}]`)}</title></rect>`;
             if (Number.isFinite(lo) && Number.isFinite(hi)) body += `<line class="error" x1="${x(lo)}" x2="${x(hi)}" y1="${middle}" y2="${middle}"/>`;
-            body += `<text class="soft" x="${Math.max(x(median), x(Math.min(hi, high))) + 6}" y="${middle + 4}">${short(median)}</text>`;
+            body += `<text class="soft" x="${Math.max(x(median), x(Math.min(hi, high))) + 6}" y="${middle + 4}">${lo > 0 ? short(median) : "cannot tell"}</text>`;
             y += BAR + GAP;
         }
         y += GROUP;

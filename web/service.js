@@ -6,7 +6,7 @@ const MEMORY_FILE = "solo-memory.json";
 
 /** What was found out about this device, in the browser's private file system. */
 async function openMemory() {
-    const root = await navigator.storage?.getDirectory?.().catch(() => null);
+    const root = await globalThis.navigator?.storage?.getDirectory?.().catch(() => null);
     const kept = new Map();
     try {
         const file = await (await root.getFileHandle(MEMORY_FILE)).getFile();
@@ -71,6 +71,8 @@ export class Service {
             return { ...loaded, file_bytes: source.size };
         } catch (error) {
             throw signal.aborted ? new Cancelled() : error;
+        } finally {
+            this.#cancel = null; // what is loaded stays readable, whatever is stopped later
         }
     }
 

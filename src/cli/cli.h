@@ -30,6 +30,7 @@ int cmd_synth(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_web(int argc, char **argv);
 
 /* "solo: TEXT" on stderr; returns the exit status that belongs to the error. */
 int cli_fail(const err *e);

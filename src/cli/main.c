@@ -22,6 +22,7 @@ static const cli_command COMMANDS[] = {
     {"sim", "NAME|FILE.wgsl [OPTIONS]", "a simulation, step by step, in one dispatch", cmd_sim},
     {"report", "RECORD.json... -o FILE.html", "one page with plots from one or more records", cmd_report},
     {"compare", "A.json B.json", "same, faster, slower or cannot tell", cmd_compare},
+    {"web", "[--port N]", "the page, for browsers on this machine", cmd_web},
 };
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 

@@ -87,4 +87,16 @@ async function openFirefox() {
     };
 }
 
-export const open = (name) => (name === "chromium" ? openChromium() : openFirefox());
+/** Until something is true in the page. */
+async function until(browser, act, ms, argument) {
+    for (const end = Date.now() + ms; Date.now() < end; await new Promise((next) => setTimeout(next, 100))) {
+        const found = await browser.evaluate(act, argument);
+        if (found) return found;
+    }
+    throw new Error(`waited ${ms / 1000} s in vain for ${act}`);
+}
+
+export async function open(name) {
+    const browser = await (name === "chromium" ? openChromium() : openFirefox());
+    return { ...browser, until: (act, ms = 30_000, argument) => until(browser, act, ms, argument) };
+}

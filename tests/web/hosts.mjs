@@ -1,0 +1,89 @@
+// Solo without a page: in Node (Dawn, by Asyncify) and in Deno (wgpu, by JSPI).
+// SOLO_PAGE: build/web; EXPECTED: what the native program says; LEVELS: those to be tried.
+import { checkRecord, done, equal, test, thrown, yes } from "./check.mjs";
+
+const environment = globalThis.Deno ? Deno.env.toObject() : process.env;
+const { SOLO_PAGE, EXPECTED, LEVELS, PROMPT, TOKENS } = environment;
+const { Solo } = await import(`${SOLO_PAGE}/solo.js`);
+const { Engine, builtinSource } = await import(`${SOLO_PAGE}/engine.js`);
+
+let gpu;
+if (!globalThis.Deno) {
+    const dawn = await import("webgpu");
+    Object.assign(globalThis, dawn.globals);
+    gpu = dawn.create([]);
+}
+const greedy = { temperature: 0, repeat_penalty: 1, max_tokens: Number(TOKENS) };
+const solo = await Solo.open({ gpu });
+
+for (const level of LEVELS.split(",")) {
+    await test(`the native run's tokens, at ${level}`, async () => {
+        await solo.loadModel({ level, context: 64 });
+        equal(solo.model.level, level);
+        const made = await solo.completions.create({ prompt: PROMPT, ...greedy });
+        equal(PROMPT + made.choices[0].text, EXPECTED);
+        equal(made.usage.completion_tokens, greedy.max_tokens);
+        equal(made.choices[0].finish_reason, "length");
+    });
+}
+
+await test("a chat, streamed, in OpenAI's shapes", async () => {
+    const chunks = [], request = { messages: [{ role: "user", content: PROMPT }], ...greedy, max_tokens: 8 };
+    for await (const chunk of await solo.chat.completions.create({ ...request, stream: true })) chunks.push(chunk);
+    const whole = await solo.chat.completions.create(request);
+    yes(chunks.every((c) => c.object === "chat.completion.chunk" && c.id === chunks[0].id), "chunks belong together");
+    equal(chunks[0].choices[0].delta.role, "assistant");
+    equal(chunks.map((c) => c.choices[0].delta.content ?? "").join(""), whole.choices[0].message.content);
+    equal(chunks.at(-1).choices[0].finish_reason, "length");
+    equal(chunks.at(-1).usage, whole.usage);
+    equal(whole.usage.completion_tokens, 8);
+});
+
+await test("a stop text, a seed, and someone who stops listening", async () => {
+    const all = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 12 }), text = all.choices[0].text;
+    const stop = text.trim().split(" ")[3];
+    const stopped = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 12, stop });
+    equal(stopped.choices[0].finish_reason, "stop");
+    equal(stopped.choices[0].text, text.slice(0, text.indexOf(stop)));
+    const free = { prompt: PROMPT, temperature: 1.5, max_tokens: 8, seed: 7 };
+    equal((await solo.completions.create(free)).choices[0].text, (await solo.completions.create(free)).choices[0].text);
+    let pieces = 0;
+    for await (const _ of await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 40, stream: true })) if (++pieces === 3) break;
+    const again = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 12 });
+    equal(again.choices[0].text, text);
+});
+
+await test("what is wrong is said", async () => {
+    yes(/roles system, user, assistant/.test((await thrown(() => solo.chat.completions.create({ messages: [{ role: "robot", content: "x" }] }))).message), "an unknown role");
+    yes(/wants messages/.test((await thrown(() => solo.chat.completions.create({ prompt: "x" }))).message), "no messages");
+    const broken = { name: "cut.gguf", size: 4000, read: async (offset, length) => (await builtinSource()).read(offset, length) };
+    const engine = await Engine.create({ gpu: gpu ?? navigator.gpu });
+    yes(/no device is open/.test((await thrown(() => engine.load(broken))).message), "no device");
+    await engine.open();
+    yes(/cut\.gguf/.test((await thrown(() => engine.load(broken))).message), "a file that was cut off");
+    const whole = await builtinSource();
+    const fails = { ...whole, name: "far.gguf", read: (offset, length) => (offset > 2e6 ? Promise.reject(new Error("the disk was pulled out")) : whole.read(offset, length)) };
+    equal((await thrown(() => engine.load(fails, { level: "ops", context: 32 }))).message, "far.gguf: the disk was pulled out");
+    await engine.close();
+    const none = await thrown(() => Solo.open({ gpu: { requestAdapter: async () => null } }));
+    yes(none.noGpu && /no GPU/.test(none.message), "no GPU");
+});
+
+await test("a lost device says so, and can be followed by another", async () => {
+    await solo.loadModel({ level: "ops", context: 64 });
+    await solo.loseDevice();
+    const error = await thrown(() => solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 4 }));
+    yes(error.lost, error.message);
+    await solo.recover();
+    const made = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 6 });
+    yes(EXPECTED.startsWith(PROMPT + made.choices[0].text), made.choices[0].text);
+});
+
+await test("the ladder, as a record", async () => {
+    const seen = [];
+    const record = await solo.benchLlm({ levels: ["none", "ops"], tokens: 4, depth: 4, repetitions: 2, onProgress: (p) => seen.push(p.what) });
+    checkRecord(record, { experiment: "llm" });
+    equal(record.results.map((r) => r.params.fuse).sort(), ["none", "ops"]);
+    yes(seen.includes("measuring"), "its progress was told");
+});
+done();
