@@ -67,7 +67,7 @@ function save(record, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function startMeasure(page) {
+export function startMeasure(page, { rounds }) {
     const into = $("measured");
     let records = null, cancelled = false;
 
@@ -75,7 +75,7 @@ export function startMeasure(page) {
         const { solo } = page, long = $("measure-long").checked;
         const onProgress = progressTeller($("measuring-bar"), $("measuring-text"), (what) => /load/.test(what));
         const software = solo.info.gpu.adapter_type === "software";
-        const dispatch = await solo.benchDispatch({ quick: !long, onProgress });
+        const dispatch = await solo.benchDispatch({ quick: !long, rounds, processes: rounds ? 1 : 0, onProgress });
         if (cancelled) return null;
         if (!solo.model) return { dispatch, llm: null, why: "No model is loaded, so that none was measured." };
         const size = software ? { tokens: 8, depth: 8, repetitions: long ? 5 : 3 } : { tokens: 64, depth: 64, repetitions: long ? 9 : 5 };

@@ -6,7 +6,7 @@ import { startMeasure } from "./measure.js";
 import { showHow } from "./how.js";
 
 const $ = (id) => document.getElementById(id);
-const options = Object.fromEntries(new URLSearchParams(location.search)); // adapter=software, jspi=off: for those who try things
+const options = Object.fromEntries(new URLSearchParams(location.search)); // adapter=software, jspi=off, rounds=N: for those who try things
 
 /** What a person can do about an error. */
 function advice(error) {
@@ -46,8 +46,9 @@ function showView() {
 }
 
 async function start() {
+    globalThis.soloPage = page; // for those who look in from the console
     const chat = startChat(page), models = startModels(page, chat);
-    startMeasure(page);
+    startMeasure(page, { rounds: Number(options.rounds) || 0 });
     addEventListener("hashchange", showView);
     showView();
     const open = async () => {

@@ -27,6 +27,7 @@ for (const level of LEVELS.split(",")) {
     });
 }
 
+await solo.loadModel({ level: "ops", context: 64 });
 await test("a chat, streamed, in OpenAI's shapes", async () => {
     const chunks = [], request = { messages: [{ role: "user", content: PROMPT }], ...greedy, max_tokens: 8 };
     for await (const chunk of await solo.chat.completions.create({ ...request, stream: true })) chunks.push(chunk);

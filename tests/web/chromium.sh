@@ -1,0 +1,4 @@
+#!/bin/sh
+# The page in real Chromium.
+. tests/web/native.inc
+in_host chromium node tests/web/page.mjs chromium

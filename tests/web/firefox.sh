@@ -1,0 +1,4 @@
+#!/bin/sh
+# The page in real Firefox.
+. tests/web/native.inc
+in_host firefox node tests/web/page.mjs firefox

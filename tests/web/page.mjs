@@ -1,0 +1,211 @@
+// The page in a real browser: node page.mjs chromium|firefox
+// EXPECTED, PROMPT, TOKENS as for hosts.mjs; screenshots go to build/screenshots.
+import { mkdirSync } from "node:fs";
+import { missing, open } from "./browsers.mjs";
+import { serve } from "./server.mjs";
+import { checkRecord, done, equal, test, thrown, yes } from "./check.mjs";
+
+const [, , name] = process.argv, { SOLO_PAGE, EXPECTED, PROMPT, TOKENS } = process.env;
+const MODEL = "models/builtin.gguf", SCREENSHOTS = "build/screenshots";
+if (missing(name)) {
+    console.log(`skip ${missing(name)}`);
+    process.exit(0);
+}
+mkdirSync(SCREENSHOTS, { recursive: true });
+const server = await serve(SOLO_PAGE, { models: { "tale.gguf": MODEL } });
+const browser = await open(name).catch((error) => {
+    console.log(`skip it could not be started: ${error.message.split("\n")[0]}`);
+    process.exit(0);
+});
+const heard = [];
+browser.onConsole((text) => heard.push(text));
+const picture = (what) => browser.screenshot(`${SCREENSHOTS}/${name}-${what}.png`);
+const click = (id) => browser.evaluate((at) => document.getElementById(at).click(), id);
+const textOf = (id) => browser.evaluate((at) => document.getElementById(at).textContent, id);
+const ready = () => browser.until(() => !document.getElementById("send").disabled && !soloPage.busy, 60_000);
+const lastAnswer = () => browser.evaluate(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent ?? "");
+const answered = () => browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent, 60_000);
+const say = (text) => browser.evaluate((what) => {
+    document.getElementById("text").value = what;
+    document.getElementById("composer").requestSubmit();
+}, text);
+
+await browser.size(1100, 800);
+await test("the page opens, isolated, and loads its model by itself", async () => {
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    yes(await browser.evaluate(() => crossOriginIsolated), "cross-origin isolated");
+    equal(await textOf("model-name"), "the built-in model");
+    yes(/software/.test(await textOf("model-facts")), "software is said to be software");
+});
+
+await test("the native run's tokens, at every level", async () => {
+    for (const level of ["none", "ops", "token", "loop"]) {
+        const { text, model } = await browser.evaluate(async ([wanted, prompt, most]) => {
+            await soloPage.solo.loadModel({ level: wanted, context: 64 });
+            const made = await soloPage.solo.completions.create({ prompt, max_tokens: most, temperature: 0, repeat_penalty: 1 });
+            return { text: made.choices[0].text, model: soloPage.solo.model };
+        }, [level, PROMPT, Number(TOKENS)]);
+        equal(model.level, level, model.notice ?? "");
+        equal(PROMPT + text, EXPECTED, level);
+    }
+    await browser.evaluate(() => soloPage.reload());
+    await ready();
+});
+
+await test("a conversation: streaming, stop, regenerate, settings, another visit", async () => {
+    await browser.evaluate(() => {
+        for (const [field, value] of [["temperature", 0], ["repeat_penalty", 1], ["max_tokens", 300]]) {
+            const input = document.getElementById("settings").elements[field];
+            input.value = value;
+            input.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+    });
+    await say(PROMPT);
+    await browser.until(() => document.querySelector(".assistant .text")?.textContent.length > 20);
+    yes(!(await browser.evaluate(() => document.getElementById("stop").hidden)), "there is a stop button");
+    await click("stop");
+    yes(/tokens\/s.*35 dispatches a token \(ops\).*stopped/.test(await answered()), await answered());
+    const first = await lastAnswer();
+    yes(EXPECTED.startsWith(`${PROMPT} ${first.slice(0, 20)}`), first);
+    await browser.evaluate(() => {
+        const input = document.getElementById("settings").elements.max_tokens;
+        input.value = 5;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        [...document.querySelectorAll(".under button")].find((b) => b.textContent === "Regenerate").click();
+    });
+    await browser.until(() => /5 tokens/.test(document.querySelector(".assistant .facts")?.textContent));
+    const second = await lastAnswer();
+    yes(second.length && first.startsWith(second), `${second} begins ${first}`);
+    await picture("chat");
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    equal(await lastAnswer(), second, "after a reload");
+});
+
+await test("a GGUF file from disk, and one that is none", async () => {
+    await browser.evaluate(async () => {
+        const blob = await (await fetch("/models/tale.gguf")).blob(), files = new DataTransfer();
+        files.items.add(new File([blob], "mine.gguf"));
+        const pick = document.getElementById("pick");
+        pick.files = files.files;
+        pick.dispatchEvent(new Event("change"));
+    });
+    await browser.until(() => document.getElementById("model-name").textContent === "mine.gguf");
+    await ready();
+    await browser.evaluate(() => {
+        const files = new DataTransfer();
+        files.items.add(new File(["not a model"], "letter.gguf"));
+        dispatchEvent(new DragEvent("drop", { dataTransfer: files }));
+    });
+    await browser.until(() => !document.getElementById("trouble").hidden);
+    yes(/letter\.gguf is no GGUF file/.test(await textOf("trouble-text")), await textOf("trouble-text"));
+    equal(await textOf("model-name"), "mine.gguf", "the model that was there stays");
+});
+
+const loadUrl = (path) => browser.evaluate((url) => {
+    document.getElementById("change-model").click();
+    document.getElementById("url").value = url;
+    document.getElementById("from-url").requestSubmit();
+}, `${server.url}${path}`);
+
+await test("a model from a URL whose connection breaks again and again, checked and kept", async () => {
+    server.requests.length = 0;
+    await loadUrl("/models/tale.gguf?break=1500000&tag=sha256");
+    await browser.until(() => document.getElementById("model-name").textContent === "tale.gguf", 60_000);
+    await ready();
+    const parts = server.requests.filter((r) => r.path.startsWith("/models/"));
+    yes(parts.length >= 3 && parts.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(parts)}`);
+    server.requests.length = 0;
+    await loadUrl("/models/tale.gguf?break=1500000&tag=sha256");
+    await browser.until(() => soloPage.busy, 5000).catch(() => {});
+    await ready();
+    equal(server.requests.filter((r) => r.path.startsWith("/models/")), [], "the second time it is here");
+    await click("change-model");
+    await browser.until(() => document.querySelector("#kept button"));
+    yes(/tale\.gguf · 3\.9 MB/.test(await textOf("kept")), await textOf("kept"));
+    await picture("models");
+    await browser.evaluate(() => [...document.querySelectorAll("#kept button")].find((b) => b.textContent === "Delete").click());
+    await browser.until(() => /Nothing yet/.test(document.getElementById("kept").textContent));
+    await browser.evaluate(() => document.getElementById("models").close());
+});
+
+await test("a download that is not what was sent, one that is cancelled, one that is not there", async () => {
+    await loadUrl("/models/tale.gguf?tag=wrong");
+    await browser.until(() => !document.getElementById("trouble").hidden);
+    yes(/SHA-256 differs/.test(await textOf("trouble-text")), await textOf("trouble-text"));
+    await loadUrl("/models/tale.gguf?slow=200");
+    await browser.until(() => / of 3\.9 MB .*left/.test(document.getElementById("loading-text").textContent));
+    await click("loading-cancel");
+    await ready();
+    yes(await browser.evaluate(() => document.getElementById("trouble").hidden), "a cancel is no trouble");
+    await loadUrl("/models/other.gguf");
+    await browser.until(() => !document.getElementById("trouble").hidden);
+    yes(/404/.test(await textOf("trouble-text")), await textOf("trouble-text"));
+    equal(await textOf("model-name"), "tale.gguf", "the model that was there stays");
+});
+
+await test("the device is lost: a sentence, the text stays, and it goes on", async () => {
+    await browser.evaluate(() => soloPage.solo.loseDevice());
+    const before = await browser.evaluate(() => document.querySelectorAll("#messages .user").length);
+    await say("and then");
+    await browser.until(() => !document.getElementById("trouble").hidden && !soloPage.busy);
+    yes(/The GPU went away/.test(await textOf("trouble-text")), await textOf("trouble-text"));
+    equal(await browser.evaluate(() => document.querySelectorAll("#messages .user").length), before + 1);
+    await click("trouble-again");
+    await browser.until(() => !soloPage.busy && document.getElementById("trouble").hidden, 60_000);
+    await say("They were");
+    await browser.until(() => !soloPage.busy && /5 tokens/.test([...document.querySelectorAll(".facts")].at(-1)?.textContent));
+});
+
+await test("the measurement, and its records", async () => {
+    await browser.evaluate(() => {
+        globalThis.saved = [];
+        URL.createObjectURL = (blob) => (saved.push(blob), "about:blank#");
+        HTMLAnchorElement.prototype.click = () => {};
+        location.hash = "#measure";
+        document.getElementById("measure-start").click();
+    });
+    await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
+    await browser.until(() => document.querySelector("[data-save=llm]") || !document.getElementById("trouble").hidden, 200_000);
+    equal(await browser.evaluate(() => (document.getElementById("trouble").hidden ? "" : document.getElementById("trouble-text").textContent)), "");
+    const [dispatch, llm] = await browser.evaluate(async () => {
+        for (const button of document.querySelectorAll("[data-save]")) button.click();
+        return Promise.all(saved.map(async (blob) => JSON.parse(await blob.text())));
+    });
+    checkRecord(dispatch, { experiment: "dispatch", impls: ["web", "stub"] });
+    checkRecord(llm, { experiment: "llm" });
+    equal(llm.results.map((r) => r.params.fuse).sort(), ["loop", "none", "ops", "token"]);
+    yes(dispatch.host.cross_origin_isolated && dispatch.clock_ns <= 50_000, `the clock: ${dispatch.clock_ns} ns`);
+    await browser.size(1100, 1900);
+    await picture("measured");
+});
+
+await test("a measurement that is cancelled", async () => {
+    await click("measure-start");
+    await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
+    await click("measure-cancel");
+    await ready();
+    yes(await browser.evaluate(() => document.getElementById("trouble").hidden && document.getElementById("measuring").hidden), "all is calm");
+});
+
+await test("a phone, dark, and what the page asks others for: nothing", async () => {
+    await browser.evaluate(() => (location.hash = "#how"));
+    await browser.until(() => document.querySelector("#how table"));
+    await browser.size(390, 800);
+    await browser.dark?.(true);
+    await picture("how-phone-dark");
+    await browser.evaluate(() => (location.hash = "#chat"));
+    await browser.until(() => !document.getElementById("chat").hidden);
+    await picture("chat-phone-dark");
+    const wide = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    yes(wide <= 0, `nothing is wider than the screen (${wide} px)`);
+    const foreign = await browser.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name).filter((url) => !url.startsWith(location.origin) && !url.startsWith("blob:")));
+    equal(foreign, []);
+    const errors = heard.filter((line) => line.startsWith("error:"));
+    equal(errors, [], "scripts threw nothing");
+});
+
+await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
+server.close();
+done();

@@ -1,0 +1,29 @@
+// Parts of the page that need neither a browser nor a GPU.
+import { createHash, randomBytes } from "node:crypto";
+import { done, equal, test, yes } from "./check.mjs";
+
+const { Sha256 } = await import(`${process.env.SOLO_PAGE}/sha256.js`);
+const { bars } = await import(`${process.env.SOLO_PAGE}/plot.js`);
+const { bytes, seconds, short } = await import(`${process.env.SOLO_PAGE}/format.js`);
+
+await test("SHA-256 of what comes in pieces", () => {
+    for (const size of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000, 100_000]) {
+        const data = randomBytes(size), hash = new Sha256();
+        for (let at = 0; at < size; at += 1 + (at % 97)) hash.add(data.subarray(at, at + 1 + (at % 97)));
+        equal(hash.end(), createHash("sha256").update(data).digest("hex"), `${size} bytes`);
+    }
+});
+
+await test("numbers for people", () => {
+    equal([bytes(3_915_040), bytes(4.7e9), bytes(900)], ["3.9 MB", "4.70 GB", "1 kB"]);
+    equal([seconds(0.25), seconds(4.2), seconds(300)], ["250 ms", "4.2 s", "5 min"]);
+    equal([short(35), short(0.0123), short(1234.5), short(NaN)], ["35", "0.012", "1235", "–"]);
+});
+
+await test("plots leave nothing of a name as markup, and say what cannot be told", () => {
+    const figure = bars({ title: "<b>", rows: ["a", "b"], unit: "us", log: true, series: [{ name: "<script>", values: { a: { median: 2, lo: 1, hi: 3 }, b: { median: 1, lo: -1, hi: 4 } } }] });
+    yes(!figure.includes("<script>") && !figure.includes("<b>"), "markup");
+    yes(figure.includes("cannot tell") && figure.includes(">2<"), "figures");
+    equal(bars({ title: "x", rows: ["a"], unit: "us", series: [{ name: "y", values: {} }] }), "");
+});
+done();
