@@ -1,14 +1,15 @@
 // What the web tests share: a line for each test, as tests/run.sh counts them.
 let failures = 0;
+const LIMIT_MS = 120_000;
 
 export async function test(name, act) {
     const began = performance.now();
     try {
-        await act();
+        await Promise.race([act(), new Promise((_, fail) => setTimeout(() => fail(new Error("it took too long")), LIMIT_MS))]);
         console.log(`ok ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
     } catch (error) {
         failures++;
-        console.log(`not ok ${name}: ${error.stack ?? error}`);
+        console.log(`not ok ${name}: ${error.message} (${(error.stack ?? "").split("\n").filter((line) => /tests.web.page|hosts|parts/.test(line)).map((line) => line.trim()).join("; ")})`);
     }
 }
 

@@ -122,7 +122,7 @@ await test("a model from a URL whose connection breaks again and again, checked 
     await ready();
     equal(server.requests.filter((r) => r.path.startsWith("/models/")), [], "the second time it is here");
     await click("change-model");
-    await browser.until(() => document.querySelector("#kept button"));
+    await browser.until(() => document.querySelector("#kept button") !== null);
     yes(/tale\.gguf · 3\.9 MB/.test(await textOf("kept")), await textOf("kept"));
     await picture("models");
     await browser.evaluate(() => [...document.querySelectorAll("#kept button")].find((b) => b.textContent === "Delete").click());
@@ -167,7 +167,7 @@ await test("the measurement, and its records", async () => {
         document.getElementById("measure-start").click();
     });
     await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
-    await browser.until(() => document.querySelector("[data-save=llm]") || !document.getElementById("trouble").hidden, 200_000);
+    await browser.until(() => document.querySelector("[data-save=llm]") !== null || !document.getElementById("trouble").hidden, 200_000);
     equal(await browser.evaluate(() => (document.getElementById("trouble").hidden ? "" : document.getElementById("trouble-text").textContent)), "");
     const [dispatch, llm] = await browser.evaluate(async () => {
         for (const button of document.querySelectorAll("[data-save]")) button.click();
@@ -191,7 +191,7 @@ await test("a measurement that is cancelled", async () => {
 
 await test("a phone, dark, and what the page asks others for: nothing", async () => {
     await browser.evaluate(() => (location.hash = "#how"));
-    await browser.until(() => document.querySelector("#how table"));
+    await browser.until(() => document.querySelector("#how table") !== null);
     await browser.size(390, 800);
     await browser.dark?.(true);
     await picture("how-phone-dark");
