@@ -15,6 +15,7 @@ const FIREFOX_SETTINGS = {
     "dom.webgpu.enabled": true, "dom.webgpu.workers.enabled": true, "gfx.webgpu.ignore-blocklist": true, "datareporting.policy.dataSubmissionEnabled": false,
     "app.update.enabled": false, "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false,
     "browser.safebrowsing.update.enabled": false, "services.settings.server": "data:,", "toolkit.telemetry.enabled": false,
+    "layout.css.prefers-color-scheme.content-override": 0, // dark
 };
 
 const found = (places) => places.find(existsSync);
@@ -80,7 +81,7 @@ async function openFirefox() {
         goto: (url) => page.goto(url),
         evaluate: (act, argument) => page.evaluate(act, argument),
         size: (width, height) => page.setViewport({ width, height }),
-        dark: (dark) => page.emulateMediaFeatures?.([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]),
+        dark: null, // it is, throughout: that cannot be changed from outside
         screenshot: (path) => page.screenshot({ path }),
         onConsole: (heard) => (page.on("console", (m) => heard(m.text())), page.on("pageerror", (e) => heard(`error: ${e.message}`))),
         close: () => browser.close(),

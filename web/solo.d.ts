@@ -1,0 +1,194 @@
+/** How tokens are launched: a dispatch per operator, per fused group, per token, or for many tokens. */
+export type Level = "none" | "ops" | "token" | "loop";
+export type Submit = "sync" | "each" | "pass" | "batch";
+export type Adapter = "any" | "gpu" | "software";
+
+export interface Progress {
+    /** "downloading", "checking", "loading the model", "setting up", "measuring" */
+    what: string;
+    /** bytes of a download or a model; else a count */
+    done: number;
+    total: number;
+}
+
+/** Nothing: the built-in model. A File stays on disk, a URL is kept for the next time, { kept } is one of models.list(). */
+export type ModelChoice = File | Blob | URL | string | { kept: string };
+
+export interface LoadOptions {
+    model?: ModelChoice;
+    /** What a download's SHA-256 must be. */
+    sha256?: string;
+    /** The highest wanted; the best that is safe here if not said. */
+    level?: Level;
+    /** The lower ones, too, for setLevel. */
+    allLevels?: boolean;
+    /** Positions at most. */
+    context?: number;
+    onProgress?: (progress: Progress) => void;
+}
+
+export interface OpenOptions {
+    adapter?: Adapter;
+    /** Where navigator.gpu is not (Node): what stands for it. Runs in place then, without a worker. */
+    gpu?: unknown;
+    /** Environment of the C program: SOLO_ONE_GROUPS and the like, for experiments. */
+    environment?: Record<string, string>;
+    /** false: Asyncify even where JSPI is. */
+    jspi?: boolean;
+}
+
+export interface ModelInfo {
+    name: string;
+    architecture: string;
+    layers: number;
+    vocabulary: number;
+    context: number;
+    /** The family of its chat template; null: texts simply go on. */
+    format: string | null;
+    level: Level;
+    /** For a token. */
+    dispatches: number;
+    /** Of the one dispatch; 0: there are several. */
+    workgroups: number;
+    gpu_bytes: number;
+    file_bytes: number;
+    /** Something the user should know, such as a level that could not be had. */
+    notice: string | null;
+}
+
+export interface KeptModel {
+    key: string;
+    name: string;
+    url: string;
+    size: number;
+    /** Of those that are here. */
+    bytes: number;
+    complete: boolean;
+}
+
+export interface Message {
+    role: "system" | "user" | "assistant";
+    content: string;
+}
+
+export interface Sampling {
+    max_tokens?: number;
+    max_completion_tokens?: number;
+    /** 0: always the most likely token. */
+    temperature?: number;
+    top_k?: number;
+    top_p?: number;
+    min_p?: number;
+    repeat_penalty?: number;
+    seed?: number;
+    stop?: string | string[];
+    signal?: AbortSignal;
+}
+
+export interface Usage {
+    prompt_tokens: number;
+    completion_tokens: number;
+    total_tokens: number;
+}
+
+/** What an answer took. */
+export interface Report {
+    end: "stop" | "length" | "interrupted";
+    prompt_tokens: number;
+    /** Of those, which were in the cache already. */
+    reused_tokens: number;
+    tokens: number;
+    forgotten_messages: number;
+    feed_s: number;
+    answer_s: number;
+    first_token_s: number | null;
+    tokens_per_s: number;
+    dispatches_per_token: number;
+    level: Level;
+    notice: string | null;
+}
+
+export interface ChatCompletion {
+    id: string;
+    object: "chat.completion";
+    created: number;
+    model: string;
+    choices: [{ index: 0; message: { role: "assistant"; content: string }; finish_reason: "stop" | "length"; logprobs: null }];
+    usage: Usage;
+    solo: Report;
+}
+
+export interface ChatCompletionChunk {
+    id: string;
+    object: "chat.completion.chunk";
+    created: number;
+    model: string;
+    choices: [{ index: 0; delta: { role?: "assistant"; content?: string }; finish_reason: "stop" | "length" | null }];
+    /** Of the last one. */
+    usage?: Usage;
+    solo?: Report;
+}
+
+export interface Completion {
+    id: string;
+    object: "text_completion";
+    created: number;
+    model: string;
+    choices: [{ index: 0; text: string; finish_reason: "stop" | "length" | null; logprobs?: null }];
+    usage?: Usage;
+    solo?: Report;
+}
+
+/** An error with what a page may want to know of it. */
+export interface SoloError extends Error {
+    cancelled: boolean;
+    /** There is no WebGPU, or no GPU. */
+    noGpu: boolean;
+    /** The device is gone: recover() gets another. */
+    lost: boolean;
+    /** The model that was loaded before still is. */
+    kept: boolean;
+}
+
+/** A measurement, as `solo bench --json` writes it. */
+export type Measurement = { schema: string; experiment: string; results: object[]; checks: object[]; [key: string]: unknown };
+
+export class Solo {
+    static open(options?: OpenOptions): Promise<Solo>;
+    static load(options?: OpenOptions & LoadOptions): Promise<Solo>;
+
+    readonly info: { gpu: { [key: string]: unknown; device: string; adapter_type: string }; best_level: Level };
+    readonly model: ModelInfo | null;
+
+    readonly chat: {
+        completions: {
+            create(request: Sampling & { messages: Message[]; stream: true }): Promise<AsyncIterable<ChatCompletionChunk>>;
+            create(request: Sampling & { messages: Message[]; stream?: false }): Promise<ChatCompletion>;
+        };
+    };
+    readonly completions: {
+        create(request: Sampling & { prompt: string; stream: true }): Promise<AsyncIterable<Completion>>;
+        create(request: Sampling & { prompt: string; stream?: false }): Promise<Completion>;
+    };
+    readonly models: {
+        list(): Promise<KeptModel[]>;
+        delete(key: string): Promise<void>;
+    };
+
+    loadModel(options?: LoadOptions): Promise<ModelInfo>;
+    recover(options?: { onProgress?: (progress: Progress) => void }): Promise<ModelInfo | null>;
+    setLevel(level: Level): Promise<ModelInfo>;
+    /** Ends the answer, or the download, that is under way. */
+    stop(): Promise<void>;
+
+    benchDispatch(options?: { quick?: boolean; rounds?: number; processes?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
+    benchLlm(options?: {
+        levels?: Level[]; submits?: Submit[]; prompt?: number; tokens?: number; depth?: number; repetitions?: number; seed?: number;
+        onProgress?: (progress: Progress) => void;
+    }): Promise<Measurement>;
+
+    loseDevice(): Promise<void>;
+    /** At once, whatever is under way. */
+    end(): void;
+    close(): Promise<void>;
+}
