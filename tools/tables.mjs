@@ -5,12 +5,13 @@
 //
 // A table stands between `<!-- table NAME RECORD -->` and `<!-- end -->`, where
 // NAME is one of those below and RECORD a file in results/, or, for a table of
-// tables_llm.mjs, tables_one.mjs and tables_sim.mjs, a folder of records there.
+// tables_llm.mjs, tables_one.mjs, tables_sim.mjs and tables_web.mjs, a folder of records there.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, spread, middle, table } from "./table_text.mjs";
 import { LLM_TABLES, recordsIn } from "./tables_llm.mjs";
 import { ONE_TABLES } from "./tables_one.mjs";
 import { SIM_TABLES } from "./tables_sim.mjs";
+import { WEB_TABLES } from "./tables_web.mjs";
 
 const SUBMITS = ["sync", "each", "pass", "batch", "one"];
 const KERNELS = ["empty", "add", "rmsnorm", "gemv"];
@@ -138,6 +139,7 @@ for (const file of ["README.md", ...readdirSync("docs").filter((f) => f.endsWith
         if (LLM_TABLES[name]) return `${open}${LLM_TABLES[name](recordsIn(`results/${source}`))}\n${close}`;
         if (ONE_TABLES[name]) return `${open}${ONE_TABLES[name](`results/${source}`)}\n${close}`;
         if (SIM_TABLES[name]) return `${open}${SIM_TABLES[name](`results/${source}`)}\n${close}`;
+        if (WEB_TABLES[name]) return `${open}${WEB_TABLES[name](`results/${source}`)}\n${close}`;
         if (!TABLES[name]) throw new Error(`${file}: there is no table called ${name}`);
         return `${open}${TABLES[name](JSON.parse(readFileSync(`results/${source}`, "utf8")))}\n${close}`;
     });
