@@ -54,7 +54,7 @@ help:
 	@echo '  make build      set up what is missing for building, build build/solo'
 	@echo '  make lib        set up what is missing for building, build build/libsolo.a (include/solo.h says what is in it)'
 	@echo '  make web        build the page and the wasm into build/web'
-	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo'
+	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo, and the page if it was built'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
 	@echo '  make format     lay out the C sources (clang-format)'
@@ -97,6 +97,7 @@ install:
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/solo'
 	install -m 755 $(BUILD)/solo '$(DESTDIR)$(PREFIX)/bin/solo'
 	install -m 755 deps/lib/*.so '$(DESTDIR)$(PREFIX)/lib/solo/'
+	@if [ -e $(WEB)/.done ]; then install -d '$(DESTDIR)$(PREFIX)/share/solo/web' && install -m 644 $(WEB)/* '$(DESTDIR)$(PREFIX)/share/solo/web/'; fi
 
 clean:
 	rm -rf build build-san

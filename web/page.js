@@ -68,6 +68,8 @@ async function start() {
         await open();
     };
     await open();
+    // so that the page opens without a network, too; not before it is of use
+    navigator.serviceWorker?.register(new URL("sw.js", import.meta.url)).catch(() => {});
 }
 
 start();

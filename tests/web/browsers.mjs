@@ -1,6 +1,6 @@
 // Real browsers, with software Vulkan under them: open(name, url) gives { evaluate, screenshot, size, close }, or says why not.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -9,8 +9,9 @@ const FIREFOX = ["/usr/bin/firefox-esr", "/usr/bin/firefox"];
 const CHROMIUM_FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--disable-dev-shm-usage",
+    // for a driver other than SwiftShader in its place
+    "--disable-gpu-sandbox", "--ignore-gpu-blocklist", "--enable-features=Vulkan", "--use-vulkan=native", "--use-angle=vulkan",
 ];
-const OTHER_DRIVER_FLAGS = ["--disable-gpu-sandbox", "--ignore-gpu-blocklist", "--enable-features=Vulkan", "--use-vulkan=native", "--use-angle=vulkan"];
 const FIREFOX_SETTINGS = {
     "dom.webgpu.enabled": true, "dom.webgpu.workers.enabled": true, "gfx.webgpu.ignore-blocklist": true, "datareporting.policy.dataSubmissionEnabled": false,
     "app.update.enabled": false, "network.captive-portal-service.enabled": false, "network.connectivity-service.enabled": false,
@@ -20,7 +21,13 @@ const FIREFOX_SETTINGS = {
 
 const found = (places) => places.find(existsSync);
 
-export const missing = (name) => (found(name === "chromium" ? CHROMIUM : FIREFOX) ? null : `${name} is not installed`);
+const driverPath = () => process.env.SOLO_VULKAN_DRIVER ?? lavapipe();
+
+/** Why a browser cannot be tried here, or null. */
+export function missing(name) {
+    if (!found(name === "chromium" ? CHROMIUM : FIREFOX)) return `${name} is not installed`;
+    return name === "chromium" && !chromiumWith(driverPath()) ? "chromium has SwiftShader only here, which takes seconds for a token" : null;
+}
 
 /** lavapipe's library, as the loader's file names it. */
 function lavapipe() {
@@ -28,19 +35,24 @@ function lavapipe() {
     return icd && JSON.parse(readFileSync(icd, "utf8")).ICD.library_path;
 }
 
-/** Chromium with another driver in the place of SwiftShader's (chromium_vulkan.c); its other files are links. */
+/** Chromium with another driver in the place of SwiftShader's (chromium_vulkan.c); its other files are links where that can be. */
 function chromiumWith(driver) {
-    const binary = "/usr/lib/chromium/chromium", own = join("build", "chromium");
+    const binary = "/usr/lib/chromium/chromium", own = join("build", "chromium"), mine = join(own, "chromium"), stand_in = join(own, "libvk_swiftshader.so");
     if (!existsSync(binary) || !driver) return null;
+    const current = existsSync(stand_in) && existsSync(mine) && statSync(mine).mtimeMs === statSync(binary).mtimeMs;
     try {
-        if (!existsSync(join(own, "libvk_swiftshader.so"))) {
+        if (!current) {
             rmSync(own, { recursive: true, force: true });
             mkdirSync(own, { recursive: true });
-            execFileSync("cp", ["-a", "--link", `${dirname(binary)}/.`, own]);
-            rmSync(join(own, "libvk_swiftshader.so"));
-            execFileSync(process.env.CC ?? "cc", ["-shared", "-fPIC", "-O2", "-fvisibility=hidden", "tests/web/chromium_vulkan.c", "-ldl", "-o", join(own, "libvk_swiftshader.so")]);
+            try {
+                execFileSync("cp", ["-a", "--link", `${dirname(binary)}/.`, own], { stdio: "ignore" });
+            } catch {
+                execFileSync("cp", ["-a", `${dirname(binary)}/.`, own]);
+            }
+            rmSync(stand_in);
+            execFileSync(process.env.CC ?? "cc", ["-shared", "-fPIC", "-O2", "-fvisibility=hidden", "tests/web/chromium_vulkan.c", "-ldl", "-o", stand_in]);
         }
-        return join(process.cwd(), own, "chromium");
+        return join(process.cwd(), mine);
     } catch {
         rmSync(own, { recursive: true, force: true });
         return null;
@@ -49,11 +61,11 @@ function chromiumWith(driver) {
 
 async function openChromium() {
     const { chromium } = await import("playwright-core");
-    const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = process.env.SOLO_VULKAN_DRIVER ?? lavapipe(), own = chromiumWith(driver);
+    const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = driverPath(), own = chromiumWith(driver);
     const context = await chromium.launchPersistentContext(profile, {
-        executablePath: own ?? found(CHROMIUM),
-        args: own ? [...CHROMIUM_FLAGS, ...OTHER_DRIVER_FLAGS] : CHROMIUM_FLAGS,
-        env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver ?? "" },
+        executablePath: own,
+        args: CHROMIUM_FLAGS,
+        env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver },
         acceptDownloads: true,
     });
     const page = context.pages()[0] ?? (await context.newPage());
@@ -63,6 +75,7 @@ async function openChromium() {
         evaluate: (act, argument) => page.evaluate(act, argument),
         size: (width, height) => page.setViewportSize({ width, height }),
         dark: (dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
+        offline: (off) => context.setOffline(off),
         screenshot: (path) => page.screenshot({ path }),
         onConsole: (heard) => (page.on("console", (m) => heard(m.text())), page.on("pageerror", (e) => heard(`error: ${e.message}`))),
         async close() {

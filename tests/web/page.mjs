@@ -206,6 +206,18 @@ await test("a phone, dark, and what the page asks others for: nothing", async ()
     equal(errors, [], "scripts threw nothing");
 });
 
+if (browser.offline)
+    await test("without a network the page opens and answers", async () => {
+        await browser.evaluate(async () => (await navigator.serviceWorker.ready).active.state);
+        await browser.offline(true);
+        await browser.goto(`${server.url}/`);
+        await ready();
+        yes(await browser.evaluate(() => crossOriginIsolated), "still isolated");
+        await say("Far away");
+        await answered();
+        await browser.offline(false);
+    });
+
 await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
 server.close();
 done();

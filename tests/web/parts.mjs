@@ -26,4 +26,12 @@ await test("plots leave nothing of a name as markup, and say what cannot be told
     yes(figure.includes("cannot tell") && figure.includes(">2<"), "figures");
     equal(bars({ title: "x", rows: ["a"], unit: "us", series: [{ name: "y", values: {} }] }), "");
 });
+
+await test("what is kept for visits without a network is all of the page", async () => {
+    const { readFileSync, readdirSync } = await import("node:fs");
+    const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);
+    const apart = ["sw.js", "solo.d.ts", "package.json", "example.html"]; // fetched by the browser itself, or by no visitor
+    const there = readdirSync(process.env.SOLO_PAGE).filter((name) => !name.startsWith(".") && !apart.includes(name));
+    equal(listed.filter((name) => name !== "./").sort(), there.sort());
+});
 done();

@@ -1,0 +1,42 @@
+// The page without a network, and on hosts that send no headers for isolation: its own files, fresh where the network
+// is there, else as they were last; with the headers that give the next visit a fine clock.
+const CACHE = "solo-page-1";
+const FILES = [
+    "./", "chat.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "measure.js", "models.js", "page.js", "picker.js", "plot.js",
+    "reference.json", "service.js", "sha256.js", "solo-asyncify.wasm", "solo.js", "solo.wasm", "style.css", "wasm.js", "worker.js", "builtin.gguf",
+];
+const OURS = new Set(FILES.map((name) => new URL(name, self.registration.scope).href));
+const ISOLATION = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp", "cross-origin-resource-policy": "same-origin" };
+
+function isolated(response) {
+    if (response.status !== 200) return response;
+    const headers = new Headers(response.headers);
+    for (const [name, value] of Object.entries(ISOLATION)) headers.set(name, value);
+    return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}
+
+async function answer(request) {
+    const cache = await caches.open(CACHE), { origin, pathname } = new URL(request.url), key = origin + pathname;
+    try {
+        const response = await fetch(request);
+        if (response.ok) await cache.put(key, response.clone());
+        return isolated(response);
+    } catch (error) {
+        const kept = await cache.match(key);
+        if (!kept) throw error;
+        return isolated(kept);
+    }
+}
+
+addEventListener("install", (event) => {
+    self.skipWaiting();
+    event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...OURS])));
+});
+addEventListener("activate", (event) => {
+    const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith("solo-page-") && name !== CACHE).map((name) => caches.delete(name))));
+    event.waitUntil(Promise.all([old, self.clients.claim()]));
+});
+addEventListener("fetch", (event) => {
+    const { origin, pathname } = new URL(event.request.url);
+    if (event.request.method === "GET" && OURS.has(origin + pathname)) event.respondWith(answer(event.request));
+});
