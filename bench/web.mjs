@@ -57,7 +57,7 @@ for (const name of only) {
     console.error(`measuring: ${name}`);
     if (name === "native") native();
     else if (name === "node") inHost(name, "node");
-    else if (name === "deno") inHost(name, "node_modules/.bin/deno", "run", "-A", "--no-lock", "--node-modules-dir=none");
+    else if (name === "deno") inHost(name, "tests/oracle/node_modules/@deno/linux-x64-glibc/deno", "run", "-A", "--no-lock", "--node-modules-dir=none");
     else if (missing(name)) console.error(`${name}: ${missing(name)}`);
     else await inBrowser(name);
 }
