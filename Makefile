@@ -204,7 +204,7 @@ $(BUILD)/wasm/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile
+$(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  wasm $<'
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
