@@ -37,6 +37,15 @@ static bool same_name(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+void kernel_set_constant(kernel_variant *v, const char *name, uint32_t value)
+{
+    kernel_constant *c = v->constants;
+    while (c->name && strcmp(c->name, name) != 0)
+        c++;
+    if (!c->name)
+        *c = (kernel_constant){name, value};
+}
+
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
 {
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup;

@@ -20,6 +20,8 @@ typedef struct kernel_variant {
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file */
 } kernel_variant;
 
+/* Instead of what the file says, unless it is set already. */
+void kernel_set_constant(kernel_variant *v, const char *name, uint32_t value);
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
 
 /* The source, to be freed by kernel_text_free. Its SPIR-V is that of the plain variant,

@@ -62,21 +62,12 @@ typedef struct kinds {
     bool brief;
 } kinds;
 
-static void set_if_absent(kernel_variant *v, const char *name, uint32_t value)
-{
-    kernel_constant *c = v->constants;
-    while (c->name && strcmp(c->name, name) != 0)
-        c++;
-    if (!c->name)
-        *c = (kernel_constant){name, value};
-}
-
 /* The number of a phase's kernel among those of the module; their count if it is not there. */
 static uint32_t kind_of(const kinds *k, const told *t)
 {
     kernel_variant v = t->kernel;
     uint32_t i = 0;
-    set_if_absent(&v, "THREADS", k->threads);
+    kernel_set_constant(&v, "THREADS", k->threads);
     while (i < k->count &&
            (k->items[i].weight_arena != t->weight_arena || !kernel_same_variant(&k->items[i].kernel, &v)))
         i++;
@@ -98,7 +89,7 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
         if (i == k->count) {
             k->count++;
             *kind = (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true};
-            set_if_absent(&kind->kernel, "THREADS", k->threads);
+            kernel_set_constant(&kind->kernel, "THREADS", k->threads);
             memcpy(kind->words, t->words, sizeof kind->words);
         }
         for (uint32_t w = 0; w < ONE_WORDS; w++)

@@ -1,0 +1,41 @@
+/* What tell.c and tell_product.c share. */
+#ifndef SOLO_GRAPH_TELL_INSIDE_H
+#define SOLO_GRAPH_TELL_INSIDE_H
+
+#include "graph/tell.h"
+
+#include <string.h>
+
+enum { TELL_LAST = GRAPH_MAX_DIMS - 1 };
+
+/* A plan's step is being told. */
+typedef struct telling {
+    const tell_tuning *t;
+    const memory *m;
+    uint32_t which;
+    const plan *p;
+} telling;
+
+static inline uint32_t as_word(float f)
+{
+    uint32_t w;
+    memcpy(&w, &f, sizeof w);
+    return w;
+}
+
+static inline uint32_t at(const telling *c, node n)
+{
+    return memory_at(c->m, c->which, n);
+}
+
+static inline const graph_node *node_at(const telling *c, node n)
+{
+    return graph_at(c->p->g, n);
+}
+
+/* Is it made in the course of a run, so that its floats have marks? */
+bool tell_is_made(const telling *c, node n);
+/* The dispatches of matrix products; 0 with an error. */
+uint32_t tell_product(const telling *c, told *l, const plan_step *s, err *e);
+
+#endif
