@@ -13,6 +13,7 @@ const KEYS = 8u;                 // words a thread reads of a block's keys: PAIR
 const VALUES = 8u;               // and of its values: BLOCK / ROWS
 //!wgsl-only
 //!include "graph.wgsl"
+//!include "floats.wgsl"
 // q; then the sums of values, by rows.
 var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
 var<workgroup> block_scores: array<f32, BLOCK>;
@@ -84,14 +85,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     let row = v / arg(args, 14);
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
     if (local < HEAD / 4u) {
-        let at = arg(args, 2) + row * HEAD + local * 4u;
-        var bits = vec4<u32>(bits_at(at), bits_at(at + 1u), bits_at(at + 2u), bits_at(at + 3u));
-        var looks = 0u;
-        while (arg(args, 15) == 1u && (late(bits.x) | late(bits.y) | late(bits.z) | late(bits.w)) != 0u && look_again(looks)) {
-            looks += 1u;
-            bits = vec4<u32>(bits_at(at), bits_at(at + 1u), bits_at(at + 2u), bits_at(at + 3u));
-        }
-        staged[local] = vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w)) * arg_float(args, 7);
+        let at = vec4<u32>(0u, 1u, 2u, 3u) + arg(args, 2) + row * HEAD + local * 4u;
+        staged[local] = floats_of(bits_of_four(at), at, arg(args, 15) == 1u) * arg_float(args, 7);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);

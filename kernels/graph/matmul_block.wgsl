@@ -14,6 +14,7 @@ const WHOLE = 0u;   // 1: k is a multiple of DEPTH
 //!include "weight/TYPE.wgsl"
 //!include "after.wgsl"
 //!include "binary.wgsl"
+//!include "floats.wgsl"
 //!include "matmul.wgsl"
 
 const TEAM = ROWS * COLUMNS;

@@ -24,7 +24,9 @@ const PARTS_AT_ONCE = 6u; // that are joined
 //!include "weight/TYPE.wgsl"
 //!include "after.wgsl"
 //!include "binary.wgsl"
+//!include "floats.wgsl"
 //!include "matmul.wgsl"
+//!include "quad.wgsl"
 
 const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
@@ -34,14 +36,6 @@ var<workgroup> sums_of: array<f32, MOST_AT_ONCE * 4u * THREADS / SUBGROUP>;
 var<workgroup> squares_of: array<f32, STAGED / SUBGROUP + 1u>; // of as many elements as a subgroup has threads
 
 // ---- weights ----------------------------------------------------------------
-
-// A chunk of each row of a quad.
-struct quad_bits {
-    x: bits_of_chunk,
-    y: bits_of_chunk,
-    z: bits_of_chunk,
-    w: bits_of_chunk,
-}
 
 // What is on its way before x is there: weights, and those of the norm for the elements that this thread asks for.
 struct begun {
@@ -61,12 +55,6 @@ fn quads_of(args: u32, v: u32) -> vec2<u32> {
     return vec2<u32>(first, first + arg(args, 13) + select(0u, 1u, v < arg(args, 14)));
 }
 
-fn fetch_quad(q: quad_rows, chunk: u32) -> quad_bits {
-    let c = min(chunk, CHUNKS - 1u);
-    return quad_bits(fetch(matrix(q.at.x, q.chunks), q.rows.x * CHUNKS + c), fetch(matrix(q.at.y, q.chunks), q.rows.y * CHUNKS + c),
-                     fetch(matrix(q.at.z, q.chunks), q.rows.z * CHUNKS + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * CHUNKS + c));
-}
-
 fn rows_of(args: u32, quad: u32) -> quad_rows {
     let p = part_of(args, quad);
     return quad_of(args, p.part, quad - p.begin, CHUNKS);
@@ -78,7 +66,7 @@ fn fetch_#i(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) 
     if (quad + #iu * TEAMS < end) {
         let rows = rows_of(args, quad + #iu * TEAMS);
 //!for s STEPS
-        (*b).held_#i_#s = fetch_quad(rows, lane + #su * TEAM);
+        (*b).held_#i_#s = fetch_quad(rows, CHUNKS, lane + #su * TEAM);
 //!end
     }
 }
@@ -206,10 +194,6 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 //!end
     }
     return b;
-}
-
-fn dot_four(b: quad_bits, j: u32, x: vec4<f32>) -> vec4<f32> {
-    return vec4<f32>(dot(four(b.x, j), x), dot(four(b.y, j), x), dot(four(b.z, j), x), dot(four(b.w, j), x));
 }
 
 // The four sums over a subgroup, each known to a quarter of its threads: an exchange halves what is left to be added up.

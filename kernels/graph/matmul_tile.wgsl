@@ -9,6 +9,7 @@ const COLUMNS = 8u; // of threads; there are 16 rows of them
 //!include "weight/TYPE.wgsl"
 //!include "after.wgsl"
 //!include "binary.wgsl"
+//!include "floats.wgsl"
 //!include "matmul.wgsl"
 
 const DEPTH = 32u; // of k, at a time

@@ -19,7 +19,9 @@ const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, 
 //!include "squares_HOW.wgsl"
 //!include "after.wgsl"
 //!include "binary.wgsl"
+//!include "floats.wgsl"
 //!include "matmul.wgsl"
+//!include "quad.wgsl"
 //!include "attention_parts.wgsl"
 
 const TEAMS = THREADS / TEAM;
@@ -109,20 +111,6 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
 
 // ---- weights ----------------------------------------------------------------
 
-// A chunk of each row of a quad.
-struct quad_bits {
-    x: bits_of_chunk,
-    y: bits_of_chunk,
-    z: bits_of_chunk,
-    w: bits_of_chunk,
-}
-
-fn fetch_quad(q: quad_rows, chunks: u32, chunk: u32) -> quad_bits {
-    let c = min(chunk, chunks - 1u);
-    return quad_bits(fetch(matrix(q.at.x, q.chunks), q.rows.x * chunks + c), fetch(matrix(q.at.y, q.chunks), q.rows.y * chunks + c),
-                     fetch(matrix(q.at.z, q.chunks), q.rows.z * chunks + c), fetch(matrix(q.at.w, q.chunks), q.rows.w * chunks + c));
-}
-
 // What was fetched and not yet used, and where fetching goes on: a team has every so-many-th quad, and each takes some
 // steps.
 struct begun {
@@ -187,8 +175,7 @@ fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
 fn dot_quad(b: quad_bits, here: u32) -> vec4<f32> {
     var sums = vec4<f32>();
     for (var i = 0u; i < CHUNK / 4u; i++) {
-        let x = staged[i * (SEGMENT / CHUNK) + here];
-        sums += vec4<f32>(dot(four(b.x, i), x), dot(four(b.y, i), x), dot(four(b.z, i), x), dot(four(b.w, i), x));
+        sums += dot_four(b, i, staged[i * (SEGMENT / CHUNK) + here]);
     }
     return sums;
 }
