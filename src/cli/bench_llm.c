@@ -7,7 +7,7 @@
 
 const char bench_llm_help[] =
     "usage: solo bench llm [MODEL] [--fuse LIST] [--submit LIST] [-p N] [-n N] [-d N] [-r N] [--impl I] [--adapter A]\n"
-    "                      [--json FILE] [--seed N]\n\n"
+    "                      [--checked] [--json FILE] [--seed N]\n\n"
     "Measures how fast a model reads a prompt (pp) and makes tokens (tg), at every fusion level and submit\n"
     "policy, interleaved in random order over the same weights, and checks that all make the same tokens.\n\n"
     "  MODEL          a GGUF file or a Hugging Face folder (default: the built-in model)\n"
@@ -20,6 +20,7 @@ const char bench_llm_help[] =
     "  -r N           repetitions (default 5)\n"
     "  --impl I       dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
     "  --adapter A    gpu (software is an error), software or any (default)\n"
+    "  --checked      kernels look whether they keep to their memory, as in browsers; on GPUs they do not otherwise\n"
     "  --json FILE    write the record; - writes it to standard output and nothing else\n"
     "  --seed N       of the prompt's tokens and the order of the runs\n";
 
@@ -76,6 +77,10 @@ static bool parse_word(options *o, cli_args *a, const char *word)
         return (l->choice.impl = cli_value(a, word)) != NULL;
     if (strcmp(word, "--adapter") == 0)
         return cli_adapter(cli_value(a, word), &l->choice.adapter, a->e);
+    if (strcmp(word, "--checked") == 0) {
+        l->choice.own_kernels = false;
+        return true;
+    }
     if (strcmp(word, "--json") == 0)
         return (o->json = cli_value(a, word)) != NULL;
     if (strcmp(word, "--seed") == 0) {
@@ -94,6 +99,7 @@ static bool parse_word(options *o, cli_args *a, const char *word)
 static bool parse(options *o, cli_args *a)
 {
     const char *word;
+    o->lab.choice.own_kernels = true;
     for (int i = LEVEL_NONE; i <= LEVEL_OPS; i++)
         o->lab.levels[i] = true;
     for (int i = SUBMIT_SYNC; i <= SUBMIT_BATCH; i++)

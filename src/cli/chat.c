@@ -27,7 +27,9 @@ static const char MORE_HELP[] =
     "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
     "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
     "  --chunk MS          with loop, how long a dispatch takes at most, about (default 50)\n"
-    "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+    "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
+    "  --checked           kernels look whether they keep to their memory, as in browsers; on GPUs they do not "
+    "otherwise\n";
 
 static const char COMMANDS[] =
     "  /system TEXT      tell the model this before everything; without a text: nothing\n"
@@ -378,7 +380,7 @@ int cmd_chat(int argc, char **argv)
     }
     sampling_choose_seed(&o.sampling);
     model *m = model_open(o.model.path, &e);
-    gpu *g = m ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
+    gpu *g = m ? cli_open_model_gpu(&o.model, &e) : NULL;
     bool ok = g && run_session(&o, m, g, &e);
     gpu_close(g);
     model_close(m);

@@ -71,6 +71,8 @@ bool cli_model_word(cli_args *a, const char *word, cli_model *m)
         return (m->impl = cli_value(a, word)) != NULL;
     if (strcmp(word, "--chunk") == 0)
         return cli_number(a, word, 1, 10000, &m->chunk_ms);
+    if (strcmp(word, "--checked") == 0)
+        return m->checked = true;
     if (strcmp(word, "--fuse") == 0) {
         const char *name = cli_value(a, word);
         return name && cli_level(name, &m->level, a->e);
@@ -79,6 +81,17 @@ bool cli_model_word(cli_args *a, const char *word, cli_model *m)
         return cli_unknown(a, word);
     m->path = word;
     return true;
+}
+
+gpu_choice cli_choice(const cli_model *m)
+{
+    return (gpu_choice){.impl = m->impl, .own_kernels = !m->checked};
+}
+
+gpu *cli_open_model_gpu(const cli_model *m, err *e)
+{
+    gpu_choice choice = cli_choice(m);
+    return gpu_open_now(&choice, e);
 }
 
 fusion_level cli_level_on(const cli_model *m, const gpu *g)

@@ -50,13 +50,17 @@ const char *cli_value(cli_args *a, const char *option);
 bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out);
 bool cli_unknown(cli_args *a, const char *word);
 
-/* What every command that runs a model takes: MODEL, --fuse LEVEL, --chunk MS, --impl I.
+/* What every command that runs a model takes: MODEL, --fuse LEVEL, --chunk MS, --impl I, --checked.
  * Without a path it is the built-in one. */
 typedef struct cli_model {
     const char *path, *impl;
+    bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
     long chunk_ms;      /* 0: not said */
     fusion_level level; /* initialise it with the default; LEVEL_COUNT: the best that is safe on the device */
 } cli_model;
+/* The device it asks for, opened or not. */
+gpu_choice cli_choice(const cli_model *m);
+gpu *cli_open_model_gpu(const cli_model *m, err *e);
 /* The level to use on this device. */
 fusion_level cli_level_on(const cli_model *m, const gpu *g);
 /* What a generation has to say, if anything: one line on stderr. */

@@ -111,7 +111,7 @@ static bool show_story(gpu *g, const model *m, err *e)
 static bool tell_story(err *e)
 {
     model *m = model_open(NULL, e);
-    gpu *g = m ? gpu_open_now(&(gpu_choice){0}, e) : NULL;
+    gpu *g = m ? gpu_open_now(&(gpu_choice){.own_kernels = true}, e) : NULL;
     if (g)
         printf("A story by the model that is built in, on %s through %s:\n\n", gpu_get_info(g)->device,
                gpu_get_info(g)->impl);

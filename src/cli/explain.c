@@ -27,7 +27,9 @@ static const char HELP[] =
     "                    dispatch is without all such phases\n"
     "  --bandwidth GBPS  of memory, in 1e9 bytes a second (default: measured, if there is a device)\n"
     "  --gflops N        1e9 operations a second (default: 16 for each byte)\n"
-    "  --impl I          dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+    "  --impl I          dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
+    "  --checked         kernels look whether they keep to their memory, as in browsers; on GPUs they do not "
+    "otherwise\n";
 
 enum { DEFAULT_DEPTH = 512, TIMED_RUNS = 8, MOST_ROWS = 4096, MOST_POSITIONS = 1 << 20 };
 
@@ -103,7 +105,7 @@ static bool settle_sizes(const options *o, const model_config *c, explain_option
 /* Without one everything but times and limits is known all the same. */
 static bool find_device(const options *o, lab_device *d, explain_options *x, char *about, size_t room, err *e)
 {
-    gpu_choice choice = {.impl = o->model.impl};
+    gpu_choice choice = cli_choice(&o->model);
     err why = {0};
     x->gbps = o->gbps;
     x->gflops = o->gflops;

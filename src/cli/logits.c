@@ -16,7 +16,8 @@ static const char HELP[] =
     "  MODEL         a GGUF file or a Hugging Face folder (default: the built-in model)\n"
     "  --tokens LIST token ids, separated by commas\n"
     "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
-    "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n";
+    "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
+    "  --checked     kernels look whether they keep to their memory, as in browsers; on GPUs they do not otherwise\n";
 
 typedef struct options {
     cli_model model;
@@ -118,7 +119,7 @@ int cmd_logits(int argc, char **argv)
     uint32_t count = 0;
     model *m = model_open(o.model.path, &e);
     uint32_t *tokens = m ? read_tokens(o.tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
-    gpu *g = tokens ? gpu_open_now(&(gpu_choice){.impl = o.model.impl}, &e) : NULL;
+    gpu *g = tokens ? cli_open_model_gpu(&o.model, &e) : NULL;
     bool ok = g && run(g, m, o.model.level, tokens, count, &e);
     gpu_close(g);
     free(tokens);

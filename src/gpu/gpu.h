@@ -59,6 +59,7 @@ typedef struct gpu_choice {
     gpu_adapter_want adapter; /* GPU_ADAPTER_GPU: software is an error */
     bool no_validation;       /* Dawn: toggle skip_validation */
     bool no_robustness;       /* Dawn: toggle disable_robustness */
+    bool own_kernels; /* all that runs is this program's: on GPUs Dawn need not check that it keeps to its memory */
 } gpu_choice;
 
 typedef enum { GPU_TYPE_UNKNOWN, GPU_TYPE_DISCRETE, GPU_TYPE_INTEGRATED, GPU_TYPE_SOFTWARE, GPU_TYPE_NONE } gpu_type;
@@ -74,7 +75,8 @@ typedef struct gpu_info {
 
     /* Features: each seen working in a shader that uses it. */
     bool has_subgroups, has_f16, has_timestamps, has_packed_dot;
-    bool has_wgsl; /* kernels are made from any text of WGSL */
+    bool has_wgsl;  /* kernels are made from any text of WGSL */
+    bool unchecked; /* what WebGPU adds to them, so that they keep to their memory, was left out */
     uint32_t subgroup_min, subgroup_max;
     bool can_block;    /* GPU_WAIT_BLOCKING really sleeps */
     bool can_replay;   /* commands can be submitted again */

@@ -12,6 +12,8 @@ void gpu_add_identity(const gpu_info *info, str *out)
         memset(&file, 0, sizeof file);
     str_addf(out, "implementation: %s, %s, a file of %jd bytes changed at %jd.%09ld\n", info->family,
              info->impl_version, (intmax_t)file.st_size, (intmax_t)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    if (info->unchecked)
+        str_add(out, "kernels without checks of bounds\n");
     str_addf(out, "backend: %s\nvendor: %s\ndevice: %s\ndriver: %s\n", info->backend, info->vendor, info->device,
              info->driver);
 }

@@ -127,6 +127,7 @@ void llm_record(const llm_lab *lab, str *out)
     jsonw_count(&j, "depth", o->depth_tok);
     jsonw_count(&j, "repetitions", o->repetitions);
     jsonw_count(&j, "seed", o->seed);
+    jsonw_bool(&j, "bounds_checked", !lab->device.info.unchecked);
     jsonw_count(&j, "gpu_bytes", lab->bytes);
     jsonw_count(&j, "token_bytes", lab->token_bytes);
     jsonw_number(&j, "load_seconds", lab->load_s);

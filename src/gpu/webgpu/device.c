@@ -287,11 +287,14 @@ static bool request_device(webgpu *w, const gpu_choice *choice, err *e)
                             .disabled_count = 1};
     if (choice->no_validation)
         enabled[toggles.enabled_count++] = "skip_validation";
-    if (choice->no_robustness)
+    bool dawn = w->lib->abi != WEBGPU_WGPU;
+    w->base.info.unchecked =
+        dawn && (choice->no_robustness || (choice->own_kernels && w->base.info.type != GPU_TYPE_SOFTWARE));
+    if (w->base.info.unchecked)
         enabled[toggles.enabled_count++] = "disable_robustness";
 
     WGPUDeviceDescriptor desc = {
-        .nextInChain = w->lib->abi == WEBGPU_WGPU ? NULL : &toggles.chain,
+        .nextInChain = dawn ? &toggles.chain : NULL,
         .requiredFeatureCount = wanted_count,
         .requiredFeatures = wanted,
         .requiredLimits = &limits,
