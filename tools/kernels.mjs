@@ -106,7 +106,7 @@ let list = "";
 for (const file of forPage ? [] : wgslFiles(VARIED)) {
     const path = join(ROOT, VARIED, file), text = readFileSync(path, "utf8"), typed = text.includes("TYPE.wgsl");
     if (/^\/\/!wgsl-only$/m.test(text)) continue;
-    for (const type of typed ? wgslFiles("weight").map(stem) : [""]) {
+    for (const type of typed ? wgslFiles("weight").map(stem).filter((name) => !name.endsWith("_words")) : [""]) {
         const symbol = `${stem(file)}_${type}_spirv`;
         c += cWords(symbol, toSpirv(`${path} ${type}`, expand(path, type)));
         list += `  {"${stem(file)}${type && "." + type}", ${symbol}, sizeof ${symbol}},\n`;

@@ -1,6 +1,6 @@
 // The same as op_attention for one row of q, or a few, and a state of f16, made for a size of heads and for subgroups:
 // what was stored before this run is fetched before q is there (`begin`), and each thread has its words of a whole block
-// of positions on their way at once. Arguments as there.
+// of positions on their way at once. Arguments as there; 16, 17: with NOW, where the key and value of this run are.
 const THREADS = 512u;
 const TEAM = 32u;
 const STAGED = 2048u;            // as in matmul_vec.wgsl: the same memory
@@ -11,11 +11,12 @@ const PAIRS = HEAD / 2u;
 const ROWS = THREADS / PAIRS;    // positions whose values are added up side by side
 const KEYS = 8u;                 // words a thread reads of a block's keys: PAIRS / LANES
 const VALUES = 8u;               // and of its values: BLOCK / ROWS
+const NOW = 0u;                  // 1: there is one row, and its own key and value are floats beside the state
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "floats.wgsl"
-// q; then the sums of values, by rows.
-var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
+//!include "staged.wgsl"
+// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows.
 var<workgroup> block_scores: array<f32, BLOCK>;
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -49,10 +50,19 @@ struct begun {
 //!end
 }
 
-// Of the block's positions from `least` to `end`; the others' stay as they are.
-fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+fn halves_of_pair(first: u32, pair: u32) -> u32 {
+    let four = staged_four(first + pair / 2u);
+    return pack2x16float(select(four.xy, four.zw, pair % 2u == 1u));
+}
+
+// Of the block's positions from `least` to `end`; the others' stay as they are. From `now` on they are in workgroup memory.
+fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, now: u32, local: u32) {
     let p = block + local / LANES;
-    if (p >= least && p < end) {
+    if (NOW == 1u && p >= now && p < end) {
+//!for i KEYS
+        (*b).key_#i = halves_of_pair(HEAD / 4u, local % LANES + #iu * LANES);
+//!end
+    } else if (p >= least && p < end) {
         let at = arg(args, 10) + p * words_of_row(args) + head_of(args, v) + local % LANES;
 //!for i KEYS
         (*b).key_#i = state_word(at + #iu * LANES);
@@ -60,11 +70,15 @@ fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32
     }
 }
 
-fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, now: u32, local: u32) {
     let at = arg(args, 11) + head_of(args, v) + local % PAIRS;
 //!for i VALUES
     let p_#i = block + local / PAIRS + #iu * ROWS;
-    if (p_#i >= least && p_#i < end) { (*b).value_#i = state_word(at + p_#i * words_of_row(args)); }
+    if (NOW == 1u && p_#i >= now && p_#i < end) {
+        (*b).value_#i = halves_of_pair(HEAD / 2u, local % PAIRS);
+    } else if (p_#i >= least && p_#i < end) {
+        (*b).value_#i = state_word(at + p_#i * words_of_row(args));
+    }
 //!end
 }
 
@@ -73,8 +87,8 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
     let position = load_word(arg(args, 6));
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
-    fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), local);
-    fetch_values(&b, args, v, mine.x, 0u, min(mine.y, position), local);
+    fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), position, local);
+    fetch_values(&b, args, v, mine.x, 0u, min(mine.y, position), position, local);
     return b;
 }
 
@@ -84,17 +98,20 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     var b = begun_with;
     let row = v / arg(args, 14);
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
-    if (local < HEAD / 4u) {
-        let at = vec4<u32>(0u, 1u, 2u, 3u) + arg(args, 2) + row * HEAD + local * 4u;
-        staged[local] = floats_of(bits_of_four(at), at, arg(args, 15) == 1u) * arg_float(args, 7);
+    if (local < HEAD / 4u * (1u + 2u * NOW)) {
+        let of_q = local < HEAD / 4u;
+        var begins = arg(args, 2) + row * HEAD;
+        if (!of_q) { begins = select(arg(args, 17), arg(args, 16), local < HEAD / 2u) + head_of(args, v) * 2u; }
+        let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + local % (HEAD / 4u) * 4u;
+        stage_four(local, floats_of(bits_of_four(at), at, !of_q || arg(args, 15) == 1u) * select(1.0, arg_float(args, 7), of_q));
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
-    fetch_keys(&b, args, v, mine.x, position, mine.y, local);
-    fetch_values(&b, args, v, mine.x, position, mine.y, local);
+    fetch_keys(&b, args, v, mine.x, position, mine.y, position, local);
+    fetch_values(&b, args, v, mine.x, position, mine.y, position, local);
 //!for i KEYS
     let pair_#i = local % LANES + #iu * LANES;
-    let q_#i = select(staged[pair_#i / 2u].xy, staged[pair_#i / 2u].zw, pair_#i % 2u == 1u);
+    let q_#i = select(staged_four(pair_#i / 2u).xy, staged_four(pair_#i / 2u).zw, pair_#i % 2u == 1u);
 //!end
     workgroupBarrier();
     var most = -3.4e38;
@@ -108,7 +125,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var score = dot2.x + dot2.y;
         for (var apart = 1u; apart < LANES; apart *= 2u) { score += subgroupShuffleXor(score, apart); }
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
-        fetch_keys(&b, args, v, block + BLOCK, 0u, mine.y, local);
+        fetch_keys(&b, args, v, block + BLOCK, 0u, mine.y, position, local);
         workgroupBarrier();
         // Every subgroup finds the maximum and the sum for itself.
         var highest = -3.4e38;
@@ -124,23 +141,23 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         let p_#i = local / PAIRS + #iu * ROWS;
         if (block + p_#i < mine.y) { value += exp(block_scores[p_#i] - higher) * unpack2x16float(b.value_#i); }
 //!end
-        fetch_values(&b, args, v, block + BLOCK, 0u, mine.y, local);
+        fetch_values(&b, args, v, block + BLOCK, 0u, mine.y, position, local);
         workgroupBarrier();
     }
     // A row's pairs, two rows to a four.
     if (local / PAIRS % 2u == 0u) {
-        staged[local / PAIRS / 2u * PAIRS + local % PAIRS] = vec4<f32>(value, 0.0, 0.0);
+        stage_four(local / PAIRS / 2u * PAIRS + local % PAIRS, vec4<f32>(value, 0.0, 0.0));
     }
     workgroupBarrier();
     if (local / PAIRS % 2u == 1u) {
-        let first = staged[local / PAIRS / 2u * PAIRS + local % PAIRS];
-        staged[local / PAIRS / 2u * PAIRS + local % PAIRS] = vec4<f32>(first.xy, value);
+        let first = staged_four(local / PAIRS / 2u * PAIRS + local % PAIRS);
+        stage_four(local / PAIRS / 2u * PAIRS + local % PAIRS, vec4<f32>(first.xy, value));
     }
     workgroupBarrier();
     let splits = arg(args, 14);
     if (local < PAIRS) {
         var both = vec4<f32>();
-        for (var i = 0u; i < (ROWS + 1u) / 2u; i++) { both += staged[i * PAIRS + local]; }
+        for (var i = 0u; i < (ROWS + 1u) / 2u; i++) { both += staged_four(i * PAIRS + local); }
         value = both.xy + both.zw;
         let out = arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + 2u * local;
         if (splits == 1u) { value /= total; }

@@ -12,10 +12,12 @@ const LENGTH = 896u;  // of a row
 const FOURS = 2u;     // a quarter of a chunk
 const STEPS = 1u;     // chunks of a row that a thread has
 const AT_ONCE = 1u;     // quads of a team that are on their way at once
+const ONCE = 0u;        // 1: those are all that a workgroup has
 const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
 const WORDS = 2u;     // elements of x that a thread asks for
 const STAGED = 2048u; // that workgroup memory has room for
 const NORMS = 0u;     // 1: x is normed
+const SQUARES = 64u;  // sums of squares that there is room for
 const JOINS = 0u;     // 1: x is in parts, that split attention left
 const PARTS_AT_ONCE = 6u; // that are joined
 //!wgsl-only
@@ -27,13 +29,15 @@ const PARTS_AT_ONCE = 6u; // that are joined
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
 //!include "quad.wgsl"
+//!include "staged.wgsl"
+//!include "x_FORM.wgsl"
 
 const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
 const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
-var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
+const APART = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
 var<workgroup> sums_of: array<f32, MOST_AT_ONCE * 4u * THREADS / SUBGROUP>;
-var<workgroup> squares_of: array<f32, STAGED / SUBGROUP + 1u>; // of as many elements as a subgroup has threads
+var<workgroup> squares_of: array<f32, SQUARES>; // of as many elements as a subgroup has threads
 
 // ---- weights ----------------------------------------------------------------
 
@@ -73,10 +77,6 @@ fn fetch_#i(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) 
 //!end
 
 // ---- x ----------------------------------------------------------------------
-
-// The fours of each chunk lie so far apart that threads with neighbouring chunks read neighbouring fours.
-const APART = CHUNKS | 1u;
-fn put_x(i: u32, value: f32) { staged[i / 4u % FOURS * APART + i / CHUNK][i % 4u] = value; }
 
 const EMPTY = -3.4e38;
 
@@ -137,8 +137,8 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
         for (var i = local * 2u; i < CHUNKS * CHUNK; i += THREADS * 2u) {
             var two = vec2<f32>();
             if (i < LENGTH) { two = joined(args, x, i); }
-            put_x(i, two.x);
-            put_x(i + 1u, two.y);
+            put_joined(i, two.x);
+            put_joined(i + 1u, two.y);
         }
     } else {
 //!for w WORDS
@@ -164,12 +164,11 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
         if (NORMS == 1u) {
             let squares = subgroupAdd(value_#w * value_#w);
             if (local % SUBGROUP == 0u && at_#w < LENGTH) { squares_of[at_#w / SUBGROUP] = squares; }
-            if (at_#w < CHUNKS * CHUNK) { put_x(at_#w, value_#w * (*b).norm_#w); }
-        } else if (at_#w < CHUNKS * CHUNK) {
-            put_x(at_#w, value_#w);
         }
+        put_x(at_#w, select(value_#w, value_#w * (*b).norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
 //!end
     }
+    settle_x(local);
 }
 
 fn sum_of_squares(local: u32) -> f32 {
@@ -177,8 +176,6 @@ fn sum_of_squares(local: u32) -> f32 {
     for (var i = local % SUBGROUP; i < (LENGTH + SUBGROUP - 1u) / SUBGROUP; i += SUBGROUP) { sum += squares_of[i]; }
     return subgroupAdd(sum);
 }
-
-fn x_at(chunk: u32, j: u32) -> vec4<f32> { return select(vec4<f32>(), staged[j * APART + min(chunk, CHUNKS - 1u)], vec4<bool>(chunk < CHUNKS)); }
 
 // ---- products ---------------------------------------------------------------
 
@@ -219,44 +216,57 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     let lane = local % TEAM;
     let team = local / TEAM;
     let x = arg(args, 4);
+//!for s STEPS
+    var x_#s: x_of_chunk;
+//!end
     for (var start = quads.x; start < quads.y; start += AT_ONCE * TEAMS) {
-        // Four threads finish a quad, the first of them in the end.
-        let mine = local / 4u < AT_ONCE * TEAMS && start + local / 4u < quads.y;
-        let quad = min(start + local / 4u, quads.y - 1u);
+        // Four threads finish a quad, the first of them in the end; of a team that is a subgroup one, each of its first few threads
+        // another quad.
+        let turn = select(local / 4u, team + lane * TEAMS, WIDTH == 1u);
+        let mine = turn < AT_ONCE * TEAMS && start + turn < quads.y;
+        let finishes = mine && (WIDTH == 1u || local % 4u == 0u);
+        let quad = min(start + turn, quads.y - 1u);
         let p = part_of(args, quad);
         let q = quad_of(args, p.part, quad - p.begin, CHUNKS);
         var r: ready;
-        if (mine && local % 4u == 0u) { r = get_ready(args, p.part, q.rows, 0u); }
-        if (start == quads.x) { stage(&b, args, x, local); }
-        workgroupBarrier();
+        if (finishes) { r = get_ready(args, p.part, q.rows, 0u); }
+        if (start == quads.x) {
+            stage(&b, args, x, local);
+            workgroupBarrier();
 //!for s STEPS
-//!for j FOURS
-        let x_#s_#j = x_at(lane + #su * TEAM, #ju);
+            x_#s = x_at(#su * TEAM + lane);
 //!end
-//!end
+        } else {
+            workgroupBarrier();
+        }
         var scale = 1.0;
         if (NORMS == 1u) { scale = inverseSqrt(sum_of_squares(local) / f32(LENGTH) + arg_float(args, 7)); }
 //!for i AT_ONCE
         var sums_#i = vec4<f32>();
 //!for s STEPS
-//!for j FOURS
-        sums_#i += dot_four(b.held_#i_#s, #ju, x_#s_#j);
+        sums_#i += dot_chunk(b.held_#i_#s, x_#s);
 //!end
+        if (ONCE == 0u) { fetch_#i(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane); }
 //!end
-        fetch_#i(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane);
-//!end
+        var total = vec4<f32>();
         // By quads in the order of the workgroup's, rows, subgroups.
 //!for i AT_ONCE
         let sum_#i = folded(sums_#i, local);
-        if (local % (SUBGROUP / 4u) == 0u) {
+        if (WIDTH == 1u) {
+            let rows_#i = vec4<f32>(subgroupShuffle(sum_#i, 0u), subgroupShuffle(sum_#i, SUBGROUP / 4u), subgroupShuffle(sum_#i, SUBGROUP / 2u), subgroupShuffle(sum_#i, SUBGROUP / 4u * 3u));
+            if (lane == #iu) { total = rows_#i; }
+        } else if (local % (SUBGROUP / 4u) == 0u) {
             sums_of[((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
         }
 //!end
-        workgroupBarrier();
-        var row = 0.0;
-        if (mine) { row = sum_of_row(local * WIDTH); }
-        let total = scale * vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
-        if (mine && local % 4u == 0u) { finish(args, p.part, q.first, q.rows, total, 0u, r); }
+        if (WIDTH > 1u) {
+            workgroupBarrier();
+            var row = 0.0;
+            if (mine) { row = sum_of_row(local * WIDTH); }
+            total = vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
+        }
+        if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
+        if (ONCE == 1u) { break; }
     }
 }
 

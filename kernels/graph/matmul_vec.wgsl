@@ -22,11 +22,10 @@ const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, 
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
 //!include "quad.wgsl"
+//!include "staged.wgsl"
 //!include "attention_parts.wgsl"
 
 const TEAMS = THREADS / TEAM;
-// The fours of each chunk lie a whole number of chunks apart, so that threads with neighbouring chunks read neighbouring fours.
-var<workgroup> staged: array<vec4<f32>, STAGED / 4u>;
 
 fn length_of_row(args: u32) -> u32 {
     if (LENGTH > 0u) { return LENGTH; }
@@ -81,7 +80,8 @@ fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
     return sum;
 }
 
-// Elements of x from `segment` on, in fours.
+// Elements of x from `segment` on, in fours. Those of each chunk lie a whole number of chunks apart, so that threads with
+// neighbouring chunks read neighbouring fours.
 fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
     let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
@@ -105,7 +105,7 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
             if (norms) { weight = four_of_row(args, arg(args, 6), at) + arg_float(args, 8); }
         }
         if (norms) { note_squares(i, value); }
-        if (i < count) { staged[i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u)] = value * weight; }
+        if (i < count) { stage_four(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }
     }
 }
 
@@ -166,7 +166,7 @@ fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
     for (var r = 0u; r < at_run_time(arg(args, 12)); r++) {
         let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
         var sum = 0.0;
-        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), staged[i * (SEGMENT / CHUNK) + here]); }
+        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), staged_four(i * (SEGMENT / CHUNK) + here)); }
         sums[r] = sum;
     }
     return sums;
@@ -175,7 +175,7 @@ fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
 fn dot_quad(b: quad_bits, here: u32) -> vec4<f32> {
     var sums = vec4<f32>();
     for (var i = 0u; i < CHUNK / 4u; i++) {
-        sums += dot_four(b, i, staged[i * (SEGMENT / CHUNK) + here]);
+        sums += dot_four(b, i, staged_four(i * (SEGMENT / CHUNK) + here));
     }
     return sums;
 }

@@ -7,7 +7,7 @@
 // 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
 // write out; 13, 14: matmul_row.wgsl; 15 x is made in this run. Of part p, from 16 + 32 p on:
 //    0 quads up to its end    1 rows n    2 word its weight begins at
-//    3 the gate's other weight
+//    3 the gate's other weight; for a row that goes to a state of f16: where it also goes, 0: nowhere
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
 //    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
@@ -19,10 +19,12 @@ const PART = 16u;
 const GATES = 1u;    // gated parts
 const TURNS = 1u;    // turned ones
 const STATES = 1u;   // parts that go to states
+const ROWS_TOO = 0u; // rows that go to a state and elsewhere, too: nobody need wait for the state to have them
 const OPERANDS = 1u; // steps afterwards that have two operands
 const FUNCTIONS = 1u; // and those that have one
 const ANY_FUNCTION = 255u;
 const FUNCTION = 255u; // the only one, if it is known
+const WHOLE_QUADS = 0u; // 1: no quad is beyond the last, and none has fewer rows
 const PART_WORDS = 32u;
 const PARTS = 0u; // how many, if it is known
 const ANY_NUMBER = 255u;
@@ -69,7 +71,8 @@ struct quad_rows {
 // Quad i of a part. Beyond the last it is the last again, which nobody needs.
 fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
     var q: quad_rows;
-    let i = min(quad, part_arg(args, part, 14u) - 1u);
+    var i = quad;
+    if (WHOLE_QUADS == 0u) { i = min(quad, part_arg(args, part, 14u) - 1u); }
     q.chunks = part_arg(args, part, 1u) * row_chunks;
     q.at = vec4<u32>(part_arg(args, part, 2u));
     q.first = i * 4u;
@@ -84,7 +87,8 @@ fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
         q.first = i / (half / 2u) * 2u * half + i % (half / 2u) * 2u;
         q.rows = vec4<u32>(0u, 1u, half, half + 1u) + q.first;
     }
-    q.rows = min(q.rows, vec4<u32>(part_arg(args, part, 1u) - 1u)); // the last quad may be short: it reads a row twice
+    // The last quad may be short: it reads a row twice.
+    if (WHOLE_QUADS == 0u) { q.rows = min(q.rows, vec4<u32>(part_arg(args, part, 1u) - 1u)); }
     return q;
 }
 
@@ -177,6 +181,12 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
             let to = part_arg(args, part, 6u) + t * part_arg(args, part, 7u) + row;
             store(to, y.x);
             if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
+        } else if (ROWS_TOO == 1u && part_arg(args, part, 3u) > 0u) {
+            let halves = pack2x16float(y);
+            let at = part_arg(args, part, 3u) + row;
+            store(at, unpack2x16float(halves).x);
+            store(at + 1u, unpack2x16float(halves).y);
+            if (place < part_arg(args, part, 9u)) { store_state_word(part_arg(args, part, 6u) + (place * part_arg(args, part, 7u) + row) / 2u, halves); }
         } else if (place < part_arg(args, part, 9u)) {
             // Rows of a state have an even number of elements.
             let element = place * part_arg(args, part, 7u) + row;

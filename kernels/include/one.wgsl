@@ -9,7 +9,7 @@ struct course_of {
     phases: u32,     // 0: only find out how many workgroups are resident
     rounds: u32,     // how often to go through them
     spin_limit: u32, // looks at the gate before giving up
-    stall: u32,      // for tests: the barrier, counted from 1, at which workgroup 0 does not arrive; 0: none
+    stall: u32,      // for tests: the end of a phase, counted from 1, at which workgroup 0 does not arrive; 0: none
     token: u32,      // the word that has the token of the next round
     stop_count: u32,
     nothing: u32,    // 0, which compilers do not know

@@ -1,6 +1,7 @@
 // Matrices of weights as src/graph/layout.h puts them: planes of chunks. A type's file (kernels/weight) gives CHUNK,
 // `fetch(m, c)`, which reads chunk c, and `four(bits, j)`, its weights 4j to 4j+3: apart, so that reading can begin long
-// before. bits_of_chunk is what lies between.
+// before. bits_of_chunk is what lies between. Types that have one factor and one offset for a chunk also give `bytes_of(bits, j)`, those
+// weights as whole numbers of a byte each, and `factors_of(bits)`.
 struct matrix {
     at: u32,     // the word it begins at
     chunks: u32, // in all its rows
@@ -15,6 +16,8 @@ fn signed(word: u32) -> vec4<f32> { return vec4<f32>(bitcast<vec4<i32>>(vec4<u32
 fn bits(word: u32, i: u32, worth: f32) -> vec4<f32> {
     return vec4<f32>((vec4<u32>(word) >> (vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(i))) & vec4<u32>(1u)) * worth;
 }
+// Its four lowest bits, one in each byte.
+fn bit_to_byte(word: u32) -> u32 { return ((word & 15u) * 0x00204081u) & 0x01010101u; }
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }
 

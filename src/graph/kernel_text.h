@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "gpu/gpu.h"
 
-enum { KERNEL_MAX_CONSTANTS = 24 };
+enum { KERNEL_MAX_CONSTANTS = 32 };
 
 typedef struct kernel_constant {
     const char *name; /* NULL ends the list */
@@ -16,6 +16,7 @@ typedef struct kernel_constant {
 typedef struct kernel_variant {
     const char *name;  /* of the file in kernels/graph: "matmul_vec" */
     const char *type;  /* of its weights: "q4_0"; NULL: it has none */
+    bool packed;       /* whole numbers are multiplied four at a time */
     uint32_t subgroup; /* threads of a subgroup, which then add up; 0: workgroup memory does */
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file */
 } kernel_variant;

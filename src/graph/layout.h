@@ -28,6 +28,7 @@ typedef struct layout {
     uint32_t low_bytes, high_bytes; /* of a chunk */
     uint32_t scale_chunks;          /* chunks that share an entry of the planes of scales and factors */
     uint32_t scale_bytes, factor_bytes;
+    bool bytes; /* weights are whole numbers of a byte at most, times one factor for a chunk, plus one offset */
 } layout;
 
 const layout *layout_of(tensor_type type);

@@ -322,6 +322,12 @@ static uint64_t scratch_words(const plan *p, const plan_step *s)
     return 0;
 }
 
+/* A row that a product stores in a state of halves also goes to floats of its own, which have marks. */
+static bool goes_to_row_too(const plan *p, const plan_step *s, const graph_node *n)
+{
+    return p->apart && n->op == OP_STORE && s->op == OP_MATMUL && n->type == DTYPE_F16 && plan_rows(p, s) == 1;
+}
+
 static void place_passing(memory *m, uint32_t p)
 {
     const plan *plan = m->plans[p];
@@ -339,10 +345,12 @@ static void place_passing(memory *m, uint32_t p)
         uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
         for (uint32_t k = 0; k < count; k++) {
             const graph_node *n = graph_at(plan->g, nodes[k]);
-            if (n->op == OP_STORE || n->op == OP_ASSIGN || n->op == OP_SAMPLE || named_of(m, p, nodes[k]))
+            bool row_too = goes_to_row_too(plan, &plan->steps[i], n);
+            if ((n->op == OP_STORE && !row_too) || n->op == OP_ASSIGN || n->op == OP_SAMPLE || named_of(m, p, nodes[k]))
                 continue;
             uint32_t until = plan->apart ? UINT32_MAX : last[nodes[k]] > i ? last[nodes[k]] : i;
-            uint64_t words = aligned(left_in_parts ? scratch_words(plan, &plan->steps[i]) : shape_count(n->s));
+            shape s = row_too ? graph_at(plan->g, n->operands[1])->s : n->s;
+            uint64_t words = aligned(left_in_parts ? scratch_words(plan, &plan->steps[i]) : shape_count(s));
             uint64_t at = rent(leased, &leases, m->kept_words, words, i, until);
             m->places[p].at[nodes[k]] = (uint32_t)at;
             if (at + words > m->places[p].end)
@@ -671,6 +679,13 @@ uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n)
     if (graph_at(g, n)->op == OP_STORE)
         n = graph_at(g, n)->operands[0];
     return named_of(m, which_plan, n)->arena;
+}
+
+uint32_t memory_row_at(const memory *m, uint32_t which_plan, node store)
+{
+    node n = plan_root(m->plans[which_plan]->g, store);
+    uint32_t at = m->places[which_plan].at[n];
+    return graph_at(m->plans[which_plan]->g, n)->op == OP_STORE && at != NO_PLACE ? at : 0;
 }
 
 uint32_t memory_scratch_at(const memory *m, uint32_t which_plan)

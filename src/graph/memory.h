@@ -43,6 +43,8 @@ void memory_clear_made(const memory *m, uint32_t which_plan);
 /* The word a node's elements begin at: among the activations, or for states in theirs. */
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n);
 uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n);
+/* A row that goes to a state, and that those who read it in the same run have from here: the word; 0: there is none. */
+uint32_t memory_row_at(const memory *m, uint32_t which_plan, node store);
 uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for what a step leaves between its dispatches */
 const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node weight);
 

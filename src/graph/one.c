@@ -75,7 +75,7 @@ static uint32_t kind_of(const kinds *k, const told *t)
 }
 
 /* Which kernels there are, and which of their arguments are not always the same. */
-static bool add_kinds(kinds *k, one_phases phases, err *e)
+static bool add_kinds(kinds *k, one_phases phases, uint32_t groups, err *e)
 {
     k->phases = mem_alloc(phases.count * sizeof *k->phases);
     for (uint32_t p = 0; p < phases.count; p++) {
@@ -88,7 +88,8 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
         one_kind *kind = &k->items[i];
         if (i == k->count) {
             k->count++;
-            *kind = (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true};
+            *kind =
+                (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true, .by_marks = true};
             kernel_set_constant(&kind->kernel, "THREADS", k->threads);
             memcpy(kind->words, t->words, sizeof kind->words);
         }
@@ -96,7 +97,8 @@ static bool add_kinds(kinds *k, one_phases phases, err *e)
             kind->slots[w] |= kind->words[w] != t->words[w] || (w < 32 && t->loose >> w & 1);
         if (t->kernel.type && t->weight_arena >= k->arenas)
             k->arenas = t->weight_arena + 1;
-        kind->one_turn &= t->one_turn;
+        kind->one_turn &= t->one_turn || t->words[0] <= groups;
+        kind->by_marks &= t->by_marks;
         k->looks &= t->looks;
         k->phases[p] = i;
     }
@@ -174,7 +176,7 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
 {
     one_phases phases;
     *k = (kinds){.arenas = 1, .threads = t->one_threads, .brief = t->brief, .looks = t->marks};
-    if (!tell(user, t, &phases, e) || !add_kinds(k, phases, e))
+    if (!tell(user, t, &phases, e) || !add_kinds(k, phases, t->one_groups, e))
         return false;
     *phase_count = phases.count;
     if (k->brief)
@@ -329,6 +331,52 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
     return passes_litmus(o, e);
 }
 
+static uint32_t fewer_of(uint32_t a, uint32_t most)
+{
+    return most && most < a ? most : a;
+}
+
+static void free_dispatch(one *o)
+{
+    gpu_bindings_free(o->bindings);
+    gpu_kernel_free(o->kernel);
+    gpu_buffer_free(o->table);
+    gpu_buffer_free(o->course_buffer);
+    gpu_buffer_free(o->gate);
+    free(o->rows);
+    o->bindings = NULL;
+    o->kernel = NULL;
+    o->table = o->course_buffer = o->gate = NULL;
+    o->rows = NULL;
+}
+
+/* How many workgroups are resident is known when the kernel is made, and the kernel is made for a number of them: if they turn
+ * out to be fewer, or if that makes another kernel of it, once more. */
+static bool make_for(one *o, kinds *k, tell_tuning *t, one_teller tell, void *user, bool plain, uint32_t most_groups,
+                     uint32_t *phase_count, err *e)
+{
+    enum { TRIES = 4 };
+    bool wished_for = o->groups > 0;
+    for (int i = 0; i < TRIES; i++) {
+        one_phases phases;
+        uint32_t made_for = t->one_groups;
+        if (!find_kinds(k, t, tell, user, phase_count, e) ||
+            !make_dispatch(o, o->m, k, *phase_count, plain, most_groups, e))
+            return false;
+        t->one_groups = o->groups;
+        if (!tell(user, t, &phases, e))
+            return false;
+        if (o->groups >= made_for && write_table(o, phases, k))
+            return true;
+        free_dispatch(o);
+        free(k->phases);
+        k->phases = NULL;
+        if (!wished_for)
+            o->groups = 0;
+    }
+    return err_set(e, "the number of workgroups of one dispatch does not settle");
+}
+
 one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user,
              err *e)
 {
@@ -336,22 +384,16 @@ one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tu
     tell_tuning t = *tuning;
     one *o = mem_alloc(sizeof *o);
     kinds *k = mem_alloc(sizeof *k);
-    one_phases phases;
     uint32_t phase_count;
     o->g = g;
     o->m = m;
     o->which_plan = which_plan;
     o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
     o->threads = t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
-    t.one_groups = 1;
     /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
     bool plain = o->groups == 1 || (!t.by_shape && !o->groups);
-    bool ok = find_kinds(k, &t, tell, user, &phase_count, e) &&
-              make_dispatch(o, m, k, phase_count, plain, tuning->one_groups, e);
-    t.one_groups = o->groups;
-    ok = ok && tell(user, &t, &phases, e);
-    if (ok && !write_table(o, phases, k))
-        ok = err_set(e, "the kernels of one dispatch depend on the number of workgroups");
+    t.one_groups = plain ? 1 : o->groups ? o->groups : fewer_of(t.busy_groups, tuning->one_groups);
+    bool ok = make_for(o, k, &t, tell, user, plain, tuning->one_groups, &phase_count, e);
     free(k->phases);
     free(k);
     if (!ok) {
@@ -370,12 +412,7 @@ void one_free(one *o)
 {
     if (!o)
         return;
-    gpu_bindings_free(o->bindings);
-    gpu_kernel_free(o->kernel);
-    gpu_buffer_free(o->table);
-    gpu_buffer_free(o->course_buffer);
-    gpu_buffer_free(o->gate);
-    free(o->rows);
+    free_dispatch(o);
     free(o);
 }
 
@@ -462,7 +499,7 @@ void one_leave_out(one *o, int kind)
             rows[p * o->row_words] = 0;
     gpu_write(o->g, o->table, 0, rows, bytes);
     free(rows);
-    o->way.looks = kind == ONE_NO_KIND; /* nobody writes what others would look for */
+    o->way.looks = kind == ONE_AS_IT_IS;
     write_course(o);
 }
 

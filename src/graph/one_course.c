@@ -88,40 +88,63 @@ static void add_body(const one_course *c, one_loop l, uint32_t phase, bool insid
     str_add(out, "    }\n}\n}\n");
 }
 
-static void add_arrival(str *out)
+/* Between two phases. Who leaves phases out, to time them, has no marks to go by. */
+typedef struct edge {
+    bool by_marks;
+} edge;
+
+static edge edge_between(const one_course *c, uint32_t before, uint32_t after)
 {
-    str_add(out, "passed += 1u;\narrive(group.x, local, passed);\n");
+    return (edge){c->kinds[c->phase_kinds[before]].by_marks && c->kinds[c->phase_kinds[after]].by_marks};
 }
 
-static void add_waiting(str *out)
+static void add_arrival(edge between, str *out)
 {
-    str_add(out, "wait_for_all(local, passed * groups.x);\n");
+    str_add(out, "passed += 1u;\n");
+    if (between.by_marks)
+        str_add(out, "pass_by_marks(group.x, passed);\nif (course.looks == 0u) {\n");
+    str_add(out, "arrivals += 1u;\narrive(group.x, local, passed);\n");
+    if (between.by_marks)
+        str_add(out, "}\n");
 }
 
-/* A phase, and the barrier up to the next. That one's weights are on their way while all wait for each other, but are
+static void add_waiting(edge between, str *out)
+{
+    static const char wait[] = "wait_for_all(local, arrivals * groups.x);\n";
+    if (between.by_marks)
+        str_addf(out, "if (course.looks == 0u) {\n%s}\nworkgroupBarrier();\n", wait);
+    else
+        str_add(out, wait);
+}
+
+/* A phase, and what is between it and the next. That one's weights are on their way while all wait for each other, but are
  * asked for after arriving: asking takes time, too. */
 static void add_phase(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
 {
+    edge next = edge_between(c, phase, phase + 1);
     add_body(c, l, phase, inside, out);
-    add_arrival(out);
+    add_arrival(next, out);
     add_begin(c, l, phase + 1, inside, out);
-    add_waiting(out);
+    add_waiting(next, out);
 }
 
 /* The last phase of the loop, after which it goes round again, or on behind it. */
 static void add_last_of_loop(const one_course *c, one_loop l, str *out)
 {
-    uint32_t behind = l.first + l.period * l.times, after = behind < c->phases ? behind : 0;
-    add_body(c, l, l.first + l.period - 1, true, out);
-    add_arrival(out);
+    uint32_t last = l.first + l.period - 1, behind = l.first + l.period * l.times;
+    bool is_end = behind == c->phases;
+    edge again = edge_between(c, last, l.first), on = is_end ? (edge){false} : edge_between(c, last, behind);
+    edge next = {again.by_marks && on.by_marks};
+    add_body(c, l, last, true, out);
+    add_arrival(next, out);
     str_addf(out, "if (time + 1u < %uu) {\nlet next = time + 1u;\n{ let time = next;\n", l.times);
-    add_forget(c, after, out);
+    add_forget(c, is_end ? 0 : behind, out);
     add_begin(c, l, l.first, true, out);
     str_add(out, "}\n} else {\n");
     add_forget(c, l.first, out);
-    add_begin(c, l, after, false, out);
+    add_begin(c, l, is_end ? 0 : behind, false, out);
     str_add(out, "}\n");
-    add_waiting(out);
+    add_waiting(next, out);
     str_add(out, "going = going_on();\n");
 }
 
@@ -143,7 +166,7 @@ void one_course_add(const one_course *c, str *out)
                  "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, "
                  "@builtin(local_invocation_index) local: u32) {\n"
                  "if (course.phases == 0u) {\ncall_roll(local);\n} else if (!is_stop(local)) {\n"
-                 "var passed = 0u;\nvar rounds = 0u;\nvar going = true;\n");
+                 "var passed = 0u;\nvar arrivals = 0u;\nvar rounds = 0u;\nvar going = true;\n");
     for (uint32_t kind = 0; kind < c->kind_count; kind++)
         if (c->kinds[kind].begins)
             str_addf(out, "var begun_with_%u: begun_%u;\n", kind, kind);
@@ -164,9 +187,9 @@ void one_course_add(const one_course *c, str *out)
         }
     }
     str_add(out, "rounds = round + 1u;\nif (going && round + 1u < course.rounds) {\n");
-    add_arrival(out);
+    add_arrival((edge){false}, out);
     add_begin(c, l, 0, false, out);
-    add_waiting(out);
+    add_waiting((edge){false}, out);
     str_add(
         out,
         "going = going_on() && !is_stop(local);\n}\n}\nif (going_on()) { leave(local, groups.x, rounds); }\n}\n}\n");

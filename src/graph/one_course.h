@@ -17,6 +17,7 @@ typedef struct one_course_kind {
     bool begins;   /* it has something to begin with before the barrier */
     bool one_turn; /* no workgroup has more than one virtual one of it */
     bool by_time;  /* it is one phase of the loop, and is told which time round it is instead of the place of its row */
+    bool by_marks; /* the marks of floats say what is there: no barrier between two such phases */
 } one_course_kind;
 
 typedef struct one_course {

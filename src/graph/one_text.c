@@ -299,7 +299,8 @@ gpu_source *one_text(const one_module *m)
     if (!m->brief && one_course_possible(m->phase_kinds, m->phases)) {
         one_course_kind kinds[ONE_MAX_KINDS];
         for (uint32_t i = 0; i < m->kind_count; i++)
-            kinds[i] = (one_course_kind){begins[i], m->kinds[i].one_turn, m->kinds[i].by_time};
+            kinds[i] = (one_course_kind){begins[i], m->kinds[i].one_turn, m->kinds[i].by_time,
+                                         m->marked && m->kinds[i].by_marks};
         one_course_add(&(one_course){m->phase_kinds, m->phases, kinds, m->kind_count}, &text);
     } else {
         add_choice(m->kind_count, &text);

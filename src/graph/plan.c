@@ -166,7 +166,7 @@ uint32_t plan_rows(const plan *p, const plan_step *s)
 uint32_t plan_splits(const plan *p, const plan_step *s)
 {
     enum {
-        WORTH_SPLITTING = 128, /* positions from which attention is split */
+        WORTH_SPLITTING = 128, /* positions: so many are a part, or more */
         BUSY_WORKGROUPS = 128, /* so many keep a large GPU busy */
     };
     const graph_node *n = graph_at(p->g, s->at);
@@ -174,7 +174,7 @@ uint32_t plan_splits(const plan *p, const plan_step *s)
     uint32_t heads = q->s.dims[1] * q->s.dims[2], seen = keys->s.dims[1];
     if (n->as.attention.window && n->as.attention.window < seen)
         seen = n->as.attention.window;
-    uint32_t splits = BUSY_WORKGROUPS / heads, useful = seen / (WORTH_SPLITTING / 2);
+    uint32_t splits = BUSY_WORKGROUPS / heads, useful = (seen + WORTH_SPLITTING - 1) / WORTH_SPLITTING;
     if (seen < WORTH_SPLITTING || splits < 2)
         return 1;
     splits = splits > useful ? useful : splits;

@@ -1,6 +1,7 @@
 #include "graph/run.h"
 #include "base/str.h"
 #include "graph/one.h"
+#include "graph/one_text.h"
 #include "graph/tell.h"
 #include "graph/tune.h"
 
@@ -358,34 +359,52 @@ static bool time_shots(graph_run *r, const program *p, gpu_timer **timers, doubl
 }
 
 /* The whole dispatch, without any phases' work, and without that of each kernel: the shortest of each. */
-static bool time_kinds(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *all, double *waiting,
-                       double *without, err *e)
+/* Times of one dispatch, ns: as it is; with barriers between all phases; only with them; and without each kernel. */
+typedef struct kind_times {
+    double as_it_is, all, waiting, without[ONE_MAX_KINDS];
+} kind_times;
+
+static double *time_of(kind_times *t, int kind)
+{
+    switch (kind) {
+    case ONE_AS_IT_IS: return &t->as_it_is;
+    case ONE_ALL_KINDS: return &t->waiting;
+    case ONE_NO_KIND: return &t->all;
+    default: return &t->without[kind];
+    }
+}
+
+static bool time_kinds(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, kind_times *t, err *e)
 {
     bool ok = true;
-    for (uint32_t t = 0; ok && t < times; t++)
-        for (int kind = ONE_ALL_KINDS; ok && kind < one_kind_count(p->whole); kind++) {
+    for (uint32_t k = 0; ok && k < times; k++)
+        for (int kind = ONE_AS_IT_IS; ok && kind < one_kind_count(p->whole); kind++) {
+            double *ns = time_of(t, kind);
             one_leave_out(p->whole, kind);
-            double *to = kind == ONE_ALL_KINDS ? waiting : kind == ONE_NO_KIND ? all : &without[kind];
-            ok = time_shots(r, p, timers, to, t == 0, e);
+            /* What is left of runs without some kernels may look as if it were of this one: once for nothing. */
+            ok = (kind != ONE_AS_IT_IS || time_shots(r, p, timers, &(double){0}, true, e)) &&
+                 time_shots(r, p, timers, ns, k == 0, e);
         }
-    one_leave_out(p->whole, ONE_NO_KIND);
+    one_leave_out(p->whole, ONE_AS_IT_IS);
     return ok;
 }
 
+/* A phase takes what is saved by leaving out its kernel. Where marks stand for barriers, that much less is waiting. */
 static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns, double *waiting,
                         err *e)
 {
-    double all = 0, *without = mem_alloc((size_t)(one_kind_count(p->whole) + 1) * sizeof *without);
+    kind_times t = {0};
     uint32_t phases = one_phase_count(p->whole);
-    bool ok = time_kinds(r, p, times, timers, &all, waiting, without, e);
+    bool ok = time_kinds(r, p, times, timers, &t, e);
     for (uint32_t i = 0; ok && i < phases; i++) {
         uint32_t alike = 0;
         int kind = one_kind_of(p->whole, i);
         for (uint32_t k = 0; k < phases; k++)
             alike += one_kind_of(p->whole, k) == kind;
-        ns[i] = all > without[kind] ? (all - without[kind]) / alike : 0;
+        ns[i] = t.all > t.without[kind] ? (t.all - t.without[kind]) / alike : 0;
     }
-    free(without);
+    double saved = t.all - t.as_it_is;
+    *waiting = t.waiting > saved ? t.waiting - saved : 0;
     return ok;
 }
 

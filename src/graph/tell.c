@@ -31,8 +31,9 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
     t.marks = t.subgroup >= 4;
+    t.packs = info->has_packed_dot && t.subgroup >= 8;
     /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
-    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 28 * 1024 : 6 * 1024;
+    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 23 * 1024 : 6 * 1024;
     t.x_floats = (info->max_workgroup_bytes - beside) / 4 / 32 * 32;
     return t;
 }
@@ -148,6 +149,15 @@ static void tell_attention_tile(const telling *c, told *l, const shape *q)
     }
 }
 
+/* In one dispatch this run's own keys and values come with marks. */
+static void tell_rows_now(const telling *c, told *l, const graph_node *n)
+{
+    l->words[16] = memory_row_at(c->m, c->which, n->operands[1]);
+    l->words[17] = memory_row_at(c->m, c->which, n->operands[2]);
+    l->by_marks = c->t->one_threads && l->words[16] && l->words[17];
+    kernel_set_constant(&l->kernel, "NOW", l->by_marks);
+}
+
 static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, const graph_node *n, err *e)
 {
     if (memory_state_arena(c->m, c->which, n->operands[1]) != memory_state_arena(c->m, c->which, n->operands[2]))
@@ -169,6 +179,7 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
     if (c->t->by_shape && fits_attention_vec(c, q->s.dims[3], q->s.dims[1], k->type)) {
         l->kernel.name = "attention_vec";
         l->looks = true;
+        tell_rows_now(c, l, n);
         kernel_set_constant(&l->kernel, "THREADS", c->t->row_threads);
         kernel_set_constant(&l->kernel, "HEAD", q->s.dims[3]);
         uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
@@ -242,7 +253,7 @@ static uint32_t tell_gather(const telling *c, told *l, const graph_node *n)
     const graph_node *w = node_at(c, n->operands[0]);
     const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
     told first = *l;
-    first.looks = true;
+    first.looks = first.by_marks = true;
     first.kernel.type = type_find(w->as.weight)->name;
     for (uint32_t i = 0; i < matrix->piece_count; i++) {
         const memory_piece *piece = &matrix->pieces[i];

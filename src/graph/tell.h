@@ -22,6 +22,7 @@ typedef struct tell_tuning {
     uint32_t x_floats;        /* of x that workgroup memory has room for */
     uint32_t workgroup_bytes; /* of memory; 0 unless by_shape */
     bool blocks;              /* it has room for what matmul_block.wgsl needs */
+    bool packs;               /* products of four bytes are one step: x becomes whole numbers where weights are */
     bool marks;               /* floats leave their lowest bit to a mark: kernels/include/one_atomic.wgsl */
     uint32_t row_threads;     /* of a workgroup that works on a whole row: the same number makes the same sums */
     /* One dispatch: the workgroups it has, and their threads; 0: a dispatch each. */
@@ -34,6 +35,7 @@ typedef struct told {
     uint32_t words[TELL_WORDS]; /* words[0]: workgroups */
     uint32_t weight_arena, state_arena;
     bool looks;     /* in one dispatch it looks at the marks of all floats that it reads, or reads none */
+    bool by_marks;  /* they are all that it reads of what the dispatch writes, and it writes nothing else */
     bool one_turn;  /* in one dispatch no workgroup has more than one virtual one of this */
     uint32_t loose; /* bits: which of the first words depend on the number of workgroups of one dispatch */
 } told;

@@ -12,6 +12,8 @@ enum {
     TEAM = 32,                /* as in matmul_vec.wgsl */
     ROW_TURNS = 5,            /* MOST_AT_ONCE of matmul_row.wgsl */
     ROW_MOST_QUADS = 1 << 14, /* that it is for: sums that meet in workgroup memory are not worth it for more */
+    ROW_MOST_SQUARES = 512,   /* of matmul_row.wgsl */
+    ROW_LEAST_THREADS = 128,  /* that share x */
     ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
     PART = 16,
     PART_WORDS = 32, /* as in matmul.wgsl */
@@ -78,6 +80,8 @@ static void tell_part(const telling *c, told *l, const plan_part *part, const me
         words[5] = n->type == DTYPE_F16 ? 2 : 1;
         words[8] = at(c, n->operands[2]);
         words[9] = n->s.dims[1];
+        if (c->t->one_threads && memory_row_at(c->m, c->which, part->store))
+            words[3] = memory_row_at(c->m, c->which, part->store) + piece->first;
         l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
     }
 }
@@ -182,48 +186,78 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
     l->words[0] = rows * l->words[2];
 }
 
-/* How the threads of matmul_row.wgsl share a row. */
+/* How matmul_row.wgsl has x, and how its threads share a row: a team of them, so many steps, and so many quads on their way. */
 typedef struct row_cut {
+    bool packed, floats_first;
     uint32_t team, steps, turns;
+    uint32_t room; /* words of workgroup memory that x takes */
 } row_cut;
 
-/* As few chunks of a row for each thread as leave few threads idle. */
-static row_cut choose_row_cut(const telling *c, const told *l, uint32_t quads, uint32_t chunks, const layout *lies)
+static uint32_t packed_room(uint32_t chunks, bool floats_first)
 {
-    enum { MOST_FOURS = 8, HELD_WORDS = 80 }; /* registers are few */
-    row_cut best = {0};
-    double best_busy = 0;
+    return (chunks | 1) * 8 + (chunks + 1) / 2 * 4 + (floats_first ? chunks * 32 : 0);
+}
+
+static void choose_room(const telling *c, const told *l, uint32_t chunks, const layout *lies, row_cut *cut)
+{
+    bool joins = l->words[5] == 2;
+    /* Long rows: where a subgroup has what shares a factor, it need not lie there as floats first. */
+    cut->floats_first = joins || c->t->subgroup != 32 || packed_room(chunks, true) <= c->t->x_floats;
+    cut->room = cut->packed ? packed_room(chunks, cut->floats_first) : (chunks | 1) * lies->chunk_weights;
+}
+
+/* The fewest chunks for a thread one after the other; then the fewest idle threads. */
+static bool choose_row_cut(const telling *c, const told *l, uint32_t quads, uint32_t chunks, const layout *lies,
+                           row_cut *best)
+{
+    enum { MOST_X_WORDS = 32, HELD_WORDS = 80 }; /* registers are few */
+    uint32_t x_words = best->packed ? 10 : lies->chunk_weights;
+    uint32_t each = (quads + c->t->busy_groups - 1) / c->t->busy_groups, least = UINT32_MAX;
     for (uint32_t team = c->t->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
-        uint32_t steps = (chunks + team - 1) / team;
-        double busy = (double)chunks / (steps * team);
-        if (steps * l->words[11] <= MOST_FOURS && best_busy < 0.75 && busy > best_busy) {
-            best = (row_cut){.team = team, .steps = steps};
-            best_busy = busy;
+        uint32_t steps = (chunks + team - 1) / team, teams = c->t->row_threads / team;
+        uint32_t cost = (each + teams - 1) / teams * steps;
+        if (steps * x_words <= MOST_X_WORDS && cost <= least) {
+            best->team = team;
+            best->steps = steps;
+            least = cost;
         }
     }
-    if (!best.team)
-        return best;
+    if (!best->team)
+        return false;
     uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
-    uint32_t most = HELD_WORDS / (words * best.steps), teams = c->t->row_threads / best.team;
-    uint32_t each = (quads + c->t->busy_groups - 1) / c->t->busy_groups;
+    uint32_t most = HELD_WORDS / (words * best->steps), teams = c->t->row_threads / best->team;
     most = most < 1 ? 1 : most > ROW_TURNS ? ROW_TURNS : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
-    best.turns = (wanted + batches - 1) / batches;
-    return best;
+    best->turns = (wanted + batches - 1) / batches;
+    choose_room(c, l, chunks, lies, best);
+    return best->room <= c->t->x_floats;
+}
+
+/* Are all parts' rows a whole number of quads? */
+static bool all_quads_whole(const told *l)
+{
+    bool whole = true;
+    for (uint32_t p = 0; p < l->words[9]; p++) {
+        const uint32_t *words = l->words + PART + PART_WORDS * p;
+        whole = whole && words[1] % (words[4] == 1 ? 2 : 4) == 0;
+    }
+    return whole;
 }
 
 /* One row of x, and enough subgroups: everything of it is in registers. */
 static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks, const layout *lies)
 {
-    uint32_t one = c->t->one_threads;
-    uint32_t room = (chunks | 1) * lies->chunk_weights; /* for x, as it lies there */
-    bool joins = l->words[5] == 2;
-    if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || room > c->t->x_floats || quads > ROW_MOST_QUADS)
+    uint32_t one = c->t->one_threads, squares = (l->words[1] + c->t->subgroup - 1) / (c->t->subgroup + !c->t->subgroup);
+    bool joins = l->words[5] == 2, norms = l->words[5] == 1;
+    row_cut cut = {.packed = c->t->packs && lies->bytes};
+    if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS ||
+        (norms && squares > ROW_MOST_SQUARES) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
         return false;
-    row_cut cut = choose_row_cut(c, l, quads, chunks, lies);
-    if (!cut.team)
-        return false;
-    uint32_t threads = one || joins ? c->t->row_threads : cut.team, teams = threads / cut.team;
+    bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
+    uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
+    uint32_t threads = all_threads || least > c->t->row_threads ? c->t->row_threads : least;
+    uint32_t teams = threads / cut.team;
+    l->kernel.packed = cut.packed;
     kernel_set_constant(&l->kernel, "THREADS", threads);
     kernel_set_constant(&l->kernel, "TEAM", cut.team);
     kernel_set_constant(&l->kernel, "LENGTH", l->words[1]);
@@ -231,8 +265,10 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "STEPS", cut.steps);
     kernel_set_constant(&l->kernel, "AT_ONCE", cut.turns);
     kernel_set_constant(&l->kernel, "WORDS", (chunks * lies->chunk_weights + threads - 1) / threads);
-    kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (room + 31) / 32 * 32);
-    kernel_set_constant(&l->kernel, "NORMS", l->words[5] == 1);
+    kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
+    kernel_set_constant(&l->kernel, "FLOATS_FIRST", cut.floats_first);
+    kernel_set_constant(&l->kernel, "NORMS", norms);
+    kernel_set_constant(&l->kernel, "SQUARES", one ? ROW_MOST_SQUARES : norms ? squares : 1);
     kernel_set_constant(&l->kernel, "JOINS", joins);
     uint32_t groups = (quads + teams * cut.turns - 1) / (teams * cut.turns);
     if (one) {
@@ -241,7 +277,10 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
         kernel_set_constant(&l->kernel, "PARTS", l->words[9]);
         kernel_set_constant(&l->kernel, "AFTERS", most_afters(l));
         groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
-    }
+    } else if (groups > c->t->most_groups)
+        groups = c->t->most_groups;
+    kernel_set_constant(&l->kernel, "ONCE", (quads + groups - 1) / groups <= teams * cut.turns);
+    kernel_set_constant(&l->kernel, "WHOLE_QUADS", all_quads_whole(l));
     l->kernel.name = "matmul_row";
     l->looks = true;
     l->kernel.subgroup = c->t->subgroup;
@@ -249,6 +288,23 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     l->words[13] = quads / groups;
     l->words[14] = quads % groups;
     return true;
+}
+
+/* A thread's chunk of 32 weights is too much where there are few of them: then each has a word. */
+static bool choose_row_by_words(const telling *c, told *l, uint32_t quads, uint32_t rows)
+{
+    enum { FEW_WEIGHTS = 100000 }; /* of a workgroup */
+    static const layout by_words = {.chunk_weights = 8, .low_bytes = 4, .scale_chunks = 4, .factor_bytes = 2};
+    uint64_t weights = 4ull * quads * l->words[1];
+    if (strcmp(l->kernel.type, "q4_0") != 0 || l->words[1] % 32 || weights > (uint64_t)FEW_WEIGHTS * c->t->busy_groups)
+        return false;
+    told as_it_was = *l;
+    l->kernel.type = "q4_0_words";
+    l->words[11] = by_words.chunk_weights / 4;
+    if (choose_row(c, l, quads, rows, l->words[1] / by_words.chunk_weights, &by_words))
+        return true;
+    *l = as_it_was;
+    return false;
 }
 
 /* One dispatch in software, where each kernel more takes seconds to compile, has one for all products with weights of a
@@ -288,13 +344,15 @@ static void leave_out_of_all(const telling *c, told *l)
 /* Kernels made for a shape have nothing in them that it does not need. */
 static void leave_out(told *l, uint32_t parts)
 {
-    bool gates = false, turns = false, states = false, operands = false;
+    bool gates = false, turns = false, states = false, rows = false, kept = false, operands = false;
     uint32_t functions = 0, function = 0;
     for (uint32_t p = 0; p < parts; p++) {
         const uint32_t *words = l->words + PART + PART_WORDS * p;
         gates |= words[4] == 1;
         turns |= words[4] > 1;
         states |= words[5] > 0;
+        rows |= words[5] > 0 && words[3] > 0;
+        kept |= words[5] > 0 && words[3] == 0;
         for (uint32_t i = 0; i < words[15]; i++) {
             operands |= words[16 + 4 * i] >= BINARY;
             if (words[16 + 4 * i] < BINARY) {
@@ -303,9 +361,11 @@ static void leave_out(told *l, uint32_t parts)
             }
         }
     }
+    l->by_marks = l->looks && !kept;
     kernel_set_constant(&l->kernel, "GATES", gates);
     kernel_set_constant(&l->kernel, "TURNS", turns);
     kernel_set_constant(&l->kernel, "STATES", states);
+    kernel_set_constant(&l->kernel, "ROWS_TOO", rows);
     kernel_set_constant(&l->kernel, "OPERANDS", operands);
     kernel_set_constant(&l->kernel, "FUNCTIONS", functions > 0);
     if (functions == 1)
@@ -330,7 +390,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     if (tiled) {
         l->words[2] = filled / each;
         l->words[0] *= l->words[2];
-    } else if (!choose_row(c, l, quads, rows, chunks, lies))
+    } else if (!choose_row_by_words(c, l, quads, rows) && !choose_row(c, l, quads, rows, chunks, lies))
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);

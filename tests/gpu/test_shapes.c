@@ -27,6 +27,42 @@ static void matrices_as_on_a_gpu(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
+/* Weights that are whole numbers by an x that becomes whole numbers: exact if it was, and nearly so else. Few weights are read
+ * word by word, as floats. */
+static void bytes_as_on_a_gpu(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    static const struct {
+        tensor_type type;
+        uint32_t rows, length;
+        bool norms;
+    } cases[] = {{TYPE_Q8_0, 37, 96, false},    {TYPE_Q8_0, 90, 4096, true}, {TYPE_Q4_1, 30, 288, false},
+                 {TYPE_Q5_0, 37, 320, false},   {TYPE_Q5_1, 21, 64, false},  {TYPE_Q4_K, 37, 768, false},
+                 {TYPE_Q5_K, 37, 1024, false},  {TYPE_Q4_0, 3, 96, false},   {TYPE_Q4_0, 130, 9600, false},
+                 {TYPE_Q4_0, 3200, 4096, false}};
+    weight_box box = {.r = rng_seed(17)};
+    float usual = tolerance;
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(1, cases[i].length));
+        node w = weight(g, &box, "w", cases[i].type, shape2(cases[i].rows, cases[i].length));
+        whole_inputs = !cases[i].norms;
+        if (cases[i].norms) {
+            node norm = weight(g, &box, "norm", TYPE_F32, shape1(cases[i].length));
+            x = graph_rmsnorm(g, x, norm, 1e-5f, 0);
+            tolerance = 0.1f;
+        }
+        graph_output(g, "y", graph_matmul(g, x, w));
+        compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+        tolerance = usual;
+    }
+    whole_inputs = false;
+    unsetenv("SOLO_TUNE");
+}
+
 /* Each way to cut a product for many rows, with k that do not fill the last step. */
 static void blocks_as_on_a_gpu(void **unused)
 {
@@ -164,11 +200,9 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_as_on_a_gpu),
-        cmocka_unit_test(blocks_as_on_a_gpu),
-        cmocka_unit_test(attention_as_on_a_gpu),
-        cmocka_unit_test(one_dispatch_as_on_a_gpu),
-        cmocka_unit_test(one_dispatch_gives_up_and_goes_on),
+        cmocka_unit_test(matrices_as_on_a_gpu),     cmocka_unit_test(bytes_as_on_a_gpu),
+        cmocka_unit_test(blocks_as_on_a_gpu),       cmocka_unit_test(attention_as_on_a_gpu),
+        cmocka_unit_test(one_dispatch_as_on_a_gpu), cmocka_unit_test(one_dispatch_gives_up_and_goes_on),
     };
     return RUN_ON_EACH(tests);
 }

@@ -49,7 +49,8 @@ static void phases_stand_in_the_text_once(void **unused)
 {
     (void)unused;
     static const uint32_t phases[] = {0, 1, 2, 1, 2, 1, 2, 3};
-    static const one_course_kind kinds[] = {{false, false, false}, {true, true, true}, {false, true, true}, {0}};
+    static const one_course_kind kinds[] = {
+        {0}, {.begins = true, .one_turn = true, .by_time = true}, {.one_turn = true, .by_time = true}, {0}};
     str text = {0};
     one_course_add(&(one_course){phases, 8, kinds, 4}, &text);
     for (int i = 0; i < 4; i++) {
@@ -60,6 +61,25 @@ static void phases_stand_in_the_text_once(void **unused)
     assert_int_equal(count_of(text.data, "begin_1("), 2); /* before the loop, and in it for the next time */
     assert_int_equal(count_of(text.data, "time < 3u"), 1);
     str_free(&text);
+}
+
+/* Only where marks say to both sides what is there does nobody wait. */
+static void marks_stand_for_barriers(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 1, 2, 3};
+    for (int marked = 0; marked < 2; marked++)
+        for (int last = 0; last < 2; last++) {
+            one_course_kind kinds[4] = {{.by_marks = marked}, {.by_marks = marked}, {.by_marks = marked}, {0}};
+            kinds[3].by_marks = marked && last;
+            str text = {0};
+            one_course_add(&(one_course){phases, 6, kinds, 4}, &text);
+            /* 0 to 1, 1 to 2, and 2 to 1 or 3, which is one place; the end of a round is always a barrier. */
+            assert_int_equal(count_of(text.data, "pass_by_marks("), marked ? 2 + last : 0);
+            assert_int_equal(count_of(text.data, "wait_for_all("), 4);
+            assert_int_equal(count_of(text.data, "if (course.looks == 0u) {\nwait_for_all("), marked ? 2 + last : 0);
+            str_free(&text);
+        }
 }
 
 static void variables_are_written_out(void **unused)
@@ -79,9 +99,8 @@ static void variables_are_written_out(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again_is_found),
-        cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once),
+        cmocka_unit_test(what_comes_again_is_found),     cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once), cmocka_unit_test(marks_stand_for_barriers),
         cmocka_unit_test(variables_are_written_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

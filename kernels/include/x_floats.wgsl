@@ -1,0 +1,30 @@
+// x for matmul_row.wgsl, as floats.
+// The fours of each chunk lie so far apart that threads with neighbouring chunks read neighbouring fours.
+fn put_x(i: u32, value: f32, inside: bool) {
+    if (inside) { staged[i / 4u % FOURS * APART + i / CHUNK][i % 4u] = bitcast<u32>(value); }
+}
+fn put_joined(i: u32, value: f32) { put_x(i, value, true); }
+fn settle_x(local: u32) {}
+
+struct x_of_chunk {
+//!for j FOURS
+    x_#j: vec4<f32>,
+//!end
+}
+
+fn x_at(chunk: u32) -> x_of_chunk {
+    var x: x_of_chunk;
+//!for j FOURS
+    x.x_#j = select(vec4<f32>(), staged_four(#ju * APART + min(chunk, CHUNKS - 1u)), vec4<bool>(chunk < CHUNKS));
+//!end
+    return x;
+}
+
+// A chunk of a quad's rows by that of x.
+fn dot_chunk(b: quad_bits, x: x_of_chunk) -> vec4<f32> {
+    var sums = vec4<f32>();
+//!for j FOURS
+    sums += dot_four(b, #ju, x.x_#j);
+//!end
+    return sums;
+}
