@@ -495,7 +495,7 @@ void one_leave_out(one *o, int kind)
     uint32_t *rows = mem_alloc(bytes);
     memcpy(rows, o->rows, bytes);
     for (uint32_t p = 0; p < o->way.phases; p++)
-        if (kind == ONE_ALL_KINDS || kind == one_kind_of(o, p))
+        if (kind == one_kind_of(o, p))
             rows[p * o->row_words] = 0;
     gpu_write(o->g, o->table, 0, rows, bytes);
     free(rows);

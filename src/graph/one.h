@@ -45,9 +45,9 @@ void one_set_rounds(one *o, uint32_t rounds);
 void one_set_stops(one *o, uint32_t place, const uint32_t *stops, uint32_t count);
 /* For tests: workgroup 0 stops before the n-th barrier of a dispatch; 0: it does not. */
 void one_set_stall(one *o, uint32_t barrier);
-/* For experiments: phases of this kernel do nothing but wait for each other; ONE_ALL_KINDS: all of them, ONE_NO_KIND: none of
- * them. Nobody writes marks then, so all wait at barriers; ONE_AS_IT_IS: none does nothing, and marks count again. */
-enum { ONE_NO_KIND = -1, ONE_ALL_KINDS = -2, ONE_AS_IT_IS = -3 };
+/* For experiments: phases of this kernel do nothing. Nobody writes their marks then, so all wait at barriers; ONE_NO_KIND: they do
+ * that, and all phases work; ONE_AS_IT_IS: marks count again. */
+enum { ONE_NO_KIND = -1, ONE_AS_IT_IS = -2 };
 void one_leave_out(one *o, int kind);
 int one_kind_count(const one *o);
 int one_kind_of(const one *o, uint32_t phase);

@@ -359,16 +359,15 @@ static bool time_shots(graph_run *r, const program *p, gpu_timer **timers, doubl
 }
 
 /* The whole dispatch, without any phases' work, and without that of each kernel: the shortest of each. */
-/* Times of one dispatch, ns: as it is; with barriers between all phases; only with them; and without each kernel. */
+/* Times of one dispatch, ns: as it is; with barriers between all phases; and so without each kernel. */
 typedef struct kind_times {
-    double as_it_is, all, waiting, without[ONE_MAX_KINDS];
+    double as_it_is, all, without[ONE_MAX_KINDS];
 } kind_times;
 
 static double *time_of(kind_times *t, int kind)
 {
     switch (kind) {
     case ONE_AS_IT_IS: return &t->as_it_is;
-    case ONE_ALL_KINDS: return &t->waiting;
     case ONE_NO_KIND: return &t->all;
     default: return &t->without[kind];
     }
@@ -389,8 +388,8 @@ static bool time_kinds(graph_run *r, const program *p, uint32_t times, gpu_timer
     return ok;
 }
 
-/* A phase takes what is saved by leaving out its kernel. Where marks stand for barriers, that much less is waiting. */
-static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns, double *waiting,
+/* A phase takes what is saved by leaving out its kernel. */
+static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns, double *whole,
                         err *e)
 {
     kind_times t = {0};
@@ -403,12 +402,11 @@ static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_time
             alike += one_kind_of(p->whole, k) == kind;
         ns[i] = t.all > t.without[kind] ? (t.all - t.without[kind]) / alike : 0;
     }
-    double saved = t.all - t.as_it_is;
-    *waiting = t.waiting > saved ? t.waiting - saved : 0;
+    *whole = t.as_it_is;
     return ok;
 }
 
-bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *waiting_ns, err *e)
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *whole_ns, err *e)
 {
     const program *p = &r->programs[which];
     double unused = 0;
@@ -417,7 +415,7 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
         timers[i] = gpu_timer_new(r->g);
     bool ok = true;
     if (p->whole)
-        ok = profile_one(r, p, times, timers, ns, waiting_ns ? waiting_ns : &unused, e);
+        ok = profile_one(r, p, times, timers, ns, whole_ns ? whole_ns : &unused, e);
     r->last = NO_PROGRAM;
     for (uint32_t k = 0; !p->whole && ok && k < times; k++)
         ok = time_shots(r, p, timers, ns, k == 0, e);

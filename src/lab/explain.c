@@ -193,10 +193,10 @@ bool explain_time(explain *x, graph_run *r, err *e)
     if (graph_run_plan(r, 0)->count != count)
         return err_set(e, "the plan that was run has %u steps instead of %u", graph_run_plan(r, 0)->count, count);
     double *ns = mem_alloc((dispatches + 1) * sizeof *ns), *us = mem_alloc((count + 1) * sizeof *us);
-    double waiting_ns = 0;
-    bool ok = graph_run_profile(r, 0, 1, ns, &waiting_ns, e);
+    double whole_ns = 0;
+    bool ok = graph_run_profile(r, 0, 1, ns, &whole_ns, e);
     if (ok)
-        x->waiting_us = x->timed && x->waiting_us < waiting_ns / 1e3 ? x->waiting_us : waiting_ns / 1e3;
+        x->whole_us = x->timed && x->whole_us < whole_ns / 1e3 ? x->whole_us : whole_ns / 1e3;
     for (uint32_t i = 0; ok && i < count; i++)
         x->after.steps[i].dispatches = 0;
     for (uint32_t i = 0; ok && i < dispatches; i++) {
@@ -209,6 +209,8 @@ bool explain_time(explain *x, graph_run *r, err *e)
         s->time_us = x->timed && s->time_us < us[i] ? s->time_us : us[i];
     }
     x->timed = x->timed || ok;
+    double rest = x->whole_us - explain_total(&x->after, NULL).time_us;
+    x->waiting_us = rest > 0 ? rest : 0;
     free(ns);
     free(us);
     return ok;

@@ -47,7 +47,8 @@ typedef struct explain {
     uint32_t removed[PASS_COUNT];
     char model[96], about[160], device[256]; /* to be shown; "" where there is none */
     bool timed;
-    double waiting_us; /* of one dispatch: its time when no phase does anything */
+    double whole_us;   /* of one dispatch */
+    double waiting_us; /* of that, what no phase takes: launching, and waiting for each other */
 } explain;
 
 /* The graph must stay. */
