@@ -64,16 +64,13 @@ fn rows_of(args: u32, quad: u32) -> quad_rows {
     return quad_of(args, p.part, quad - p.begin, CHUNKS);
 }
 
-// The team's turn i, from `quad` on.
+// Step s of the team's turn i, from `quad` on.
 //!for i AT_ONCE
-fn fetch_#i(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) {
-    if (quad + #iu * TEAMS < end) {
-        let rows = rows_of(args, quad + #iu * TEAMS);
 //!for s STEPS
-        (*b).held_#i_#s = fetch_quad(rows, CHUNKS, lane + #su * TEAM);
-//!end
-    }
+fn fetch_#i_#s(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) {
+    if (quad + #iu * TEAMS < end) { (*b).held_#i_#s = fetch_quad(rows_of(args, quad + #iu * TEAMS), CHUNKS, lane + #su * TEAM); }
 }
+//!end
 //!end
 
 // ---- x ----------------------------------------------------------------------
@@ -183,7 +180,9 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
     var b: begun;
     let quads = quads_of(args, v);
 //!for i AT_ONCE
-    fetch_#i(&b, args, quads.x + local / TEAM, quads.y, local % TEAM);
+//!for s STEPS
+    fetch_#i_#s(&b, args, quads.x + local / TEAM, quads.y, local % TEAM);
+//!end
 //!end
     if (NORMS == 1u) {
 //!for w WORDS
@@ -245,8 +244,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var sums_#i = vec4<f32>();
 //!for s STEPS
         sums_#i += dot_chunk(b.held_#i_#s, x_#s);
+        if (ONCE == 0u) { fetch_#i_#s(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane); }
 //!end
-        if (ONCE == 0u) { fetch_#i(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane); }
 //!end
         var total = vec4<f32>();
         // By quads in the order of the workgroup's, rows, subgroups.

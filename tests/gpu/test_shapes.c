@@ -37,11 +37,11 @@ static void bytes_as_on_a_gpu(void **unused)
     static const struct {
         tensor_type type;
         uint32_t rows, length;
-        bool norms;
-    } cases[] = {{TYPE_Q8_0, 37, 96, false},    {TYPE_Q8_0, 90, 4096, true}, {TYPE_Q4_1, 30, 288, false},
-                 {TYPE_Q5_0, 37, 320, false},   {TYPE_Q5_1, 21, 64, false},  {TYPE_Q4_K, 37, 768, false},
-                 {TYPE_Q5_K, 37, 1024, false},  {TYPE_Q4_0, 3, 96, false},   {TYPE_Q4_0, 130, 9600, false},
-                 {TYPE_Q4_0, 3200, 4096, false}};
+        enum { PLAIN, NORMED, GATED } form;
+    } cases[] = {{TYPE_Q8_0, 37, 96, PLAIN},    {TYPE_Q4_1, 90, 896, GATED},   {TYPE_Q8_0, 90, 4096, NORMED},
+                 {TYPE_Q4_1, 30, 288, PLAIN},   {TYPE_Q5_0, 37, 320, PLAIN},   {TYPE_Q5_1, 21, 64, PLAIN},
+                 {TYPE_Q4_K, 37, 768, PLAIN},   {TYPE_Q5_K, 37, 1024, PLAIN},  {TYPE_Q4_0, 3, 96, PLAIN},
+                 {TYPE_Q4_0, 130, 9600, PLAIN}, {TYPE_Q4_0, 3200, 4096, PLAIN}};
     weight_box box = {.r = rng_seed(17)};
     float usual = tolerance;
     setenv("SOLO_TUNE", "gpu", 1);
@@ -49,13 +49,18 @@ static void bytes_as_on_a_gpu(void **unused)
         graph *g = graph_new();
         node x = graph_input(g, "x", DTYPE_F32, shape2(1, cases[i].length));
         node w = weight(g, &box, "w", cases[i].type, shape2(cases[i].rows, cases[i].length));
-        whole_inputs = !cases[i].norms;
-        if (cases[i].norms) {
+        whole_inputs = cases[i].form != NORMED;
+        if (cases[i].form == NORMED) {
             node norm = weight(g, &box, "norm", TYPE_F32, shape1(cases[i].length));
             x = graph_rmsnorm(g, x, norm, 1e-5f, 0);
             tolerance = 0.1f;
         }
-        graph_output(g, "y", graph_matmul(g, x, w));
+        node y = graph_matmul(g, x, w);
+        if (cases[i].form == GATED) {
+            node up = weight(g, &box, "up", cases[i].type, shape2(cases[i].rows, cases[i].length));
+            y = graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, y), graph_matmul(g, x, up));
+        }
+        graph_output(g, "y", y);
         compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
         tolerance = usual;
     }
