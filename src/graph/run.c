@@ -35,8 +35,9 @@ typedef struct program {
     shot *shots;
     uint32_t shot_count;
     gpu_buffer *arguments;
-    uint32_t *phase_steps; /* [phase] of it */
-    one *whole;            /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
+    uint32_t *phase_steps;     /* [phase] of it */
+    char (*phase_kernels)[48]; /* [phase] their names */
+    one *whole; /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
     err why_not;
 } program;
 
@@ -116,6 +117,11 @@ static uint64_t argument_slot(const graph_run *r)
     return align > bytes ? align : (bytes + align - 1) / align * align;
 }
 
+static void name_kernel(const kernel_variant *v, char name[48])
+{
+    snprintf(name, 48, "%s%s%s", v->name, v->type ? "." : "", v->type ? v->type : "");
+}
+
 static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err *e)
 {
     shot *s = &p->shots[p->shot_count];
@@ -125,8 +131,7 @@ static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err
         return false;
     s->groups = l->words[0];
     s->step = step;
-    snprintf(s->name, sizeof s->name, "%s%s%s", l->kernel.name, l->kernel.type ? "." : "",
-             l->kernel.type ? l->kernel.type : "");
+    name_kernel(&l->kernel, s->name);
     gpu_write(r->g, p->arguments, at, l->words, sizeof l->words);
     gpu_part parts[BINDINGS] = {{p->arguments, at, sizeof l->words},
                                 {.buffer = memory_weights(r->m, l->weight_arena)},
@@ -163,6 +168,9 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
     p->whole = r->tuned ? one_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
                         : one_tuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
     r->tuned = true; /* all graphs have the same threads, so that their sums come out alike */
+    p->phase_kernels = mem_alloc((user.l.count + 1) * sizeof *p->phase_kernels);
+    for (uint32_t i = 0; i < user.l.count; i++)
+        name_kernel(&user.l.items[i].kernel, p->phase_kernels[i]);
     free(user.l.items);
     p->phase_steps = user.l.steps;
     if (!p->whole)
@@ -240,6 +248,7 @@ void graph_run_free(graph_run *r)
         gpu_buffer_free(p->arguments);
         one_free(p->whole);
         free(p->phase_steps);
+        free(p->phase_kernels);
         free(p->shots);
         plan_free(p->p);
     }
@@ -436,7 +445,7 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
     const program *p = &r->programs[which];
     const shot *s = &p->shots[p->whole ? 0 : i];
     graph_dispatch d = {.step = p->whole ? p->phase_steps[i] : s->step, .groups = s->groups};
-    memcpy(d.kernel, s->name, sizeof d.kernel);
+    memcpy(d.kernel, p->whole ? p->phase_kernels[i] : s->name, sizeof d.kernel);
     return d;
 }
 

@@ -201,8 +201,10 @@ bool explain_time(explain *x, graph_run *r, err *e)
         x->after.steps[i].dispatches = 0;
     for (uint32_t i = 0; ok && i < dispatches; i++) {
         graph_dispatch d = graph_run_dispatch(r, 0, i);
+        explained_step *s = &x->after.steps[d.step];
         us[d.step] += ns[i] / 1e3;
-        x->after.steps[d.step].dispatches++;
+        if (s->dispatches++ == 0 && (i + 1 == dispatches || graph_run_dispatch(r, 0, i + 1).step != d.step))
+            memcpy(s->kernel, d.kernel, sizeof s->kernel); /* the plan does not know which it will be on a device */
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         explained_step *s = &x->after.steps[i];
