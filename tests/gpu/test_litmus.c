@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WORKGROUPS = 2, THREADS = 64, PATIENCE = 6 };
+enum { WORKGROUPS = 2, THREADS = 64, PATIENCE = 100 };
 
 static bool has_a_core_for_each(void)
 {
