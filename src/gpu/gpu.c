@@ -244,7 +244,9 @@ static char *kernel_key(const gpu_kernel_desc *desc)
     str_addf(&key, "%s %u", desc->entry, desc->workgroup_size);
     for (uint32_t i = 0; i < desc->binding_count; i++)
         str_addf(&key, " %d", desc->bindings[i]);
+    /* either may be missing: a control written in CUDA has no other text to be told by */
     str_addf(&key, "\n%s", desc->source->wgsl ? desc->source->wgsl : "");
+    str_addf(&key, "\n%s", desc->source->cuda ? desc->source->cuda : "");
     return key.data;
 }
 
