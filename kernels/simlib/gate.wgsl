@@ -34,7 +34,7 @@ fn solo_call_roll(local: u32) {
         atomicAdd(&solo_gate[2], 1u);
         while (atomicLoad(&solo_gate[3]) == 0u) {
             looks += 1u;
-            if (looks > solo_run.spin_limit) { atomicMax(&solo_gate[3], atomicLoad(&solo_gate[2])); }
+            if (looks > solo_run.spin_limit) { _ = atomicCompareExchangeWeak(&solo_gate[3], 0u, atomicLoad(&solo_gate[2])); }
         }
     }
 }

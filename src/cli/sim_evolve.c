@@ -47,7 +47,7 @@ bool cli_evolve_word(cli_args *a, const char *word, cli_evolve *v, bool *taken)
 {
     *taken = true;
     if (strcmp(word, "--evolve") == 0)
-        return cli_number(a, word, 1, 100000000, &v->generations);
+        return cli_number(a, word, 1, EVOLVE_MOST_GENERATIONS, &v->generations);
     if (strcmp(word, "--tournament") == 0)
         return take_count(a, word, 1, EVOLVE_MOST_TOURNAMENT, &v->how.tournament);
     if (strcmp(word, "--elite") == 0)

@@ -9,6 +9,8 @@ struct evolution {
     sim *s;
     evolve_options options;
     bool begun;           /* s->told.generation is there and scored */
+    bool has_states;      /* of that generation: what a file brings back has none */
+    uint32_t scored;      /* generations that were gone through here */
     double *best;         /* (generation + 1) */
     double generation_ns; /* what one takes; 0: not known */
     bool timed_together;  /* it was one of many in a dispatch */

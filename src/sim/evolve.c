@@ -55,6 +55,11 @@ uint32_t evolve_generation(const evolution *v)
     return v->s->told.generation;
 }
 
+uint32_t evolve_scored(const evolution *v)
+{
+    return v->scored;
+}
+
 const double *evolve_best(const evolution *v)
 {
     return v->best;
@@ -68,7 +73,7 @@ static bool note_scores(evolution *v, err *e)
     sim *s = v->s;
     uint32_t n = s->options.population, at = s->told.generation;
     float *scores = mem_alloc(n * sizeof *scores);
-    bool ok = sim_read_scores(s, scores, e) && sim_check(s, scores, e);
+    bool ok = sim_read_scores(s, scores, e) && (sim_check(s, scores, e) || err_context(e, "generation %u", at));
     v->best = mem_grow(v->best, (at + 1) * sizeof *v->best);
     v->best[at] = -INFINITY;
     for (uint32_t i = 0; ok && i < n; i++)
@@ -111,11 +116,17 @@ static bool make_children(evolution *v, err *e)
     return sim_wait(s, e);
 }
 
+/* The generation that is there, from its beginning to its scores. */
+static bool run_again(evolution *v, fusion_level level, submit_policy submit, err *e)
+{
+    v->has_states = sim_run_generation(v->s, level == LEVEL_NONE ? LEVEL_NONE : LEVEL_LOOP, submit, e);
+    v->scored += v->has_states;
+    return v->has_states;
+}
+
 static bool run_apart(evolution *v, bool first, fusion_level level, submit_policy submit, err *e)
 {
-    bool ok = (first || make_children(v, e)) &&
-              sim_run_generation(v->s, level == LEVEL_NONE ? LEVEL_NONE : LEVEL_LOOP, submit, e);
-    return ok;
+    return (first || make_children(v, e)) && run_again(v, level, submit, e);
 }
 
 /* ---- many in one dispatch -------------------------------------------------------------------------- */
@@ -135,6 +146,19 @@ static bool make_together(evolution *v, err *e)
     return true;
 }
 
+/* Generations in the middle of a dispatch are gone when it ends: their scores were looked at there (generations.wgsl). */
+static bool check_flags(sim *s, err *e)
+{
+    uint32_t
+        flags[2]; /* the bits of the generation, counted from that of the dispatch, and of the individual, turned */
+    if (!gpu_read_now(s->g, s->gate, SIM_GATE_NOT_FINITE * 4, flags, sizeof flags, e))
+        return false;
+    if (!flags[0])
+        return true;
+    err_set(e, "%s: scores are not finite numbers; the first is that of individual %u", s->source->path, ~flags[1]);
+    return err_context(e, "generation %u", s->told.generation + ~flags[0]);
+}
+
 static bool run_together(evolution *v, uint32_t count, err *e)
 {
     sim *s = v->s;
@@ -143,15 +167,15 @@ static bool run_together(evolution *v, uint32_t count, err *e)
     s->told.generations = count;
     s->told.steps = s->options.steps;
     sim_launch_together(s, &s->generations, s->groups.count);
-    if (!sim_passed_gate(s, e)) {
-        s->told.generation = from;
-        return false;
-    }
-    s->told.generation = from + count;
-    return note_history(v, from, count, e);
+    bool ok = sim_passed_gate(s, e) && check_flags(s, e);
+    s->told.generation = ok ? from + count : from;
+    v->has_states = ok;
+    v->scored += ok ? count : 0;
+    return ok && note_history(v, from, count, e);
 }
 
-/* Workgroups that wait in vain leave two generations half mixed: what was there before is written again. */
+/* Workgroups that wait in vain leave two generations half mixed, and one that scores what is no number is found after others
+ * were made of it: what was there before is written again. */
 typedef struct kept {
     float *genomes, *scores;
 } kept;
@@ -182,15 +206,15 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
     err why = {0};
     if (!make_together(v, &why))
         return goes_on_apart(s, &why, e);
-    bool alone = s->groups.count == 1;
     uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
     v->timed_together = true;
-    if ((alone || keep(v, k, &why)) && run_together(v, share < SIM_HISTORY ? share : SIM_HISTORY, &why))
-        return true;
-    if (!goes_on_apart(s, &why, e))
+    if (!keep(v, k, e))
         return false;
-    evolve_write(v, k->genomes, k->scores);
-    return true;
+    if (run_together(v, share < SIM_HISTORY ? share : SIM_HISTORY, &why))
+        return true;
+    if (!s->stuck)
+        evolve_write(v, k->genomes, k->scores);
+    return goes_on_apart(s, &why, e);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
@@ -201,6 +225,9 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
     sim *s = v->s;
     kept k = {0};
     bool ok = true, going = true;
+    if (until > EVOLVE_MOST_GENERATIONS)
+        return err_set_kind(e, ERR_USAGE, "more than %d generations", EVOLVE_MOST_GENERATIONS);
+    gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_WORDS]){0}, SIM_GATE_WORDS * 4);
     while (ok && going && (!v->begun || s->told.generation < until)) {
         double began = clock_us();
         uint32_t from = s->told.generation;
@@ -211,11 +238,16 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
             ok = run_apart(v, !v->begun, level, submit, e);
         uint32_t made = s->told.generation - from;
         v->generation_ns = (clock_us() - began) * 1e3 / (made ? made : 1);
-        v->begun = v->begun || ok;
         ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
+        v->begun = v->begun || ok;
+        /* the one before it is still there, in the other half of genes and scores */
+        if (!ok)
+            s->told.generation = from;
         going = !ok || !after || after(user, v, e);
         ok = ok && e->kind == ERR_NONE;
     }
+    /* what a file brought back has scores, and no states yet */
+    ok = ok && (v->has_states || run_again(v, level, submit, e));
     free(k.genomes);
     free(k.scores);
     return ok;
@@ -228,6 +260,8 @@ bool evolve_read(evolution *v, float *genomes, float *scores, err *e)
     sim *s = v->s;
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t bytes = (size_t)n * genes * 4;
+    if (!v->begun)
+        return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *columns = mem_alloc(bytes);
     bool ok = gpu_read_now(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes, e) &&
               sim_read_scores(s, scores, e);
@@ -247,6 +281,7 @@ void evolve_write(evolution *v, const float *genomes, const float *scores)
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < genes; k++)
             columns[(size_t)k * n + i] = genomes[(size_t)i * genes + k];
+    v->has_states = false;
     gpu_write(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes);
     gpu_write(s->g, s->genomes, 0, columns, bytes);
     gpu_write(s->g, s->scores, (uint64_t)(s->told.generation & 1) * n * 4, scores, (size_t)n * 4);

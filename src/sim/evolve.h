@@ -8,7 +8,7 @@
 
 #include "sim/sim.h"
 
-enum { EVOLVE_MOST_ELITE = 64, EVOLVE_MOST_TOURNAMENT = 64 };
+enum { EVOLVE_MOST_ELITE = 64, EVOLVE_MOST_TOURNAMENT = 64, EVOLVE_MOST_GENERATIONS = 100000000 };
 
 typedef struct evolve_options {
     uint32_t tournament; /* of so many, drawn at random, the best becomes a parent */
@@ -25,7 +25,7 @@ typedef struct evolution evolution;
 evolution *evolve_new(sim *s, const evolve_options *o, err *e);
 void evolve_free(evolution *v);
 
-/* Up to this generation, the first being 0. `after` is told after every piece of work; what it returns is whether to go on. */
+/* Up to this generation, the first being 0; one that fails leaves the one before it. `after` is told after every piece of work; what it returns is whether to go on. */
 bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy submit,
                 bool (*after)(void *user, evolution *v, err *e), void *user, err *e);
 
@@ -35,6 +35,8 @@ fusion_level evolve_level_on(const sim *s);
 
 /* The generation that is there and scored; meaningless before the first run. */
 uint32_t evolve_generation(const evolution *v);
+/* How many were gone through here, and not read from a file. */
+uint32_t evolve_scored(const evolution *v);
 /* The best score of each generation so far: generation + 1 of them. */
 const double *evolve_best(const evolution *v);
 /* (population, genes) and (population) of that generation. */

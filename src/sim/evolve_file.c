@@ -22,9 +22,11 @@ static uint64_t setup_of(const evolution *v)
     char *text = sim_source_text(s->source);
     uint64_t h = str_hash(STR_HASH_BEGIN, text, strlen(text));
     free(text);
-    if (s->options.data)
-        h = str_hash(h, (const char *)s->options.data->values,
-                     (size_t)s->options.data->rows * s->options.data->columns * sizeof(float));
+    if (s->options.data) {
+        const uint32_t shape[] = {s->options.data->rows, s->options.data->columns};
+        h = str_hash(h, (const char *)s->options.data->values, (size_t)shape[0] * shape[1] * sizeof(float));
+        h = str_hash(h, (const char *)shape, sizeof shape);
+    }
     const uint32_t numbers[] = {s->options.population, s->options.steps, s->options.seed, v->options.tournament,
                                 v->options.elite};
     const float chances[] = {v->options.crossover, v->options.mutation, v->options.sigma};
@@ -38,6 +40,8 @@ bool evolve_save(evolution *v, const char *path, err *e)
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t values = (size_t)n * genes;
     header h = {.setup = setup_of(v), .population = n, .genes = genes, .generation = s->told.generation};
+    if (!v->begun)
+        return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *all = mem_alloc((values + n) * sizeof *all);
     str out = {0};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
@@ -69,6 +73,8 @@ static bool check_file(const evolution *v, const char *path, const char *bytes, 
         return err_set(e, "%s is damaged: its sum is wrong", path);
     if (h->setup != setup_of(v) || h->population != s->options.population || h->genes != s->source->genes)
         return err_set(e, "%s was saved by another simulation, with other data, or with other options", path);
+    if (h->generation > EVOLVE_MOST_GENERATIONS)
+        return err_set(e, "%s has more than %d generations", path, EVOLVE_MOST_GENERATIONS);
     uint64_t wanted = sizeof *h + ((uint64_t)h->generation + 1) * sizeof(double) +
                       ((uint64_t)h->population * h->genes + h->population) * sizeof(float) + sizeof sum;
     return length == wanted || err_set(e, "%s is not as long as it says", path);
@@ -78,8 +84,10 @@ bool evolve_load(evolution *v, const char *path, err *e)
 {
     sim *s = v->s;
     uint64_t values = (uint64_t)s->options.population * s->source->genes;
-    size_t length, limit = (size_t)(values + s->options.population) * 4 + ((size_t)1 << 28);
     header h;
+    /* a file that is longer is none of this simulation's; what is read is as long as the file */
+    size_t length, limit = sizeof h + (size_t)(values + s->options.population) * 4 +
+                           ((size_t)EVOLVE_MOST_GENERATIONS + 1) * sizeof *v->best + sizeof(uint64_t);
     char *bytes = file_read(path, limit, &length, e);
     if (!bytes)
         return false;

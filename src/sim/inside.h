@@ -13,7 +13,15 @@ typedef struct sim_told {
     uint32_t nothing, stall, roll_call, total;
 } sim_told;
 
-enum { SIM_BINDINGS = 8, SIM_GATE_STRAYED = 8, SIM_GATE_WORDS = 64 };
+enum {
+    SIM_BINDINGS = 8,
+    SIM_GATE_NOT_FINITE = 4, /* two words */
+    SIM_GATE_STRAYED =
+        8, /* those before it are emptied for every dispatch of workgroups that wait, the others for a run */
+    SIM_GATE_GENE = 10,
+    SIM_GATE_OTHER,
+    SIM_GATE_WORDS = 64
+};
 
 /* A kernel with what it works on. */
 typedef struct sim_kernel {

@@ -70,6 +70,7 @@ bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char
         return true;
     gpu_take_error(s->g, NULL);
     sim_text_error(s->source, e);
+    sim_kernel_free(k); /* or it would count as made the next time */
     return false;
 }
 

@@ -138,6 +138,42 @@ static void mistakes_are_told(void **unused)
     assert_true(none.status != 0 && none.text[0]);
 }
 
+/* What failed once fails again, and nothing is saved of what is not there. */
+static void failing_leaves_nothing_behind(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {
+        "struct State { x: f32 }\nconst GENES = 2;\nfn init() -> State { return State(0.0); }\n"
+        "fn step(s: State) -> State { return State(s.y); }\nfn score(s: State) -> f32 { return s.x; }\n",
+        "struct State { x: f32 }\nconst GENES = 2;\nfn init() -> State { return State(0.0); }\n"
+        "fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return 1.0 / s.x; }\n"};
+    static const char *const parts[] = {"mine:4: ", "not finite"};
+    for (int n = 0; n < 2; n++) {
+        solo_error e = {0};
+        float scores[20], genomes[40];
+        solo_sim *s = solo_sim_new(device, "mine", texts[n],
+                                   &(solo_sim_options){.population = 20, .steps = 1, .evolves = true}, &e);
+        ok(s, &e);
+        for (int i = 0; i < 4; i++) {
+            solo_error why = {0};
+            bool good = i < 2 ? solo_sim_run(s, i ? SOLO_DISPATCH_A_STEP : SOLO_ONE_DISPATCH, &why) &&
+                                    solo_sim_scores(s, scores, &why)
+                              : solo_sim_evolve(s, 5, NULL, NULL, NULL, &why);
+            if (good || !strstr(why.text, parts[n]))
+                fail_msg("'%s' was told as '%s'", parts[n], why.text);
+            memset(&why, 0, sizeof why);
+            assert_false(solo_sim_save(s, "/tmp/solo-api-never", &why));
+            assert_string_equal(why.text, "nothing has evolved yet");
+            assert_int_equal(access("/tmp/solo-api-never", F_OK), -1);
+            memset(&why, 0, sizeof why);
+            assert_false(solo_sim_evolved(s, genomes, scores, &why));
+            memset(&why, 0, sizeof why);
+            assert_false(solo_sim_resume(s, "/tmp/solo-api-never", NULL, &why));
+        }
+        solo_sim_free(s);
+    }
+}
+
 static int open_first(void **unused)
 {
     (void)unused;
@@ -167,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_simulation_from_text),
         cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
         cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(failing_leaves_nothing_behind),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_first, shut) +
            cmocka_run_group_tests_name("wgpu", tests, open_second, shut);

@@ -225,6 +225,50 @@ static void a_break_changes_nothing(void **unused)
     unlink(path);
 }
 
+/* Now and then a score is no number, at a generation that random numbers say: the same one at every level, in the middle of a
+ * dispatch or not, and the generation before it is still there. */
+static void scores_that_are_no_numbers_end_it(void **unused)
+{
+    (void)unused;
+    static const char text[] = "struct State { x: f32 }\nconst GENES = 10;\n"
+                               "fn init(rng: ptr<function, Rng>) -> State { return State(random(rng)); }\n"
+                               "fn step(s: State) -> State { return s; }\n"
+                               "fn score(s: State) -> f32 { return 1.0 / max(s.x - 0.001, 0.0); }\n";
+    err right = {0};
+    uint32_t generation = 0, individual = 0;
+    for (int level = LEVEL_TOKEN; level <= LEVEL_LOOP; level++) {
+        run *r = mem_alloc(sizeof *r);
+        err e = {0}, none = {0};
+        uint32_t at, who;
+        assert_true(sim_source_read(&r->source, "a.wgsl", text, &e));
+        r->s = sim_new(device, &r->source,
+                       &(sim_options){.population = POPULATION, .steps = 1, .seed = 5, .evolves = true}, &e);
+        r->v = evolve_new(r->s, &HOW, &e);
+        assert_non_null(r->v);
+        assert_false(evolve_run(r->v, 1000, (fusion_level)level, SUBMIT_BATCH, NULL, NULL, &e));
+        const char *named = strstr(e.text, "that of individual ");
+        if (!named || sscanf(e.text, "generation %u: ", &at) != 1 ||
+            sscanf(named, "that of individual %u", &who) != 1 || !strstr(e.text, "not finite"))
+            fail_msg("%s", e.text);
+        if (level == LEVEL_TOKEN) {
+            right = e;
+            generation = at;
+            individual = who;
+        } else if (at != generation || who != individual)
+            fail_msg("'%s' beside '%s'", e.text, right.text);
+        assert_true(at > 2 && at < 1000);
+        if (level == LEVEL_TOKEN)
+            assert_int_equal(evolve_generation(r->v), at - 1);
+        assert_true(evolve_generation(r->v) < at);
+        if (!evolve_read(r->v, &r->genomes[0][0], r->scores, &none))
+            fail_msg("%s", none.text);
+        for (uint32_t i = 0; i < POPULATION; i++)
+            assert_true(isfinite(r->scores[i]));
+        close_run(r);
+        free(r);
+    }
+}
+
 static void what_cannot_evolve_says_so(void **unused)
 {
     (void)unused;
@@ -247,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_levels_give_the_same_bits), cmocka_unit_test(the_best_stay_and_get_better),
         cmocka_unit_test(children_are_those_of_c),       cmocka_unit_test(a_break_changes_nothing),
-        cmocka_unit_test(what_cannot_evolve_says_so),
+        cmocka_unit_test(what_cannot_evolve_says_so),    cmocka_unit_test(scores_that_are_no_numbers_end_it),
     };
     (void)open_vulkan;
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
