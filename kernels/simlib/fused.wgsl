@@ -19,6 +19,6 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         }
     }
     solo_store(i, s);
-    solo_leave();
     if (solo_run.scores != 0u) { solo_set_score(solo_score_place(i), solo_score(s, i)); }
+    solo_leave();
 }

@@ -27,7 +27,8 @@ struct solo_run_of {
 @group(0) @binding(3) var<storage, read> solo_data: array<f32>;
 @group(0) @binding(4) var<storage, read_write> solo_genomes: array<f32>; // gene k of individual i: k * population + i
 @group(0) @binding(5) var<storage, read_write> solo_traced: array<u32>;
-// 0 to 3: workgroups that wait for each other (gate.wgsl); 8: a row of the data that is not there was asked for
+// 0 to 3: workgroups that wait for each other (gate.wgsl); 4 and 5: a score that is not finite (generations.wgsl); 8, 10 and 11: a row
+// of the data, a gene, another individual that is not there was asked for
 @group(0) @binding(6) var<storage, read_write> solo_gate: array<atomic<u32>>;
 
 var<private> solo_individual: u32; // whose genes gene() reads
@@ -43,5 +44,3 @@ fn solo_rng(i: u32, t: u32) -> Rng {
 
 // Of two generations, by their parity.
 fn solo_score_place(i: u32) -> u32 { return ((solo_run.generation + solo_passed) & 1u) * solo_run.population + i; }
-
-fn gene(k: u32) -> f32 { return solo_genomes[k * solo_run.population + solo_individual]; }

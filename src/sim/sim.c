@@ -225,17 +225,25 @@ static const char *spoilt_word(const sim *s, const uint32_t *words, uint32_t i)
     return NULL;
 }
 
-static bool check_data(sim *s, err *e)
+/* What was asked for and is not there (solo_leave). */
+static bool check_places(sim *s, err *e)
 {
-    uint32_t strayed = 0;
-    if (!s->source->uses_data)
+    enum { FIRST = SIM_GATE_STRAYED, COUNT = SIM_GATE_OTHER + 1 - FIRST };
+    uint32_t asked[COUNT];
+    if (!s->source->uses_data && !s->source->genes && !s->source->is_coupled)
         return true;
-    if (!gpu_read_now(s->g, s->gate, SIM_GATE_STRAYED * 4, &strayed, sizeof strayed, e))
+    if (!gpu_read_now(s->g, s->gate, FIRST * 4, asked, sizeof asked, e))
         return false;
-    return !strayed || err_set(e,
-                               "%s: data() was asked for what is not there, row %u or its columns; the table has "
-                               "rows 0 to %u and columns 0 to %u",
-                               s->source->path, strayed, s->options.data->rows - 1, s->options.data->columns - 1);
+    uint32_t row = asked[0], gene = asked[SIM_GATE_GENE - FIRST], other = asked[SIM_GATE_OTHER - FIRST];
+    if (row && s->source->uses_data)
+        return err_set(e,
+                       "%s: data() was asked for what is not there, row %u or its columns; the table has "
+                       "rows 0 to %u and columns 0 to %u",
+                       s->source->path, row, s->options.data->rows - 1, s->options.data->columns - 1);
+    if (gene)
+        return err_set(e, "%s: gene(%u) is not there; there are 0 to %u", s->source->path, gene, s->source->genes - 1);
+    return !other || err_set(e, "%s: other(%u) is not there; there are individuals 0 to %u", s->source->path, other,
+                             s->options.population - 1);
 }
 
 bool sim_check(sim *s, const float *scores, err *e)
@@ -246,7 +254,7 @@ bool sim_check(sim *s, const float *scores, err *e)
             bad++;
             first = i;
         }
-    if (!check_data(s, e))
+    if (!check_places(s, e))
         return false;
     if (!bad)
         return true;

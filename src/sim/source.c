@@ -208,7 +208,8 @@ static bool find_function(const sim_source *s, const char *name, const char *all
 
 static bool find_functions(sim_source *s, err *e)
 {
-    if (wgsl_find(&s->file, WGSL_FUNCTION, "done") && !find_function(s, "done", "sit", "bool", &s->done, e))
+    /* not the step: who is done once stays so, or a loop that is left and a step that asks again would differ */
+    if (wgsl_find(&s->file, WGSL_FUNCTION, "done") && !find_function(s, "done", "si", "bool", &s->done, e))
         return false;
     return find_function(s, "init", "ir", "State", &s->init, e) &&
            find_function(s, "step", "sirt", "State", &s->step, e) &&
@@ -255,9 +256,9 @@ static bool find_genes(sim_source *s, err *e)
     s->gene_high = 1;
     if (!count_named(s, "GENES", MAX_GENES, &s->genes, e))
         return false;
-    if (!s->genes && wgsl_uses(&s->file, "gene"))
+    if (!s->genes && wgsl_calls(&s->file, "gene"))
         return err_set(e, "%s:%u: gene() is used, and there is no 'const GENES = ...;' that says how many", s->path,
-                       wgsl_uses(&s->file, "gene"));
+                       wgsl_calls(&s->file, "gene"));
     if (!low && !high)
         return true;
     s->genes_bounded = true;
@@ -273,7 +274,7 @@ static bool uses_others(const wgsl_file *f)
     for (size_t i = 0; i < f->token_count; i++) {
         const wgsl_token *t = &f->tokens[i];
         const char *at = f->text + t->at;
-        if (t->kind == 'n' && t->length >= 5 && memcmp(at, "other", 5) == 0 && (t->length == 5 || at[5] == '_'))
+        if (wgsl_is_call(f, i) && t->length >= 5 && memcmp(at, "other", 5) == 0 && (t->length == 5 || at[5] == '_'))
             return true;
     }
     return false;
@@ -315,7 +316,7 @@ bool sim_source_read(sim_source *s, const char *path, const char *text, err *e)
     }
     s->is_coupled = uses_others(&s->file);
     s->uses_data =
-        wgsl_uses(&s->file, "data") || wgsl_uses(&s->file, "data_rows") || wgsl_uses(&s->file, "data_columns");
+        wgsl_calls(&s->file, "data") || wgsl_calls(&s->file, "data_rows") || wgsl_calls(&s->file, "data_columns");
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t LIMIT_BYTES = (size_t)1 << 30;
 
@@ -69,11 +70,27 @@ static bool take_row(csv *c)
     return true;
 }
 
-/* The first line has names if its first field does not begin as a number does. */
+/* Whether a field begins as a number does, or is what a program writes for one that is none. */
+static bool like_number(const char *at)
+{
+    static const char *const words[] = {"nan", "inf", "infinity"};
+    at = skip_blanks(at);
+    size_t length = strcspn(at, ",\n");
+    while (length > 0 && isspace((unsigned char)at[length - 1]))
+        length--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (length == strlen(words[i]) && strncasecmp(at, words[i], length) == 0)
+            return true;
+    return length && strchr("+-.0123456789", *at);
+}
+
+/* The first line has names if nothing in it looks like a number: a mistake in the first row must not hide it. */
 static bool is_header(const char *at)
 {
-    at = skip_blanks(at);
-    return *at && !strchr("+-.0123456789", *at) && strncmp(at, "nan", 3) != 0 && strncmp(at, "inf", 3) != 0;
+    for (; at; at = *(at += strcspn(at, ",\n")) == ',' ? at + 1 : NULL)
+        if (like_number(at))
+            return false;
+    return true;
 }
 
 bool table_parse(table *t, const char *name, const char *text, err *e)
@@ -81,6 +98,8 @@ bool table_parse(table *t, const char *name, const char *text, err *e)
     csv c = {.name = name, .at = text, .line = 1, .t = t, .e = e};
     bool ok = true, first = true;
     *t = (table){0};
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* some programs mark UTF-8 so */
+        c.at += 3;
     for (; ok && *c.at; c.line++) {
         const char *next = strchr(c.at, '\n');
         bool blank = *skip_blanks(c.at) == '\n' || !*skip_blanks(c.at);

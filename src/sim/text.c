@@ -132,14 +132,18 @@ static void add_others(str *out, const sim_source *s)
     uint32_t word = 0;
     if (!s->is_coupled)
         return;
-    str_add(out, "fn other(j: u32) -> State { return solo_load(j); }\n");
+    str_add(out, "var<private> solo_other_asked: u32;\n");
+    str_add(out, "fn solo_near(j: u32) -> u32 {\n"
+                 "    solo_other_asked = max(solo_other_asked, j);\n"
+                 "    return min(j, solo_run.population - 1u);\n}\n"
+                 "fn other(j: u32) -> State { return solo_load(solo_near(j)); }\n");
     for (uint32_t i = 0; i < s->state->count; i++) {
         const sim_member *m = &s->state->members[i];
         char name[WGSL_NAME_BYTES + 8];
         snprintf(name, sizeof name, "other_%s", m->name);
-        if (wgsl_uses(&s->file, name)) {
-            str_addf(out, "fn %s(i: u32) -> %s {\n    var s: %s;\n", name, state_member(s, m->name)->type,
-                     state_member(s, m->name)->type);
+        if (wgsl_calls(&s->file, name)) {
+            str_addf(out, "fn %s(j: u32) -> %s {\n    let i = solo_near(j);\n    var s: %s;\n", name,
+                     state_member(s, m->name)->type, state_member(s, m->name)->type);
             each_word(out, m->type, word, "", "s", 0, write_load);
             str_add(out, "    return s;\n}\n");
         }
@@ -151,19 +155,44 @@ static void add_others(str *out, const sim_source *s)
  * then share the look at the row. */
 static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
 {
-    if (!s->uses_data) {
-        str_add(out, "fn solo_leave() {}\n");
+    if (!s->uses_data)
         return;
-    }
     str_addf(out,
              "fn data_rows() -> u32 { return %uu; }\nfn data_columns() -> u32 { return %uu; }\n"
              "var<private> solo_strayed: u32;\n"
              "fn data(row: u32, column: u32) -> f32 {\n"
              "    let there = row < %uu && column < %uu;\n"
              "    solo_strayed = select(max(row, 1u), solo_strayed, there);\n"
-             "    return solo_data[select(0u, row, there) * %uu + select(0u, column, there)];\n}\n"
-             "fn solo_leave() { if (solo_strayed != 0u) { atomicMax(&solo_gate[8], solo_strayed); } }\n",
+             "    return solo_data[select(0u, row, there) * %uu + select(0u, column, there)];\n}\n",
              c->data_rows, c->data_columns, c->data_rows, c->data_columns, c->data_columns);
+}
+
+/* Of genes and other individuals the highest number that was asked for is enough, which a loop may find out at its end. */
+static void add_genes(str *out, const sim_source *s)
+{
+    if (!s->genes)
+        return;
+    str_addf(out,
+             "const SOLO_GENES = %uu;\n"
+             "var<private> solo_gene_asked: u32;\n"
+             "fn gene(k: u32) -> f32 {\n"
+             "    solo_gene_asked = max(solo_gene_asked, k);\n"
+             "    return solo_genomes[min(k, SOLO_GENES - 1u) * solo_run.population + solo_individual];\n}\n",
+             s->genes);
+}
+
+/* The last thing a thread does: whatever was asked for that is not there is told. */
+static void add_leave(str *out, const sim_source *s)
+{
+    str_add(out, "fn solo_leave() {\n");
+    if (s->uses_data)
+        str_add(out, "    if (solo_strayed != 0u) { atomicMax(&solo_gate[8], solo_strayed); }\n");
+    if (s->genes)
+        str_add(out, "    if (solo_gene_asked >= SOLO_GENES) { atomicMax(&solo_gate[10], solo_gene_asked); }\n");
+    if (s->is_coupled)
+        str_add(out,
+                "    if (solo_other_asked >= solo_run.population) { atomicMax(&solo_gate[11], solo_other_asked); }\n");
+    str_add(out, "}\n");
 }
 
 /* ---- calling the file's functions ----------------------------------------------------------- */
@@ -239,15 +268,17 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
     if (shares)
         add_part(&out, c->single ? "gate_single" : "gate");
     add_data(&out, s, c);
+    add_genes(&out, s);
     add_memory(&out, s);
     add_others(&out, s);
+    add_leave(&out, s);
     add_trace(&out, s, c->traces);
     add_calls(&out, s);
     if (c->form == SIM_TEXT_GENERATIONS) {
         str_addf(&out,
-                 "const SOLO_GENES = %uu;\nconst SOLO_GENE_LOW = %.9g;\nconst SOLO_GENE_HIGH = %.9g;\n"
+                 "const SOLO_GENE_LOW = %.9g;\nconst SOLO_GENE_HIGH = %.9g;\n"
                  "const SOLO_GENES_BOUNDED = %s;\nconst SOLO_HISTORY = %du;\n",
-                 s->genes, s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false", SIM_HISTORY);
+                 s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false", SIM_HISTORY);
         add_part(&out, c->single ? "genes_plain" : "genes_atomic");
     }
     add_part(&out, forms[c->form]);

@@ -253,7 +253,7 @@ static bool take_constant(reader *r, bool is_override, size_t begin)
     return expect(r, ';', "';'");
 }
 
-/* enable, requires, alias, var, const_assert: up to the semicolon */
+/* enable, requires, alias, const_assert: up to the semicolon */
 static bool skip_statement(reader *r)
 {
     while (peek(r)->kind && peek(r)->kind != ';')
@@ -277,6 +277,9 @@ static bool take_declaration(reader *r)
         return take_function(r);
     if (is_word(r->f, t, "const") || is_word(r->f, t, "override"))
         return take_constant(r, is_word(r->f, t, "override"), t->at);
+    /* it would keep its value from step to step in one dispatch, and lose it between two */
+    if (is_word(r->f, t, "var"))
+        return err_set(r->e, "%s:%u: a var outside of functions: a State is where things are kept", r->path, t->line);
     return skip_statement(r);
 }
 
@@ -319,10 +322,16 @@ const wgsl_constant *wgsl_find_constant(const wgsl_file *f, const char *name)
     return NULL;
 }
 
-uint32_t wgsl_uses(const wgsl_file *f, const char *name)
+bool wgsl_is_call(const wgsl_file *f, size_t at)
+{
+    const wgsl_token *t = f->tokens + at;
+    return t->kind == 'n' && at + 1 < f->token_count && t[1].kind == '(' && (at == 0 || t[-1].kind != '.');
+}
+
+uint32_t wgsl_calls(const wgsl_file *f, const char *name)
 {
     for (size_t i = 0; i < f->token_count; i++)
-        if (f->tokens[i].kind == 'n' && is_word(f, &f->tokens[i], name))
+        if (wgsl_is_call(f, i) && is_word(f, &f->tokens[i], name))
             return f->tokens[i].line;
     return 0;
 }

@@ -60,8 +60,10 @@ void wgsl_free(wgsl_file *f);
 /* NULL: there is none. */
 const wgsl_declaration *wgsl_find(const wgsl_file *f, int kind, const char *name);
 const wgsl_constant *wgsl_find_constant(const wgsl_file *f, const char *name);
-/* The line of the first use of a name anywhere; 0: it is not used. */
-uint32_t wgsl_uses(const wgsl_file *f, const char *name);
+/* Whether the token is a name that is called: a member or a local of the same name is not. */
+bool wgsl_is_call(const wgsl_file *f, size_t at);
+/* The line where a function of that name is called first; 0: nowhere. */
+uint32_t wgsl_calls(const wgsl_file *f, const char *name);
 
 /* The value of an expression of numbers, constants, + - * / and parentheses; false if it is anything else. */
 bool wgsl_evaluate(const wgsl_file *f, const char *expression, double *value);

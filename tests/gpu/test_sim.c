@@ -389,6 +389,75 @@ static void bodies_move_as_in_c(void **unused)
     close_run(&end);
 }
 
+/* ---- what is asked for and is not there ------------------------------------------------------ */
+
+static const char *const WHOLE = "struct State { x: f32 }\n"
+                                 "const GENES = 3;\n"
+                                 "fn init(i: u32) -> State { return State(f32(i)); }\n";
+
+/* What is said of a simulation that goes on with `rest`, by a level. */
+static void expect_error(const char *rest, const char *part, fusion_level level)
+{
+    enum { POPULATION = 70 };
+    static float values[6] = {1, 2, 3, 4, 5, 6};
+    table data = {3, 2, values};
+    char text[1024];
+    float scores[POPULATION];
+    err e = {0};
+    sim_source source;
+    snprintf(text, sizeof text, "%s%s", WHOLE, rest);
+    if (!sim_source_read(&source, "a.wgsl", text, &e))
+        fail_msg("%s", e.text);
+    sim *s = sim_new(device, &source,
+                     &(sim_options){.population = POPULATION, .steps = 2, .data = source.uses_data ? &data : NULL}, &e);
+    if (!s || !sim_run(s, level, SUBMIT_BATCH, &e) || !sim_read_scores(s, scores, &e))
+        fail_msg("%s", e.text);
+    bool good = sim_check(s, scores, &e);
+    if (good != !part || (part && !strstr(e.text, part)))
+        fail_msg("'%s' was told as '%s'", part ? part : "nothing", e.text);
+    sim_free(s);
+    sim_source_free(&source);
+}
+
+static void places_that_are_not_there_are_told(void **unused)
+{
+    (void)unused;
+    static const char *const cases[][2] = {
+        {"fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return data(2u, 1u); }", NULL},
+        {"fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return data(3u, 1u); }",
+         "data() was asked for what is not there, row 3"},
+        {"fn step(s: State) -> State { return State(gene(2u)); }\nfn score(s: State) -> f32 { return s.x; }", NULL},
+        {"fn step(s: State) -> State { return State(gene(3u)); }\nfn score(s: State) -> f32 { return s.x; }",
+         "gene(3) is not there; there are 0 to 2"},
+        {"fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return gene(77u); }",
+         "gene(77) is not there"},
+        {"fn step(s: State) -> State { return other(69u); }\nfn score(s: State) -> f32 { return s.x; }", NULL},
+        {"fn step(s: State) -> State { return other(70u); }\nfn score(s: State) -> f32 { return s.x; }",
+         "other(70) is not there; there are individuals 0 to 69"},
+        {"fn step(s: State, i: u32) -> State { return State(other_x(i + 2u)); }\n"
+         "fn score(s: State) -> f32 { return s.x; }",
+         "other(71) is not there"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_error(cases[i][0], cases[i][1], LEVEL_LOOP);
+        expect_error(cases[i][0], cases[i][1], LEVEL_NONE);
+    }
+}
+
+/* A back end may compile either text: two kernels that differ in one only are two. */
+static void kernels_are_told_apart_by_every_text(void **unused)
+{
+    (void)unused;
+    static const char wgsl[] = "@compute @workgroup_size(1) fn main() {}";
+    const gpu_source sources[] = {{.name = "a", .wgsl = wgsl, .cuda = "first"},
+                                  {.name = "a", .wgsl = wgsl, .cuda = "second"},
+                                  {.name = "a", .wgsl = wgsl, .cuda = "first"}};
+    gpu_kernel *k[3];
+    for (int i = 0; i < 3; i++)
+        k[i] = gpu_kernel_new(device, &(gpu_kernel_desc){.source = &sources[i], .entry = "main", .workgroup_size = 1});
+    assert_true(k[0] != k[1] && k[0] == k[2]);
+}
+
 static void without_a_compiler_it_says_so(void **unused)
 {
     (void)unused;
@@ -403,11 +472,12 @@ int main(void)
 {
     const struct CMUnitTest bare[] = {cmocka_unit_test(without_a_compiler_it_says_so)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_give_the_same_bits),       cmocka_unit_test(pieces_give_the_same_bits),
-        cmocka_unit_test(coupled_ones_wait_for_each_other),  cmocka_unit_test(millions_are_counted),
-        cmocka_unit_test(traces_are_the_states_on_the_way),  cmocka_unit_test(pi_is_counted_as_in_c),
-        cmocka_unit_test(the_epidemic_is_that_of_c),         cmocka_unit_test(functions_have_their_values),
-        cmocka_unit_test(the_option_costs_what_theory_says), cmocka_unit_test(bodies_move_as_in_c),
+        cmocka_unit_test(all_ways_give_the_same_bits),        cmocka_unit_test(pieces_give_the_same_bits),
+        cmocka_unit_test(coupled_ones_wait_for_each_other),   cmocka_unit_test(millions_are_counted),
+        cmocka_unit_test(traces_are_the_states_on_the_way),   cmocka_unit_test(pi_is_counted_as_in_c),
+        cmocka_unit_test(the_epidemic_is_that_of_c),          cmocka_unit_test(functions_have_their_values),
+        cmocka_unit_test(the_option_costs_what_theory_says),  cmocka_unit_test(bodies_move_as_in_c),
+        cmocka_unit_test(places_that_are_not_there_are_told), cmocka_unit_test(kernels_are_told_apart_by_every_text),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
            cmocka_run_group_tests_name("wgpu", tests, open_wgpu, close_device) +

@@ -113,6 +113,9 @@ static void says_what_is_wrong_and_where(void **unused)
         {"struct State { x: f32 }\nconst GENES = GENES;\n" FUNCTIONS, "GENES is a whole number"},
         {"const GENES = 2;\nconst GENE_LOW = 1.0;\nstruct State { x: f32 }\n" FUNCTIONS, "a.wgsl:2: GENE_LOW and"},
         {"override g = 1.0;\nstruct State { x: f32 }\n" FUNCTIONS, "a.wgsl:1: a parameter is written"},
+        {"struct State { x: f32 }\nfn done(s: State, t: u32) -> bool {}\n" FUNCTIONS,
+         "a.wgsl:2: fn done cannot be given 't: u32'"},
+        {"struct State { x: f32 }\nvar<private> seen: u32;\n" FUNCTIONS, "a.wgsl:2: a var outside of functions"},
         {"/* struct", "a.wgsl:1: a comment without an end"},
         {"fn f() {\n{ }", "a.wgsl:1: a '{' without its '}'"},
         {"struct State { x f32 }", "a.wgsl:1: a colon and a type"},
@@ -123,6 +126,35 @@ static void says_what_is_wrong_and_where(void **unused)
         sim_source s;
         if (sim_source_read(&s, "a.wgsl", cases[i].text, &e) || !strstr(e.text, cases[i].part))
             fail_msg("'%s' was told as '%s'", cases[i].part, e.text);
+    }
+}
+
+/* Members and locals may have any name: only a call is one. */
+static void tells_calls_from_names(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *body;
+        bool coupled, data;
+    } cases[] = {
+        {"let other = s.other_x + s.data; let gene = other; return s.gene(gene);", false, false},
+        {"return other_x(0u);", true, false},
+        {"return other (0u).x;", true, false},
+        {"return f32(data_rows());", false, true},
+        {"return data\n(0u, 1u);", false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        err e = {0};
+        sim_source s;
+        snprintf(text, sizeof text,
+                 "struct State { x: f32, data: f32, other_x: f32 }\nfn f(s: State) -> f32 { %s }\n%s", cases[i].body,
+                 FUNCTIONS);
+        if (!sim_source_read(&s, "a.wgsl", text, &e))
+            fail_msg("%s", e.text);
+        assert_int_equal(s.is_coupled, cases[i].coupled);
+        assert_int_equal(s.uses_data, cases[i].data);
+        sim_source_free(&s);
     }
 }
 
@@ -191,9 +223,21 @@ static void reads_tables(void **unused)
     assert_int_equal(t.columns, 2);
     assert_true(t.values[1] == 2.5f && t.values[2] == -300.0f && t.values[3] == 4.0f);
     table_free(&t);
+    /* names that begin as words for no number do, and a mark of UTF-8, which is no name */
+    assert_true(table_parse(&t, "t.csv", "infected,nano\n1,2\n", &e) && t.rows == 1);
+    table_free(&t);
+    assert_true(table_parse(&t, "t.csv",
+                            "\xef\xbb\xbf"
+                            "1,2\n3,4\n",
+                            &e) &&
+                t.rows == 2 && t.values[0] == 1.0f);
+    table_free(&t);
     static const struct {
         const char *text, *part;
     } cases[] = {
+        {"x1,2\n3,4\n", "t.csv, line 1, column 1: 'x1' is not a finite number"},
+        {"NaN,a\n3,4\n", "t.csv, line 1, column 1: 'NaN' is not a finite number"},
+        {",2\n3,4\n", "t.csv, line 1, column 1 is empty"},
         {"", "t.csv has no rows"},
         {"a,b\n", "has no rows"},
         {"1,2\n3\n", "t.csv, line 2 has 1 columns, those before have 2"},
@@ -230,13 +274,10 @@ static void draws_what_others_draw(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_state_word_by_word),
-        cmocka_unit_test(sets_parameters_and_keeps_lines),
-        cmocka_unit_test(says_what_is_wrong_and_where),
-        cmocka_unit_test(gives_up_on_endless_constants),
-        cmocka_unit_test(reads_all_that_is_built_in),
-        cmocka_unit_test(turns_messages_to_the_file),
-        cmocka_unit_test(reads_tables),
+        cmocka_unit_test(reads_a_state_word_by_word),    cmocka_unit_test(sets_parameters_and_keeps_lines),
+        cmocka_unit_test(says_what_is_wrong_and_where),  cmocka_unit_test(tells_calls_from_names),
+        cmocka_unit_test(gives_up_on_endless_constants), cmocka_unit_test(reads_all_that_is_built_in),
+        cmocka_unit_test(turns_messages_to_the_file),    cmocka_unit_test(reads_tables),
         cmocka_unit_test(draws_what_others_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
