@@ -44,8 +44,11 @@ typedef struct solo_sim_options {
     const float *data;             /* (data_rows, data_columns), for data(row, column); copied */
     uint32_t data_rows, data_columns;
     uint32_t trace_count, trace_every; /* so many individuals leave a trace, after every so many steps (0: 1) */
-    uint32_t chunk_ms;                 /* how long a dispatch may take, about; 0: as long as it takes */
-    bool evolves;                      /* solo_sim_evolve will be called */
+    /* How long a dispatch may take, about: longer runs are cut into several, with the same results, since drivers end what
+     * takes seconds. 0: 500; UINT32_MAX: no cut, all in one dispatch however long it takes. One that does not end in a minute
+     * is an error, and the device is of no use from then on. */
+    uint32_t chunk_ms;
+    bool evolves; /* solo_sim_evolve will be called */
 } solo_sim_options;
 
 /* `wgsl` is the text, `name` what errors call it; without a text it is the built-in simulation of that name. */
@@ -53,7 +56,7 @@ solo_sim *solo_sim_new(solo_device *d, const char *name, const char *wgsl, const
 void solo_sim_free(solo_sim *s);
 
 typedef enum solo_launch {
-    SOLO_ONE_DISPATCH,    /* all steps */
+    SOLO_ONE_DISPATCH,    /* all steps, or as many as chunk_ms allows */
     SOLO_DISPATCH_A_STEP, /* in one pass; the same bits */
 } solo_launch;
 
@@ -67,6 +70,7 @@ uint32_t solo_sim_genes(const solo_sim *s);
 uint32_t solo_sim_words(const solo_sim *s);
 const char *solo_sim_word_name(const solo_sim *s, uint32_t word);
 
+/* Of the last run, or the generation that is there; an error before any ran, and after one that failed. */
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *e);  /* (population); an error if one is not finite */
 bool solo_sim_states(solo_sim *s, double *states, solo_error *e); /* (words, population), whatever their type */
 bool solo_sim_trace(solo_sim *s, double *states, solo_error *e);  /* (rows, words, trace_count) */

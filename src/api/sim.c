@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK_MS = 500 }; /* as `solo sim` has it */
+
 struct solo_sim {
     sim_source source;
     table data;
     sim_options options;
     sim *s;
     evolution *v;
+    bool has_scores, has_states; /* something ran, or was brought back */
 };
 
 /* ---- making one ------------------------------------------------------------------------------- */
@@ -52,7 +55,9 @@ static bool make(solo_sim *s, gpu *g, const char *name, const char *wgsl, const 
                                .seed = o->seed,
                                .trace_count = o->evolves ? 0 : o->trace_count,
                                .trace_every = o->trace_every,
-                               .chunk_ms = o->chunk_ms,
+                               .chunk_ms = o->chunk_ms == UINT32_MAX ? 0
+                                           : o->chunk_ms             ? o->chunk_ms
+                                                                     : CHUNK_MS,
                                .evolves = o->evolves};
     if (!s->options.population || !s->options.steps)
         return err_set_kind(e, ERR_USAGE, "%s: how many individuals, and how many steps?", name);
@@ -86,7 +91,8 @@ void solo_sim_free(solo_sim *s)
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
 {
     err e = {0};
-    return api_told(to, &e, sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e));
+    s->has_scores = s->has_states = sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e);
+    return api_told(to, &e, s->has_scores);
 }
 
 /* ---- what it is, and what came of it --------------------------------------------------------------- */
@@ -116,10 +122,16 @@ const char *solo_sim_word_name(const solo_sim *s, uint32_t word)
     return word < s->source.state->words ? s->source.words[word].name : NULL;
 }
 
+static bool is_there(bool there, err *e)
+{
+    return there || err_set_kind(e, ERR_USAGE, "nothing ran yet, or what ran failed");
+}
+
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *to)
 {
     err e = {0};
-    return api_told(to, &e, sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
+    return api_told(to, &e,
+                    is_there(s->has_scores, &e) && sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
 }
 
 /* (rows, words, count) of words as numbers. */
@@ -135,7 +147,7 @@ bool solo_sim_states(solo_sim *s, double *states, solo_error *to)
 {
     err e = {0};
     uint32_t *words = mem_alloc((size_t)s->source.state->words * s->options.population * sizeof *words);
-    bool ok = sim_read_states(s->s, words, &e);
+    bool ok = is_there(s->has_states, &e) && sim_read_states(s->s, words, &e);
     if (ok)
         as_numbers(s, words, 1, s->options.population, states);
     free(words);
@@ -147,7 +159,8 @@ bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
     err e = {0};
     uint32_t rows = sim_trace_rows(s->s), count = sim_trace_count(s->s);
     uint32_t *words = mem_alloc((size_t)rows * s->source.state->words * count * sizeof *words + 4);
-    bool ok = count ? sim_read_trace(s->s, words, &e) : err_set_kind(&e, ERR_USAGE, "nobody leaves a trace");
+    bool ok = count ? is_there(s->has_states, &e) && sim_read_trace(s->s, words, &e)
+                    : err_set_kind(&e, ERR_USAGE, "nobody leaves a trace");
     if (ok)
         as_numbers(s, words, rows, count, states);
     free(words);
@@ -203,9 +216,9 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
 {
     err e = {0};
     listener l = {progress, user};
-    return api_told(to, &e,
-                    begin_evolution(s, o, &e) &&
-                        evolve_run(s->v, generation, evolve_level_on(s->s), SUBMIT_BATCH, tell_listener, &l, &e));
+    s->has_scores = s->has_states = begin_evolution(s, o, &e) && evolve_run(s->v, generation, evolve_level_on(s->s),
+                                                                            SUBMIT_BATCH, tell_listener, &l, &e);
+    return api_told(to, &e, s->has_scores);
 }
 
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to)
@@ -225,5 +238,10 @@ bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *to)
 {
     err e = {0};
-    return api_told(to, &e, begin_evolution(s, o, &e) && evolve_load(s->v, path, &e));
+    bool ok = begin_evolution(s, o, &e) && evolve_load(s->v, path, &e);
+    if (ok) {
+        s->has_scores = true;
+        s->has_states = false;
+    }
+    return api_told(to, &e, ok);
 }

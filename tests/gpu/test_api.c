@@ -49,6 +49,9 @@ static void a_simulation_from_text(void **unused)
     ok(s, &e);
     double states[2][WORDS][POPULATION], trace[ROWS][WORDS][1];
     float scores[POPULATION];
+    solo_error early = {0}, sooner = {0};
+    assert_false(solo_sim_scores(s, scores, &early) || solo_sim_states(s, &states[0][0][0], &sooner));
+    assert_true(early.status == 2 && sooner.status == 2 && strstr(early.text, "nothing ran yet"));
     ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e) && solo_sim_states(s, &states[0][0][0], &e) &&
            solo_sim_scores(s, scores, &e) && solo_sim_trace(s, &trace[0][0][0], &e),
        &e);
