@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char bench_sim_help[] =
     "usage: solo bench sim NAME|FILE.wgsl|all [--fuse LIST] [--submit LIST] [--pop N] [--steps N] [-r N] [--json "
@@ -18,7 +19,8 @@ const char bench_sim_help[] =
     "  --submit LIST    of none: sync, each, pass, batch (default: all)\n"
     "  -r N             repetitions (default 5)\n"
     "  --json FILE      write the record; - writes it to standard output and nothing else\n"
-    "  --pop, --steps, --seed, --param, --data, --genomes, --impl, --adapter as for `solo sim`; no run is cut unless\n"
+    "  --pop, --steps, --seed, --param, --data, --genomes, --patience, --impl, --adapter as for `solo sim`; no run is "
+    "cut unless\n"
     "  --chunk says so\n";
 
 typedef struct options {
@@ -93,7 +95,8 @@ static bool open_sim(options *o, const char *name, err *e)
     s->path = name;
     if (!cli_sim_open(s, e))
         return false;
-    o->lab.items[o->lab.item_count++] = (sim_lab_item){&s->source, cli_sim_options(s)};
+    o->lab.items[o->lab.item_count++] = (sim_lab_item){
+        .source = &s->source, .options = cli_sim_options(s), .genomes = s->genomes.rows ? &s->genomes : NULL};
     return true;
 }
 
@@ -153,7 +156,9 @@ int bench_sim(int argc, char **argv)
             sim_lab_record(lab, &record);
             ok = cli_record_write(&record, o->json, &e);
         }
-        sim_lab_free(lab);
+        /* as in `solo sim`: nothing can be closed in order */
+        if (!sim_lab_free(lab))
+            _exit(ok ? 0 : cli_fail(&e));
         for (uint32_t i = 0; i < o->lab.item_count; i++)
             cli_sim_close(&o->sims[i]);
         free(names);

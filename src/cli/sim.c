@@ -193,10 +193,12 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
                     .population = how.population,
                     .steps = how.steps,
                     .seed = how.seed,
+                    .scored = 1,
                     .scores = mem_alloc((size_t)how.population * 4),
                     .states = mem_alloc((size_t)how.population * source->state->words * 4)};
     char notice[300];
-    cli_sim_genomes(&o->sim, s);
+    if (o->sim.genomes.rows)
+        sim_set_genome_table(s, &o->sim.genomes);
     gpu_counters before = gpu_get_counters(g);
     double began = clock_us();
     bool ok = how.evolves ? cli_evolve_run(&o->evolve, s, r.level, r.submit, &evolved, e) : run_steps(s, &r, e);
@@ -205,6 +207,7 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
     r.counted = gpu_counters_since(g, before);
     if (evolved) {
         r.generations = evolve_generation(evolved);
+        r.scored = evolve_scored(evolved);
         r.best = evolve_best(evolved);
     }
     if (sim_take_notice(s, notice, sizeof notice))

@@ -170,16 +170,3 @@ sim_options cli_sim_options(const cli_sim *c)
                          .chunk_ms = (uint32_t)c->chunk_ms,
                          .patience_s = (uint32_t)c->patience_s};
 }
-
-void cli_sim_genomes(const cli_sim *c, sim *s)
-{
-    uint32_t n = (uint32_t)c->population, genes = c->source.genes;
-    if (!c->genomes.rows)
-        return;
-    float *all = mem_alloc((size_t)n * genes * sizeof *all);
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(all + (size_t)i * genes, c->genomes.values + (size_t)(c->genomes.rows > 1 ? i : 0) * genes,
-               genes * sizeof *all);
-    sim_set_genomes(s, all);
-    free(all);
-}

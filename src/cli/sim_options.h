@@ -33,7 +33,5 @@ bool cli_sim_word(cli_args *a, const char *word, cli_sim *s);
 bool cli_sim_open(cli_sim *s, err *e);
 void cli_sim_close(cli_sim *s);
 sim_options cli_sim_options(const cli_sim *c);
-/* Those of --genomes, if any were given. */
-void cli_sim_genomes(const cli_sim *c, sim *s);
 
 #endif

@@ -42,9 +42,12 @@ static bool note_results(sim_lab *lab, sim_cell *c, err *e)
     return ok;
 }
 
-/* The others of the same simulation, if any ran before, say what is right. */
-static bool check_bits(const sim_lab *lab, const sim_cell *c, err *e)
+/* The time before, and the others of the same simulation, if any ran, say what is right. */
+static bool check_bits(const sim_lab *lab, const sim_cell *c, uint64_t before, err *e)
 {
+    if (before && before != c->hash)
+        return err_set(e, "%s: %s by %s gave other bits than the time before", lab->options.items[c->item].source->path,
+                       fusion_names[c->level], submit_names[c->submit]);
     for (const sim_cell *other = lab->cells; other < lab->cells + lab->cell_count; other++)
         if (other->item == c->item && other->hash && other->hash != c->hash)
             return err_set(e, "%s: %s by %s gave other bits than %s by %s", lab->options.items[c->item].source->path,
@@ -57,6 +60,7 @@ static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
 {
     sim *s = lab->sims[c->item];
     char notice[300];
+    uint64_t hash = c->hash;
     gpu_counters before = gpu_get_counters(lab->device.g);
     double began = clock_us();
     bool ok = sim_run(s, c->level, c->submit, e);
@@ -64,7 +68,7 @@ static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
     c->counted = gpu_counters_since(lab->device.g, before);
     if (ok && sim_take_notice(s, notice, sizeof notice))
         return err_set(e, "%s", notice);
-    return ok && note_results(lab, c, e) && check_bits(lab, c, e);
+    return ok && note_results(lab, c, e) && check_bits(lab, c, hash, e);
 }
 
 /* Everything once to warm up, then all of it again and again in a new order each time. */
@@ -114,6 +118,8 @@ bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
         lab->sims[i] = sim_new(lab->device.g, o->items[i].source, &o->items[i].options, e);
         if (!lab->sims[i])
             return err_context(e, "%s", o->items[i].source->path);
+        if (o->items[i].genomes)
+            sim_set_genome_table(lab->sims[i], o->items[i].genomes);
     }
     bool ok = run_all(lab, e);
     if (ok)
@@ -122,12 +128,16 @@ bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
     return ok;
 }
 
-void sim_lab_free(sim_lab *lab)
+bool sim_lab_free(sim_lab *lab)
 {
     for (uint32_t i = 0; i < lab->cell_count; i++)
         free(lab->cells[i].seconds);
     for (uint32_t i = 0; i < lab->options.item_count; i++)
+        if (lab->sims[i] && sim_is_stuck(lab->sims[i]))
+            return false;
+    for (uint32_t i = 0; i < lab->options.item_count; i++)
         sim_free(lab->sims[i]);
     if (lab->device.g)
         lab_device_close(&lab->device);
+    return true;
 }

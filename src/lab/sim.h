@@ -12,10 +12,11 @@
 
 enum { SIM_LAB_MAX_SIMS = 32, SIM_LAB_MAX_CELLS = SIM_LAB_MAX_SIMS * (1 + SUBMIT_COUNT) };
 
-/* One simulation to measure. The source and data belong to whoever asked. */
+/* One simulation to measure. The source, data and genomes belong to whoever asked. */
 typedef struct sim_lab_item {
     const sim_source *source;
     sim_options options;
+    const table *genomes; /* of each, or one for all; NULL: drawn */
 } sim_lab_item;
 
 typedef struct sim_lab_options {
@@ -49,9 +50,10 @@ typedef struct sim_lab {
     double seconds;
 } sim_lab;
 
-/* False if anything failed, or two ways gave different bits. */
+/* False if anything failed, or two ways, or two repetitions, gave different bits. */
 bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e);
-void sim_lab_free(sim_lab *lab);
+/* False if a dispatch did not come back: the device is left as it is, and the process can only be ended by _exit. */
+bool sim_lab_free(sim_lab *lab);
 
 void sim_lab_print(const sim_lab *lab, FILE *to);
 void sim_lab_record(const sim_lab *lab, str *out);

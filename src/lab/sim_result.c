@@ -56,7 +56,7 @@ void sim_result_print(const sim_result *r, FILE *to)
         fprintf(to, ", %u generations", r->generations);
     fprintf(to, ": %.3f s, %llu dispatches in %llu submits", r->seconds, (unsigned long long)r->counted.dispatches,
             (unsigned long long)r->counted.submits);
-    double steps = (double)r->population * r->steps * (r->generations + 1);
+    double steps = (double)r->population * r->steps * r->scored;
     fprintf(to, ", %.3g steps a second\n", steps / r->seconds);
     fprintf(to, "score: mean %.6g +- %.2g (standard error), median %.6g, %.6g to %.6g, the best is individual %u\n",
             s.mean, s.sd / sqrt(r->population), s.median, s.min, s.max, s.best);

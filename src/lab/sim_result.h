@@ -20,6 +20,7 @@ typedef struct sim_result {
     float *scores;        /* (population) */
     uint32_t *states;     /* (words, population) */
     uint32_t generations; /* evolved; 0: none */
+    uint32_t scored;      /* generations gone through here, not before a break: what `seconds` are for */
     const double *best;   /* (generations + 1) of each generation */
 } sim_result;
 

@@ -14,7 +14,8 @@ const char *sim_builtin_name(uint32_t i);
 char *sim_builtin_summary(const char *name);
 
 /* Prices that nobody paid, for the one that trades: 16 assets that move together, in calm and in wild times, and after
- * trends that last a while. Whole numbers and sums only: the same everywhere. */
+ * trends that last a while. Random numbers are whole ones, and every sum and product of doubles is rounded by itself: the same
+ * everywhere. */
 void sim_make_prices(table *t, uint32_t rows, uint32_t seed);
 /* The rows that its STEPS need, and which prices are the usual ones. */
 enum { SIM_PRICE_ROWS = 1521, SIM_PRICE_SEED = 2024 };

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 64, SINGLE_THREADS = 256 };
-
 evolution *evolve_new(sim *s, const evolve_options *o, err *e)
 {
     const sim_source *source = s->source;
@@ -107,7 +105,7 @@ static bool make_children(evolution *v, err *e)
 {
     sim *s = v->s;
     if (!sim_kernel_make(s, &s->evolve,
-                         &(sim_text_choice){.form = SIM_TEXT_GENERATIONS, .threads = THREADS, .single = true},
+                         &(sim_text_choice){.form = SIM_TEXT_GENERATIONS, .threads = SIM_THREADS, .single = true},
                          "solo_evolve", e))
         return false;
     s->told.generation++;
@@ -130,21 +128,6 @@ static bool run_apart(evolution *v, bool first, fusion_level level, submit_polic
 }
 
 /* ---- many in one dispatch -------------------------------------------------------------------------- */
-
-static bool make_together(evolution *v, err *e)
-{
-    sim *s = v->s;
-    bool single = gpu_get_info(s->g)->type == GPU_TYPE_SOFTWARE && !getenv("SOLO_SIM_GROUPS");
-    sim_text_choice c = {.form = SIM_TEXT_GENERATIONS, .threads = single ? SINGLE_THREADS : THREADS, .single = single};
-    if (s->groups.count)
-        return true;
-    if (!sim_kernel_make(s, &s->generations, &c, "solo_all", e))
-        return false;
-    if (!single)
-        return sim_find_groups(s, &s->generations, &s->groups, e);
-    s->groups = (sim_groups){1, c.threads};
-    return true;
-}
 
 /* Generations in the middle of a dispatch are gone when it ends: their scores were looked at there (generations.wgsl). */
 static bool check_flags(sim *s, err *e)
@@ -204,7 +187,7 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
 {
     sim *s = v->s;
     err why = {0};
-    if (!make_together(v, &why))
+    if (!sim_make_waiting(s, &s->generations, SIM_TEXT_GENERATIONS, &why))
         return goes_on_apart(s, &why, e);
     uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
     v->timed_together = true;

@@ -15,6 +15,7 @@ typedef struct sim_told {
 
 enum {
     SIM_BINDINGS = 8,
+    SIM_THREADS = 64,        /* of a workgroup, unless it is the only one */
     SIM_GATE_NOT_FINITE = 4, /* two words */
     SIM_GATE_STRAYED =
         8, /* those before it are emptied for every dispatch of workgroups that wait, the others for a run */
@@ -68,6 +69,8 @@ void sim_launch_together(sim *s, const sim_kernel *k, uint32_t groups);
 bool sim_passed_gate(sim *s, err *e);
 /* How many workgroups of a kernel may wait for each other here. */
 bool sim_find_groups(sim *s, const sim_kernel *k, sim_groups *out, err *e);
+/* The kernel of a form whose workgroups wait for each other, and how many there are: s->groups. In software it is one alone. */
+bool sim_make_waiting(sim *s, sim_kernel *k, sim_text_form form, err *e);
 bool sim_wait(sim *s, err *e);
 
 /* How many steps, or whatever takes so long, to make next. */

@@ -10,9 +10,6 @@
 #include <time.h>
 
 enum {
-    THREADS = 64,         /* of a workgroup whose threads have nothing to do with each other */
-    COUPLED_THREADS = 64, /* of one of several that wait for each other */
-    SINGLE_THREADS = 256, /* of one that is alone: what every device has */
     GROUPS_IN_ROW = 32768,
     MOST_IN_BATCH = 4096, /* dispatches of one submit */
     PATIENCE_S = 60,
@@ -27,13 +24,18 @@ bool sim_is_cuda(const sim *s)
     return strcmp(gpu_get_info(s->g)->family, "cuda") == 0;
 }
 
+bool sim_cuda_is_fast(void)
+{
+    const char *how = getenv("SOLO_SIM_CUDA");
+    return how && strcmp(how, "fast") == 0;
+}
+
 /* In the language of the device. */
 static char *kernel_text(const sim *s, const sim_text_choice *c)
 {
     sim_text_choice choice = *c;
-    const char *how = getenv("SOLO_SIM_CUDA");
     if (sim_is_cuda(s))
-        return sim_text_cuda(s->source, how && strcmp(how, "fast") == 0);
+        return sim_text_cuda(s->source, sim_cuda_is_fast());
     choice.traces = s->options.trace_count > 0;
     if (s->options.data) {
         choice.data_rows = s->options.data->rows;
@@ -251,31 +253,37 @@ static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy su
 
 static bool make_separate(sim *s, err *e)
 {
-    sim_text_choice c = {.form = SIM_TEXT_EACH, .threads = THREADS};
+    sim_text_choice c = {.form = SIM_TEXT_EACH, .threads = SIM_THREADS};
     return sim_kernel_make(s, &s->first, &c, "solo_first", e) && sim_kernel_make(s, &s->each, &c, "solo_each", e) &&
            sim_kernel_make(s, &s->last, &c, "solo_last", e);
 }
 
-static bool make_fused(sim *s, err *e)
+bool sim_make_waiting(sim *s, sim_kernel *k, sim_text_form form, err *e)
 {
+    enum { SINGLE_THREADS = 256 }; /* of one that is alone: what every device has, or nearly */
     bool single = gpu_get_info(s->g)->type == GPU_TYPE_SOFTWARE && !getenv("SOLO_SIM_GROUPS");
-    if (!s->source->is_coupled)
-        return sim_kernel_make(s, &s->fused, &(sim_text_choice){.form = SIM_TEXT_FUSED, .threads = THREADS}, "solo_all",
-                               e);
-    if (s->groups.count)
-        return true;
     uint32_t most = gpu_get_info(s->g)->max_workgroup_threads;
-    sim_text_choice c = {.form = SIM_TEXT_COUPLED,
-                         .threads = !single                 ? COUPLED_THREADS
+    sim_text_choice c = {.form = form,
+                         .threads = !single                 ? SIM_THREADS
                                     : most < SINGLE_THREADS ? most
                                                             : SINGLE_THREADS,
                          .single = single};
-    if (!sim_kernel_make(s, &s->coupled, &c, "solo_all", e))
+    if (s->groups.count)
+        return true;
+    if (!sim_kernel_make(s, k, &c, "solo_all", e))
         return false;
     if (!single)
-        return sim_find_groups(s, &s->coupled, &s->groups, e);
+        return sim_find_groups(s, k, &s->groups, e);
     s->groups = (sim_groups){1, c.threads};
     return true;
+}
+
+static bool make_fused(sim *s, err *e)
+{
+    if (!s->source->is_coupled)
+        return sim_kernel_make(s, &s->fused, &(sim_text_choice){.form = SIM_TEXT_FUSED, .threads = SIM_THREADS},
+                               "solo_all", e);
+    return sim_make_waiting(s, &s->coupled, SIM_TEXT_COUPLED, e);
 }
 
 bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e)

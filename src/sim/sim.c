@@ -59,6 +59,25 @@ static bool fits(const sim *s, err *e)
     return true;
 }
 
+bool sim_cuda_suits(const sim_source *source, const sim_options *o, err *e)
+{
+    enum { COLUMNS = 16, HISTORY = 20 }; /* as in kernels/sim/finance.cu, which trusts in them */
+    if (!sim_builtin_cuda(source->path) || o->trace_count || o->evolves)
+        return err_set_kind(e, ERR_USAGE,
+                            "in CUDA there are only acrobot, finance and rastrigin, written by hand, as controls: all "
+                            "steps in one dispatch, without traces and evolution");
+    uint64_t rows = (uint64_t)o->steps + HISTORY + 1;
+    if (source->uses_data && o->data && (o->data->columns != COLUMNS || o->data->rows < rows))
+        return err_set_kind(e, ERR_USAGE,
+                            "%s in CUDA takes a table of %d columns and, for %u steps, at least %llu rows, not one of "
+                            "%u rows and %u columns",
+                            source->path, COLUMNS, o->steps, (unsigned long long)rows, o->data->rows, o->data->columns);
+    uint64_t words = source->genes > source->state->words ? source->genes : source->state->words;
+    return words * o->population <= UINT32_MAX ||
+           err_set_kind(e, ERR_USAGE, "%s in CUDA counts words in 32 bits: a population of %u with %llu each has more",
+                        source->path, o->population, (unsigned long long)words);
+}
+
 static bool check_options(const sim *s, err *e)
 {
     const gpu_info *info = gpu_get_info(s->g);
@@ -66,10 +85,8 @@ static bool check_options(const sim *s, err *e)
     if (!sim_is_cuda(s) && strcmp(info->family, "dawn") != 0 && strcmp(info->family, "wgpu") != 0)
         return err_set_kind(e, ERR_USAGE, "simulations are compiled from WGSL, which %s does not do (dawn and wgpu do)",
                             info->impl);
-    if (sim_is_cuda(s) && (!sim_builtin_cuda(source->path) || s->options.trace_count || s->options.evolves))
-        return err_set_kind(e, ERR_USAGE,
-                            "in CUDA there are only acrobot, finance and rastrigin, written by hand, as controls: all "
-                            "steps in one dispatch, without traces and evolution");
+    if (sim_is_cuda(s) && !sim_cuda_suits(source, &s->options, e))
+        return false;
     if (source->uses_data && !s->options.data)
         return err_set_kind(e, ERR_USAGE, "%s reads data: give it a table (--data FILE.csv)", source->path);
     if (s->options.population == 0)
@@ -292,4 +309,15 @@ void sim_set_genomes(sim *s, const float *genomes)
     if (s->options.evolves)
         gpu_write(s->g, s->shared, 0, columns, (size_t)n * genes * 4);
     free(columns);
+}
+
+void sim_set_genome_table(sim *s, const table *genomes)
+{
+    uint32_t n = s->options.population, genes = s->source->genes;
+    float *all = mem_alloc((size_t)n * genes * sizeof *all);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(all + (size_t)i * genes, genomes->values + (size_t)(genomes->rows > 1 ? i : 0) * genes,
+               genes * sizeof *all);
+    sim_set_genomes(s, all);
+    free(all);
 }

@@ -63,8 +63,15 @@ uint32_t sim_trace_count(const sim *s);
 /* Genes: what individuals have at first, drawn by the seed, or given, (population, genes). */
 void sim_draw_genomes(const sim_source *source, uint32_t population, uint32_t seed, float *genomes);
 void sim_set_genomes(sim *s, const float *genomes);
+/* (population, genes), or (1, genes), the same for all. */
+void sim_set_genome_table(sim *s, const table *genomes);
 
-/* False if data that are not there were asked for, or scores are not finite, with the first such individual. */
+/* Whether there is a control in CUDA for this: those written by hand do not look at what they are given. */
+bool sim_cuda_suits(const sim_source *source, const sim_options *o, err *e);
+/* Whether the CUDA controls are compiled with the device's approximations (SOLO_SIM_CUDA=fast). */
+bool sim_cuda_is_fast(void);
+
+/* False if data, genes or individuals that are not there were asked for, or scores are not finite, with the first such individual. */
 bool sim_check(sim *s, const float *scores, err *e);
 
 #endif

@@ -128,6 +128,12 @@ evolve --evolve 11 --save "$work/half.evo" >/dev/null
 evolve --evolve 30 --resume "$work/half.evo" -o "$work/resumed.json" >/dev/null
 scores() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["scores"], r["best_of_generation"])' "$1"; }
 check "resumed, it ends where it would have" [ "$(scores "$work/whole.json")" = "$(scores "$work/resumed.json")" ]
+evolve --evolve 11 -o "$work/half.csv" >/dev/null
+evolve --evolve 11 --resume "$work/half.evo" -o "$work/again.csv" >"$work/said"
+check "resumed at the end, it has states" cmp "$work/half.csv" "$work/again.csv"
+# 200 individuals by one step, once: what was gone through before the break is none of these seconds' work
+rate() { sed -n 's/.*: \([0-9.]*\) s, .*, \([0-9.e+]*\) steps a second/\1 \2/p' "$1" | awk '{ n = $1 * $2 } END { exit !(n > 100 && n < 400) }'; }
+check "and counts the steps it made" rate "$work/said"
 fails "options that are not those it was saved with" 1 "was saved by another simulation, with other data, or with other options" sphere --pop 200 --seed 5 --evolve 30 --resume "$work/half.evo"
 fails "a trace of generations" 2 "--trace is for one generation" sphere --evolve 3 --trace "$work/t.csv"
 fails "an elite of everyone" 1 "do not suit a population of 4" sphere --pop 4 --elite 4 --evolve 2
@@ -143,6 +149,7 @@ at=$(sed -n 's/.*after generation \([0-9]*\).*/\1/p' "$work/err")
 check "and goes on from there" "$SOLO" sim rastrigin --pop 5000 --evolve $((${at:-0} + 2)) --resume "$work/cut.evo"
 
 # ---- measuring ---------------------------------------------------------------------------------
+printf '0,0\n' >"$work/zeros.csv"
 check "bench sim" "$SOLO" bench sim pi,nbody --pop 40 --steps 10 -r 2 --json "$work/builtin.json"
 check "its record is one" python3 -c '
 import json, sys
@@ -151,6 +158,15 @@ rows = {(x["params"]["sim"], x["params"]["fuse"], x["params"]["submit"]): x for 
 assert r["experiment"] == "sim" and len(rows) == 10 and all(x["unit"] == "gen/s" and len(x["samples"]) == 2 for x in r["results"])
 assert rows["pi", "loop", "batch"]["dispatches"] == 1 and rows["pi", "none", "each"]["dispatches"] == rows["pi", "none", "each"]["submits"] == 12
 assert rows["nbody", "none", "batch"]["submits"] == 1 and all(c["ok"] for c in r["checks"])' "$work/builtin.json"
+"$SOLO" bench sim sphere --pop 4 --fuse loop -r 2 --seed 3 --chunk 40 --param DIMENSIONS=2 --genomes "$work/zeros.csv" --json "$work/one.json" >/dev/null
+check "with genes that are given, a seed, parameters, and no more said than was seen" python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+[x] = r["results"]
+assert x["mean_score"] == 0 and x["params"]["seed"] == 3 and x["params"]["chunk_ms"] == 40 and x["params"]["overrides"] == "DIMENSIONS=2"
+assert r["checks"][0]["what"] == "every repetition gave the same bits"' "$work/one.json"
+timeout 30 "$SOLO" bench sim "$work/never.wgsl" --steps 3 --pop 8 --fuse loop -r 2 --patience 1 >"$work/out" 2>"$work/err"
+check "bench sim of what never ends" sh -c "[ $? -eq 1 ] && grep -q 'did not end in 1 s' '$work/err'"
 "$SOLO" bench sim pi --fuse ops >/dev/null 2>"$work/err"
 check "bench sim with a level that is none" [ $? -eq 2 ]
 mkdir -p "$work/site/docs" "$work/site/results/r"

@@ -1,5 +1,6 @@
 /* Files of simulations and tables of data: what is understood, and what is said of what is not. */
 #include "sim/builtin.h"
+#include "sim/sim.h"
 #include "sim/source.h"
 #include "sim/table.h"
 #include "sim/text.h"
@@ -254,6 +255,35 @@ static void reads_tables(void **unused)
     }
 }
 
+/* Kernels written by hand read what they expect, wherever it is. */
+static void cuda_controls_get_what_they_expect(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        uint32_t population, steps, rows, columns;
+        const char *part; /* NULL: it suits */
+    } cases[] = {
+        {"finance", 100, 1500, 1521, 16, NULL},
+        {"finance", 100, 1501, 1521, 16, "at least 1522 rows"},
+        {"finance", 100, 10, 1521, 15, "16 columns"},
+        {"finance", 20000000, 10, 1521, 16, "32 bits"},
+        {"acrobot", 100, 10, 0, 0, NULL},
+        {"pi", 100, 10, 0, 0, "only acrobot, finance and rastrigin"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err e = {0};
+        sim_source s;
+        table t = {cases[i].rows, cases[i].columns, NULL};
+        assert_true(sim_source_read(&s, cases[i].name, sim_builtin(cases[i].name), &e));
+        sim_options o = {.population = cases[i].population, .steps = cases[i].steps, .data = t.rows ? &t : NULL};
+        bool suits = sim_cuda_suits(&s, &o, &e);
+        if (suits != !cases[i].part || (cases[i].part && !strstr(e.text, cases[i].part)))
+            fail_msg("%s: '%s'", cases[i].name, e.text);
+        sim_source_free(&s);
+    }
+}
+
 /* The vectors that Random123 was published with. */
 static void draws_what_others_draw(void **unused)
 {
@@ -274,11 +304,11 @@ static void draws_what_others_draw(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_state_word_by_word),    cmocka_unit_test(sets_parameters_and_keeps_lines),
-        cmocka_unit_test(says_what_is_wrong_and_where),  cmocka_unit_test(tells_calls_from_names),
-        cmocka_unit_test(gives_up_on_endless_constants), cmocka_unit_test(reads_all_that_is_built_in),
-        cmocka_unit_test(turns_messages_to_the_file),    cmocka_unit_test(reads_tables),
-        cmocka_unit_test(draws_what_others_draw),
+        cmocka_unit_test(reads_a_state_word_by_word),         cmocka_unit_test(sets_parameters_and_keeps_lines),
+        cmocka_unit_test(says_what_is_wrong_and_where),       cmocka_unit_test(tells_calls_from_names),
+        cmocka_unit_test(gives_up_on_endless_constants),      cmocka_unit_test(reads_all_that_is_built_in),
+        cmocka_unit_test(turns_messages_to_the_file),         cmocka_unit_test(reads_tables),
+        cmocka_unit_test(cuda_controls_get_what_they_expect), cmocka_unit_test(draws_what_others_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
