@@ -11,12 +11,14 @@
     jax            jax.lax.scan over the steps of jax.vmap over individuals, jitted as a whole
 
 Every engine begins with the same states, genes and prices as Solo, in single precision. What is measured is checked first: states after some
-steps, before rounding parts them, against NumPy in double precision, and after all steps the mean score, among the engines. Runs are interleaved in
+steps, before rounding parts them, against NumPy in double precision (Solo's, too, and on a GPU those of the CUDA control), and after all steps the
+mean score, among the engines. Runs are interleaved in
 random order; compiling and the first run are timed apart. What does not fit into --seconds is left out, and the record says so.
 
 --compile-whole unrolls so many steps into one function and gives it to torch.compile: what happens, and how long it takes, is the result.
 """
 import argparse
+import csv
 import os
 import random
 import signal
@@ -43,11 +45,7 @@ class Numpy:
         self.model, self.start, self.weights, self.data = model, start, weights, data
 
     def run(self, steps):
-        s = dict(self.start)
-        with np.errstate(over="ignore"):
-            for t in range(steps):
-                s = self.model.step(np, s, t, self.weights, self.model.rows(self.data, t))
-            return s, self.model.score(np, s)
+        return sim_models.run_steps(self.model, dict(self.start), self.weights, self.data, steps)
 
     def read(self, value):
         return np.asarray(value)
@@ -68,7 +66,6 @@ class Torch:
         self.times = torch.arange(100000, device=device)
         self.step = self.one_step
         if self.mode is not None:
-            torch._dynamo.reset()
             self.step = torch.compile(self.one_step, mode=self.mode)
 
     def one_step(self, s, t, rows):
@@ -138,11 +135,23 @@ def prices(solo):
     return np.array([[float(v) for v in line.split(",")] for line in text.split()], np.float32)
 
 
-def share_alike(engine, state, wanted):
+def solo_states(arguments, model, steps, *options):
+    """The states that Solo ends in, by member."""
+    more = ["--param", f"DIMENSIONS={model.genes}"] if model.name == "rastrigin" else []
+    text = subprocess.run([arguments.solo, "sim", model.name, "--pop", str(arguments.pop), "--steps", str(steps), "--seed", str(arguments.seed),
+                           "-o", "-", *more, *options], check=True, capture_output=True, text=True).stdout
+    names, *rows = csv.reader(text.splitlines())
+    table = np.array(rows, float)
+    of = {name: table[:, k] for k, name in enumerate(names)}
+    members = {key: sim_models.column_names(key, values, of) for key, values in model.start(1, 0).items()}
+    return {key: of[columns[0]] if columns == [key] else np.stack([of[c] for c in columns], 1) for key, columns in members.items()}
+
+
+def share_alike(read, state, wanted):
     """How many individuals are within 0.2% of what double precision says, everywhere."""
     off = []
     for key, values in wanted.items():
-        theirs, ours = engine.read(state[key]).astype(float), values.astype(float)
+        theirs, ours = np.asarray(read(state[key])).astype(float), values.astype(float)
         difference = np.abs(theirs - ours) / np.maximum(np.abs(ours), 1.0)
         off.append(difference.reshape(len(difference), -1).max(1))
     return float(np.mean(np.max(off, 0) < 2e-3))
@@ -197,41 +206,83 @@ def compile_whole(arguments, model, start, weights, data):
         first, why = time.perf_counter() - began, f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
     signal.alarm(0)
     why = late[0] if late else why
+    checks = [record.check("torch.compile of all steps ran", not why, why)]
     say(f"torch.compile of {steps} steps: {'failed, ' + why if why else 'ran'} after {first:.1f} s")
+    if not why:  # what it computed, beside operators one by one
+        ours, theirs = engine.read(score), engine.read(engine.run(steps)[1])
+        bound = 4 * (ours.std() + theirs.std()) / len(ours) ** 0.5 + 1e-3 * abs(theirs.mean())
+        checks.append(record.check("its mean score is that of PyTorch eager", abs(ours.mean() - theirs.mean()) <= bound,
+                                   f"{ours.mean():.6g} beside {theirs.mean():.6g}, bound {bound:.2g}"))
+        if not checks[-1]["ok"]:
+            raise SystemExit(f"torch.compile of {steps} steps computes something else: {checks[-1]['detail']}")
     params = {"sim": model.name, "engine": "compile-whole", "population": arguments.pop, "steps": steps}
     results = [record.result(model.name, params, "s", [first], what="until the first result", failed=why, then_seconds=seconds)]
-    checks = [record.check("torch.compile of all steps ran", not why, why)]
     record.write(arguments.json, record.record("sim", gpu_facts(device), params, results, checks))
+
+
+def check_states(checks, name, steps, alike):
+    checks.append(record.check(f"{name}: states after {steps} steps are those of NumPy in double precision", alike >= 0.97,
+                               f"{100 * alike:.1f}% of individuals within 0.2%"))
+    say(checks[-1]["what"] + ": " + checks[-1]["detail"])
+    if alike < 0.97:
+        raise SystemExit(f"{name} computes something else; nothing is timed")
+
+
+def time_left(arguments):
+    return arguments.seconds - (time.perf_counter() - STARTED)
+
+
+def reason(error):
+    """In one line."""
+    text = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+    return f"{type(error).__name__}: {text[0][:200]}" if text else type(error).__name__
 
 
 def measure(arguments, model, start, weights, data):
     checks, results, engines, left_out = [], [], {}, []
     checked = min(CHECKED_STEPS[model.name], arguments.steps)
     wide = lambda tree: {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in tree.items()}  # noqa: E731
-    right, _ = Numpy(model, wide(start), wide(weights), None if data is None else data.astype(np.float64), "").run(checked)
+
+    def right_of(steps):  # of a run of so many steps: a strategy may see how far it is
+        model.steps = steps
+        right, _ = Numpy(model, wide(start), wide(weights), None if data is None else data.astype(np.float64), "").run(checked)
+        model.steps = arguments.steps
+        return right
+
+    # what frameworks are held against later is checked in the same way
+    solo = {"Solo": ["--adapter", "gpu"], "CUDA by hand": ["--impl", "cuda", "--fuse", "loop"]} if arguments.device == "cuda" else {"Solo": []}
+    right = right_of(checked)
+    for name, options in solo.items():
+        try:
+            states = solo_states(arguments, model, checked, *options)
+        except (OSError, subprocess.CalledProcessError) as error:
+            left_out.append(f"{name} ({reason(error)})")
+            continue
+        check_states(checks, name, checked, share_alike(np.asarray, states, right))
+    right = right_of(arguments.steps)
     means, firsts = {}, {}
     for name in arguments.engines.split(","):
-        if time.perf_counter() - STARTED > arguments.seconds:
-            left_out.append(name)
-            continue
         try:
             engine = ENGINES[name](model, start, weights, data, arguments.device)
             state, _ = engine.run(checked)
-            alike = share_alike(engine, state, right)
-            checks.append(record.check(f"{name}: states after {checked} steps are those of NumPy in double precision", alike >= 0.97,
-                                       f"{100 * alike:.1f}% of individuals within 0.2%"))
-            say(checks[-1]["what"] + ": " + checks[-1]["detail"])
+            alike = share_alike(engine.read, state, right)
+            check_states(checks, name, checked, alike)
+            began = time.perf_counter()
+            engine.wait(engine.run(checked)[1])
+            wanted = (time.perf_counter() - began) * arguments.steps / checked
+            if wanted > time_left(arguments):
+                left_out.append(f"{name} (about {wanted:.0f} s for all steps, more than there are)")
+                continue
             began = time.perf_counter()
             _, score = engine.run(arguments.steps)
             engine.wait(score)
             firsts[name] = time.perf_counter() - began
             scores = engine.read(score)
             means[name] = (float(scores.mean()), float(scores.std() / len(scores) ** 0.5))
-        except ImportError as error:
-            left_out.append(f"{name} ({error})")
+        except Exception as error:  # one that is not there, or does not work, is no reason to measure none
+            left_out.append(f"{name} ({reason(error)})")
+            say(f"left out: {left_out[-1]}")
             continue
-        if alike < 0.97:
-            raise SystemExit(f"{name} computes something else; nothing is timed")
         engines[name] = engine
         say(f"{name}: {firsts[name]:.3f} s the first time, mean score {means[name][0]:.6g}")
     if not engines:
@@ -247,7 +298,7 @@ def measure(arguments, model, start, weights, data):
     draw = random.Random(1)
     for k in range(arguments.repetitions):
         for name in draw.sample(sorted(engines), len(engines)):
-            if samples[name] and time.perf_counter() - STARTED + 1 / samples[name][-1] > arguments.seconds:
+            if (1 / samples[name][-1] if samples[name] else firsts[name]) > time_left(arguments):
                 continue
             engine = engines[name]
             began = time.perf_counter()
@@ -255,6 +306,9 @@ def measure(arguments, model, start, weights, data):
             engine.wait(score)
             samples[name].append(1 / (time.perf_counter() - began))
     for name, rates in samples.items():
+        if not rates:
+            left_out.append(f"{name} (no time was left)")
+            continue
         params = {"sim": model.name, "engine": name, "population": arguments.pop, "steps": arguments.steps}
         results.append(record.result(model.name, params, "gen/s", rates, first_seconds=firsts[name], mean_score=means[name][0]))
         say(f"{name}: {results[-1]['median']:.4g} populations a second")
@@ -265,7 +319,7 @@ def measure(arguments, model, start, weights, data):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
     parser.add_argument("sim", choices=sorted(sim_models.MODELS))
-    parser.add_argument("--engines", default="torch,compile-step,jax")
+    parser.add_argument("--engines", default="torch,compile-step,jax,numpy")
     parser.add_argument("--pop", type=int, default=0)
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("-r", dest="repetitions", type=int, default=5)

@@ -17,8 +17,8 @@
 #   -r N        samples of each (default: 5)
 #   -s N        a share of every population, for trying this out: 1/N (default: 1)
 #
-# Environment: SOLO (build/solo), SOLO_FLAGS ("--adapter gpu"), IMPLS ("dawn wgpu"), PYTHON (python3), DEVICE (cuda; cpu: to try it out),
-# ENGINES (torch,compile-step,compile-graph,jax), POINT_SECONDS (280: what one point may take before it is given up).
+# Environment: SOLO (build/solo), SOLO_FLAGS ("--adapter gpu" where DEVICE is cuda, else none), IMPLS ("dawn wgpu"), PYTHON (python3), DEVICE (cuda; cpu: to try it out),
+# ENGINES (torch,compile-step,compile-graph,jax,numpy), POINT_SECONDS (280: what one point may take before it is given up).
 #
 # Exit status 1 if a point failed; the others are run all the same. `node tools/tables.mjs && node tools/sim_pictures.mjs results/FOLDER docs` then
 # bring the records into docs/sim.md.
@@ -27,7 +27,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 out=results/sim samples=5 share=1
 solo=${SOLO:-build/solo} impls=${IMPLS:-dawn wgpu} python=${PYTHON:-python3} device=${DEVICE:-cuda}
-engines=${ENGINES:-torch,compile-step,compile-graph,jax} limit=${POINT_SECONDS:-280}
+engines=${ENGINES:-torch,compile-step,compile-graph,jax,numpy} limit=${POINT_SECONDS:-280}
+flags=${SOLO_FLAGS-$([ "$device" != cuda ] || echo --adapter gpu)}
 
 usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
 while getopts o:r:s:h option; do
@@ -60,7 +61,7 @@ point() {
 }
 
 # shellcheck disable=SC2086 # options
-bench() { name=$1; shift; point "$name" "$solo" bench sim "$@" ${SOLO_FLAGS:-} -r "$samples"; }
+bench() { name=$1; shift; point "$name" "$solo" bench sim "$@" $flags -r "$samples"; }
 
 size() { # of a headliner
     case $1 in

@@ -181,12 +181,23 @@ class Rastrigin(Model):
 MODELS = {m.name: m for m in (Acrobot(), Finance(), Rastrigin())}
 
 
-def run_numpy(model, genomes, steps, seed, data=None, dtype=np.float64):
-    """All steps, in double precision unless said otherwise."""
-    s = {k: v.astype(dtype) if v.dtype == np.float32 else v for k, v in model.start(len(genomes), seed).items()}
-    w = {k: v.astype(dtype) for k, v in model.weights(genomes).items()}
-    table = None if data is None else data.astype(dtype)
+def run_steps(model, s, w, data, steps):
+    """All steps in NumPy, in the precision of what is given."""
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(steps):
-            s = model.step(np, s, t, w, model.rows(table, t))
+            s = model.step(np, s, t, w, model.rows(data, t))
         return s, model.score(np, s)
+
+
+def run_numpy(model, genomes, steps, seed, data=None, dtype=np.float64):
+    """From the beginning, in double precision unless said otherwise."""
+    s = {k: v.astype(dtype) if v.dtype == np.float32 else v for k, v in model.start(len(genomes), seed).items()}
+    w = {k: v.astype(dtype) for k, v in model.weights(genomes).items()}
+    return run_steps(model, s, w, None if data is None else data.astype(dtype), steps)
+
+
+def column_names(key, values, there):
+    """What Solo's CSV calls the numbers of a State's member: "x", "angle.y", "position[3]"."""
+    if values.ndim == 1:
+        return [key]
+    return [f"{key}[{k}]" if f"{key}[{k}]" in there else f"{key}.{'xyzw'[k]}" for k in range(values.shape[1])]

@@ -109,11 +109,16 @@ if python3 -c 'import gymnasium, numpy' 2>/dev/null; then
     done
     measured() { python3 -B bench/sim.py $1 --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps $2 -r 2 --json "$work/frameworks-$1.json"; }
     check "frameworks are checked and measured" measured finance 30
+    check "so is Solo beside them" python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert any(c["what"].startswith("Solo: states after 30 steps") and c["ok"] for c in r["checks"]) and r["params"]["left_out"] == []' "$work/frameworks-finance.json"
+    check "an engine that is not there is left out with its reason" sh -c "PYTHONPATH=$PWD/deps/python python3 -B -c 'import sys; sys.modules[\"jax\"] = None; sys.argv[0] = \"bench/sim.py\"; sys.path.insert(0, \"bench\"); import sim; sim.main()' rastrigin --engines jax,numpy --device cpu --solo '$SOLO' --pop 20 -r 2 --json - | grep -q 'jax (ModuleNotFoundError'"
     # half of it computed twice as fast is found out
     sed 's/0.5 \* v1 \* v1 \* s - phi2/v1 * v1 * s - phi2/' bench/sim_models.py >"$work/sim_models.py"
     cp bench/sim.py bench/record.py "$work/"
     sed -i 's/right, _ = Numpy(model,/import importlib.util as u; spec = u.spec_from_file_location("right", "bench\/sim_models.py"); m = u.module_from_spec(spec); spec.loader.exec_module(m); right, _ = Numpy(m.MODELS[model.name],/' "$work/sim.py"
-    wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'computes something else' "$work/err"; }
+    wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'numpy computes something else' "$work/err"; }
     check "one that computes something else is not timed" wrong
 else
     echo "skip gymnasium and NumPy (not here)"
@@ -171,8 +176,10 @@ check "bench sim of what never ends" sh -c "[ $? -eq 1 ] && grep -q 'did not end
 check "bench sim with a level that is none" [ $? -eq 2 ]
 mkdir -p "$work/site/docs" "$work/site/results/r"
 cp "$work/builtin.json" "$work/site/results/r/"
-sweep() { SOLO=$SOLO bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/site/results/r" | wc -l)" -eq 6 ]; }
+sweep() { SOLO=$SOLO DEVICE=cpu bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/site/results/r" | wc -l)" -eq 6 ]; }
 check "the script of all measurements sweeps" sweep
+no_software() { ! SOLO=$SOLO bench/sim.sh -o "$work/none" -r 2 -s 1024 steps 2>"$work/err" && [ -z "$(ls "$work/none")" ]; }
+if "$SOLO" sim pi --adapter gpu --pop 4 --steps 1 >/dev/null 2>&1; then echo "skip software is not measured for a GPU (there is one)"; else check "and software is not measured for a GPU" no_software; fi
 printf '<!-- table sim_builtin r -->\n<!-- end -->\n<!-- table sim_steps r -->\n<!-- end -->\n<!-- table sim_systems r -->\n<!-- end -->\n' >"$work/site/docs/a.md"
 root=$PWD
 (cd "$work/site" && node "$root/tools/tables.mjs" && node "$root/tools/sim_pictures.mjs" results/r docs) >/dev/null

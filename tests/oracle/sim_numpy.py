@@ -38,8 +38,7 @@ state, score = sim_models.run_numpy(model, genomes, steps, seed, data)
 
 off = []
 for key, values in state.items():
-    for k in range(1 if values.ndim == 1 else values.shape[1]):
-        column = key if values.ndim == 1 else f"{key}[{k}]" if f"{key}[{k}]" in rows[0] else f"{key}.{'xyzw'[k]}"
+    for k, column in enumerate(sim_models.column_names(key, values, rows[0])):
         theirs = np.array([float(row[column]) for row in rows])
         ours = values.astype(float) if values.ndim == 1 else values[:, k].astype(float)
         scale = np.maximum(np.abs(ours), 1.0)
