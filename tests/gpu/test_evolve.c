@@ -236,37 +236,83 @@ static void scores_that_are_no_numbers_end_it(void **unused)
                                "fn score(s: State) -> f32 { return 1.0 / max(s.x - 0.001, 0.0); }\n";
     err right = {0};
     uint32_t generation = 0, individual = 0;
-    for (int level = LEVEL_TOKEN; level <= LEVEL_LOOP; level++) {
+    static const fusion_level levels[] = {LEVEL_TOKEN, LEVEL_NONE, LEVEL_LOOP, LEVEL_LOOP};
+    for (int n = 0; n < 4; n++) {
+        fusion_level level = levels[n];
         run *r = mem_alloc(sizeof *r);
         err e = {0}, none = {0};
+        if (n == 3)
+            setenv("SOLO_SIM_GROUPS", "2", 1);
         uint32_t at, who;
         assert_true(sim_source_read(&r->source, "a.wgsl", text, &e));
         r->s = sim_new(device, &r->source,
                        &(sim_options){.population = POPULATION, .steps = 1, .seed = 5, .evolves = true}, &e);
         r->v = evolve_new(r->s, &HOW, &e);
         assert_non_null(r->v);
-        assert_false(evolve_run(r->v, 1000, (fusion_level)level, SUBMIT_BATCH, NULL, NULL, &e));
+        assert_false(evolve_run(r->v, 1000, level, SUBMIT_BATCH, NULL, NULL, &e));
         const char *named = strstr(e.text, "that of individual ");
         if (!named || sscanf(e.text, "generation %u: ", &at) != 1 ||
             sscanf(named, "that of individual %u", &who) != 1 || !strstr(e.text, "not finite"))
             fail_msg("%s", e.text);
-        if (level == LEVEL_TOKEN) {
+        if (n == 0) {
             right = e;
             generation = at;
             individual = who;
         } else if (at != generation || who != individual)
             fail_msg("'%s' beside '%s'", e.text, right.text);
         assert_true(at > 2 && at < 1000);
-        if (level == LEVEL_TOKEN)
+        if (level != LEVEL_LOOP)
             assert_int_equal(evolve_generation(r->v), at - 1);
         assert_true(evolve_generation(r->v) < at);
         if (!evolve_read(r->v, &r->genomes[0][0], r->scores, &none))
             fail_msg("%s", none.text);
         for (uint32_t i = 0; i < POPULATION; i++)
             assert_true(isfinite(r->scores[i]));
+        /* and what is saved now goes on to the same end */
+        char path[] = "/tmp/solo-evolve-XXXXXX";
+        close(mkstemp(path));
+        err_clear(&e);
+        if (!evolve_save(r->v, path, &none) || !evolve_load(r->v, path, &none))
+            fail_msg("%s", none.text);
+        assert_false(evolve_run(r->v, 1000, LEVEL_TOKEN, SUBMIT_BATCH, NULL, NULL, &e));
+        if (strcmp(e.text, right.text) != 0)
+            fail_msg("'%s' beside '%s'", e.text, right.text);
+        unlink(path);
+        unsetenv("SOLO_SIM_GROUPS");
         close_run(r);
         free(r);
     }
+}
+
+/* The same numbers in another shape are other data. */
+static void a_table_of_another_shape_is_another_one(void **unused)
+{
+    (void)unused;
+    static const char text[] = "struct State { x: f32 }\nconst GENES = 10;\n"
+                               "fn init() -> State { return State(gene(0u) + data(0u, 1u)); }\n"
+                               "fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return s.x; }\n";
+    static float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const table tables[] = {{4, 2, values}, {2, 4, values}};
+    char path[] = "/tmp/solo-evolve-XXXXXX";
+    close(mkstemp(path));
+    for (int n = 0; n < 2; n++) {
+        run *r = mem_alloc(sizeof *r);
+        err e = {0};
+        assert_true(sim_source_read(&r->source, "a.wgsl", text, &e));
+        r->s = sim_new(device, &r->source,
+                       &(sim_options){.population = POPULATION, .steps = 1, .data = &tables[n], .evolves = true}, &e);
+        r->v = evolve_new(r->s, &HOW, &e);
+        if (n == 0) {
+            go(r, 1, LEVEL_TOKEN);
+            assert_true(evolve_save(r->v, path, &e));
+        } else {
+            assert_false(evolve_load(r->v, path, &e));
+            assert_non_null(strstr(e.text, "with other data"));
+        }
+        close_run(r);
+        free(r);
+    }
+    unlink(path);
 }
 
 static void what_cannot_evolve_says_so(void **unused)
@@ -289,9 +335,13 @@ static void what_cannot_evolve_says_so(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_levels_give_the_same_bits), cmocka_unit_test(the_best_stay_and_get_better),
-        cmocka_unit_test(children_are_those_of_c),       cmocka_unit_test(a_break_changes_nothing),
-        cmocka_unit_test(what_cannot_evolve_says_so),    cmocka_unit_test(scores_that_are_no_numbers_end_it),
+        cmocka_unit_test(all_levels_give_the_same_bits),
+        cmocka_unit_test(the_best_stay_and_get_better),
+        cmocka_unit_test(children_are_those_of_c),
+        cmocka_unit_test(a_break_changes_nothing),
+        cmocka_unit_test(what_cannot_evolve_says_so),
+        cmocka_unit_test(scores_that_are_no_numbers_end_it),
+        cmocka_unit_test(a_table_of_another_shape_is_another_one),
     };
     (void)open_vulkan;
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
