@@ -12,8 +12,8 @@
 
 Every engine begins with the same states, genes and prices as Solo, in single precision. What is measured is checked first: states after some
 steps, before rounding parts them, against NumPy in double precision (Solo's, too, and on a GPU those of the CUDA control), and after all steps the
-mean score, among the engines. Runs are interleaved in
-random order; compiling and the first run are timed apart. What does not fit into --seconds is left out, and the record says so.
+mean score, among the engines. Runs are interleaved in random order; compiling and the first run are timed apart. What does not fit into --seconds, or
+does not work, is left out, and the record says so.
 
 --compile-whole unrolls so many steps into one function and gives it to torch.compile: what happens, and how long it takes, is the result.
 """
@@ -257,11 +257,15 @@ def measure(arguments, model, start, weights, data):
             states = solo_states(arguments, model, checked, *options)
         except (OSError, subprocess.CalledProcessError) as error:
             left_out.append(f"{name} ({reason(error)})")
+            say(f"left out: {left_out[-1]}")
             continue
         check_states(checks, name, checked, share_alike(np.asarray, states, right))
     right = right_of(arguments.steps)
     means, firsts = {}, {}
     for name in arguments.engines.split(","):
+        if time_left(arguments) < 0:
+            left_out.append(f"{name} (no time was left)")
+            continue
         try:
             engine = ENGINES[name](model, start, weights, data, arguments.device)
             state, _ = engine.run(checked)

@@ -17,8 +17,8 @@
 #   -r N        samples of each (default: 5)
 #   -s N        a share of every population, for trying this out: 1/N (default: 1)
 #
-# Environment: SOLO (build/solo), SOLO_FLAGS ("--adapter gpu" where DEVICE is cuda, else none), IMPLS ("dawn wgpu"), PYTHON (python3), DEVICE (cuda; cpu: to try it out),
-# ENGINES (torch,compile-step,compile-graph,jax,numpy), POINT_SECONDS (280: what one point may take before it is given up).
+# Environment: SOLO (build/solo), SOLO_FLAGS ("--adapter gpu" where DEVICE is cuda, else none), IMPLS ("dawn wgpu"), PYTHON (python3),
+# DEVICE (cuda; cpu: to try it out), ENGINES (torch,compile-step,compile-graph,jax,numpy), POINT_SECONDS (280: what one point may take before it is given up).
 #
 # Exit status 1 if a point failed; the others are run all the same. `node tools/tables.mjs && node tools/sim_pictures.mjs results/FOLDER docs` then
 # bring the records into docs/sim.md.

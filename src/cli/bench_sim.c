@@ -19,9 +19,8 @@ const char bench_sim_help[] =
     "  --submit LIST    of none: sync, each, pass, batch (default: all)\n"
     "  -r N             repetitions (default 5)\n"
     "  --json FILE      write the record; - writes it to standard output and nothing else\n"
-    "  --pop, --steps, --seed, --param, --data, --genomes, --patience, --impl, --adapter as for `solo sim`; no run is "
-    "cut unless\n"
-    "  --chunk says so\n";
+    "  --pop, --steps, --seed, --param, --data, --genomes, --patience, --impl, --adapter as for `solo sim`; no run is\n"
+    "  cut unless --chunk says so\n";
 
 typedef struct options {
     cli_sim common;

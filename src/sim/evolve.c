@@ -202,6 +202,15 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
+/* After a failure: the generation before it is still there, in the other half of genes and scores, or was written there. */
+static void step_back(evolution *v, uint32_t to, kept *k)
+{
+    err unused = {0};
+    v->s->told.generation = to;
+    if (v->begun && !v->s->stuck && keep(v, k, &unused))
+        evolve_write(v, k->genomes, k->scores);
+}
+
 bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy submit,
                 bool (*after)(void *user, evolution *v, err *e), void *user, err *e)
 {
@@ -223,9 +232,8 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
         v->generation_ns = (clock_us() - began) * 1e3 / (made ? made : 1);
         ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
         v->begun = v->begun || ok;
-        /* the one before it is still there, in the other half of genes and scores */
         if (!ok)
-            s->told.generation = from;
+            step_back(v, from, &k);
         going = !ok || !after || after(user, v, e);
         ok = ok && e->kind == ERR_NONE;
     }

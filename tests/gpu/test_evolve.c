@@ -233,7 +233,7 @@ static void scores_that_are_no_numbers_end_it(void **unused)
     static const char text[] = "struct State { x: f32 }\nconst GENES = 10;\n"
                                "fn init(rng: ptr<function, Rng>) -> State { return State(random(rng)); }\n"
                                "fn step(s: State) -> State { return s; }\n"
-                               "fn score(s: State) -> f32 { return 1.0 / max(s.x - 0.001, 0.0); }\n";
+                               "fn score(s: State) -> f32 { return 1.0 / max(s.x - 0.001, 0.0) + gene(0u); }\n";
     err right = {0};
     uint32_t generation = 0, individual = 0;
     static const fusion_level levels[] = {LEVEL_TOKEN, LEVEL_NONE, LEVEL_LOOP, LEVEL_LOOP};
@@ -268,6 +268,11 @@ static void scores_that_are_no_numbers_end_it(void **unused)
             fail_msg("%s", none.text);
         for (uint32_t i = 0; i < POPULATION; i++)
             assert_true(isfinite(r->scores[i]));
+        /* with its own genes and states, if anybody asks for them */
+        float before[POPULATION];
+        memcpy(before, r->scores, sizeof before);
+        go(r, evolve_generation(r->v), level);
+        assert_memory_equal(before, r->scores, sizeof before);
         /* and what is saved now goes on to the same end */
         char path[] = "/tmp/solo-evolve-XXXXXX";
         close(mkstemp(path));
