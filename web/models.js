@@ -5,7 +5,7 @@
 import { Sha256 } from "./sha256.js";
 
 const FOLDER = "models";
-const TRIES = 6, PAUSE_MS = 400; // of a download that breaks off
+const TRIES = 6, PAUSE_MS = 400; // of what breaks off on the way
 const REPORT_MS = 100;
 const MAGIC = "GGUF";
 
@@ -13,6 +13,23 @@ export class Cancelled extends Error {
     constructor() {
         super("cancelled");
         this.cancelled = true;
+    }
+}
+
+/** An error that trying again does not help against. */
+const final = (message) => Object.assign(new Error(message), { final: true });
+
+/** Does it until it succeeds, or has failed too often, or with something final; `gotOn` says that it comes nearer each time. */
+async function retried(act, signal, gotOn = () => false) {
+    for (let tries = 1; ; tries++) {
+        try {
+            return await act();
+        } catch (error) {
+            if (signal?.aborted) throw new Cancelled();
+            if (gotOn()) tries = 1;
+            if (error.final || tries === TRIES) throw error;
+            await new Promise((next) => setTimeout(next, PAUSE_MS * tries));
+        }
     }
 }
 
@@ -65,7 +82,7 @@ export async function listKept() {
     const place = await folder().catch(() => null), kept = [];
     if (!place) return kept;
     for await (const [file, handle] of place.entries()) {
-        if (!file.endsWith(".gguf.data") && !file.endsWith(".data")) continue;
+        if (!file.endsWith(".data")) continue;
         const key = file.slice(0, -".data".length), note = await readNote(place, key);
         if (note) kept.push({ key, name: note.name, url: note.url, size: note.size, bytes: (await handle.getFile()).size, complete: note.complete });
     }
@@ -87,10 +104,26 @@ export async function keptSource(key) {
 
 // ---- downloads ------------------------------------------------------------------------
 
-const sizeIn = (response) => Number(response.headers.get("content-range")?.split("/")[1] ?? response.headers.get("content-length") ?? NaN);
+const lengthIn = (response) => Number(response.headers.get("content-length") ?? NaN);
 const tagIn = (response) => response.headers.get("etag") ?? response.headers.get("last-modified") ?? "";
 /** Some servers give a file's SHA-256 as its tag. */
 const shaIn = (response) => [response.headers.get("x-linked-etag"), response.headers.get("etag")].map((tag) => tag?.match(/^(?:W\/)?"?([0-9a-f]{64})"?$/)?.[1]).find(Boolean) ?? null;
+
+/** Where the part that came lies, and in how much: null where another origin does not let it be read. */
+function partIn(response) {
+    const [, from, size] = response.headers.get("content-range")?.match(/^bytes (\d+)-\d+\/(\d+)$/) ?? [];
+    return size === undefined ? null : { from: Number(from), size: Number(size) };
+}
+
+/** What came is the rest of what is here. */
+function goesOn(response, have, note) {
+    const { from, size } = partIn(response) ?? { from: have, size: have + lengthIn(response) }, tag = tagIn(response);
+    return from === have && size === note.size && (!tag || tag === note.tag);
+}
+
+function refusal(name, { status, statusText }) {
+    return Object.assign(new Error(`${name}: the server says ${status} ${statusText}`.trim()), { final: status < 500 });
+}
 
 async function checkRoom(needed) {
     const { quota, usage } = (await navigator.storage.estimate?.()) ?? {};
@@ -103,24 +136,24 @@ class Download {
         Object.assign(this, { url, onProgress, signal, sha256, key: keyOf(url), name: nameOf(url), told: 0 });
     }
 
-    tell(what, done, total, final = false) {
+    tell(what, done, total) {
         const now = performance.now();
-        if (!final && now - this.told < REPORT_MS) return;
+        if (now - this.told < REPORT_MS) return;
         this.told = now;
         this.onProgress({ what, done, total });
     }
 
-    /** Asks for what is missing; a file that changed meanwhile begins anew. */
+    /**
+     * Asks for what is missing. No header but Range: any other would make a browser ask another origin beforehand
+     * whether it may be sent, and most say no. So it is the answer that shows whether the file changed meanwhile.
+     */
     async request(have, note) {
-        const headers = have ? { range: `bytes=${have}-`, ...(note?.tag ? { "if-range": note.tag } : {}) } : {};
-        const response = await fetch(this.url, { headers, signal: this.signal });
-        if (response.status === 206 && note && sizeIn(response) === note.size) return { response, have };
-        if (response.status === 416) {
-            response.body?.cancel();
-            return this.request(0, null);
-        }
-        if (!response.ok) throw Object.assign(new Error(`${this.name}: the server says ${response.status} ${response.statusText}`), { final: response.status < 500 });
-        return { response, have: 0 };
+        const response = await fetch(this.url, { headers: have ? { range: `bytes=${have}-` } : {}, signal: this.signal });
+        if (response.status === 200) return { response, have: 0 };
+        if (response.status === 206 && have && goesOn(response, have, note)) return { response, have };
+        response.body?.cancel().catch(() => {});
+        if (have && (response.status === 206 || response.status === 416)) return this.request(0, null);
+        throw refusal(this.name, response);
     }
 
     /** One connection, until it ends. */
@@ -129,8 +162,8 @@ class Download {
         const { response, have } = await this.request(Math.min(handle.getSize(), note?.size ?? 0), note);
         let at = have, size = note?.size;
         if (!have) {
-            size = sizeIn(response);
-            if (!(size > 0)) throw Object.assign(new Error(`${this.name}: the server does not say how large it is`), { final: true });
+            size = lengthIn(response);
+            if (!(size > 0)) throw final(`${this.name}: the server does not say how large it is`);
             await checkRoom(size);
             handle.truncate(0);
             await writeNote(place, this.key, { name: this.name, url: this.url, size, tag: tagIn(response), sha256: shaIn(response), complete: false });
@@ -139,7 +172,7 @@ class Download {
         for (;;) {
             const { done, value } = await reader.read();
             if (done) break;
-            if (handle.write(value, { at }) !== value.length) throw Object.assign(new Error("the disk is full"), { final: true });
+            if (handle.write(value, { at }) !== value.length) throw final("the disk is full");
             at += value.length;
             this.tell("downloading", at, size);
         }
@@ -169,18 +202,11 @@ class Download {
     async run(place) {
         const handle = await (await place.getFileHandle(`${this.key}.data`, { create: true })).createSyncAccessHandle();
         try {
-            for (let tries = 1; ; tries++) {
-                const before = handle.getSize();
-                try {
-                    if (await this.receive(place, handle)) break;
-                    throw new Error(`${this.name}: the connection broke off`);
-                } catch (error) {
-                    if (this.signal?.aborted) throw new Cancelled();
-                    if (handle.getSize() > before) tries = 1; // it gets on
-                    if (error.final || tries === TRIES) throw error;
-                    await new Promise((next) => setTimeout(next, PAUSE_MS * tries));
-                }
-            }
+            let before = 0;
+            await retried(async () => {
+                before = handle.getSize();
+                if (!(await this.receive(place, handle))) throw new Error(`${this.name}: the connection broke off`);
+            }, this.signal, () => handle.getSize() > before);
             await this.check(place, handle);
         } finally {
             handle.close();
@@ -190,18 +216,16 @@ class Download {
 
 /** Without a place to keep it: pieces of the file, as they are wanted. */
 async function rangeSource(url, signal) {
-    const first = await fetch(url, { headers: { range: "bytes=0-3" }, signal });
-    await first.body?.cancel();
-    if (first.status !== 206) throw new Error(`${nameOf(url)}: this browser gives no room to keep it, and the server sends no parts of it`);
-    return checkBeginning({
-        name: nameOf(url),
-        size: sizeIn(first),
-        async read(offset, length) {
-            const response = await fetch(url, { headers: { range: `bytes=${offset}-${offset + length - 1}` }, signal });
-            if (response.status !== 206) throw new Error(`${nameOf(url)}: the server says ${response.status}`);
-            return new Uint8Array(await response.arrayBuffer());
-        },
-    });
+    const name = nameOf(url), apart = `${name}: this browser gives no room to keep it, and the server`;
+    const part = (from, to) => retried(async () => {
+        const response = await fetch(url, { headers: { range: `bytes=${from}-${to}` }, signal });
+        if (response.status === 206) return { part: partIn(response), bytes: new Uint8Array(await response.arrayBuffer()) };
+        response.body?.cancel().catch(() => {});
+        throw response.ok ? final(`${apart} sends no parts of it`) : refusal(name, response);
+    }, signal);
+    const first = await part(0, 3);
+    if (!first.part) throw final(`${apart} does not let this page read how large it is (it exposes no Content-Range)`);
+    return checkBeginning({ name, size: first.part.size, read: async (offset, length) => (await part(offset, offset + length - 1)).bytes });
 }
 
 /** A model at a URL, kept for the next time. */

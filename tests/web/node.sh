@@ -7,3 +7,4 @@ else
     echo "skip node: the package webgpu is not installed"
 fi
 node tests/web/parts.mjs
+node tests/web/downloads.mjs

@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { missing, open } from "./browsers.mjs";
 import { serve } from "./server.mjs";
-import { checkRecord, done, equal, test, thrown, yes } from "./check.mjs";
+import { checkRecord, done, equal, test, yes } from "./check.mjs";
 
 const [, , name] = process.argv, { SOLO_PAGE, EXPECTED, PROMPT, TOKENS } = process.env;
 const MODEL = "models/builtin.gguf", SCREENSHOTS = "build/screenshots";
@@ -13,8 +13,9 @@ if (missing(name)) {
 }
 mkdirSync(SCREENSHOTS, { recursive: true });
 const server = await serve(SOLO_PAGE, { models: { "tale.gguf": MODEL } });
+const far = await serve(SOLO_PAGE, { models: { "far.gguf": MODEL }, open: true, isolated: false });
 const browser = await open(name).catch((error) => {
-    console.log(`skip it could not be started: ${error.message.split("\n")[0]}`);
+    console.log(`not ok it is installed and does not start: ${error.message.split("\n")[0]}`);
     process.exit(0);
 });
 const heard = [];
@@ -103,11 +104,22 @@ await test("a GGUF file from disk, and one that is none", async () => {
     equal(await textOf("model-name"), "mine.gguf", "the model that was there stays");
 });
 
-const loadUrl = (path) => browser.evaluate((url) => {
+const loadUrl = (path, origin = server.url) => browser.evaluate((url) => {
     document.getElementById("change-model").click();
     document.getElementById("url").value = url;
     document.getElementById("from-url").requestSubmit();
-}, `${server.url}${path}`);
+}, `${origin}${path}`);
+
+await test("a model from another origin that lets no header be read, and whose connection breaks", async () => {
+    await loadUrl("/models/far.gguf?break=1500000", far.url);
+    await browser.until(() => document.getElementById("model-name").textContent === "far.gguf" || !document.getElementById("trouble").hidden, 60_000);
+    await ready();
+    equal(await textOf("model-name"), "far.gguf", await textOf("trouble-text"));
+    yes(far.requests.length >= 3 && far.requests.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(far.requests)}`);
+    await browser.evaluate(async () => {
+        for (const { key } of await soloPage.solo.models.list()) await soloPage.solo.models.delete(key);
+    });
+});
 
 await test("a model from a URL whose connection breaks again and again, checked and kept", async () => {
     server.requests.length = 0;
@@ -220,4 +232,5 @@ if (browser.offline)
 
 await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
 server.close();
+far.close();
 done();

@@ -9,10 +9,12 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/cs
 
 /**
  * @param models { name: path } served below /models/; `?break=N` sends N bytes at a time and then cuts the connection,
- * `?slow=MS` waits between pieces, `?tag=sha256` gives the file's SHA-256 as its tag, `?tag=wrong` another one
+ * `?slow=MS` waits between pieces, `?tag=sha256` gives the file's SHA-256 as its tag, `?tag=wrong` another one,
+ * `?fail=N` says 503 to every Nth request
+ * @param open pages of other origins may fetch, and read no more than they may anyway; asking beforehand is refused
  * @returns { url, requests, close }
  */
-export async function serve(root, { models = {}, isolated = true } = {}) {
+export async function serve(root, { models = {}, isolated = true, open = false } = {}) {
     const requests = [];
     const server = createServer((request, response) => {
         const url = new URL(request.url, "http://localhost");
@@ -20,6 +22,12 @@ export async function serve(root, { models = {}, isolated = true } = {}) {
         if (isolated) {
             response.setHeader("cross-origin-opener-policy", "same-origin");
             response.setHeader("cross-origin-embedder-policy", "require-corp");
+        }
+        if (open) response.setHeader("access-control-allow-origin", "*");
+        const every = Number(url.searchParams.get("fail") ?? 0);
+        if (request.method === "OPTIONS" || (every && requests.length % every === 1)) {
+            response.writeHead(request.method === "OPTIONS" ? 405 : 503).end();
+            return;
         }
         const model = models[url.pathname.replace("/models/", "")];
         const path = model ?? join(root, normalize(url.pathname === "/" ? "/index.html" : url.pathname));
@@ -37,6 +45,10 @@ export async function serve(root, { models = {}, isolated = true } = {}) {
         if (model) response.setHeader("etag", `"${tag === "sha256" ? createHash("sha256").update(readFileSync(path)).digest("hex") : tag === "wrong" ? "0".repeat(64) : size}"`);
         const from = Number(request.headers.range?.match(/bytes=(\d+)-/)?.[1] ?? 0);
         const to = Math.min(Number(request.headers.range?.match(/-(\d+)$/)?.[1] ?? size - 1), size - 1);
+        if (from >= size) {
+            response.writeHead(416).end();
+            return;
+        }
         if (request.headers.range) response.setHeader("content-range", `bytes ${from}-${to}/${size}`);
         response.setHeader("content-length", to - from + 1);
         response.writeHead(request.headers.range ? 206 : 200);

@@ -1,0 +1,79 @@
+// Downloads of models, without a browser: files in memory, and servers that say little of what they send.
+import { createHash } from "node:crypto";
+import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { done, equal, test, thrown, yes } from "./check.mjs";
+import { Folder } from "./files.mjs";
+import { serve } from "./server.mjs";
+
+const { deleteKept, listKept, urlSource } = await import(`${process.env.SOLO_PAGE}/models.js`);
+const SIZE = 300_000, model = new Uint8Array(SIZE).map((_, i) => (i * 7 + (i >> 8)) & 255), folder = mkdtempSync(join(tmpdir(), "solo-"));
+model.set(new TextEncoder().encode("GGUF"));
+writeFileSync(join(folder, "a.gguf"), model);
+const sha256 = createHash("sha256").update(model).digest("hex");
+const server = await serve(folder, { models: { "a.gguf": join(folder, "a.gguf") } });
+const url = (query = "") => `${server.url}/models/a.gguf${query}`;
+
+let root = null;
+Object.defineProperty(globalThis, "navigator", { value: { storage: { getDirectory: async () => root ?? Promise.reject(new Error("no place")), persist: async () => true, estimate: async () => ({}) } }, configurable: true });
+const afresh = () => {
+    root = new Folder();
+    server.requests.length = 0;
+};
+const kept = async () => root.getDirectoryHandle("models");
+const dataOf = async () => [...(await kept()).files].find(([name]) => name.endsWith(".data"))[1];
+const noteOf = async () => [...(await kept()).files].find(([name]) => name.endsWith(".json"))[1];
+const note = async () => JSON.parse(new TextDecoder().decode((await noteOf()).data));
+const setNote = async (change) => ((await noteOf()).data = new TextEncoder().encode(JSON.stringify({ ...(await note()), ...change })));
+const isWhole = async (source) => {
+    equal(source.size, SIZE);
+    yes(Buffer.compare(await source.read(0, SIZE), model) === 0, "what is kept is what was sent");
+};
+const ranges = () => server.requests.map((r) => r.range);
+
+/** As a page sees another origin: hardly a header can be sent or read. */
+const plainFetch = globalThis.fetch, READABLE = ["content-length", "content-type", "last-modified", "cache-control"];
+async function fromAfar(act) {
+    globalThis.fetch = async (where, { headers = {}, ...rest } = {}) => {
+        if (Object.keys(headers).some((name) => name !== "range")) throw new TypeError("the request that asks beforehand was refused");
+        const { status, statusText, body, headers: all } = await plainFetch(where, { headers, ...rest });
+        return new Response(body, { status, statusText, headers: [...all].filter(([name]) => READABLE.includes(name)) });
+    };
+    await act().finally(() => (globalThis.fetch = plainFetch));
+}
+
+await test("a download from another origin goes on where it broke off, and is whole", () => fromAfar(async () => {
+    afresh();
+    await isWhole(await urlSource(url("?break=100000")));
+    yes(ranges().length > 1 && ranges().slice(1).every((range) => /^bytes=[1-9]\d*-$/.test(range)), `parts were asked for: ${ranges()}`);
+}));
+
+await test("what is no longer the file that was begun begins anew", async () => {
+    for (const [change, cut] of [[{ size: SIZE + 5 }, 1000], [{ tag: '"another"' }, 1000], [{ size: 2 * SIZE }, SIZE + 5]]) {
+        afresh();
+        await urlSource(url());
+        const data = await dataOf();
+        data.data = new Uint8Array(cut); // of another file
+        await setNote({ ...change, complete: false });
+        await isWhole(await urlSource(url()));
+        equal(ranges(), [null, `bytes=${cut}-`, null], JSON.stringify(change));
+    }
+});
+
+await test("a server that says no is asked once", async () => {
+    afresh();
+    yes(/404/.test((await thrown(() => urlSource(`${server.url}/models/none.gguf`))).message), "404");
+    equal(server.requests.length, 1);
+});
+
+await test("without a place to keep it: parts, tried again, if it can be told how many", async () => {
+    afresh();
+    root = null;
+    await isWhole(await urlSource(url("?fail=2")));
+    await fromAfar(async () => yes(/exposes no Content-Range/.test((await thrown(() => urlSource(url()))).message), "it is said why not"));
+});
+
+server.close();
+rmSync(folder, { recursive: true });
+done();
