@@ -8,7 +8,7 @@ import { instantiate, wasmFile } from "./wasm.js";
 export const LEVELS = ["none", "ops", "token", "loop"];
 export const SUBMITS = ["sync", "each", "pass", "batch"];
 const ROLES = ["system", "user", "assistant"];
-const ADAPTERS = { any: 0, gpu: 1, software: 2 };
+const ADAPTERS = ["any", "gpu", "software"];
 
 /** A file beside this one, whatever serves it. */
 export async function fetchBeside(name) {
@@ -28,7 +28,16 @@ export async function builtinSource() {
     return { name: "the built-in model", size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
-const bitsOf = (names, list) => list.reduce((bits, name) => bits | (1 << names.indexOf(name)), 0);
+/** Where a name stands in a list; C counts them so. */
+function placeOf(names, name, what) {
+    const at = names.indexOf(name);
+    if (at < 0) throw new TypeError(`there is no ${what} "${name}": it is one of ${names.join(", ")}`);
+    return at;
+}
+
+const bitsOf = (names, list, what) => list.reduce((bits, name) => bits | (1 << placeOf(names, name, what)), 0);
+/** Of an answer that was stopped before it began. */
+const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, feed_s: 0, answer_s: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
 
 export class Engine {
     #wasm;
@@ -38,6 +47,9 @@ export class Engine {
     #onProgress = () => {};
     #decoder = new TextDecoder();
     #last = Promise.resolve();
+    #gpu;
+    #lastWords = ""; // what C wrote last: it says why it ended
+    #dead = null;
 
     /**
      * @param options.gpu what navigator.gpu is
@@ -47,11 +59,32 @@ export class Engine {
     static async create({ gpu = globalThis.navigator?.gpu, environment = {}, memory = new Map(), jspi, log = console.warn } = {}) {
         const engine = new Engine();
         const module = await WebAssembly.compile(await (await fetchBeside(wasmFile(jspi))).arrayBuffer());
+        const heard = (text) => {
+            engine.#lastWords = text.trim().split("\n").at(-1) || engine.#lastWords;
+            log(text);
+        };
         engine.#wasm = await instantiate(module, ({ memory: wasmMemory, text, bytes }) => ({
-            gpu: gpuImports(gpu, wasmMemory, text),
+            gpu: engine.#gpu = gpuImports(gpu, wasmMemory, text),
             page: engine.#pageImports(text, bytes, memory),
-        }), { environment, log });
+        }), { environment, log: heard });
         return engine;
+    }
+
+    /** C broke down, by a trap or for want of memory: nothing of it can be used any more, and its devices are let go. */
+    get dead() {
+        return this.#dead !== null;
+    }
+
+    async #call(name, ...args) {
+        if (this.#dead) throw this.#dead;
+        try {
+            return await this.#wasm.call(name, ...args);
+        } catch (error) {
+            const why = this.#lastWords || error.message, isMemory = /memory|allocat/i.test(why) || error instanceof RangeError;
+            this.#dead = Object.assign(new Error(isMemory ? `out of memory (${why})` : `the program broke down: ${why}`), { dead: true });
+            this.#gpu.closeAll();
+            throw this.#dead;
+        }
     }
 
     #pageImports(text, bytes, kept) {
@@ -94,7 +127,7 @@ export class Engine {
     /** What C has to say after a call. */
     async #ask(name, ...args) {
         const { exports, bytes } = this.#wasm;
-        const status = await this.#wasm.call(name, ...args);
+        const status = await this.#call(name, ...args);
         const said = new TextDecoder().decode(bytes(exports.solo_said(), exports.solo_said_bytes()).slice());
         if (status) throw Object.assign(new Error(said), { noGpu: status === 3 });
         return said ? JSON.parse(said) : {};
@@ -102,7 +135,7 @@ export class Engine {
 
     /** @returns what the device is and can do */
     open({ adapter = "any" } = {}) {
-        return this.#next(() => this.#ask("solo_open", ADAPTERS[adapter]));
+        return this.#next(() => this.#ask("solo_open", placeOf(ADAPTERS, adapter, "adapter")));
     }
 
     /** @param source { name, size, read(offset, length) => Promise<Uint8Array> } */
@@ -110,29 +143,34 @@ export class Engine {
         return this.#next(() => this.#wasm.withTexts([source.name], async (name) => {
             this.#source = source;
             this.#onProgress = onProgress;
-            const wanted = level ? LEVELS.indexOf(level) : LEVELS.length;
+            const wanted = level ? placeOf(LEVELS, level, "level") : LEVELS.length;
             return this.#ask("solo_load", name, source.size, wanted, Number(allLevels), context);
         }));
     }
 
     /** From the next answer on; of those levels that were made. */
     setLevel(level) {
-        return this.#next(() => this.#ask("solo_set_level", LEVELS.indexOf(level)));
+        return this.#next(() => this.#ask("solo_set_level", placeOf(LEVELS, level, "level")));
     }
 
     /**
-     * An answer to `messages`, or what follows `prompt`, piece by piece to `onText`.
+     * An answer to `messages`, or what follows `prompt`, piece by piece to `onText`, until `signal` is aborted.
      * @returns how it ended, and what it took
      */
-    answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], onText = () => {} }) {
-        return this.#next(async () => {
+    answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], signal, onText = () => {} }) {
+        let begun = false;
+        const interrupt = () => this.stop();
+        const mine = this.#next(async () => {
+            if (signal?.aborted) return NOT_BEGUN;
+            begun = true;
+            signal?.addEventListener("abort", interrupt);
             const { exports } = this.#wasm, turns = messages ?? [{ role: "user", content: prompt }];
             const wrong = turns.find(({ role }) => !ROLES.includes(role));
             if (wrong) throw new Error(`messages have the roles ${ROLES.join(", ")}, not "${wrong.role}"`);
             this.#onText = onText;
             this.#decoder = new TextDecoder();
             await this.#ask("solo_begin", Number(messages !== undefined));
-            await this.#wasm.call("solo_set_sampling", temperature, topK, topP, minP, repeatPenalty, seed >>> 0);
+            await this.#call("solo_set_sampling", temperature, topK, topP, minP, repeatPenalty, seed >>> 0);
             for (const { role, content } of turns)
                 await this.#wasm.withTexts([content], (at) => exports.solo_add_message(ROLES.indexOf(role), at));
             for (const text of [stop].flat()) await this.#wasm.withTexts([text], (at) => exports.solo_add_stop(at));
@@ -144,11 +182,16 @@ export class Engine {
             };
             const report = await this.#ask("solo_answer", maxTokens);
             return { ...report, first_token_s: first ? (first - began) / 1000 : null, tokens_per_s: report.answer_s > 0 ? report.tokens / report.answer_s : 0 };
-        });
+        }).finally(() => signal?.removeEventListener("abort", interrupt));
+        if (!signal) return mine;
+        // while others are before it there is nothing to be stopped
+        const early = new Promise((end) => signal.addEventListener("abort", () => begun || end(NOT_BEGUN), { once: true }));
+        return Promise.race([mine, early]);
     }
 
     /** Ends the answer that is being made. */
     stop() {
+        if (this.#dead) return;
         const at = this.#wasm.exports.solo_interrupted();
         new Int32Array(this.#wasm.memory().buffer)[at >>> 2] = 1;
     }
@@ -165,7 +208,7 @@ export class Engine {
     benchLlm({ levels = LEVELS, submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
         return this.#next(async () => {
             this.#onProgress = onProgress;
-            const args = [bitsOf(LEVELS, levels), bitsOf(SUBMITS, submits), prompt, tokens, depth, repetitions, seed];
+            const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];
             return this.#signed(await this.#ask("solo_bench_llm", ...args));
         });
     }
@@ -177,16 +220,12 @@ export class Engine {
         return record;
     }
 
-    unload() {
-        return this.#next(() => this.#wasm.call("solo_unload"));
-    }
-
     /** Loses the device on purpose; for tests. */
     lose() {
-        return this.#next(() => this.#wasm.call("solo_lose"));
+        return this.#next(() => this.#call("solo_lose"));
     }
 
     close() {
-        return this.#next(() => this.#wasm.call("solo_close"));
+        return this.#next(() => this.#dead ? undefined : this.#call("solo_close"));
     }
 }

@@ -9,7 +9,7 @@ const MAP_READ = 0x01, COPY_SRC = 0x04, COPY_DST = 0x08, QUERY_RESOLVE = 0x200, 
 const BINDING_TYPES = ["read-only-storage", "storage", "uniform"];
 const TIME_BEGIN = 1, TIME_END = 2;
 const SPARE_BYTES = 256, SPARE_COUNT = 4; // read buffers that are kept: a token comes back every time
-const ANY = 0, SOFTWARE = 2; // which adapter is wanted
+const SOFTWARE = 2; // which adapter is wanted
 const TYPE_UNKNOWN = 0, TYPE_SOFTWARE = 3;
 
 const LIMITS = [
@@ -25,8 +25,9 @@ const turn = () => new Promise((next) => setTimeout(next, 0));
 export function hostName() {
     if (globalThis.Deno) return `Deno ${Deno.version.deno}`;
     const agent = globalThis.navigator?.userAgent ?? "";
-    const found = agent.match(/(Firefox|Edg|OPR|Chrome)\/[\d.]+/) ?? agent.match(/Version\/[\d.]+ .*Safari/);
-    if (found) return found[0].replace("/", " ");
+    // Edge and Opera say that they are Chrome, too
+    const found = agent.match(/(Firefox|Edg|OPR)\/[\d.]+/) ?? agent.match(/Chrome\/[\d.]+/) ?? agent.match(/Version\/[\d.]+ .*Safari/);
+    if (found) return found[0].replace("/", " ").replace(/^Edg /, "Edge ").replace(/^OPR /, "Opera ");
     return globalThis.process?.versions?.node ? `Node ${process.versions.node}` : agent || "unknown";
 }
 
@@ -47,14 +48,17 @@ const shortTurn = (() => {
 const NUDGE_MS = 0.5, PATIENT_MS = 20; // how often it is, and from when on more seldom
 const looksSeldom = () => /Firefox\//.test(globalThis.navigator?.userAgent ?? "");
 
-/** What the machine's OpenGL calls itself, where WebGPU says nothing. */
+/** What the machine's OpenGL calls itself, where WebGPU says nothing. Asked once: browsers allow few contexts. */
+let renderer = null;
 function rendererName() {
     try {
-        const gl = new OffscreenCanvas(1, 1).getContext("webgl");
-        return String(gl?.getParameter(gl.RENDERER) ?? "");
+        const gl = renderer === null ? new OffscreenCanvas(1, 1).getContext("webgl") : null;
+        renderer ??= String(gl?.getParameter(gl.RENDERER) ?? "");
+        gl?.getExtension("WEBGL_lose_context")?.loseContext();
     } catch {
-        return "";
+        renderer ??= "";
     }
+    return renderer;
 }
 
 function isSoftware(adapter, info) {
@@ -72,6 +76,7 @@ class Device {
     lost = false;
     closing = false;
     wake = () => {};
+    waiting = new Set(); // those whom a loss wakes
 
     constructor(device, adapter) {
         const info = adapter.info ?? {};
@@ -88,6 +93,7 @@ class Device {
         if (/^(unknown|0x[\da-f]+|\d+)$/.test(this.texts[3])) this.texts[3] = this.texts[4];
         device.addEventListener("uncapturederror", (event) => this.fail(`${event.error.constructor.name}: ${event.error.message}`));
         device.lost.then(({ message }) => {
+            for (const end of this.waiting) end();
             if (this.closing) return;
             this.lost = true;
             this.errors.push([2, message || "no reason given"]);
@@ -113,10 +119,19 @@ class Device {
         return made;
     }
 
+    /** The promise, or undefined as soon as the device is lost. (A race with device.lost would leave something at it each time.) */
+    orLost(promise) {
+        return new Promise((end, fail) => {
+            this.waiting.add(end);
+            promise.then(end, fail).finally(() => this.waiting.delete(end));
+            if (this.lost) end();
+        });
+    }
+
     /** A promise of the queue's, and something for those who look only when asked to. */
     async hurried(promise) {
         let kept = false;
-        promise = Promise.race([promise, this.device.lost]).finally(() => (kept = true));
+        promise = this.orLost(promise).finally(() => (kept = true));
         if (!looksSeldom()) return promise;
         for (let began = performance.now(), nudged = began; !kept && !this.lost; ) {
             const now = performance.now();
@@ -214,7 +229,7 @@ export function gpuImports(gpu, memory, { read, write }) {
         settle(id) {
             const device = things[id], made = device.pending;
             device.pending = [];
-            return made.length ? Promise.race([Promise.all(made), device.device.lost]).then(() => {}) : undefined;
+            return made.length ? device.orLost(Promise.all(made)).then(() => {}) : undefined;
         },
         wait(id) {
             const device = things[id];
@@ -360,5 +375,7 @@ export function gpuImports(gpu, memory, { read, write }) {
             return keep({ device, queries, resolved, free: () => (queries.destroy(), resolved.destroy()) });
         },
     };
-    return { suspending, immediate };
+    /** For when C is not there any more to do it. */
+    const closeAll = () => things.forEach((thing, id) => thing instanceof Device && immediate.close(id));
+    return { suspending, immediate, closeAll };
 }

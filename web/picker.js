@@ -7,44 +7,51 @@ export function startModels(page, chat) {
     const dialog = $("models");
     let last = {}; // how the model now loaded was asked for
 
-    async function load(wanted) {
-        if (page.busy) return;
+    async function withProgress(act) {
         page.busy = true;
         page.calm();
-        dialog.close();
-        chat.waiting(true);
+        chat.waiting();
         $("loading").hidden = false;
         $("loading-bar").removeAttribute("value");
         $("loading-text").textContent = "starting";
-        $("loading-cancel").hidden = !wanted.model;
-        const onProgress = progressTeller($("loading-bar"), $("loading-text"), () => true);
         try {
-            await page.solo.loadModel({ ...wanted, ...chat.loadOptions(), onProgress });
-            last = wanted;
-            chat.loaded(page.solo.model, page.solo.info);
-        } catch (error) {
-            if (!error.kept) chat.unloaded();
-            if (!error.cancelled) page.trouble(error, () => load(error.lost ? last : {}));
+            await act(progressTeller($("loading-bar"), $("loading-text"), (what) => /load|check/.test(what)));
         } finally {
             page.busy = false;
             $("loading").hidden = true;
-            chat.waiting(false);
+            chat.waiting();
+        }
+    }
+
+    async function load(wanted) {
+        if (page.busy || !page.solo) return;
+        dialog.close();
+        $("loading-cancel").hidden = !wanted.model;
+        try {
+            await withProgress(async (onProgress) => {
+                await page.solo.loadModel({ ...wanted, ...chat.loadOptions(), onProgress });
+                last = wanted;
+                chat.loaded(page.solo.model, page.solo.info);
+            });
+        } catch (error) {
+            if (!error.kept) chat.unloaded();
+            if (!error.cancelled) page.trouble(error, error.lost ? recover : () => load({}));
         }
     }
 
     /** After a loss: another device, and the same model. */
     async function recover() {
-        page.busy = true;
-        chat.waiting(true);
-        $("loading").hidden = false;
+        if (page.busy || !page.solo) return;
+        $("loading-cancel").hidden = true;
         try {
-            chat.loaded(await page.solo.recover({ onProgress: progressTeller($("loading-bar"), $("loading-text"), () => true) }), page.solo.info);
+            await withProgress(async (onProgress) => {
+                const model = await page.solo.recover({ onProgress });
+                if (model) chat.loaded(model, page.solo.info);
+            });
+            if (!page.solo.model) await load(last);
         } catch (error) {
+            chat.unloaded();
             page.trouble(error, recover);
-        } finally {
-            page.busy = false;
-            $("loading").hidden = true;
-            chat.waiting(false);
         }
     }
     page.recover = recover;
@@ -56,11 +63,15 @@ export function startModels(page, chat) {
             const item = document.createElement("li"), name = document.createElement("span"), use = document.createElement("button"), remove = document.createElement("button");
             name.textContent = `${model.name} · ${bytes(model.bytes)}${model.complete ? "" : ` of ${bytes(model.size)}`}`;
             use.textContent = model.complete ? "Use" : "Go on";
+            use.hidden = !model.complete && !model.url;
             use.onclick = () => load(model.complete ? { model: { kept: model.key } } : { model: model.url });
             remove.textContent = "Delete";
             remove.setAttribute("aria-label", `Delete ${model.name}`);
             remove.onclick = async () => {
-                await page.solo.models.delete(model.key);
+                await page.solo.models.delete(model.key).catch((error) => {
+                    dialog.close();
+                    page.trouble(error);
+                });
                 listKept();
             };
             item.append(name, use, remove);
@@ -85,7 +96,7 @@ export function startModels(page, chat) {
         event.preventDefault();
         load({ model: $("url").value });
     };
-    $("loading-cancel").onclick = () => page.solo.stop();
+    $("loading-cancel").onclick = () => page.solo?.cancelLoad();
 
     // dropped anywhere
     let depth = 0;
@@ -100,5 +111,5 @@ export function startModels(page, chat) {
         $("drop").hidden = true;
         load({ model: event.dataTransfer.files[0] });
     });
-    return { load };
+    return { load, last: () => last };
 }

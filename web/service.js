@@ -32,7 +32,7 @@ export class Service {
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
-    #info = null;
+    #answers = new Map(); // those that are wanted, by their callers' numbers: how to stop them
 
     /** @param emit (event) => void, of the call at hand */
     async call(name, args, emit) {
@@ -46,11 +46,10 @@ export class Service {
         await this.#engine?.close().catch(() => {});
         const { adapter, environment, jspi, gpu } = this.#options;
         this.#engine = await Engine.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
-        this.#info = await this.#engine.open({ adapter });
-        return this.#info;
+        return this.#engine.open({ adapter });
     }
 
-    #source(model, options) {
+    async #source(model, options) {
         if (!model) return builtinSource();
         if (model instanceof Blob) return fileSource(model);
         if (model.kept) return keptSource(model.kept);
@@ -58,6 +57,7 @@ export class Service {
     }
 
     async do_load({ model, sha256, level, allLevels, context }, emit) {
+        if (this.#engine.dead) await this.do_open({});
         this.#cancel = new AbortController();
         const onProgress = (progress) => emit({ progress }), { signal } = this.#cancel;
         const source = await this.#source(model, { onProgress, signal, sha256 }).catch((error) => {
@@ -78,16 +78,26 @@ export class Service {
 
     /** A lost device does not come back: a new one, with the same model. */
     async do_recover(_, emit) {
-        await this.do_open({});
-        return this.#loaded ? this.do_load(this.#loaded, emit) : null;
+        const info = await this.do_open({});
+        return { info, model: this.#loaded ? await this.do_load(this.#loaded, emit) : null };
     }
 
-    do_answer(request, emit) {
-        return this.#engine.answer({ ...request, onText: (text) => emit({ text }) });
+    async do_answer({ call, ...request }, emit) {
+        const stopping = new AbortController();
+        this.#answers.set(call, stopping);
+        try {
+            return await this.#engine.answer({ ...request, signal: stopping.signal, onText: (text) => emit({ text }) });
+        } finally {
+            this.#answers.delete(call);
+        }
     }
 
-    do_stop() {
-        this.#engine?.stop();
+    /** One answer, or all of them. */
+    do_stop({ call }) {
+        for (const [number, stopping] of this.#answers) if (call === undefined || number === call) stopping.abort();
+    }
+
+    do_cancelLoad() {
         this.#cancel?.abort();
     }
 

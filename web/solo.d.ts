@@ -68,10 +68,13 @@ export interface KeptModel {
 
 export interface Message {
     role: "system" | "user" | "assistant";
-    content: string;
+    /** Parts are joined. */
+    content: string | { type: "text"; text: string }[];
 }
 
 export interface Sampling {
+    /** Allowed, and without a meaning: it is the loaded model that answers. */
+    model?: string;
     max_tokens?: number;
     max_completion_tokens?: number;
     /** 0: always the most likely token. */
@@ -104,7 +107,8 @@ export interface Report {
     first_token_s: number | null;
     tokens_per_s: number;
     dispatches_per_token: number;
-    level: Level;
+    /** null: it was stopped before it began. */
+    level: Level | null;
     notice: string | null;
 }
 
@@ -144,7 +148,9 @@ export interface SoloError extends Error {
     cancelled: boolean;
     /** There is no WebGPU, or no GPU. */
     noGpu: boolean;
-    /** The device is gone: recover() gets another. */
+    /** What was asked for makes no sense; it is not the device's fault. */
+    usage: boolean;
+    /** The device is gone, or memory ran out: recover() gets another. */
     lost: boolean;
     /** The model that was loaded before still is. */
     kept: boolean;
@@ -178,8 +184,10 @@ export class Solo {
     loadModel(options?: LoadOptions): Promise<ModelInfo>;
     recover(options?: { onProgress?: (progress: Progress) => void }): Promise<ModelInfo | null>;
     setLevel(level: Level): Promise<ModelInfo>;
-    /** Ends the answer, or the download, that is under way. */
+    /** Ends the answers that are under way; one alone is ended by its signal. */
     stop(): Promise<void>;
+    /** Gives up the model that is being fetched or loaded. */
+    cancelLoad(): Promise<void>;
 
     benchDispatch(options?: { quick?: boolean; rounds?: number; processes?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
     benchLlm(options?: {

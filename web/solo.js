@@ -9,17 +9,20 @@
 // pass { gpu } where navigator.gpu is missing.
 
 class SoloError extends Error {
-    constructor({ message, cancelled = false, noGpu = false, kept = false }) {
+    constructor({ message, cancelled = false, noGpu = false, kept = false, dead = false, usage = false }) {
         super(message);
-        Object.assign(this, { cancelled, noGpu, kept, lost: /device lost/.test(message) });
+        Object.assign(this, { cancelled, noGpu, kept, usage, lost: dead || /device lost/.test(message) });
     }
 }
+
+const ended = () => new SoloError({ message: "ended", cancelled: true });
 
 /** A service in a worker. */
 class Remote {
     #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     #calls = new Map();
     #count = 0;
+    #over = null; // the error of all later calls
 
     constructor() {
         this.#worker.onmessage = ({ data: { id, result, error, event } }) => {
@@ -30,40 +33,57 @@ class Remote {
             else call?.resolve(result);
         };
         this.#worker.onerror = (event) => {
-            const error = new SoloError({ message: `the worker failed: ${event.message || "it could not be started"}` });
-            for (const { reject } of this.#calls.values()) reject(error);
-            this.#calls.clear();
+            this.#end(new SoloError({ message: `the worker failed: ${event.message || "it could not be started"}` }));
         };
     }
 
     call(name, args, onEvent = () => {}) {
         return new Promise((resolve, reject) => {
+            if (this.#over) return reject(this.#over);
             const id = ++this.#count;
             this.#calls.set(id, { resolve, reject, onEvent });
             this.#worker.postMessage({ id, name, args });
         });
     }
 
-    end() {
+    #end(error) {
+        this.#over = error;
         this.#worker.terminate();
-        for (const { reject } of this.#calls.values()) reject(new SoloError({ message: "ended", cancelled: true }));
+        for (const { reject } of this.#calls.values()) reject(error);
         this.#calls.clear();
+    }
+
+    end() {
+        this.#end(ended());
     }
 }
 
 /** A service right here. */
 class Local {
     #service = import("./service.js").then(({ Service }) => new Service());
+    #over = false;
 
     async call(name, args, onEvent = () => {}) {
+        if (this.#over) throw ended();
         try {
             return await (await this.#service).call(name, args, onEvent);
         } catch (error) {
-            throw error instanceof SoloError ? error : new SoloError(error);
+            if (error instanceof SoloError) throw error;
+            const { message, cancelled, noGpu, kept, dead } = error;
+            throw new SoloError({ message, cancelled, noGpu, kept, dead, usage: error instanceof TypeError });
         }
     }
 
-    end() {}
+    /** What is under way is stopped, and the device let go after it. */
+    end() {
+        if (this.#over) return;
+        this.#over = true;
+        this.#service.then(async (service) => {
+            await service.call("stop");
+            await service.call("cancelLoad");
+            await service.call("close");
+        }).catch(() => {});
+    }
 }
 
 /** What comes piece by piece, for `for await`. */
@@ -94,8 +114,15 @@ class Pieces {
     }
 }
 
+/** A message's content: a text, or parts that are texts. */
+function textOf(content) {
+    if (typeof content === "string") return content;
+    if (!Array.isArray(content) || content.some((part) => typeof part?.text !== "string")) throw new TypeError("a message's content is a string, or parts with a text each");
+    return content.map((part) => part.text).join("");
+}
+
 const toRequest = ({ messages, prompt, max_tokens, max_completion_tokens, temperature = 0.8, top_k = 40, top_p = 0.95, min_p = 0, repeat_penalty = 1.1, seed, stop }) => ({
-    messages, prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature, topK: top_k, topP: top_p, minP: min_p,
+    messages: messages?.map(({ role, content }) => ({ role, content: textOf(content) })), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature, topK: top_k, topP: top_p, minP: min_p,
     repeatPenalty: repeat_penalty, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [],
 });
 
@@ -121,6 +148,8 @@ class Completions {
     async create({ stream = false, signal, ...rest }) {
         const chat = this.kind === "chat";
         if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create wants messages" : "completions.create wants a prompt");
+        if (chat ? !Array.isArray(rest.messages) : typeof rest.prompt !== "string") throw new TypeError(chat ? "messages are an array" : "a prompt is one string");
+        if (!this.solo.model) throw new Error("no model is loaded: loadModel comes first");
         const request = toRequest(rest);
         return stream ? this.#stream(request, signal) : this.#whole(request, signal);
     }
@@ -142,15 +171,19 @@ class Completions {
         const chunk = (text, finish_reason = null, more = {}) => ({
             ...head, ...more, choices: [chat ? { index: 0, delta: text === null ? {} : { content: text }, finish_reason } : { index: 0, text: text ?? "", finish_reason }],
         });
+        const leaving = new AbortController(), leave = () => leaving.abort();
         let report = null;
-        const running = this.solo.answer(request, (text) => pieces.add(text), signal)
+        signal?.throwIfAborted();
+        signal?.addEventListener("abort", leave);
+        const running = this.solo.answer(request, (text) => pieces.add(text), leaving.signal)
             .then((done) => { report = done; pieces.end(); }, (error) => pieces.end(error));
         try {
             if (chat) yield { ...head, choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] };
             for await (const text of pieces.read()) yield chunk(text);
             yield chunk(null, finishReason(report.end), { usage: usageOf(report), solo: report });
         } finally {
-            if (!report) this.solo.stop(); // someone stopped listening
+            leave(); // someone may have stopped listening; what is over is not disturbed
+            signal?.removeEventListener("abort", leave);
             await running;
         }
     }
@@ -158,6 +191,7 @@ class Completions {
 
 export class Solo {
     #service;
+    #answers = 0; // each has its number
     info = null; // the device
     model = null; // what is loaded
 
@@ -187,19 +221,30 @@ export class Solo {
     /** Opens a device and loads a model: nothing for the built-in one, a File, a URL, or { kept: key } of models.list(). */
     static async load({ model, sha256, level, allLevels, context, onProgress, ...options } = {}) {
         const solo = await Solo.open(options);
-        await solo.loadModel({ model, sha256, level, allLevels, context, onProgress });
+        try {
+            await solo.loadModel({ model, sha256, level, allLevels, context, onProgress });
+        } catch (error) {
+            solo.end();
+            throw error;
+        }
         return solo;
     }
 
     async loadModel({ model, sha256, level, allLevels, context, onProgress = () => {} } = {}) {
         const wanted = model instanceof URL ? model.href : model;
-        this.model = await this.#service.call("load", { model: wanted, sha256, level, allLevels, context }, ({ progress }) => onProgress(progress));
+        try {
+            this.model = await this.#service.call("load", { model: wanted, sha256, level, allLevels, context }, ({ progress }) => onProgress(progress));
+        } catch (error) {
+            if (!error.kept) this.model = null;
+            throw error;
+        }
         return this.model;
     }
 
     /** After the device was lost: a new one, and the same model on it. */
     async recover({ onProgress = () => {} } = {}) {
-        this.model = await this.#service.call("recover", {}, ({ progress }) => onProgress(progress));
+        this.model = null;
+        Object.assign(this, await this.#service.call("recover", {}, ({ progress }) => onProgress(progress)));
         return this.model;
     }
 
@@ -210,19 +255,24 @@ export class Solo {
 
     /** The plain form of what chat.completions and completions do. */
     async answer(request, onText, signal) {
-        const stop = () => this.stop();
+        const call = ++this.#answers, stop = () => this.#service.call("stop", { call }).catch(() => {});
         signal?.throwIfAborted();
         signal?.addEventListener("abort", stop);
         try {
-            return await this.#service.call("answer", request, ({ text }) => onText(text));
+            return await this.#service.call("answer", { ...request, call }, ({ text }) => onText(text));
         } finally {
             signal?.removeEventListener("abort", stop);
         }
     }
 
-    /** Ends the answer, or the download, that is under way. */
+    /** Ends the answers that are under way; one alone is ended by its signal. */
     stop() {
         return this.#service.call("stop");
+    }
+
+    /** Gives up the model that is being fetched or loaded. */
+    cancelLoad() {
+        return this.#service.call("cancelLoad");
     }
 
     benchDispatch({ onProgress = () => {}, ...options } = {}) {

@@ -147,6 +147,7 @@ export async function instantiate(module, makeImports, { environment = {}, log =
     async function withTexts(texts, act) {
         const places = texts.map((value) => {
             const encoded = new TextEncoder().encode(value + "\0"), at = exports.solo_alloc(encoded.length);
+            if (!at) throw new Error("out of memory");
             bytes(at, encoded.length).set(encoded);
             return at;
         });

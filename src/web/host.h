@@ -1,4 +1,4 @@
-/* host: what the page does for C beside the GPU (web/host.js), as imports of the wasm module. */
+/* host: what the page does for C beside the GPU (web/engine.js), as imports of the wasm module. */
 #ifndef SOLO_WEB_HOST_H
 #define SOLO_WEB_HOST_H
 

@@ -19,6 +19,7 @@
 enum { MAX_STOPS = 16 };
 
 static lab_device device;
+static gpu_adapter_want wanted; /* measurements open devices of their own, of the same kind */
 static model *opened;
 static char *opened_name;
 static tokenizer *words;
@@ -74,13 +75,41 @@ EXPORT(solo_interrupted) volatile sig_atomic_t *solo_interrupted(void)
     return &interrupted;
 }
 
+static void forget_stops(void)
+{
+    while (stop_count)
+        free(stop_texts[--stop_count]);
+}
+
+static void unload(void)
+{
+    forget_stops();
+    conversation_free(talk);
+    generation_free(made);
+    tokenizer_free(words);
+    model_close(opened);
+    free(opened_name);
+    talk = NULL;
+    made = NULL;
+    words = NULL;
+    opened = NULL;
+    opened_name = NULL;
+}
+
 /* ---- the device ----------------------------------------------------------------- */
+
+EXPORT(solo_close) void solo_close(void)
+{
+    unload();
+    lab_device_close(&device);
+}
 
 EXPORT(solo_open) int solo_open(int adapter)
 {
     err e = {0};
-    lab_device_close(&device);
-    device = (lab_device){.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = (gpu_adapter_want)adapter}, &e)};
+    solo_close();
+    wanted = (gpu_adapter_want)adapter;
+    device = (lab_device){.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = wanted}, &e)};
     if (!device.g || !gpu_check_features(device.g, &e)) {
         lab_device_close(&device);
         return failed(&e);
@@ -109,33 +138,6 @@ static bool read_file(void *unused, uint64_t offset, void *to, size_t bytes, err
         return true;
     page_why(why, sizeof why);
     return err_set(e, "%s", why);
-}
-
-static void forget_stops(void)
-{
-    while (stop_count)
-        free(stop_texts[--stop_count]);
-}
-
-EXPORT(solo_unload) void solo_unload(void)
-{
-    forget_stops();
-    conversation_free(talk);
-    generation_free(made);
-    tokenizer_free(words);
-    model_close(opened);
-    free(opened_name);
-    talk = NULL;
-    made = NULL;
-    words = NULL;
-    opened = NULL;
-    opened_name = NULL;
-}
-
-EXPORT(solo_close) void solo_close(void)
-{
-    solo_unload();
-    lab_device_close(&device);
 }
 
 /* Without a template that is known, texts simply go on. */
@@ -183,12 +185,16 @@ EXPORT(solo_load)
 int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok)
 {
     err e = {0};
-    solo_unload();
+    unload();
     if (!device.g) {
         err_set(&e, "no device is open");
         return failed(&e);
     }
-    generation_options o = {.level = level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
+    /* what went wrong with another model is over, unless the device is lost */
+    gpu_poll(device.g);
+    gpu_take_error(device.g, NULL);
+    generation_options o = {.level =
+                                (unsigned)level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
                             .all_levels = all_levels != 0,
                             .submit = SUBMIT_BATCH,
                             .context_tok = context_tok};
@@ -196,7 +202,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     opened = model_open_reader(&(model_reader){(uint64_t)file_bytes, read_file, NULL}, name, &e);
     words = opened ? tokenizer_of_model(opened, &e) : NULL;
     if (!words || !find_format(&e) || !make_generation(&o, &e)) {
-        solo_unload();
+        unload();
         return failed(&e);
     }
     write_model();
@@ -206,8 +212,8 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
 EXPORT(solo_set_level) int solo_set_level(int level)
 {
     err e = {0};
-    if (!made) {
-        err_set(&e, "no model is loaded");
+    if (!made || (unsigned)level >= LEVEL_COUNT) {
+        err_set(&e, made ? "there is no such level" : "no model is loaded");
         return failed(&e);
     }
     generation_set_launch(made, (fusion_level)level, SUBMIT_BATCH);
@@ -234,6 +240,7 @@ EXPORT(solo_begin) int solo_begin(int chat)
 {
     err e = {0};
     bool turns = chat && has_format;
+    interrupted = 0; /* here, so that a stop before the answer begins is not lost */
     if (!made) {
         err_set(&e, "no model is loaded");
         return failed(&e);
@@ -295,7 +302,6 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
     err e = {0};
     answer_report r;
     counting c = {0};
-    interrupted = 0;
     answer_options o = {.most_tok = most_tok,
                         .stops = (const char *const *)stop_texts,
                         .stop_count = stop_count,
@@ -330,7 +336,10 @@ EXPORT(solo_bench_dispatch) int solo_bench_dispatch(int quick, uint32_t rounds, 
     err e = {0};
     dispatch_lab lab = {0};
     bool ok = dispatch_measure(
-        &lab, &(dispatch_options){.quick = quick != 0, .rounds = rounds, .processes = processes, .seed = seed}, &e);
+        &lab,
+        &(dispatch_options){
+            .quick = quick != 0, .rounds = rounds, .processes = processes, .seed = seed, .adapter = wanted},
+        &e);
     if (ok) {
         said.length = 0;
         dispatch_record(&lab, &said);
@@ -347,7 +356,7 @@ int solo_bench_llm(uint32_t levels, uint32_t submits, uint32_t prompt_tok, uint3
     err e = {0};
     llm_lab lab = {0};
     llm_options o = {.model_name = opened_name,
-                     .choice = {.impl = "web"},
+                     .choice = {.impl = "web", .adapter = wanted},
                      .prompt_tok = prompt_tok,
                      .made_tok = made_tok,
                      .depth_tok = depth_tok,

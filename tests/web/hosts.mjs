@@ -70,6 +70,109 @@ await test("what is wrong is said", async () => {
     yes(none.noGpu && /no GPU/.test(none.message), "no GPU");
 });
 
+await test("names that do not exist, requests that make no sense", async () => {
+    const refused = async (act, what) => {
+        const error = await thrown(act);
+        yes(what.test(error.message) && (error.usage || error instanceof TypeError), `${what}: ${error.message}`);
+    };
+    await refused(() => solo.setLevel("all"), /no level "all": it is one of none, ops, token, loop/);
+    await refused(() => solo.benchLlm({ levels: ["ops", "all"] }), /no level "all"/);
+    await refused(() => solo.benchLlm({ submits: ["never"] }), /no way to submit "never"/);
+    await refused(() => Solo.open({ gpu, adapter: "best" }), /no adapter "best"/);
+    await refused(() => solo.completions.create({ prompt: ["a", "b"] }), /a prompt is one string/);
+    await refused(() => solo.chat.completions.create({ messages: [{ role: "user", content: [{ type: "image_url" }] }] }), /parts with a text/);
+    const parts = await solo.chat.completions.create({ model: "any", messages: [{ role: "user", content: [{ type: "text", text: "Once upon" }, { type: "text", text: " a time" }] }], ...greedy, max_tokens: 2 });
+    equal(parts.choices[0].message.content, (await solo.chat.completions.create({ messages: [{ role: "user", content: PROMPT }], ...greedy, max_tokens: 2 })).choices[0].message.content);
+    await refused(() => solo.loadModel({ level: "all" }), /no level "all"/);
+    equal(solo.model, null, "a load that failed leaves no model behind");
+    yes(/no model is loaded/.test((await thrown(() => solo.completions.create({ prompt: "x" }))).message), "no model");
+    await solo.loadModel({ level: "ops", context: 64 });
+});
+
+await test("a stop ends its own answer, also one that waits for others", async () => {
+    const request = { prompt: PROMPT, ...greedy, max_tokens: 12 }, second = new AbortController();
+    const order = [], first = solo.completions.create(request).then((made) => (order.push("first"), made));
+    const queued = solo.completions.create({ ...request, signal: second.signal }).then((made) => (order.push("queued"), made));
+    setTimeout(() => second.abort(), 0);
+    equal([(await queued).solo.end, (await queued).solo.tokens], ["interrupted", 0]);
+    equal([(await first).solo.end, (await first).solo.tokens], ["length", 12]);
+    equal(order, ["queued", "first"], "it does not wait for its turn");
+    let pieces = 0;
+    const left = (async () => {
+        for await (const _ of await solo.completions.create({ ...request, max_tokens: 40, stream: true })) if (++pieces === 2) break;
+    })();
+    const after = solo.completions.create(request);
+    await left;
+    equal((await after).solo.tokens, 12, "the next one is not stopped with it");
+});
+
+const real = gpu ?? navigator.gpu;
+
+await test("after an error of the GPU another model can be loaded", async () => {
+    let full = false;
+    const small = {
+        async requestAdapter(options) {
+            const adapter = await real.requestAdapter(options), requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (wanted) => {
+                const device = await requestDevice(wanted), createBuffer = device.createBuffer.bind(device);
+                device.createBuffer = (what) => {
+                    if (full) throw new Error("there is no memory left");
+                    return createBuffer(what);
+                };
+                return device;
+            };
+            return adapter;
+        },
+    };
+    const other = await Solo.open({ gpu: small });
+    full = true;
+    yes(/no memory left/.test((await thrown(() => other.loadModel({ level: "ops", context: 64 }))).message), "it is said");
+    full = false;
+    await other.loadModel({ level: "ops", context: 64 });
+    const made = await other.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 4 });
+    yes(EXPECTED.startsWith(PROMPT + made.choices[0].text), made.choices[0].text);
+    other.end();
+    yes((await thrown(() => other.models.list())).cancelled, "after the end calls are refused");
+});
+
+await test("measurements take the adapter that was chosen", async () => {
+    const asked = [];
+    const choosy = { requestAdapter: ({ forceFallbackAdapter }) => (asked.push(forceFallbackAdapter), real.requestAdapter()) };
+    const engine = await Engine.create({ gpu: choosy });
+    await engine.open({ adapter: "software" });
+    await engine.load(await builtinSource(), { level: "ops", context: 64 });
+    await engine.benchLlm({ levels: ["ops"], tokens: 1, depth: 1, repetitions: 1 });
+    yes(asked.length > 1 && asked.every(Boolean), `asked: ${asked}`);
+    await engine.close();
+});
+
+await test("C that breaks down says why, lets the device go, and leaves the rest usable", async () => {
+    let open = 0;
+    const counted = {
+        async requestAdapter(options) {
+            const adapter = await real.requestAdapter(options), requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (wanted) => {
+                const device = await requestDevice(wanted);
+                open++;
+                device.lost.then(() => open--);
+                return device;
+            };
+            return adapter;
+        },
+    };
+    const engine = await Engine.create({ gpu: counted });
+    await engine.open();
+    const onProgress = () => {
+        throw new Error("the heap is in pieces"); // in the middle of C
+    };
+    const error = await thrown(async () => engine.load(await builtinSource(), { level: "ops", context: 64, onProgress }));
+    yes(error.dead && /broke down: the heap is in pieces/.test(error.message), error.message);
+    yes(engine.dead && (await thrown(() => engine.setLevel("ops"))).dead, "it stays so");
+    await engine.close();
+    await new Promise((next) => setTimeout(next, 100));
+    equal(open, 0, "devices that are left");
+});
+
 await test("a lost device says so, and can be followed by another", async () => {
     await solo.loadModel({ level: "ops", context: 64 });
     await solo.loseDevice();
