@@ -57,6 +57,13 @@ const nameOf = (url) => decodeURIComponent(new URL(url).pathname.split("/").pop(
 // two files of one name at different places are two
 const keyOf = (url) => `${new Sha256().add(new TextEncoder().encode(url)).end().slice(0, 12)}-${nameOf(url).replace(/[^\w.-]/g, "_")}`;
 
+/** What the browser's storage refuses, as a sentence. */
+function fromStorage(error, name) {
+    if (error.name === "QuotaExceededError") return final(`${name}: the browser gives no more room: delete other models, or open the file from disk instead`);
+    if (error.name === "NoModificationAllowedError") return final(`${name} is in use: another tab may be loading it`);
+    return error;
+}
+
 async function readNote(place, key) {
     try {
         const file = await (await place.getFileHandle(`${key}.json`)).getFile();
@@ -77,21 +84,26 @@ async function writeNote(place, key, note) {
     }
 }
 
-/** What is kept: [{ key, name, url, size, bytes, complete }]. */
+/** What is kept: [{ key, name, url, size, bytes, complete }]; also what nothing is known of any more, as it takes room. */
 export async function listKept() {
     const place = await folder().catch(() => null), kept = [];
     if (!place) return kept;
     for await (const [file, handle] of place.entries()) {
         if (!file.endsWith(".data")) continue;
-        const key = file.slice(0, -".data".length), note = await readNote(place, key);
-        if (note) kept.push({ key, name: note.name, url: note.url, size: note.size, bytes: (await handle.getFile()).size, complete: note.complete });
+        const key = file.slice(0, -".data".length), { size: bytes } = await handle.getFile();
+        const { name, url, size, complete } = (await readNote(place, key)) ?? { name: key.replace(/^[0-9a-f]{12}-/, ""), url: "", size: bytes, complete: false };
+        kept.push({ key, name, url, size, bytes, complete });
     }
     return kept;
 }
 
 export async function deleteKept(key) {
     const place = await folder();
-    for (const file of [`${key}.data`, `${key}.json`]) await place.removeEntry(file).catch(() => {});
+    // the data first: as long as they are there, they are listed and can be deleted again
+    await place.removeEntry(`${key}.data`).catch((error) => {
+        if (error.name !== "NotFoundError") throw fromStorage(error, "the model");
+    });
+    await place.removeEntry(`${key}.json`).catch(() => {});
 }
 
 export async function keptSource(key) {
@@ -133,7 +145,7 @@ async function checkRoom(needed) {
 
 class Download {
     constructor(url, { onProgress = () => {}, signal, sha256 = null } = {}) {
-        Object.assign(this, { url, onProgress, signal, sha256, key: keyOf(url), name: nameOf(url), told: 0 });
+        Object.assign(this, { url, onProgress, signal, sha256: sha256?.toLowerCase() ?? null, key: keyOf(url), name: nameOf(url), told: 0 });
     }
 
     tell(what, done, total) {
@@ -159,6 +171,7 @@ class Download {
     /** One connection, until it ends. */
     async receive(place, handle) {
         const note = await readNote(place, this.key);
+        if (note && handle.getSize() === note.size) return true; // only the check is missing
         const { response, have } = await this.request(Math.min(handle.getSize(), note?.size ?? 0), note);
         let at = have, size = note?.size;
         if (!have) {
@@ -193,19 +206,26 @@ class Download {
             }
             if (hash.end() !== wanted) {
                 handle.truncate(0);
+                await writeNote(place, this.key, { ...note, complete: false });
                 throw new Error(`${this.name}: what came is not what was sent (its SHA-256 differs); it will be loaded anew`);
             }
         }
-        await writeNote(place, this.key, { ...note, complete: true, checked: Boolean(wanted) });
+        await writeNote(place, this.key, { ...note, complete: true, checked: wanted ?? note.checked ?? null });
     }
 
     async run(place) {
-        const handle = await (await place.getFileHandle(`${this.key}.data`, { create: true })).createSyncAccessHandle();
+        const file = await place.getFileHandle(`${this.key}.data`, { create: true });
+        const handle = await file.createSyncAccessHandle().catch((error) => {
+            throw fromStorage(error, this.name);
+        });
         try {
             let before = 0;
             await retried(async () => {
                 before = handle.getSize();
-                if (!(await this.receive(place, handle))) throw new Error(`${this.name}: the connection broke off`);
+                const whole = await this.receive(place, handle).catch((error) => {
+                    throw fromStorage(error, this.name);
+                });
+                if (!whole) throw new Error(`${this.name}: the connection broke off`);
             }, this.signal, () => handle.getSize() > before);
             await this.check(place, handle);
         } finally {
@@ -233,7 +253,8 @@ export async function urlSource(url, options = {}) {
     const place = await folder().catch(() => null);
     if (!place) return rangeSource(url, options.signal);
     const download = new Download(url, options);
-    if (!(await readNote(place, download.key))?.complete) {
+    const note = await readNote(place, download.key);
+    if (!note?.complete || (download.sha256 && note.checked !== download.sha256)) {
         await navigator.storage.persist?.().catch(() => {});
         await download.run(place);
     }

@@ -67,6 +67,41 @@ await test("a server that says no is asked once", async () => {
     equal(server.requests.length, 1);
 });
 
+await test("a file that is here and was not checked is checked, not fetched again", async () => {
+    afresh();
+    await urlSource(url());
+    await setNote({ complete: false });
+    await isWhole(await urlSource(url()));
+    equal(ranges(), [null]);
+    await isWhole(await urlSource(url(), { sha256: sha256.toUpperCase() }));
+    equal((await note()).checked, sha256);
+    equal(ranges(), [null], "it is here");
+    const wrong = await thrown(() => urlSource(url(), { sha256: "0".repeat(64) }));
+    yes(/SHA-256 differs/.test(wrong.message), wrong.message);
+    await isWhole(await urlSource(url(), { sha256 }));
+    equal(ranges(), [null, null], "loaded anew");
+});
+
+await test("what storage refuses is said at once; what is left over is listed, and can be deleted", async () => {
+    afresh();
+    await thrown(() => urlSource(`${url()}?break=1000`, { signal: AbortSignal.abort() }));
+    const data = await dataOf();
+    data.full = true;
+    const full = await thrown(() => urlSource(`${url()}?break=1000`));
+    yes(full.final && /no more room/.test(full.message), full.message);
+    data.full = false;
+    data.open = true;
+    const used = await thrown(() => urlSource(`${url()}?break=1000`));
+    yes(used.final && /in use/.test(used.message), used.message);
+    (await kept()).files.delete([...(await kept()).files.keys()].find((name) => name.endsWith(".json")));
+    const [left] = await listKept();
+    equal([left.name, left.complete], ["a.gguf", false]);
+    yes(/in use/.test((await thrown(() => deleteKept(left.key))).message), "it is in use");
+    data.open = false;
+    await deleteKept(left.key);
+    equal(await listKept(), []);
+});
+
 await test("without a place to keep it: parts, tried again, if it can be told how many", async () => {
     afresh();
     root = null;
