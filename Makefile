@@ -236,6 +236,7 @@ $(WEB)/reference.json: tools/web_reference.mjs $(wildcard results/*.json results
 $(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
+	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 
 -include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

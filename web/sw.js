@@ -1,6 +1,6 @@
 // The page without a network, and on hosts that send no headers for isolation: its own files, fresh where the network
 // is there, else as they were last; with the headers that give the next visit a fine clock.
-const CACHE = "solo-page-1";
+const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
     "./", "chat.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "measure.js", "models.js", "page.js", "picker.js", "plot.js",
     "reference.json", "service.js", "sha256.js", "solo-asyncify.wasm", "solo.js", "solo.wasm", "style.css", "wasm.js", "worker.js", "builtin.gguf",
@@ -15,22 +15,24 @@ function isolated(response) {
     return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
-async function answer(request) {
-    const cache = await caches.open(CACHE), { origin, pathname } = new URL(request.url), key = origin + pathname;
+async function answer(event) {
+    const cache = await caches.open(CACHE), { origin, pathname } = new URL(event.request.url), key = origin + pathname;
+    let response;
     try {
-        const response = await fetch(request);
-        if (response.ok) await cache.put(key, response.clone());
-        return isolated(response);
+        response = await fetch(event.request);
     } catch (error) {
-        const kept = await cache.match(key);
-        if (!kept) throw error;
-        return isolated(kept);
+        response = await cache.match(key);
+        if (!response) throw error;
+        return isolated(response);
     }
+    // what cannot be kept (no room, a part of a file) is an answer all the same
+    if (response.ok) event.waitUntil(cache.put(key, response.clone()).catch(() => {}));
+    return isolated(response);
 }
 
 addEventListener("install", (event) => {
     self.skipWaiting();
-    event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...OURS])));
+    event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...OURS].map((url) => new Request(url, { cache: "reload" })))));
 });
 addEventListener("activate", (event) => {
     const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith("solo-page-") && name !== CACHE).map((name) => caches.delete(name))));
@@ -38,5 +40,5 @@ addEventListener("activate", (event) => {
 });
 addEventListener("fetch", (event) => {
     const { origin, pathname } = new URL(event.request.url);
-    if (event.request.method === "GET" && OURS.has(origin + pathname)) event.respondWith(answer(event.request));
+    if (event.request.method === "GET" && OURS.has(origin + pathname)) event.respondWith(answer(event));
 });

@@ -27,11 +27,30 @@ await test("plots leave nothing of a name as markup, and say what cannot be told
     equal(bars({ title: "x", rows: ["a"], unit: "us", series: [{ name: "y", values: {} }] }), "");
 });
 
+await test("browsers by their names", async () => {
+    const { hostName } = await import(`${process.env.SOLO_PAGE}/gpu.js`), chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+    const names = [chrome, `${chrome} Edg/140.1.2.3`, `${chrome} OPR/124.0.0.0`].map((userAgent) => {
+        Object.defineProperty(globalThis, "navigator", { value: { userAgent }, configurable: true });
+        return hostName();
+    });
+    equal(names, ["Chrome 140.0.0.0", "Edge 140.1.2.3", "Opera 124.0.0.0"]);
+});
+
 await test("what is kept for visits without a network is all of the page", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
     const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);
     const apart = ["sw.js", "solo.d.ts", "package.json", "example.html"]; // fetched by the browser itself, or by no visitor
     const there = readdirSync(process.env.SOLO_PAGE).filter((name) => !name.startsWith(".") && !apart.includes(name));
     equal(listed.filter((name) => name !== "./").sort(), there.sort());
+});
+await test("an answer of the network is given, whether it can be kept or not", async () => {
+    const { readFileSync } = await import("node:fs"), source = readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8");
+    yes(/"solo-page-[0-9a-f]{12}"/.test(source), "the cache has the build's name");
+    const heard = {}, cache = { put: async () => { throw new Error("no room"); }, match: async () => new Response("old"), addAll: async () => {} };
+    const run = new Function("self", "caches", "fetch", "addEventListener", source);
+    run({ registration: { scope: "http://a/" } }, { open: async () => cache }, async () => new Response("new"), (name, act) => (heard[name] = act));
+    let answer;
+    heard.fetch({ request: new Request("http://a/chat.js"), waitUntil: () => {}, respondWith: (given) => (answer = given) });
+    equal(await (await answer).text(), "new");
 });
 done();
