@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Each connection has a thread: nobody may hold many, or for nothing. */
+static const unsigned IDLE_S = 30, MOST_CONNECTIONS = 64;
+
 /* What is used of libmicrohttpd. */
 typedef struct library {
     struct MHD_Daemon *(*start)(unsigned int, uint16_t, MHD_AcceptPolicyCallback, void *, MHD_AccessHandlerCallback,
@@ -157,7 +160,8 @@ server *serve_start(const char *folder, uint16_t port, bool open, err *e)
     else if (load_library(&s->lib, e)) {
         errno = 0;
         s->daemon = s->lib.start(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, port, NULL, NULL,
-                                 answer, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_END);
+                                 answer, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at, MHD_OPTION_CONNECTION_TIMEOUT,
+                                 IDLE_S, MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS, MHD_OPTION_END);
         if (s->daemon)
             return s;
         err_set(e, "port %u: %s", port, errno ? strerror(errno) : "cannot be listened on");
