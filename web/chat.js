@@ -1,17 +1,32 @@
 // The conversation: what was said, answers as they come, settings. It outlives errors and reloads of the page.
-import { bytes, seconds, short } from "./format.js";
+import { bytes, copy, seconds, short } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const DEFAULTS = { temperature: 0.7, top_k: 40, top_p: 0.95, min_p: 0, repeat_penalty: 1.1, max_tokens: 256, seed: "", level: "", context: "", system: "" };
 const KEPT_MESSAGES = "solo-messages", KEPT_SETTINGS = "solo-settings";
 
-function recall(key, otherwise) {
+function recall(key) {
     try {
-        return JSON.parse(localStorage.getItem(key)) ?? otherwise;
+        return JSON.parse(localStorage.getItem(key));
     } catch {
-        return otherwise;
+        return null;
     }
 }
+
+/** What was said on another visit, as far as it is that; an answer that was under way is as long as it was then. */
+function recallMessages() {
+    const kept = recall(KEPT_MESSAGES), isMessage = (m) => ["user", "assistant"].includes(m?.role) && typeof m.content === "string" && m.content;
+    return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: m.report ?? null }));
+}
+
+/** Only settings that there are, and of their kind. */
+function recallSettings() {
+    const kept = recall(KEPT_SETTINGS) ?? {}, settings = { ...DEFAULTS };
+    for (const [name, usual] of Object.entries(DEFAULTS))
+        if (typeof kept[name] === typeof usual || (usual === "" && Number.isFinite(kept[name]))) settings[name] = kept[name];
+    return settings;
+}
+
 function remember(key, value) {
     try {
         localStorage.setItem(key, JSON.stringify(value));
@@ -20,8 +35,8 @@ function remember(key, value) {
 
 export function startChat(page) {
     const list = $("messages"), text = $("text"), form = $("settings");
-    const messages = recall(KEPT_MESSAGES, []); // { role, content, report }
-    let settings = { ...DEFAULTS, ...recall(KEPT_SETTINGS, {}) }, model = null, answering = null;
+    const messages = recallMessages(); // { role, content, report }
+    let settings = recallSettings(), model = null, answering = null;
 
     // ---- what is shown
 
@@ -55,8 +70,7 @@ export function startChat(page) {
         item.append(who, body, under);
         if (message.role === "assistant" && message.report !== undefined) {
             under.append(button("Copy", async ({ target }) => {
-                await navigator.clipboard.writeText(message.content).catch(() => {});
-                target.textContent = "Copied";
+                target.textContent = await copy(message.content) ? "Copied" : "Copying is not allowed here";
                 setTimeout(() => (target.textContent = "Copy"), 1500);
             }));
             if (isLast) under.append(button("Regenerate", regenerate));
@@ -65,11 +79,29 @@ export function startChat(page) {
             if (message.report) facts.textContent = reportText(message.report);
             under.append(facts);
         }
+        if (message.role === "user" && isLast && !answering) under.append(button("Answer", regenerate)); // something went wrong then
         return item;
     }
 
+    const shown = []; // [message, its element, what that was made of], so that only what changed is made anew and read out
+
     function draw() {
-        list.replaceChildren(...messages.map((message, i) => element(message, i === messages.length - 1)));
+        messages.forEach((message, i) => {
+            const isLast = i === messages.length - 1, state = JSON.stringify([message, isLast, isLast && answering !== null]);
+            const [before, item, was] = shown[i] ?? [];
+            if (before === message && was === state) return;
+            const made = element(message, isLast);
+            if (before === message) { // its text stays, and is not read out again
+                item.querySelector(".under").replaceWith(made.querySelector(".under"));
+                shown[i][2] = state;
+                return;
+            }
+            if (item) item.replaceWith(made);
+            else list.append(made);
+            shown[i] = [message, made, state];
+        });
+        for (const [, item] of shown.splice(messages.length)) item.remove();
+        list.querySelector(".hint")?.remove();
         if (!messages.length) {
             const hint = document.createElement("li");
             hint.className = "hint";
@@ -81,6 +113,9 @@ export function startChat(page) {
         toEnd();
         remember(KEPT_MESSAGES, messages);
     }
+    // a page that goes away does so in the middle of an answer, too
+    addEventListener("pagehide", () => remember(KEPT_MESSAGES, messages));
+    document.addEventListener("visibilitychange", () => document.hidden && remember(KEPT_MESSAGES, messages));
 
     // ---- answers
 
@@ -94,32 +129,39 @@ export function startChat(page) {
     }
 
     async function answer() {
+        if (page.busy || !page.solo) return;
         page.busy = true;
         page.calm();
+        answering = new AbortController();
         const request = requestOf(), message = { role: "assistant", content: "" };
         messages.push(message);
         draw();
-        const body = list.lastChild.querySelector(".text");
-        answering = new AbortController();
+        const body = shown.at(-1)[1].querySelector(".text");
+        list.setAttribute("aria-busy", "true");
         buttons();
+        let done = false;
         try {
             const stream = await page.solo.chat.completions.create({ ...request, signal: answering.signal });
             for await (const chunk of stream) {
                 const follow = atEnd();
-                message.content += chunk.choices[0].delta.content ?? "";
-                body.textContent = message.content.trimStart();
+                const piece = chunk.choices[0].delta.content ?? "";
+                body.append(message.content.trim() ? piece : piece.trimStart());
+                message.content += piece;
                 if (chunk.solo) message.report = chunk.solo;
                 if (follow) toEnd();
             }
             if (message.report?.notice) page.trouble(new Error(message.report.notice));
+            done = true;
         } catch (error) {
             message.report = null;
-            if (!message.content) messages.pop();
-            page.trouble(error, error.lost ? page.recover : null);
+            if (!error.cancelled) page.trouble(error, error.usage ? null : page.recover);
         } finally {
+            if (!done && !message.content) messages.pop();
             answering = null;
             page.busy = false;
             draw();
+            body.normalize(); // out of many pieces one text
+            list.removeAttribute("aria-busy");
             buttons();
         }
     }
@@ -130,9 +172,10 @@ export function startChat(page) {
     }
 
     function regenerate() {
-        if (page.busy || !model || messages.at(-1)?.role !== "assistant") return;
-        messages.pop();
+        if (page.busy || !model || !page.solo || !messages.length) return;
+        if (messages.at(-1).role === "assistant") messages.pop();
         answer();
+        text.focus(); // the button that had it is gone
     }
 
     function buttons() {
@@ -145,7 +188,7 @@ export function startChat(page) {
     $("composer").onsubmit = (event) => {
         event.preventDefault();
         const content = text.value;
-        if (!content.trim() || !model || page.busy) return;
+        if (!content.trim() || !model || page.busy || !page.solo) return;
         text.value = "";
         say(content);
     };
@@ -166,15 +209,18 @@ export function startChat(page) {
     const fill = () => Object.entries(settings).forEach(([name, value]) => (form.elements[name].value = value));
     form.oninput = ({ target }) => {
         if (!target.checkValidity()) return;
-        settings[target.name] = target.type === "number" && target.value !== "" ? Number(target.value) : target.value;
+        const { name, value } = target;
+        settings[name] = value === "" ? DEFAULTS[name] : target.type === "number" ? Number(value) : value;
         remember(KEPT_SETTINGS, settings);
     };
     form.elements.level.onchange = form.elements.context.onchange = () => model && page.reload?.();
     form.onreset = (event) => {
         event.preventDefault();
+        const { level, context } = settings;
         settings = { ...DEFAULTS };
         remember(KEPT_SETTINGS, settings);
         fill();
+        if (model && (level || context)) page.reload?.();
     };
     form.onsubmit = (event) => event.preventDefault();
     $("open-settings").onclick = ({ target }) => {
@@ -204,8 +250,11 @@ export function startChat(page) {
             $("model-facts").textContent = "";
             buttons();
         },
-        unavailable() {
-            $("model-name").textContent = "No GPU";
+        unavailable(error) {
+            model = null;
+            $("model-name").textContent = error.noGpu ? "No GPU" : "It could not be started";
+            $("model-facts").textContent = "";
+            buttons();
         },
     };
 }

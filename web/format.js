@@ -3,6 +3,9 @@ export const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(2)} GB` : n >= 1e6 
 export const seconds = (s) => (s >= 90 ? `${Math.round(s / 60)} min` : s >= 10 ? `${Math.round(s)} s` : s >= 1 ? `${s.toFixed(1)} s` : `${Math.round(s * 1000)} ms`);
 export const short = (x) => (!Number.isFinite(x) ? "–" : Number.isInteger(x) ? String(x) : Math.abs(x) >= 100 ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : Math.abs(x) >= 1 ? x.toFixed(2) : x.toPrecision(2));
 
+/** To the clipboard, where that is allowed. */
+export const copy = (text) => Promise.resolve(navigator.clipboard?.writeText(text).then(() => true) ?? false).catch(() => false);
+
 /** How far long work is, with its rate and the time that is left. */
 export function progressTeller(bar, text, inBytes) {
     let what = null, began = 0, from = 0;

@@ -1,6 +1,7 @@
 // The idea in pictures, with the numbers of this machine where it was measured.
 import { lastMeasured } from "./measure.js";
 import { short } from "./format.js";
+import { escape } from "./plot.js";
 
 let reference = null;
 
@@ -27,7 +28,7 @@ function numbers(m, tokens) {
         .filter(([, figure]) => figure?.lo > 0)
         .map(([how, { median: us }]) => `<tr><td>${how}</td><td class="number">${short(us)} µs</td><td class="number">${short((us * tokens.none) / 1000)} ms</td><td class="number">${short((us * tokens.ops) / 1000)} ms</td></tr>`);
     const gain = m.rates?.loop && m.rates?.none ? m.rates.loop.median / m.rates.none.median : null;
-    return `<p>On ${m.device}, in ${m.page}, one dispatch of a kernel that does nothing costs:</p>
+    return `<p>On ${escape(m.device)}, in ${escape(m.page)}, one dispatch of a kernel that does nothing costs:</p>
         <div class="scroll"><table><thead><tr><th>Launched</th><th>each</th><th>a token of ${short(tokens.none)} dispatches</th><th>of ${short(tokens.ops)}</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
         <p class="soft">${short(tokens.none)} dispatches, or fused ${short(tokens.ops)}, are what a token of Qwen2.5-0.5B takes.</p>
         ${gain ? `<p>One dispatch for many tokens made this page's model <span class="big">${short(gain)}×</span> as fast as one dispatch for each operator.${gain < 1 ? " Less than once: this is software, where launching costs little next to the work, and one workgroup has to do all of it." : ""}</p>` : ""}`;

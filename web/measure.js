@@ -1,11 +1,12 @@
 // Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
 import { bars, escape } from "./plot.js";
-import { progressTeller, seconds, short } from "./format.js";
+import { copy, progressTeller, seconds, short } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const WAYS = { sync: "wait for each", each: "submit each", pass: "a pass each", batch: "all in one pass", one: "one dispatch" };
 const LEVELS = { none: "per operator", ops: "per group (ops)", token: "per token", loop: "many tokens" };
 const KEPT = "solo-measured";
+const COARSE = globalThis.crossOriginIsolated ? "" : "This page is not cross-origin isolated: its clock is coarse.";
 
 const figure = ({ median, ci95 }) => ({ median, lo: ci95[0], hi: ci95[1] });
 const named = (values, names) => Object.fromEntries(Object.entries(values).map(([key, value]) => [names[key], value]));
@@ -67,6 +68,22 @@ function save(record, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
+/** Browsers give a tab that nobody sees less time: what was measured then is marked. */
+function watchSight() {
+    let hidden = document.hidden;
+    const look = () => (hidden ||= document.hidden);
+    document.addEventListener("visibilitychange", look);
+    return (...records) => {
+        document.removeEventListener("visibilitychange", look);
+        const detail = "the tab was in the background for some of the time: measure again";
+        if (hidden) for (const record of records) record?.checks.push({ what: "the page was in sight", ok: false, detail });
+        return hidden ? detail : null;
+    };
+}
+
+/** Other devices; without them what was measured here stands alone. */
+const fetchReference = () => fetch(new URL("reference.json", import.meta.url)).then((response) => response.json()).catch(() => ({ dispatch: [] }));
+
 export function startMeasure(page, { rounds }) {
     const into = $("measured");
     let records = null, cancelled = false;
@@ -76,14 +93,18 @@ export function startMeasure(page, { rounds }) {
         const onProgress = progressTeller($("measuring-bar"), $("measuring-text"), (what) => /load/.test(what));
         const software = solo.info.gpu.adapter_type === "software";
         const dispatch = await solo.benchDispatch({ quick: !long, rounds, processes: rounds ? 1 : 0, onProgress });
-        if (cancelled) return null;
         if (!solo.model) return { dispatch, llm: null, why: "No model is loaded, so that none was measured." };
         const size = software ? { tokens: 8, depth: 8, repetitions: long ? 5 : 3 } : { tokens: 64, depth: 64, repetitions: long ? 9 : 5 };
         // where one dispatch cannot be had, the others are measured all the same
         let why = null;
         const llm = await solo.benchLlm({ ...size, onProgress }).catch((error) => {
             why = error.message;
-            return cancelled ? null : solo.benchLlm({ ...size, levels: ["none", "ops"], onProgress });
+            if (cancelled) throw error;
+            return solo.benchLlm({ ...size, levels: ["none", "ops"], onProgress });
+        }).catch((error) => {
+            why = cancelled ? "It was cancelled before the model was measured." : `The model could not be measured: ${error.message}`;
+            if (!cancelled) page.trouble(error, error.usage ? null : page.recover);
+            return null;
         });
         return { dispatch, llm, why };
     }
@@ -95,22 +116,21 @@ export function startMeasure(page, { rounds }) {
         cancelled = false;
         $("measure-start").disabled = true;
         $("measure-cancel").hidden = $("measuring").hidden = false;
-        const began = performance.now();
+        const began = performance.now(), endWatch = watchSight();
         try {
-            const made = await measure();
-            if (made) {
-                records = made;
-                const reference = await (await fetch(new URL("reference.json", import.meta.url))).json();
-                draw(into, records, reference);
-                $("measuring-text").textContent = `took ${seconds((performance.now() - began) / 1000)}`;
-                try {
-                    localStorage.setItem(KEPT, JSON.stringify(summary(records.dispatch, records.llm)));
-                } catch {}
-            }
+            records = await measure();
+            const took = seconds((performance.now() - began) / 1000), unseen = endWatch(records.dispatch, records.llm);
+            records.why = [unseen, records.why].filter(Boolean).join(" ");
+            draw(into, records, await fetchReference());
+            $("measure-clock").textContent = `It took ${took}. ${COARSE}`;
+            try {
+                localStorage.setItem(KEPT, JSON.stringify(summary(records.dispatch, records.llm)));
+            } catch {}
         } catch (error) {
-            if (!cancelled) page.trouble(error, error.lost ? page.recover : null);
+            if (!cancelled) page.trouble(error, error.usage ? null : page.recover);
         } finally {
-            page.busy = false;
+            endWatch();
+            if (!cancelled) page.busy = false; // else it is the next Solo's
             $("measure-start").disabled = false;
             $("measure-cancel").hidden = $("measuring").hidden = true;
         }
@@ -123,8 +143,7 @@ export function startMeasure(page, { rounds }) {
     into.onclick = async ({ target }) => {
         if (target.dataset.save) save(records[target.dataset.save], `solo-${target.dataset.save}-${records.dispatch.when.slice(0, 10)}.json`);
         if (!("copy" in target.dataset)) return;
-        await navigator.clipboard.writeText(JSON.stringify([records.dispatch, records.llm].filter(Boolean))).catch(() => {});
-        target.textContent = "Copied";
+        target.textContent = await copy(JSON.stringify([records.dispatch, records.llm].filter(Boolean))) ? "Copied" : "Copying is not allowed here";
     };
-    $("measure-clock").textContent = globalThis.crossOriginIsolated ? "" : "This page is not cross-origin isolated: its clock is coarse.";
+    $("measure-clock").textContent = COARSE;
 }

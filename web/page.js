@@ -18,7 +18,7 @@ function advice(error) {
 
 /** What the views share. */
 export const page = {
-    solo: null,
+    solo: null, // while a new one comes there is none
     busy: false,
     trouble(error, again = null) {
         console.warn(error);
@@ -37,12 +37,13 @@ export const page = {
 
 function showView() {
     const wanted = location.hash.slice(1), view = ["chat", "measure", "how"].includes(wanted) ? wanted : "chat";
+    if (wanted === "main" && document.querySelector("nav [aria-current]")) return; // to the content of the view that is shown
     for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== view;
     for (const link of document.querySelectorAll("nav a")) {
         if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
     }
-    if (view === "how") showHow($("how"));
+    if (view === "how") showHow($("how")).catch((error) => page.trouble(error, showView));
 }
 
 async function start() {
@@ -51,21 +52,24 @@ async function start() {
     startMeasure(page, { rounds: Number(options.rounds) || 0 });
     addEventListener("hashchange", showView);
     showView();
-    const open = async () => {
+    const open = async (wanted = {}) => {
         try {
             page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined });
-            await models.load({});
         } catch (error) {
-            chat.unavailable();
-            page.trouble(error, open);
+            chat.unavailable(error);
+            page.trouble(error, () => open(wanted));
+            return;
         }
+        await models.load(wanted);
     };
     /** Gives up what the worker is at. */
     page.restart = async () => {
         const before = page.solo;
         page.solo = null;
+        chat.unloaded();
         before?.end();
-        await open();
+        page.busy = false; // what it was busy with is over
+        await open(models.last());
     };
     await open();
     // so that the page opens without a network, too; not before it is of use

@@ -59,6 +59,7 @@ export interface ModelInfo {
 export interface KeptModel {
     key: string;
     name: string;
+    /** "": not known any more; it can only be deleted. */
     url: string;
     size: number;
     /** Of those that are here. */

@@ -169,6 +169,11 @@ await test("C that breaks down says why, lets the device go, and leaves the rest
     yes(error.dead && /broke down: the heap is in pieces/.test(error.message), error.message);
     yes(engine.dead && (await thrown(() => engine.setLevel("ops"))).dead, "it stays so");
     await engine.close();
+    const again = await Solo.open({ gpu: counted });
+    yes((await thrown(() => again.loadModel({ level: "ops", context: 64, onProgress }))).lost, "a new device is needed");
+    await again.loadModel({ level: "ops", context: 64 });
+    again.end();
+    await thrown(() => Solo.load({ gpu: counted, level: "all" }));
     await new Promise((next) => setTimeout(next, 100));
     equal(open, 0, "devices that are left");
 });
@@ -178,7 +183,9 @@ await test("a lost device says so, and can be followed by another", async () => 
     await solo.loseDevice();
     const error = await thrown(() => solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 4 }));
     yes(error.lost, error.message);
+    const { info } = solo;
     await solo.recover();
+    yes(solo.info !== info && solo.info.gpu.device, "the new device is described");
     const made = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 6 });
     yes(EXPECTED.startsWith(PROMPT + made.choices[0].text), made.choices[0].text);
 });

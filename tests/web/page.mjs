@@ -84,6 +84,32 @@ await test("a conversation: streaming, stop, regenerate, settings, another visit
     equal(await lastAnswer(), second, "after a reload");
 });
 
+const set = (values) => browser.evaluate((fields) => {
+    for (const [field, value] of Object.entries(fields)) {
+        const input = document.getElementById("settings").elements[field];
+        input.value = value;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    return JSON.parse(localStorage.getItem("solo-settings"));
+}, values);
+
+await test("a visit that ends in the middle of an answer, and settings that are none", async () => {
+    await set({ max_tokens: 300 });
+    await say(PROMPT);
+    await browser.until(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent.length > 20 && document.querySelectorAll(".assistant").length === 2);
+    const { busy, parts } = await browser.evaluate(() => ({ busy: document.getElementById("messages").ariaBusy, parts: [...document.querySelectorAll(".assistant .text")].at(-1).childNodes.length }));
+    yes(busy === "true" && parts > 3, `text is added, not replaced: ${busy}, ${parts} parts`);
+    await browser.evaluate(() => localStorage.setItem("solo-settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("solo-settings")), max_tokens: "", nothing: 1 })));
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    yes((await lastAnswer()).length > 20, "what was said so far is there");
+    yes(await browser.evaluate(() => [...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Regenerate")), "and can be asked for again");
+    equal(await browser.evaluate(() => document.getElementById("settings").elements.max_tokens.value), "256");
+    equal((await set({ max_tokens: "" })).max_tokens, 256, "an empty field is the usual value");
+    await set({ max_tokens: 5 });
+    await click("clear");
+});
+
 await test("a GGUF file from disk, and one that is none", async () => {
     await browser.evaluate(async () => {
         const blob = await (await fetch("/models/tale.gguf")).blob(), files = new DataTransfer();
@@ -166,8 +192,9 @@ await test("the device is lost: a sentence, the text stays, and it goes on", asy
     equal(await browser.evaluate(() => document.querySelectorAll("#messages .user").length), before + 1);
     await click("trouble-again");
     await browser.until(() => !soloPage.busy && document.getElementById("trouble").hidden, 60_000);
-    await say("They were");
+    await browser.evaluate(() => [...document.querySelectorAll(".user button")].find((b) => b.textContent === "Answer").click());
     await browser.until(() => !soloPage.busy && /5 tokens/.test([...document.querySelectorAll(".facts")].at(-1)?.textContent));
+    equal(await browser.evaluate(() => document.querySelectorAll("#messages .user").length), before + 1, "the question is answered, not asked again");
 });
 
 await test("the measurement, and its records", async () => {
@@ -177,6 +204,10 @@ await test("the measurement, and its records", async () => {
         HTMLAnchorElement.prototype.click = () => {};
         location.hash = "#measure";
         document.getElementById("measure-start").click();
+        // as if another tab was looked at meanwhile
+        Object.defineProperty(document, "hidden", { value: true, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+        delete document.hidden;
     });
     await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
     await browser.until(() => document.querySelector("[data-save=llm]") !== null || !document.getElementById("trouble").hidden, 200_000);
@@ -187,6 +218,8 @@ await test("the measurement, and its records", async () => {
     });
     checkRecord(dispatch, { experiment: "dispatch", impls: ["web", "stub"] });
     checkRecord(llm, { experiment: "llm" });
+    yes([dispatch, llm].every((record) => record.checks.some((c) => c.what === "the page was in sight" && !c.ok)), "that it was in the background is noted");
+    yes(/in the background/.test(await textOf("measured")) && /It took/.test(await textOf("measure-clock")), "and said");
     equal(llm.results.map((r) => r.params.fuse).sort(), ["loop", "none", "ops", "token"]);
     yes(dispatch.host.cross_origin_isolated && dispatch.clock_ns <= 50_000, `the clock: ${dispatch.clock_ns} ns`);
     await browser.size(1100, 1900);
@@ -199,11 +232,17 @@ await test("a measurement that is cancelled", async () => {
     await click("measure-cancel");
     await ready();
     yes(await browser.evaluate(() => document.getElementById("trouble").hidden && document.getElementById("measuring").hidden), "all is calm");
+    equal(await textOf("model-name"), "tale.gguf", "the model is the same");
 });
 
 await test("a phone, dark, and what the page asks others for: nothing", async () => {
     await browser.evaluate(() => (location.hash = "#how"));
     await browser.until(() => document.querySelector("#how table") !== null);
+    await browser.evaluate(() => new Promise((next) => {
+        addEventListener("hashchange", next, { once: true });
+        location.hash = document.querySelector(".skip").hash;
+    }).then(() => {}));
+    yes(!(await browser.evaluate(() => document.getElementById("how").hidden)), "to skip to the content leaves the view");
     await browser.size(390, 800);
     await browser.dark?.(true);
     await picture("how-phone-dark");
