@@ -226,13 +226,34 @@ await test("the measurement, and its records", async () => {
     await picture("measured");
 });
 
+await test("what was measured is shown, though the model cannot be and others' figures are not there", async () => {
+    await browser.evaluate(() => {
+        const { solo } = soloPage, plainFetch = fetch;
+        solo.benchDispatch = async () => JSON.parse(await saved[0].text());
+        solo.benchLlm = async () => { throw new Error("no such luck"); };
+        globalThis.fetch = (url, ...rest) => (/reference/.test(url) ? Promise.reject(new TypeError("no network")) : plainFetch(url, ...rest));
+        globalThis.restore = () => {
+            delete solo.benchDispatch;
+            delete solo.benchLlm;
+            globalThis.fetch = plainFetch;
+        };
+        document.getElementById("measured").replaceChildren();
+        document.getElementById("measure-start").click();
+    });
+    await browser.until(() => !soloPage.busy);
+    await browser.evaluate(() => restore());
+    yes(/could not be measured: no such luck/.test(await textOf("measured")), await textOf("trouble-text"));
+    yes(await browser.evaluate(() => document.querySelector("[data-save=dispatch]") && !document.querySelector("[data-save=llm]")), "the record that there is");
+});
+
 await test("a measurement that is cancelled", async () => {
     await click("measure-start");
     await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
     await click("measure-cancel");
     await ready();
     yes(await browser.evaluate(() => document.getElementById("trouble").hidden && document.getElementById("measuring").hidden), "all is calm");
-    equal(await textOf("model-name"), "tale.gguf", "the model is the same");
+    await browser.until(() => soloPage.solo?.model && !soloPage.busy, 60_000);
+    equal(await browser.evaluate(() => soloPage.solo.model.name), "tale.gguf", "the model is the same");
 });
 
 await test("a phone, dark, and what the page asks others for: nothing", async () => {

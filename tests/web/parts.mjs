@@ -36,6 +36,15 @@ await test("browsers by their names", async () => {
     equal(names, ["Chrome 140.0.0.0", "Edge 140.1.2.3", "Opera 124.0.0.0"]);
 });
 
+await test("what was measured stands in the explanation, and nothing of it as markup", async () => {
+    const measured = { costs: { batch: { median: 2, lo: 1, hi: 3 } }, device: "<img src=x>", page: "<b>" }, into = {};
+    globalThis.localStorage = { getItem: () => JSON.stringify(measured) };
+    const { showHow } = await import(`${process.env.SOLO_PAGE}/how.js`), plainFetch = globalThis.fetch;
+    globalThis.fetch = async () => new Response(JSON.stringify({ llm: [{ dispatches: { none: 300, ops: 100 } }] }));
+    await showHow(into).finally(() => (globalThis.fetch = plainFetch));
+    yes(into.innerHTML.includes("On &lt;img src=x&gt;, in &lt;b&gt;"), "names are escaped");
+});
+
 await test("what is kept for visits without a network is all of the page", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
     const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);
