@@ -181,20 +181,22 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
             let to = part_arg(args, part, 6u) + t * part_arg(args, part, 7u) + row;
             store(to, y.x);
             if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
-        } else if (ROWS_TOO == 1u && part_arg(args, part, 3u) > 0u) {
-            let halves = pack2x16float(y);
-            let at = part_arg(args, part, 3u) + row;
-            store(at, unpack2x16float(halves).x);
-            store(at + 1u, unpack2x16float(halves).y);
-            if (place < part_arg(args, part, 9u)) { store_state_word(part_arg(args, part, 6u) + (place * part_arg(args, part, 7u) + row) / 2u, halves); }
-        } else if (place < part_arg(args, part, 9u)) {
-            // Rows of a state have an even number of elements.
-            let element = place * part_arg(args, part, 7u) + row;
-            if (part_arg(args, part, 5u) == 2u) {
-                store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
-            } else {
-                store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
-                store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
+        } else {
+            if (ROWS_TOO == 1u && part_arg(args, part, 3u) > 0u) {
+                let rounded = unpack2x16float(pack2x16float(y));
+                let at = part_arg(args, part, 3u) + row;
+                store(at, rounded.x);
+                store(at + 1u, rounded.y);
+            }
+            if (place < part_arg(args, part, 9u)) {
+                // Rows of a state have an even number of elements.
+                let element = place * part_arg(args, part, 7u) + row;
+                if (part_arg(args, part, 5u) == 2u) {
+                    store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
+                } else {
+                    store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
+                    store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
+                }
             }
         }
     }

@@ -16,7 +16,9 @@ fn signed(word: u32) -> vec4<f32> { return vec4<f32>(bitcast<vec4<i32>>(vec4<u32
 fn bits(word: u32, i: u32, worth: f32) -> vec4<f32> {
     return vec4<f32>((vec4<u32>(word) >> (vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(i))) & vec4<u32>(1u)) * worth;
 }
-// Its four lowest bits, one in each byte.
+// Four numbers of four bits, 4j to 4j+3 of a chunk of 32, one in each byte.
+fn nibbles(q: vec4<u32>, j: u32) -> u32 { return (q[j / 2u] >> (j % 2u * 4u)) & 0x0f0f0f0fu; }
+// A word's four lowest bits, one in each byte.
 fn bit_to_byte(word: u32) -> u32 { return ((word & 15u) * 0x00204081u) & 0x01010101u; }
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }

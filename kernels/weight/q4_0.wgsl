@@ -10,5 +10,5 @@ fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return fma(plus_1024(b.q[j / 2u] >> (j % 2u * 4u), 0x000f000fu), vec4<f32>(b.d), vec4<f32>(-1032.0 * b.d));
 }
 // As whole numbers in bytes, and what they are worth: factor and offset.
-fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return (b.q[j / 2u] >> (j % 2u * 4u)) & 0x0f0f0f0fu; }
+fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, -8.0 * b.d); }

@@ -13,5 +13,5 @@ fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return small(b.q[j / 2u] >> (j % 2u * 4u), 15u) * b.d - b.low;
 }
 // As whole numbers in bytes, and what they are worth: factor and offset.
-fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return (b.q[j / 2u] >> (j % 2u * 4u)) & 0x0f0f0f0fu; }
+fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, -b.low); }

@@ -88,30 +88,27 @@ static void add_body(const one_course *c, one_loop l, uint32_t phase, bool insid
     str_add(out, "    }\n}\n}\n");
 }
 
-/* Between two phases. Who leaves phases out, to time them, has no marks to go by. */
-typedef struct edge {
-    bool by_marks;
-} edge;
-
-static edge edge_between(const one_course *c, uint32_t before, uint32_t after)
+/* Do marks stand for the barrier between two phases? */
+static bool marks_between(const one_course *c, uint32_t before, uint32_t after)
 {
-    return (edge){c->kinds[c->phase_kinds[before]].by_marks && c->kinds[c->phase_kinds[after]].by_marks};
+    return c->kinds[c->phase_kinds[before]].by_marks && c->kinds[c->phase_kinds[after]].by_marks;
 }
 
-static void add_arrival(edge between, str *out)
+/* Who leaves phases out, to time them, has no marks to go by: then there is a barrier all the same. */
+static void add_arrival(bool by_marks, str *out)
 {
     str_add(out, "passed += 1u;\n");
-    if (between.by_marks)
+    if (by_marks)
         str_add(out, "pass_by_marks(group.x, passed);\nif (course.looks == 0u) {\n");
     str_add(out, "arrivals += 1u;\narrive(group.x, local, passed);\n");
-    if (between.by_marks)
+    if (by_marks)
         str_add(out, "}\n");
 }
 
-static void add_waiting(edge between, str *out)
+static void add_waiting(bool by_marks, str *out)
 {
     static const char wait[] = "wait_for_all(local, arrivals * groups.x);\n";
-    if (between.by_marks)
+    if (by_marks)
         str_addf(out, "if (course.looks == 0u) {\n%s}\nworkgroupBarrier();\n", wait);
     else
         str_add(out, wait);
@@ -121,11 +118,11 @@ static void add_waiting(edge between, str *out)
  * asked for after arriving: asking takes time, too. */
 static void add_phase(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
 {
-    edge next = edge_between(c, phase, phase + 1);
+    bool by_marks = marks_between(c, phase, phase + 1);
     add_body(c, l, phase, inside, out);
-    add_arrival(next, out);
+    add_arrival(by_marks, out);
     add_begin(c, l, phase + 1, inside, out);
-    add_waiting(next, out);
+    add_waiting(by_marks, out);
 }
 
 /* The last phase of the loop, after which it goes round again, or on behind it. */
@@ -133,10 +130,9 @@ static void add_last_of_loop(const one_course *c, one_loop l, str *out)
 {
     uint32_t last = l.first + l.period - 1, behind = l.first + l.period * l.times;
     bool is_end = behind == c->phases;
-    edge again = edge_between(c, last, l.first), on = is_end ? (edge){false} : edge_between(c, last, behind);
-    edge next = {again.by_marks && on.by_marks};
+    bool by_marks = !is_end && marks_between(c, last, l.first) && marks_between(c, last, behind);
     add_body(c, l, last, true, out);
-    add_arrival(next, out);
+    add_arrival(by_marks, out);
     str_addf(out, "if (time + 1u < %uu) {\nlet next = time + 1u;\n{ let time = next;\n", l.times);
     add_forget(c, is_end ? 0 : behind, out);
     add_begin(c, l, l.first, true, out);
@@ -144,7 +140,7 @@ static void add_last_of_loop(const one_course *c, one_loop l, str *out)
     add_forget(c, l.first, out);
     add_begin(c, l, is_end ? 0 : behind, false, out);
     str_add(out, "}\n");
-    add_waiting(next, out);
+    add_waiting(by_marks, out);
     str_add(out, "going = going_on();\n");
 }
 
@@ -187,9 +183,9 @@ void one_course_add(const one_course *c, str *out)
         }
     }
     str_add(out, "rounds = round + 1u;\nif (going && round + 1u < course.rounds) {\n");
-    add_arrival((edge){false}, out);
+    add_arrival(false, out);
     add_begin(c, l, 0, false, out);
-    add_waiting((edge){false}, out);
+    add_waiting(false, out);
     str_add(
         out,
         "going = going_on() && !is_stop(local);\n}\n}\nif (going_on()) { leave(local, groups.x, rounds); }\n}\n}\n");

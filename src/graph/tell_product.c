@@ -247,11 +247,13 @@ static bool all_quads_whole(const told *l)
 /* One row of x, and enough subgroups: everything of it is in registers. */
 static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks, const layout *lies)
 {
-    uint32_t one = c->t->one_threads, squares = (l->words[1] + c->t->subgroup - 1) / (c->t->subgroup + !c->t->subgroup);
+    uint32_t one = c->t->one_threads;
     bool joins = l->words[5] == 2, norms = l->words[5] == 1;
     row_cut cut = {.packed = c->t->packs && lies->bytes};
-    if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS ||
-        (norms && squares > ROW_MOST_SQUARES) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
+    if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS)
+        return false;
+    uint32_t squares = (l->words[1] + c->t->subgroup - 1) / c->t->subgroup;
+    if ((norms && squares > ROW_MOST_SQUARES) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
         return false;
     bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
