@@ -3,7 +3,6 @@
 // of positions on their way at once. Arguments as there; 16, 17: with NOW, where the key and value of this run are.
 const THREADS = 512u;
 const TEAM = 32u;
-const STAGED = 2048u;            // as in matmul_vec.wgsl: the same memory
 const HEAD = 64u;                // elements of a head
 const BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are joined
 const LANES = THREADS / BLOCK;   // threads that share a position's score; they are in one subgroup
@@ -50,10 +49,7 @@ struct begun {
 //!end
 }
 
-fn halves_of_pair(first: u32, pair: u32) -> u32 {
-    let four = staged_four(first + pair / 2u);
-    return pack2x16float(select(four.xy, four.zw, pair % 2u == 1u));
-}
+fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(staged_two(first * 2u + pair)); }
 
 // Of the block's positions from `least` to `end`; the others' stay as they are. From `now` on they are in workgroup memory.
 fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, now: u32, local: u32) {
@@ -111,7 +107,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     fetch_values(&b, args, v, mine.x, position, mine.y, position, local);
 //!for i KEYS
     let pair_#i = local % LANES + #iu * LANES;
-    let q_#i = select(staged_four(pair_#i / 2u).xy, staged_four(pair_#i / 2u).zw, pair_#i % 2u == 1u);
+    let q_#i = staged_two(pair_#i);
 //!end
     workgroupBarrier();
     var most = -3.4e38;
@@ -144,25 +140,15 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         fetch_values(&b, args, v, block + BLOCK, 0u, mine.y, position, local);
         workgroupBarrier();
     }
-    // A row's pairs, two rows to a four.
-    if (local / PAIRS % 2u == 0u) {
-        stage_four(local / PAIRS / 2u * PAIRS + local % PAIRS, vec4<f32>(value, 0.0, 0.0));
-    }
-    workgroupBarrier();
-    if (local / PAIRS % 2u == 1u) {
-        let first = staged_four(local / PAIRS / 2u * PAIRS + local % PAIRS);
-        stage_four(local / PAIRS / 2u * PAIRS + local % PAIRS, vec4<f32>(first.xy, value));
-    }
+    staged[local * 2u] = bitcast<u32>(value.x); // by rows, each a head long
+    staged[local * 2u + 1u] = bitcast<u32>(value.y);
     workgroupBarrier();
     let splits = arg(args, 14);
-    if (local < PAIRS) {
-        var both = vec4<f32>();
-        for (var i = 0u; i < (ROWS + 1u) / 2u; i++) { both += staged_four(i * PAIRS + local); }
-        value = both.xy + both.zw;
-        let out = arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + 2u * local;
-        if (splits == 1u) { value /= total; }
-        store(out, value.x);
-        store(out + 1u, value.y);
+    if (local < HEAD) {
+        var sum = 0.0;
+        for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i * HEAD + local]); }
+        if (splits == 1u) { sum /= total; }
+        store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
     if (splits > 1u && local == 0u) {
         store(arg(args, 1) + v * (HEAD + 2u) + HEAD, most);

@@ -15,7 +15,6 @@ const AT_ONCE = 1u;     // quads of a team that are on their way at once
 const ONCE = 0u;        // 1: those are all that a workgroup has
 const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
 const WORDS = 2u;     // elements of x that a thread asks for
-const STAGED = 2048u; // that workgroup memory has room for
 const NORMS = 0u;     // 1: x is normed
 const SQUARES = 64u;  // sums of squares that there is room for
 const JOINS = 0u;     // 1: x is in parts, that split attention left
@@ -119,13 +118,13 @@ fn joined(args: u32, x: u32, i: u32) -> vec2<f32> {
         value *= mend;
 //!for p PARTS_AT_ONCE
         let weight_#p = select(0.0, exp(most_#p - higher), most_#p > EMPTY);
-        total += weight_#p * total_#p;
-        value += weight_#p * value_#p;
+        total = fma(weight_#p, total_#p, total); // said so that it is the same everywhere
+        value = fma(vec2<f32>(weight_#p), value_#p, value);
 //!end
         most = higher;
         if (most_5 <= EMPTY) { break; } // and so are those behind it
     }
-    return value / total;
+    return value * inverse_of(total);
 }
 
 // No branches around the loads here: behind one, they would begin when those before it have ended.

@@ -3,6 +3,7 @@
 // Arguments and memory: kernels/include/sample.wgsl.
 const THREADS = 256u;
 //!include "graph.wgsl"
+//!include "staged.wgsl"
 //!include "sample.wgsl"
 
 // A bit for each token of these slices, in list_ids: it is recent.
@@ -73,22 +74,22 @@ fn body(args: u32, v: u32, local: u32) {
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
-    list_keys[local] = best;
-    listed_slices[local] = place;
+    staged[KEYS_AT + local] = best;
+    staged[SLICES_AT + local] = place;
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
             let other = local + half;
-            let key = list_keys[other];
-            if (key > list_keys[local] || (key == list_keys[local] && listed_slices[other] < listed_slices[local])) {
-                list_keys[local] = key;
-                listed_slices[local] = listed_slices[other];
+            let key = staged[KEYS_AT + other];
+            if (key > staged[KEYS_AT + local] || (key == staged[KEYS_AT + local] && staged[SLICES_AT + other] < staged[SLICES_AT + local])) {
+                staged[KEYS_AT + local] = key;
+                staged[SLICES_AT + local] = staged[SLICES_AT + other];
             }
         }
         workgroupBarrier();
     }
-    let best_key = list_keys[local - lane];
-    let best_place = listed_slices[local - lane];
+    let best_key = staged[KEYS_AT + local - lane];
+    let best_place = staged[SLICES_AT + local - lane];
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
@@ -101,14 +102,14 @@ fn body(args: u32, v: u32, local: u32) {
             for (var k = 0u; k < at_run_time(4u); k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
-    list_keys[local] = sum.x;
-    listed_slices[local] = sum.y;
+    staged[KEYS_AT + local] = sum.x;
+    staged[SLICES_AT + local] = sum.y;
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
-            sum = add_wide(sum, vec2<u32>(list_keys[local + half], listed_slices[local + half]));
-            list_keys[local] = sum.x;
-            listed_slices[local] = sum.y;
+            sum = add_wide(sum, vec2<u32>(staged[KEYS_AT + local + half], staged[SLICES_AT + local + half]));
+            staged[KEYS_AT + local] = sum.x;
+            staged[SLICES_AT + local] = sum.y;
         }
         workgroupBarrier();
     }

@@ -9,3 +9,12 @@ fn floats_of(seen: vec4<u32>, at: vec4<u32>, made: bool) -> vec4<f32> {
     }
     return vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w));
 }
+
+// 1 / value by steps that come out the same in every kernel: compilers divide in more ways than one, and a number that is
+// rounded the other way is another number.
+fn inverse_of(value: f32) -> f32 {
+    let guess = bitcast<f32>(0x7ef311c7u - bitcast<u32>(value));
+    let nearer = guess * fma(-value, guess, 2.0);
+    let near = nearer * fma(-value, nearer, 2.0);
+    return near * fma(-value, near, 2.0);
+}

@@ -27,9 +27,9 @@ const LANES = 64u;               // threads that share a slice
 
 // Lists of slices and of candidates; what else they serve for is said where it is done.
 const LONGEST = 1024u;
-var<workgroup> list_keys: array<u32, LONGEST>;
-var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves of the slices' sums
-var<workgroup> listed_slices: array<u32, LONGEST>;    // or the low halves
+const KEYS_AT = 0u;         // in `staged`
+const SLICES_AT = LONGEST;  // there, too; or the low halves of the slices' sums
+var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves
 
 // The bits of a logit that can be counted with: no NaN, nothing infinite or huge, no tiny numbers (GPUs may take those
 // for 0), no negative 0.

@@ -4,24 +4,17 @@ const FLOATS_FIRST = 1u; // 0: there is no room for x as floats
 const LINES = 2u * APART;                    // of bytes
 const JOINED = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, where a step between needs them
 
-fn put_float(i: u32, value: f32) { staged[JOINED + i / 4u][i % 4u] = bitcast<u32>(value); }
+fn put_float(i: u32, value: f32) { staged[staged_at(JOINED + i / 4u, i % 4u)] = bitcast<u32>(value); }
 
-// 1 / value, nearly, by steps that come out the same in every kernel: compilers divide in more ways than one, and a number that is
-// rounded the other way is another number.
-fn inverse_of(value: f32) -> f32 {
-    let guess = bitcast<f32>(0x7ef311c7u - bitcast<u32>(value));
-    let nearer = guess * fma(-value, guess, 2.0);
-    return nearer * fma(-value, nearer, 2.0);
-}
 fn number_of(value: f32, up: f32) -> i32 { return i32(round(value * up)); }
 fn scale_for(most: f32) -> f32 { return select(0.0, 127.0 * inverse_of(most), most > 1e-30); }
 fn byte_of(number: i32, i: u32) -> u32 { return (bitcast<u32>(number) & 255u) << (i % 4u * 8u); }
-fn put_bytes(i: u32, four: u32) { staged[i % 32u / 16u * APART + i / 32u][i % 16u / 4u] = four; }
+fn put_bytes(i: u32, four: u32) { staged[staged_at(i % 32u / 16u * APART + i / 32u, i % 16u / 4u)] = four; }
 fn put_factors(i: u32, most: f32, sum: f32) {
     let line = LINES + i / 64u;
     let factor = most * (1.0 / 127.0);
-    staged[line][i / 32u % 2u * 2u] = bitcast<u32>(factor);
-    staged[line][i / 32u % 2u * 2u + 1u] = bitcast<u32>(factor * sum);
+    staged[staged_at(line, i / 32u % 2u * 2u)] = bitcast<u32>(factor);
+    staged[staged_at(line, i / 32u % 2u * 2u + 1u)] = bitcast<u32>(factor * sum);
 }
 
 // Rows too long to lie there as floats: all threads of a subgroup of 32 come here together, each with its element. (Maxima and sums of
@@ -80,7 +73,7 @@ fn x_at(chunk: u32) -> x_of_chunk {
     let c = min(chunk, CHUNKS - 1u);
     let factors = staged_four(LINES + c / 2u);
     let two = select(vec2<f32>(), select(factors.xy, factors.zw, c % 2u == 1u), chunk < CHUNKS);
-    return x_of_chunk(staged[c], staged[APART + c], two.x, two.y);
+    return x_of_chunk(staged_words(c), staged_words(APART + c), two.x, two.y);
 }
 
 fn dot_row(b: bits_of_chunk, x: x_of_chunk) -> f32 {

@@ -33,7 +33,7 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.marks = t.subgroup >= 4;
     t.packs = info->has_packed_dot && t.subgroup >= 8;
     /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
-    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 23 * 1024 : 6 * 1024;
+    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 12 * 1024 + 512 : 6 * 1024;
     t.x_floats = (info->max_workgroup_bytes - beside) / 4 / 32 * 32;
     return t;
 }
@@ -244,6 +244,8 @@ static uint32_t tell_sample(const telling *c, told *l, const graph_node *n)
     l[1] = (told){.kernel.name = "op_sample", .looks = true};
     sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
     l[0].words[15] = tell_is_made(c, n->operands[0]);
+    for (int half = 0; half < 2 && c->t->by_shape && c->t->one_threads; half++)
+        kernel_set_constant(&l[half].kernel, "STAGED", c->t->x_floats);
     return 2;
 }
 

@@ -166,6 +166,8 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
         kernel_set_constant(&l->kernel, "AHEAD", 1);
         kernel_set_constant(&l->kernel, "NORMS", l->words[5] == 1);
         kernel_set_constant(&l->kernel, "JOINS", l->words[5] == 2);
+        if (l->words[5] != 2)
+            kernel_set_constant(&l->kernel, "MOST_PARTS", 1);
         kernel_set_constant(&l->kernel, "SEGMENT", segment);
         kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : segment);
     }
@@ -295,7 +297,7 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
 /* A thread's chunk of 32 weights is too much where there are few of them: then each has a word. */
 static bool choose_row_by_words(const telling *c, told *l, uint32_t quads, uint32_t rows)
 {
-    enum { FEW_WEIGHTS = 100000 }; /* of a workgroup */
+    enum { FEW_WEIGHTS = 50000 }; /* of a workgroup */
     static const layout by_words = {.chunk_weights = 8, .low_bytes = 4, .scale_chunks = 4, .factor_bytes = 2};
     uint64_t weights = 4ull * quads * l->words[1];
     if (strcmp(l->kernel.type, "q4_0") != 0 || l->words[1] % 32 || weights > (uint64_t)FEW_WEIGHTS * c->t->busy_groups)

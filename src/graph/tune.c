@@ -8,7 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 4, TRIES = 3 };
+enum { ROUNDS = 4, PASSES = 4, MOST_FORMS = 3 };
+
+typedef struct form {
+    tell_tuning tuning;
+    one *made; /* NULL: cannot be had, or gave up */
+    double us; /* the shortest so far; 0: not known yet */
+} form;
 
 typedef struct search {
     gpu *g;
@@ -16,9 +22,8 @@ typedef struct search {
     uint32_t which_plan;
     one_teller tell;
     void *user;
-    tell_tuning tuning; /* of the best so far */
-    one *best;
-    double best_us;
+    form forms[MOST_FORMS]; /* the first is the usual one */
+    uint32_t count;
 } search;
 
 static one *make(const search *s, const tell_tuning *t)
@@ -30,62 +35,78 @@ static one *make(const search *s, const tell_tuning *t)
     return o;
 }
 
-/* The shortest time of a few dispatches; negative if one failed or gave up. */
+static void add_form(search *s, const tell_tuning *t, one *made)
+{
+    if (made)
+        s->forms[s->count++] = (form){.tuning = *t, .made = made};
+}
+
+/* One dispatch for itself, and one that is timed; negative if one failed or gave up. */
 static double time_of(const search *s, one *o)
 {
     err unused = {0};
-    double shortest = -1;
     bool gave_up = false;
+    double began = 0;
     one_forget(o); /* another was here before */
     one_set_rounds(o, ROUNDS);
-    for (int i = 0; i <= TRIES; i++) {
-        double began = clock_us();
+    for (int i = 0; i < 2; i++) {
+        began = clock_us();
         one_dispatch(o);
         if (!gpu_wait(s->g, &unused) || !one_gave_up(o, &gave_up, &unused) || gave_up) {
             gpu_take_error(s->g, &unused);
             return -1;
         }
-        double us = clock_us() - began;
-        if (i == 1 || (i > 1 && us < shortest)) /* the first warms up */
-            shortest = us;
     }
+    double us = clock_us() - began;
     one_set_rounds(o, 1);
-    return shortest;
+    return us;
 }
 
-static void try(search *s, const tell_tuning *t, one *o)
+/* All forms by turns, since a GPU that has just begun gets faster from one to the next; the first pass is for that alone. */
+static void time_forms(search *s)
 {
-    double us = o ? time_of(s, o) : -1;
-    if (us < 0 || (s->best && us >= s->best_us)) {
-        one_free(o);
-        return;
-    }
-    one_free(s->best);
-    s->best = o;
-    s->best_us = us;
-    s->tuning = *t;
-}
-
-/* Other numbers of threads, and of each half as many workgroups. */
-static void try_all(search *s, const tell_tuning *first, one *o, uint32_t most_threads)
-{
-    static const uint32_t threads[] = {256, 1024};
-    tell_tuning t = *first;
-    uint32_t groups = one_groups(o);
-    progress bar = progress_start("trying forms of one dispatch, once for this device", 4);
-    try(s, first, o);
-    progress_at(&bar, 1);
-    t.one_groups = groups / 2;
-    if (t.one_groups > 1)
-        try(s, &t, make(s, &t));
-    for (int i = 0; i < 2; i++) {
-        progress_at(&bar, 2 + (size_t)i);
-        t = *first;
-        t.row_threads = threads[i];
-        if (threads[i] <= most_threads && threads[i] != first->row_threads)
-            try(s, &t, make(s, &t));
+    progress bar = progress_start("trying forms of one dispatch, once for this device", PASSES * s->count);
+    for (uint32_t i = 0; i < PASSES * s->count; i++) {
+        form *f = &s->forms[i % s->count];
+        double us = f->made ? time_of(s, f->made) : -1;
+        if (us < 0) {
+            one_free(f->made);
+            f->made = NULL;
+        } else if (i >= s->count && (f->us <= 0 || us < f->us))
+            f->us = us;
+        progress_at(&bar, i + 1);
     }
     progress_end(&bar);
+}
+
+/* The usual form, unless another is clearly shorter; all others are freed. */
+static form take_best(search *s)
+{
+    const double CLEARLY = 0.97;
+    form best = {0};
+    for (form *f = s->forms; f < s->forms + s->count; f++) {
+        if (!f->made)
+            continue;
+        if (!best.made || f->us < CLEARLY * best.us) {
+            one_free(best.made);
+            best = *f;
+        } else
+            one_free(f->made);
+    }
+    return best;
+}
+
+/* Half as many workgroups, or half as many threads. (Twice as many have too few registers each.) */
+static void add_forms(search *s, const tell_tuning *first, one *o)
+{
+    tell_tuning fewer_groups = *first, fewer_threads = *first;
+    fewer_groups.one_groups = one_groups(o) / 2;
+    fewer_threads.row_threads = first->row_threads / 2;
+    add_form(s, first, o);
+    if (fewer_groups.one_groups > 1)
+        add_form(s, &fewer_groups, make(s, &fewer_groups));
+    if (fewer_threads.row_threads >= 256)
+        add_form(s, &fewer_threads, make(s, &fewer_threads));
 }
 
 static bool recall(const char *key, tell_tuning *t)
@@ -110,7 +131,7 @@ one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning
     str key = {0};
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n", (unsigned long long)one_text_hash(o));
     gpu_add_identity(gpu_get_info(g), &key);
-    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user, .tuning = *tuning};
+    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
     tell_tuning kept = *tuning;
     if (recall(key.data, &kept)) {
         if (kept.row_threads != tuning->row_threads || kept.one_groups != one_groups(o)) {
@@ -121,11 +142,13 @@ one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning
         }
     } else {
         char text[64];
-        try_all(&s, tuning, o, gpu_get_info(g)->max_workgroup_threads);
+        add_forms(&s, tuning, o);
+        time_forms(&s);
         memory_clear_states(m);
-        o = s.best;
-        *tuning = s.tuning;
+        form best = take_best(&s);
+        o = best.made;
         if (o) {
+            *tuning = best.tuning;
             snprintf(text, sizeof text, "%u threads, %u workgroups", tuning->row_threads, one_groups(o));
             cache_put(key.data, text);
         } else

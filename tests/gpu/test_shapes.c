@@ -53,7 +53,7 @@ static void bytes_as_on_a_gpu(void **unused)
         if (cases[i].form == NORMED) {
             node norm = weight(g, &box, "norm", TYPE_F32, shape1(cases[i].length));
             x = graph_rmsnorm(g, x, norm, 1e-5f, 0);
-            tolerance = 0.1f;
+            tolerance = 0.25f; /* five times what rounding 4,096 numbers to 127 steps makes of such a sum, usually */
         }
         node y = graph_matmul(g, x, w);
         if (cases[i].form == GATED) {
