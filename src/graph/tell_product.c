@@ -212,7 +212,8 @@ static void choose_room(const telling *c, const told *l, uint32_t chunks, const 
 static bool choose_row_cut(const telling *c, const told *l, uint32_t quads, uint32_t chunks, const layout *lies,
                            row_cut *best)
 {
-    enum { MOST_X_WORDS = 32, HELD_WORDS = 80 }; /* registers are few */
+    /* Registers are few: those of weights that were asked for and went elsewhere would be waited for at once. */
+    enum { MOST_X_WORDS = 32, MOST_WORDS = 92, MOST_HELD_WORDS = 80 };
     uint32_t x_words = best->packed ? 10 : lies->chunk_weights;
     uint32_t each = (quads + c->t->busy_groups - 1) / c->t->busy_groups, least = UINT32_MAX;
     for (uint32_t team = c->t->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
@@ -227,7 +228,11 @@ static bool choose_row_cut(const telling *c, const told *l, uint32_t quads, uint
     if (!best->team)
         return false;
     uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
-    uint32_t most = HELD_WORDS / (words * best->steps), teams = c->t->row_threads / best->team;
+    uint32_t asked = (chunks * lies->chunk_weights + c->t->row_threads - 1) / c->t->row_threads;
+    uint32_t others = best->steps * x_words + asked * (l->words[5] == 1 ? 2 : 1);
+    uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
+             held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
+    uint32_t most = held / (words * best->steps), teams = c->t->row_threads / best->team;
     most = most < 1 ? 1 : most > ROW_TURNS ? ROW_TURNS : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
     best->turns = (wanted + batches - 1) / batches;
