@@ -161,12 +161,25 @@ static bool tell_one(void *user, const tell_tuning *t, one_phases *out, err *e)
     return true;
 }
 
+/* Inputs that often are something else than 0. */
+static void put_usual(graph_run *r, uint32_t which, bool as_usual)
+{
+    const graph *g = r->plans[which]->g;
+    for (node i = 1; i <= graph_count(g); i++) {
+        const graph_node *n = graph_at(g, i);
+        if (n->op == OP_INPUT && n->as.usual)
+            graph_run_put(r, graph_run_place(r, n->name), as_usual ? &n->as.usual : &(uint32_t){0}, 1);
+    }
+}
+
 static bool make_one(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     one_plan user = {r, which, {0}};
+    put_usual(r, which, true);
     p->whole = r->tuned ? one_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
                         : one_tuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
+    put_usual(r, which, false);
     r->tuned = true; /* all graphs have the same threads, so that their sums come out alike */
     p->phase_kernels = mem_alloc((user.l.count + 1) * sizeof *p->phase_kernels);
     for (uint32_t i = 0; i < user.l.count; i++)
