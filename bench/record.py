@@ -4,6 +4,7 @@ import json
 import math
 import os
 import platform
+import re
 import random
 import statistics
 import subprocess
@@ -43,7 +44,14 @@ def _processor():
 
 
 def _commit():
+    """Of the program that was run, if there is one; else of these files."""
     here = os.path.dirname(os.path.abspath(__file__))
+    try:
+        said = subprocess.run([os.environ.get("SOLO", os.path.join(here, "..", "build", "solo")), "--version"], text=True,
+                              capture_output=True, check=True).stdout
+        return re.search(r"\((.+)\)", said).group(1)
+    except (OSError, subprocess.CalledProcessError, AttributeError):
+        pass
     try:
         return subprocess.run(["git", "describe", "--always", "--dirty", "--exclude", "*"], cwd=here, text=True,
                               capture_output=True, check=True).stdout.strip()
