@@ -19,6 +19,7 @@ const NORMS = 0u;     // 1: x is normed
 const SQUARES = 64u;  // sums of squares that there is room for
 const JOINS = 0u;     // 1: x is in parts, that split attention left
 const PARTS_AT_ONCE = 6u; // that are joined
+const JOINED_AT_ONCE = 1u; // pairs of elements of x that a thread joins at a time
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -35,7 +36,9 @@ const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
 const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
 const APART = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
-var<workgroup> sums_of: array<f32, MOST_AT_ONCE * 4u * THREADS / SUBGROUP>;
+const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
+const APART_SUMS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
+var<workgroup> sums_of: array<f32, APART_SUMS * SUMS>;
 var<workgroup> squares_of: array<f32, SQUARES>; // of as many elements as a subgroup has threads
 
 // ---- weights ----------------------------------------------------------------
@@ -78,64 +81,77 @@ const EMPTY = -3.4e38;
 
 fn bits_of_part(at: u32, size: u32, i: u32) -> vec4<u32> { return vec4<u32>(bits_at(at + i), bits_at(at + i + 1u), bits_at(at + size), bits_at(at + size + 1u)); }
 
-// Two elements of x from i on, put together from the parts of their head: each has sums of values, the maximum that they are relative to,
-// and the sum of their weights. Parts that have nothing come last.
-fn joined(args: u32, x: u32, i: u32) -> vec2<f32> {
+// x for several pairs of elements at a time, from start on, put together from the parts of their heads: each has sums of values, the maximum
+// that they are relative to, and the sum of their weights. Parts that have nothing come last.
+fn join(args: u32, x: u32, start: u32, local: u32) {
     let size = arg(args, 6);
     let splits = arg(args, 7);
-    let first = x + i / size * splits * (size + 2u);
-    var most = EMPTY;
-    var total = 0.0;
-    var value = vec2<f32>();
+//!for t JOINED_AT_ONCE
+    let i_#t = start + (local + #tu * THREADS) * 2u;
+    let first_#t = x + min(i_#t, LENGTH - 2u) / size * splits * (size + 2u);
+    let in_head_#t = min(i_#t, LENGTH - 2u) % size;
+    var most_#t = EMPTY;
+    var total_#t = 0.0;
+    var value_#t = vec2<f32>();
+//!end
     for (var s = 0u; s < splits; s += PARTS_AT_ONCE) {
+//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-        let at_#p = first + min(s + #pu, splits - 1u) * (size + 2u);
-        var bits_#p = bits_of_part(at_#p, size, i % size);
+        let at_#t_#p = first_#t + min(s + #pu, splits - 1u) * (size + 2u);
+        var bits_#t_#p = bits_of_part(at_#t_#p, size, in_head_#t);
+//!end
 //!end
         var looks = 0u;
         loop {
             var missing = 0u;
+//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-            missing |= late(bits_#p.x) | late(bits_#p.y) | late(bits_#p.z) | late(bits_#p.w);
+            missing |= late(bits_#t_#p.x) | late(bits_#t_#p.y) | late(bits_#t_#p.z) | late(bits_#t_#p.w);
+//!end
 //!end
             if (missing == 0u || !look_again(looks)) { break; }
             looks += 1u;
+//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-            bits_#p = bits_of_part(at_#p, size, i % size);
+            bits_#t_#p = bits_of_part(at_#t_#p, size, in_head_#t);
+//!end
 //!end
         }
+        var more = false; // parts behind these have something
+//!for t JOINED_AT_ONCE
+        var higher_#t = most_#t;
 //!for p PARTS_AT_ONCE
-        let most_#p = select(EMPTY, float_of(bits_#p.z), s + #pu < splits);
-        let total_#p = float_of(bits_#p.w);
-        let value_#p = vec2<f32>(float_of(bits_#p.x), float_of(bits_#p.y));
+        let most_#t_#p = select(EMPTY, float_of(bits_#t_#p.z), s + #pu < splits);
+        higher_#t = max(higher_#t, most_#t_#p);
 //!end
-        var higher = most;
+        let mend_#t = exp(most_#t - higher_#t);
+        total_#t *= mend_#t;
+        value_#t *= mend_#t;
+        var has_#t = false;
 //!for p PARTS_AT_ONCE
-        higher = max(higher, most_#p);
+        has_#t = most_#t_#p > EMPTY; // the last one says it
+        let weight_#t_#p = select(0.0, exp(most_#t_#p - higher_#t), has_#t);
+        total_#t = fma(weight_#t_#p, float_of(bits_#t_#p.w), total_#t); // said so that it is the same everywhere
+        value_#t = fma(vec2<f32>(weight_#t_#p), vec2<f32>(float_of(bits_#t_#p.x), float_of(bits_#t_#p.y)), value_#t);
 //!end
-        let mend = exp(most - higher);
-        total *= mend;
-        value *= mend;
-//!for p PARTS_AT_ONCE
-        let weight_#p = select(0.0, exp(most_#p - higher), most_#p > EMPTY);
-        total = fma(weight_#p, total_#p, total); // said so that it is the same everywhere
-        value = fma(vec2<f32>(weight_#p), value_#p, value);
+        most_#t = higher_#t;
+        more = more || has_#t;
 //!end
-        most = higher;
-        if (most_5 <= EMPTY) { break; } // and so are those behind it
+        if (!more) { break; }
     }
-    return value * inverse_of(total);
+//!for t JOINED_AT_ONCE
+    if (i_#t < CHUNKS * CHUNK) {
+        let two_#t = select(vec2<f32>(), value_#t * inverse_of(total_#t), vec2<bool>(i_#t < LENGTH));
+        put_joined(i_#t, two_#t.x);
+        put_joined(i_#t + 1u, two_#t.y);
+    }
+//!end
 }
 
 // No branches around the loads here: behind one, they would begin when those before it have ended.
 fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
     if (JOINS == 1u) {
-        for (var i = local * 2u; i < CHUNKS * CHUNK; i += THREADS * 2u) {
-            var two = vec2<f32>();
-            if (i < LENGTH) { two = joined(args, x, i); }
-            put_joined(i, two.x);
-            put_joined(i + 1u, two.y);
-        }
+        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u * JOINED_AT_ONCE) { join(args, x, start, local); }
     } else {
 //!for w WORDS
         let at_#w = local + #wu * THREADS;
@@ -217,6 +233,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
 //!for s STEPS
     var x_#s: x_of_chunk;
 //!end
+    var scale = 1.0;
+    var sums_at = 0u;
     for (var start = quads.x; start < quads.y; start += AT_ONCE * TEAMS) {
         // Four threads finish a quad, the first of them in the end; of a team that is a subgroup one, each of its first few threads
         // another quad.
@@ -234,11 +252,10 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
 //!for s STEPS
             x_#s = x_at(#su * TEAM + lane);
 //!end
-        } else {
+            if (NORMS == 1u) { scale = inverseSqrt(sum_of_squares(local) / f32(LENGTH) + arg_float(args, 7)); }
+        } else if (WIDTH > 1u && APART_SUMS == 1u) {
             workgroupBarrier();
         }
-        var scale = 1.0;
-        if (NORMS == 1u) { scale = inverseSqrt(sum_of_squares(local) / f32(LENGTH) + arg_float(args, 7)); }
 //!for i AT_ONCE
         var sums_#i = vec4<f32>();
 //!for s STEPS
@@ -254,17 +271,18 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             let rows_#i = vec4<f32>(subgroupShuffle(sum_#i, 0u), subgroupShuffle(sum_#i, SUBGROUP / 4u), subgroupShuffle(sum_#i, SUBGROUP / 2u), subgroupShuffle(sum_#i, SUBGROUP / 4u * 3u));
             if (lane == #iu) { total = rows_#i; }
         } else if (local % (SUBGROUP / 4u) == 0u) {
-            sums_of[((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
+            sums_of[sums_at + ((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
         }
 //!end
         if (WIDTH > 1u) {
             workgroupBarrier();
             var row = 0.0;
-            if (mine) { row = sum_of_row(local * WIDTH); }
+            if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
             total = vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
         }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
+        if (APART_SUMS == 2u) { sums_at = SUMS - sums_at; }
     }
 }
 

@@ -163,6 +163,9 @@ fn afterwards(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r:
     return y;
 }
 
+// Two pairs: firsts, and seconds. Which product is rounded is said, so that all kernels do the same.
+fn turned_by(y: vec4<f32>, c: vec2<f32>, s: vec2<f32>) -> vec4<f32> { return vec4<f32>(fma(y.xy, c, -(y.zw * s)), fma(y.xy, s, y.zw * c)); }
+
 fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
     let size = part_arg(args, part, 10u);
     let i = select(first % size, first % size / 2u, part_arg(args, part, 4u) == 3u); // of the first of two pairs
@@ -171,8 +174,8 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
     if (part_arg(args, part, 13u) > 0u) { angles /= vec2<f32>(load(part_arg(args, part, 13u) - 1u + i), load(part_arg(args, part, 13u) + i)); }
     let c = cos(angles) * bitcast<f32>(part_arg(args, part, 12u));
     let s = sin(angles) * bitcast<f32>(part_arg(args, part, 12u));
-    if (part_arg(args, part, 4u) == 3u) { return vec4<f32>(y.x * c.x - y.y * s.x, y.x * s.x + y.y * c.x, y.z * c.y - y.w * s.y, y.z * s.y + y.w * c.y); }
-    return vec4<f32>(y.xy * c - y.zw * s, y.xy * s + y.zw * c);
+    if (part_arg(args, part, 4u) == 3u) { return turned_by(y.xzyw, c, s).xzyw; }
+    return turned_by(y, c, s);
 }
 
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {

@@ -11,6 +11,19 @@ enum {
     TEAM = 32,            /* of products' threads, as in matmul_vec.wgsl */
 };
 
+/* One dispatch has the memory of all its kernels at once, and they need some beside x: all in bytes, as in their files. */
+static uint32_t floats_of_x(const tell_tuning *t)
+{
+    enum { LEAST = 2048, ATTENTION = 512, PARTS = 3072, CHOICE = 4096 + 512, SINGLES = 256, BANKS = 512 };
+    uint32_t subgroups = t->row_threads / (t->subgroup ? t->subgroup : 1), apart = t->subgroup >= 16 ? 2 : 1;
+    uint32_t sums = 16 * subgroups + (t->subgroup ? apart * TELL_ROW_TURNS * 16 * subgroups : 0);
+    uint32_t beside = sums + ATTENTION + PARTS + CHOICE + SINGLES + BANKS;
+    /* With each float of x goes its share of the squares' sums, in two kernels. */
+    uint32_t each = t->subgroup ? t->subgroup : 4, left = t->workgroup_bytes > beside ? t->workgroup_bytes - beside : 0;
+    uint32_t floats = (uint32_t)((uint64_t)left * each / (4 * each + 5)) / 8 * 8;
+    return floats > LEAST ? floats : LEAST;
+}
+
 tell_tuning tell_tuning_for(const gpu_info *info)
 {
     tell_tuning t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
@@ -32,9 +45,7 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
     t.marks = t.subgroup >= 4;
     t.packs = info->has_packed_dot && t.subgroup >= 8;
-    /* One dispatch has the memory of all its kernels at once, and they need some beside x. */
-    uint32_t beside = info->max_workgroup_bytes >= 32768 ? 12 * 1024 + 512 : 6 * 1024;
-    t.x_floats = (info->max_workgroup_bytes - beside) / 4 / 32 * 32;
+    t.x_floats = floats_of_x(&t);
     return t;
 }
 

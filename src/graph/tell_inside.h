@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-enum { TELL_LAST = GRAPH_MAX_DIMS - 1 };
+enum {
+    TELL_LAST = GRAPH_MAX_DIMS - 1,
+    TELL_ROW_TURNS = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
+};
 
 /* A plan's step is being told. */
 typedef struct telling {

@@ -10,9 +10,7 @@ enum {
     TILE_ROWS = 64,           /* of x, as in matmul_tile.wgsl */
     TILE_COLUMNS = 8,         /* of quads */
     TEAM = 32,                /* as in matmul_vec.wgsl */
-    ROW_TURNS = 5,            /* MOST_AT_ONCE of matmul_row.wgsl */
     ROW_MOST_QUADS = 1 << 14, /* that it is for: sums that meet in workgroup memory are not worth it for more */
-    ROW_MOST_SQUARES = 512,   /* of matmul_row.wgsl */
     ROW_LEAST_THREADS = 128,  /* that share x */
     ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
     PART = 16,
@@ -233,7 +231,7 @@ static bool choose_row_cut(const telling *c, const told *l, uint32_t quads, uint
     uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
              held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
     uint32_t most = held / (words * best->steps), teams = c->t->row_threads / best->team;
-    most = most < 1 ? 1 : most > ROW_TURNS ? ROW_TURNS : most;
+    most = most < 1 ? 1 : most > TELL_ROW_TURNS ? TELL_ROW_TURNS : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
     best->turns = (wanted + batches - 1) / batches;
     choose_room(c, l, chunks, lies, best);
@@ -260,7 +258,8 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS)
         return false;
     uint32_t squares = (l->words[1] + c->t->subgroup - 1) / c->t->subgroup;
-    if ((norms && squares > ROW_MOST_SQUARES) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
+    uint32_t most_squares = c->t->x_floats / c->t->subgroup + 1;
+    if ((norms && squares > most_squares) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
         return false;
     bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
@@ -277,8 +276,9 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
     kernel_set_constant(&l->kernel, "FLOATS_FIRST", cut.floats_first);
     kernel_set_constant(&l->kernel, "NORMS", norms);
-    kernel_set_constant(&l->kernel, "SQUARES", one ? ROW_MOST_SQUARES : norms ? squares : 1);
+    kernel_set_constant(&l->kernel, "SQUARES", one ? most_squares : norms ? squares : 1);
     kernel_set_constant(&l->kernel, "JOINS", joins);
+    kernel_set_constant(&l->kernel, "JOINED_AT_ONCE", joins && l->words[1] > 2 * threads ? 2 : 1);
     uint32_t groups = (quads + teams * cut.turns - 1) / (teams * cut.turns);
     if (one) {
         l->loose = 1u << 0 | 1u << 2 | 1u << 13 | 1u << 14;

@@ -120,8 +120,8 @@ static float random_input(rng *r, uint64_t i)
 
 /* Random inputs, every way, outputs compared; `runs` times with states living on. */
 
-static void compare_ways(graph *g, weight_box *box, const char *const *inputs, const char *const *outputs,
-                         uint32_t word_limit, uint32_t runs)
+static inline void compare_ways(graph *g, weight_box *box, const char *const *inputs, const char *const *outputs,
+                                uint32_t word_limit, uint32_t runs)
 {
     const int LEVELS = (int)highest_compared + 1;
     err e = {0};
@@ -173,7 +173,7 @@ typedef struct attention_case {
     dtype cache;
 } attention_case;
 
-static void compare_attention(const attention_case *c, weight_box *box)
+static inline void compare_attention(const attention_case *c, weight_box *box)
 {
     enum { CAPACITY = 160 };
     graph *g = graph_new();
