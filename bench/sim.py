@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures simulations as a framework runs them: the same work as Solo's acrobot, finance and rastrigin (bench/sim_models.py).
 
-    python3 bench/sim.py SIM [--engines LIST] [--pop N] [--steps N] [-r 5] [--seconds 240] [--device cuda|cpu] [--solo build/solo] [--json FILE]
+    python3 bench/sim.py SIM [--engines LIST] [--pop N] [--steps N] [-r 5] [--seconds 240] [--each 10] [--device cuda|cpu]
+                            [--solo build/solo] [--json FILE]
     python3 bench/sim.py SIM --compile-whole STEPS [--seconds 240] [--json FILE]
 
     numpy          arrays on the CPU
@@ -12,13 +13,17 @@
 
 Every engine begins with the same states, genes and prices as Solo, in single precision. What is measured is checked first: states after some
 steps, before rounding parts them, against NumPy in double precision (Solo's, too, and on a GPU those of the CUDA control), and after all steps the
-mean score, among the engines. Runs are interleaved in random order; compiling and the first run are timed apart. What does not fit into --seconds, or
-does not work, is left out, and the record says so.
+mean score, among the engines. Runs are interleaved in random order, one at a time; compiling and the first run are timed apart.
+
+Each engine is a process of its own, which is ended if it hangs: what does not fit into --seconds, computes something else or does not work is left
+out, and the record says so. With enough cores they all get ready at once. An engine's samples take --each seconds at most, but for the first of them;
+where a run of NumPy's takes longer than that, its first run is its sample.
 
 --compile-whole unrolls so many steps into one function and gives it to torch.compile: what happens, and how long it takes, is the result.
 """
 import argparse
 import csv
+import multiprocessing
 import os
 import random
 import signal
@@ -34,6 +39,8 @@ import sim_models  # noqa: E402
 
 STARTED = time.perf_counter()
 CHECKED_STEPS = {"acrobot": 15, "finance": 100, "rastrigin": 1}
+CHECKED_INDIVIDUALS = 1024  # none knows of the others, so that the first of them say enough
+CORES_EACH = 3              # with so many for every engine they do not hold each other up when they compile
 
 
 def say(text):
@@ -41,6 +48,8 @@ def say(text):
 
 
 class Numpy:
+    compiles = False
+
     def __init__(self, model, start, weights, data, device):
         self.model, self.start, self.weights, self.data = model, start, weights, data
 
@@ -54,7 +63,7 @@ class Numpy:
 
 
 class Torch:
-    mode = None
+    mode, compiles = None, True
 
     def __init__(self, model, start, weights, data, device):
         import torch
@@ -98,9 +107,13 @@ class CompileGraph(Torch):
 
 
 class Jax:
+    compiles = True
+
     def __init__(self, model, start, weights, data, device):
         import jax
         import jax.numpy as jnp
+        # or products of matrices would have the 10 bits of TF32 on a GPU, where all others have 23
+        jax.config.update("jax_default_matmul_precision", "highest")
         place = jax.devices("gpu" if device == "cuda" else "cpu")[0]
         put = lambda tree: jax.device_put(tree, place)  # noqa: E731
         self.jax, self.start, self.weights = jax, put(start), put(weights)
@@ -139,7 +152,7 @@ def solo_states(arguments, model, steps, *options):
     """The states that Solo ends in, by member."""
     more = ["--param", f"DIMENSIONS={model.genes}"] if model.name == "rastrigin" else []
     text = subprocess.run([arguments.solo, "sim", model.name, "--pop", str(arguments.pop), "--steps", str(steps), "--seed", str(arguments.seed),
-                           "-o", "-", *more, *options], check=True, capture_output=True, text=True).stdout
+                           "-o", "-", *more, *options], check=True, capture_output=True, text=True, timeout=60).stdout
     names, *rows = csv.reader(text.splitlines())
     table = np.array(rows, float)
     of = {name: table[:, k] for k, name in enumerate(names)}
@@ -147,32 +160,108 @@ def solo_states(arguments, model, steps, *options):
     return {key: of[columns[0]] if columns == [key] else np.stack([of[c] for c in columns], 1) for key, columns in members.items()}
 
 
-def share_alike(read, state, wanted):
+def share_alike(state, wanted):
     """How many individuals are within 0.2% of what double precision says, everywhere."""
     off = []
     for key, values in wanted.items():
-        theirs, ours = np.asarray(read(state[key])).astype(float), values.astype(float)
+        theirs, ours = np.asarray(state[key])[:len(values)].astype(float), values.astype(float)
         difference = np.abs(theirs - ours) / np.maximum(np.abs(ours), 1.0)
         off.append(difference.reshape(len(difference), -1).max(1))
     return float(np.mean(np.max(off, 0) < 2e-3))
 
 
-def gpu_facts(device):
-    facts = {"impl": "frameworks", "backend": device, "device": "CPU", "driver": "", "versions": {}}
-    for name in ("numpy", "torch", "jax"):
-        module = sys.modules.get(name)
-        if module:
-            facts["versions"][name] = module.__version__
+# ---- a process for each engine ------------------------------------------------------------------
+
+
+class LeftOut(Exception):
+    """Why something is not measured, in words for the record."""
+
+
+class Apart:
+    """work(send, receive, ...) in a process of its own, which can be ended whatever it hangs in, with those it started."""
+    running = []
+
+    def __init__(self, work, *arguments):
+        fork = multiprocessing.get_context("fork")  # arrays are there at once, and no library that minds is loaded yet
+        self.began = time.perf_counter()
+        self.pipe, theirs = fork.Pipe()
+        self.process = fork.Process(target=self.begin, args=(theirs, work, arguments))
+        self.process.start()
+        theirs.close()
+        Apart.running.append(self)
+
+    @staticmethod
+    def begin(pipe, work, arguments):
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        try:
+            work(lambda what: pipe.send((what, None)), pipe.recv, *arguments)
+        except EOFError:
+            pass  # nobody asks any more
+        except BaseException as error:  # whatever a library may throw is the result
+            pipe.send((None, reason(error)))
+        os._exit(0)  # libraries may wait for ever for what they started
+
+    def ask(self, question):
+        self.pipe.send(question)
+
+    def hear(self, until):
+        """What it sends next. Late, dead or failed, it is ended."""
+        why = None
+        if not self.pipe.poll(max(until - time.perf_counter(), 0)):
+            why = f"not ready after {time.perf_counter() - self.began:.0f} s"
+        else:
+            try:
+                what, why = self.pipe.recv()
+            except EOFError:
+                self.process.join(5)
+                code = self.process.exitcode
+                why = f"ended by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
+        if why:
+            self.end()
+            raise LeftOut(why)
+        return what
+
+    def end(self):
+        if self not in Apart.running:
+            return
+        Apart.running.remove(self)
+        for kill in (os.killpg, os.kill):  # it may not have a group yet
+            try:
+                kill(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.join(5)
+
+    @staticmethod
+    def end_all():
+        for apart in list(Apart.running):
+            apart.end()
+
+
+def reason(error):
+    """In one line."""
+    text = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+    return f"{type(error).__name__}: {text[0][:200]}" if text else type(error).__name__
+
+
+def where(device):
+    """The libraries that are loaded here, and what they run on."""
+    versions = {name: sys.modules[name].__version__ for name in ("numpy", "torch", "jax") if sys.modules.get(name)}
     torch = sys.modules.get("torch")
-    if torch and device == "cuda":
-        facts["device"] = torch.cuda.get_device_name()
-    return facts
+    return {"versions": versions, "device": torch.cuda.get_device_name() if torch and device == "cuda" else ""}
 
 
-def compile_whole(arguments, model, start, weights, data):
-    """All steps in one function for torch.compile: the time until the first result, or what went wrong."""
+def gpu_facts(device, places):
+    return {"impl": "frameworks", "backend": device, "device": max([p["device"] for p in places], default="") or "CPU", "driver": "",
+            "versions": {name: version for p in places for name, version in p["versions"].items()}}
+
+
+# ---- all steps as one function ------------------------------------------------------------------
+
+
+def whole_apart(send, receive, model, start, weights, data, device, steps):
     import torch
-    device, steps = arguments.device, arguments.compile_whole
     engine = Torch(model, start, weights, data, device)
 
     def whole(s):
@@ -183,141 +272,199 @@ def compile_whole(arguments, model, start, weights, data):
     table = engine.data
     if table is not None and steps > len(table) - 21:  # longer than the prices: they begin again
         engine.data = table.repeat(1 + steps // (len(table) - 21), 1)
+    send(where(device))
+    began = time.perf_counter()
+    compiled = torch.compile(whole)
+    with torch.no_grad():
+        score = compiled(engine.start)
+    engine.wait(score)
+    first = time.perf_counter() - began
+    began = time.perf_counter()
+    with torch.no_grad():
+        engine.wait(compiled(engine.start))
+    send((first, time.perf_counter() - began, engine.read(score)))
+    send(engine.read(engine.run(steps)[1]))
 
-    late = []  # the compiler may catch what is thrown into it and tell something else
 
-    def too_long(*_):
-        late.append(f"not ready after {arguments.seconds:.0f} s")
-        raise TimeoutError(late[0])
-
-    signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(int(arguments.seconds))
-    began, why, seconds = time.perf_counter(), "", None
+def compile_whole(arguments, model, start, weights, data):
+    """All steps in one function for torch.compile: the time until the first result, or what went wrong."""
+    steps, places, why, then = arguments.compile_whole, [], "", None
+    apart = Apart(whole_apart, model, start, weights, data, arguments.device, steps)
     try:
-        with torch.no_grad():
-            score = torch.compile(whole)(engine.start)
-        engine.wait(score)
-        first = time.perf_counter() - began
-        began = time.perf_counter()
-        with torch.no_grad():
-            engine.wait(torch.compile(whole)(engine.start))
-        seconds = time.perf_counter() - began
-    except Exception as error:  # whatever a compiler may throw is the result
-        first, why = time.perf_counter() - began, f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
-    signal.alarm(0)
-    why = late[0] if late else why
+        places.append(apart.hear(STARTED + arguments.seconds))
+        began = apart.began = time.perf_counter()
+        first, then, ours = apart.hear(STARTED + arguments.seconds)
+    except LeftOut as late:
+        if not places:
+            raise SystemExit(f"nothing to measure: {late}")
+        first, why = time.perf_counter() - began, str(late)
     checks = [record.check("torch.compile of all steps ran", not why, why)]
     say(f"torch.compile of {steps} steps: {'failed, ' + why if why else 'ran'} after {first:.1f} s")
     if not why:  # what it computed, beside operators one by one
-        ours, theirs = engine.read(score), engine.read(engine.run(steps)[1])
+        theirs = apart.hear(time.perf_counter() + arguments.seconds)
         bound = 4 * (ours.std() + theirs.std()) / len(ours) ** 0.5 + 1e-3 * abs(theirs.mean())
         checks.append(record.check("its mean score is that of PyTorch eager", abs(ours.mean() - theirs.mean()) <= bound,
                                    f"{ours.mean():.6g} beside {theirs.mean():.6g}, bound {bound:.2g}"))
         if not checks[-1]["ok"]:
             raise SystemExit(f"torch.compile of {steps} steps computes something else: {checks[-1]['detail']}")
     params = {"sim": model.name, "engine": "compile-whole", "population": arguments.pop, "steps": steps}
-    results = [record.result(model.name, params, "s", [first], what="until the first result", failed=why, then_seconds=seconds)]
-    record.write(arguments.json, record.record("sim", gpu_facts(device), params, results, checks))
+    results = [record.result(model.name, params, "s", [first], what="until the first result", failed=why, then_seconds=then)]
+    record.write(arguments.json, record.record("sim", gpu_facts(arguments.device, places), params, results, checks))
 
 
-def check_states(checks, name, steps, alike):
-    checks.append(record.check(f"{name}: states after {steps} steps are those of NumPy in double precision", alike >= 0.97,
-                               f"{100 * alike:.1f}% of individuals within 0.2%"))
+# ---- all engines, one run after the other ---------------------------------------------------------
+
+
+def engine_apart(send, receive, make, model, start, weights, data, device, checked, steps):
+    """Sends where it runs, states after some steps, how long those take, the first run of all; then a run whenever it is asked for one."""
+    engine = make(model, start, weights, data, device)
+    send(where(device))
+
+    def timed(steps):
+        began = time.perf_counter()
+        state, score = engine.run(steps)
+        engine.wait(score)
+        return time.perf_counter() - began, state, score
+
+    _, state, _ = timed(checked)
+    send({key: np.asarray(engine.read(value))[:CHECKED_INDIVIDUALS] for key, value in state.items()})
+    send(timed(checked)[0])
+    receive()
+    seconds, _, score = timed(steps)
+    scores = engine.read(score).astype(float)
+    send((seconds, float(scores.mean()), float(scores.std() / len(scores) ** 0.5)))
+    while receive():
+        send(timed(steps)[0])
+
+
+def check_states(checks, name, steps, state, wanted):
+    alike = share_alike(state, wanted)
+    detail = f"{100 * alike:.1f}% of individuals within 0.2%"
+    checks.append(record.check(f"{name}: states after {steps} steps are those of NumPy in double precision", alike >= 0.97, detail))
     say(checks[-1]["what"] + ": " + checks[-1]["detail"])
     if alike < 0.97:
-        raise SystemExit(f"{name} computes something else; nothing is timed")
+        raise LeftOut(f"computes something else: {detail}")
 
 
-def time_left(arguments):
-    return arguments.seconds - (time.perf_counter() - STARTED)
+class Bench:
+    """The engines that are still in it, and what was found out."""
 
+    def __init__(self, arguments, model, start, weights, data):
+        self.arguments, self.model = arguments, model
+        self.checked = min(CHECKED_STEPS[model.name], arguments.steps)
+        self.checks, self.left_out, self.places = [], [], []
+        self.engines, self.firsts, self.means = {}, {}, {}
+        self.given = start, weights, data
+        self.names = [n for n in arguments.engines.split(",") if n]
 
-def reason(error):
-    """In one line."""
-    text = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-    return f"{type(error).__name__}: {text[0][:200]}" if text else type(error).__name__
+    def leave_out(self, name, why):
+        self.left_out.append(f"{name} ({why})")
+        say(f"left out: {self.left_out[-1]}")
+        if name in self.engines:
+            self.engines.pop(name).end()
+
+    def right_of(self, steps):
+        """States in double precision of a run of so many steps: a strategy may see how far it is."""
+        wide = lambda tree: {k: v[:CHECKED_INDIVIDUALS].astype(np.float64) if v.dtype == np.float32 else v[:CHECKED_INDIVIDUALS] for k, v in tree.items()}  # noqa: E731
+        model, (start, weights, data) = self.model, self.given
+        model.steps = steps
+        right, _ = Numpy(model, wide(start), wide(weights), None if data is None else data.astype(np.float64), "").run(self.checked)
+        model.steps = self.arguments.steps
+        return right
+
+    def begin(self, name):
+        start, weights, data = self.given
+        self.engines[name] = Apart(engine_apart, ENGINES[name], self.model, start, weights, data, self.arguments.device, self.checked, self.arguments.steps)
+
+    def check_solo(self):
+        """What frameworks are held against later is checked in the same way."""
+        options = {"Solo": ["--adapter", "gpu"], "CUDA by hand": ["--impl", "cuda", "--fuse", "loop"]} if self.arguments.device == "cuda" else {"Solo": []}
+        right = self.right_of(self.checked)
+        for name, more in options.items():
+            try:
+                check_states(self.checks, name, self.checked, solo_states(self.arguments, self.model, self.checked, *more), right)
+            except LeftOut as why:
+                raise SystemExit(f"{name} {why}; nothing is timed")
+            except (OSError, subprocess.SubprocessError) as error:
+                self.leave_out(name, reason(error))
+
+    def get_ready(self, name, right, until):
+        """Checks its states, makes the first run."""
+        engine, arguments = self.engines[name], self.arguments
+        place = engine.hear(until)
+        check_states(self.checks, name, self.checked, engine.hear(until), right)
+        wanted = engine.hear(until) * arguments.steps / self.checked
+        if wanted > until - time.perf_counter():
+            raise LeftOut(f"about {wanted:.0f} s for all steps, more than there are")
+        engine.ask(True)
+        self.firsts[name], *self.means[name] = engine.hear(until)
+        self.places.append(place)
+        say(f"{name}: {self.firsts[name]:.3f} s the first time, mean score {self.means[name][0]:.6g}")
+
+    def compare_means(self):
+        """With the middle one of them: who is far from it computes something else."""
+        middle = sorted(self.means, key=lambda name: self.means[name][0])[(len(self.means) - 1) // 2]
+        mean, error = self.means[middle]
+        for name, (other, other_error) in self.means.items():
+            bound = 4 * (error + other_error) + 1e-3 * abs(mean)
+            detail = f"{other:.6g} beside {mean:.6g}, bound {bound:.2g}"
+            self.checks.append(record.check(f"{name}: the mean score after all steps is that of {middle}", abs(other - mean) <= bound, detail))
+            if not self.checks[-1]["ok"]:
+                self.leave_out(name, f"computes something else: mean score {detail}")
+
+    def sample(self):
+        samples, draw, until = {name: [] for name in self.engines}, random.Random(1), STARTED + self.arguments.seconds
+        for _ in range(self.arguments.repetitions):
+            for name in draw.sample(sorted(self.engines), len(self.engines)):
+                if name not in self.engines:
+                    continue
+                spent, next_one = sum(samples[name]), (samples[name] or [self.firsts[name]])[-1]
+                if time.perf_counter() + next_one > until or (samples[name] and spent + next_one > self.arguments.each):
+                    continue
+                if next_one > self.arguments.each and not ENGINES[name].compiles:
+                    continue
+                try:
+                    self.engines[name].ask(True)
+                    samples[name].append(self.engines[name].hear(until + 5))
+                except (LeftOut, OSError) as why:
+                    self.leave_out(name, why)
+        for name in self.engines:
+            if not samples[name] and not ENGINES[name].compiles:
+                samples[name].append(self.firsts[name])
+        return {name: samples[name] for name in self.engines}
 
 
 def measure(arguments, model, start, weights, data):
-    checks, results, engines, left_out = [], [], {}, []
-    checked = min(CHECKED_STEPS[model.name], arguments.steps)
-    wide = lambda tree: {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in tree.items()}  # noqa: E731
-
-    def right_of(steps):  # of a run of so many steps: a strategy may see how far it is
-        model.steps = steps
-        right, _ = Numpy(model, wide(start), wide(weights), None if data is None else data.astype(np.float64), "").run(checked)
-        model.steps = arguments.steps
-        return right
-
-    # what frameworks are held against later is checked in the same way
-    solo = {"Solo": ["--adapter", "gpu"], "CUDA by hand": ["--impl", "cuda", "--fuse", "loop"]} if arguments.device == "cuda" else {"Solo": []}
-    right = right_of(checked)
-    for name, options in solo.items():
-        try:
-            states = solo_states(arguments, model, checked, *options)
-        except (OSError, subprocess.CalledProcessError) as error:
-            left_out.append(f"{name} ({reason(error)})")
-            say(f"left out: {left_out[-1]}")
-            continue
-        check_states(checks, name, checked, share_alike(np.asarray, states, right))
-    right = right_of(arguments.steps)
-    means, firsts = {}, {}
-    for name in arguments.engines.split(","):
-        if time_left(arguments) < 0:
-            left_out.append(f"{name} (no time was left)")
-            continue
-        try:
-            engine = ENGINES[name](model, start, weights, data, arguments.device)
-            state, _ = engine.run(checked)
-            alike = share_alike(engine.read, state, right)
-            check_states(checks, name, checked, alike)
-            began = time.perf_counter()
-            engine.wait(engine.run(checked)[1])
-            wanted = (time.perf_counter() - began) * arguments.steps / checked
-            if wanted > time_left(arguments):
-                left_out.append(f"{name} (about {wanted:.0f} s for all steps, more than there are)")
-                continue
-            began = time.perf_counter()
-            _, score = engine.run(arguments.steps)
-            engine.wait(score)
-            firsts[name] = time.perf_counter() - began
-            scores = engine.read(score)
-            means[name] = (float(scores.mean()), float(scores.std() / len(scores) ** 0.5))
-        except Exception as error:  # one that is not there, or does not work, is no reason to measure none
-            left_out.append(f"{name} ({reason(error)})")
-            say(f"left out: {left_out[-1]}")
-            continue
-        engines[name] = engine
-        say(f"{name}: {firsts[name]:.3f} s the first time, mean score {means[name][0]:.6g}")
-    if not engines:
-        raise SystemExit("nothing to measure: " + ", ".join(left_out))
-    mean, error = next(iter(means.values()))
-    for name, (other, other_error) in means.items():
-        bound = 4 * (error + other_error) + 1e-3 * abs(mean)
-        checks.append(record.check(f"{name}: the mean score after all steps is that of {next(iter(means))}", abs(other - mean) <= bound,
-                                   f"{other:.6g} beside {mean:.6g}, bound {bound:.2g}"))
-    if not all(c["ok"] for c in checks):
-        raise SystemExit("\n".join(f"{c['what']}: no ({c['detail']})" for c in checks if not c["ok"]))
-    samples = {name: [] for name in engines}
-    draw = random.Random(1)
-    for k in range(arguments.repetitions):
-        for name in draw.sample(sorted(engines), len(engines)):
-            if (1 / samples[name][-1] if samples[name] else firsts[name]) > time_left(arguments):
-                continue
-            engine = engines[name]
-            began = time.perf_counter()
-            _, score = engine.run(arguments.steps)
-            engine.wait(score)
-            samples[name].append(1 / (time.perf_counter() - began))
-    for name, rates in samples.items():
-        if not rates:
-            left_out.append(f"{name} (no time was left)")
+    bench, results = Bench(arguments, model, start, weights, data), []
+    at_once = arguments.at_once or max(1, (os.cpu_count() or 1) // CORES_EACH)
+    ready_by = STARTED + 0.75 * arguments.seconds
+    for name in bench.names[:at_once]:
+        bench.begin(name)
+    bench.check_solo()
+    right = bench.right_of(arguments.steps)
+    for k, name in enumerate(bench.names):
+        if time.perf_counter() > ready_by:
+            bench.leave_out(name, "no time was left")
+        else:
+            try:
+                bench.get_ready(name, right, ready_by)
+            except (LeftOut, OSError) as why:
+                bench.leave_out(name, why)
+        if k + at_once < len(bench.names):
+            bench.begin(bench.names[k + at_once])
+    if bench.means:
+        bench.compare_means()
+    if not bench.engines:
+        raise SystemExit("nothing to measure: " + ", ".join(bench.left_out))
+    for name, seconds in bench.sample().items():
+        if not seconds:
+            bench.leave_out(name, "no time was left")
             continue
         params = {"sim": model.name, "engine": name, "population": arguments.pop, "steps": arguments.steps}
-        results.append(record.result(model.name, params, "gen/s", rates, first_seconds=firsts[name], mean_score=means[name][0]))
+        results.append(record.result(model.name, params, "gen/s", [1 / s for s in seconds], first_seconds=bench.firsts[name], mean_score=bench.means[name][0]))
         say(f"{name}: {results[-1]['median']:.4g} populations a second")
-    params = {"sim": model.name, "population": arguments.pop, "steps": arguments.steps, "left_out": left_out}
-    record.write(arguments.json, record.record("sim", gpu_facts(arguments.device), params, results, checks))
+    params = {"sim": model.name, "population": arguments.pop, "steps": arguments.steps, "left_out": bench.left_out}
+    record.write(arguments.json, record.record("sim", gpu_facts(arguments.device, bench.places), params, results, bench.checks))
 
 
 def main():
@@ -328,6 +475,8 @@ def main():
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("-r", dest="repetitions", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--each", type=float, default=10)
+    parser.add_argument("--at-once", type=int, default=0, help="engines that get ready at the same time (0: as cores allow)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--solo", default="build/solo")
     parser.add_argument("--seed", type=int, default=1)
@@ -345,7 +494,11 @@ def main():
     weights = model.weights(sim_models.drawn_genomes(arguments.pop, model.genes, arguments.seed, model.low, model.high))
     weights = {k: np.ascontiguousarray(v) for k, v in weights.items()}
     data = prices(arguments.solo) if model.name == "finance" else None
-    (compile_whole if arguments.compile_whole else measure)(arguments, model, start, weights, data)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("given up"))
+    try:
+        (compile_whole if arguments.compile_whole else measure)(arguments, model, start, weights, data)
+    finally:
+        Apart.end_all()
 
 
 if __name__ == "__main__":

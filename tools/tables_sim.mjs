@@ -1,5 +1,6 @@
-// The tables of docs/sim.md. Each is given a folder of records, as bench/sim.sh leaves them: builtin.json (every built-in simulation),
-// solo-IMPL-SIM.json, cuda-SIM.json, cuda-fast-SIM.json, frameworks-SIM.json, whole-STEPS.json, steps-N.json, population-N.json.
+// The tables of docs/sim.md. Each is given a folder of records, as bench/sim.sh leaves them: builtin-SIM.json, or builtin.json with every
+// built-in simulation, solo-IMPL-SIM.json, cuda-SIM.json, cuda-fast-SIM.json, frameworks-SIM.json, whole-STEPS.json, steps-N.json, population-N.json.
+// Whatever is not there is left out of a table, or the table says that nothing is.
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, table } from "./table_text.mjs";
 import { NOTHING } from "./tables_llm.mjs";
@@ -42,18 +43,18 @@ function systemsIn(folder) {
 
 export const SIM_TABLES = {
     sim_machine(folder) {
-        const [{ record } = {}] = named(folder, /^(builtin|solo-.*)\.json$/);
+        const [{ record } = {}] = named(folder, /^(builtin.*|solo-.*|steps-.*|population-.*)\.json$/);
         if (!record) return NOTHING;
         const g = record.gpu;
         return `${g.device}, ${g.driver}, ${g.impl}; ${record.host.cpu}, ${record.host.cores} cores; solo ${record.solo.version} (${record.solo.commit}), ` +
             `${record.when.slice(0, 10)}; medians of ${record.params.repetitions}.`;
     },
     sim_builtin(folder) {
-        const [{ record } = {}] = named(folder, /^builtin\.json$/);
-        if (!record) return NOTHING;
+        const results = named(folder, /^builtin(-\w+)?\.json$/).flatMap(({ record }) => record.results), record = { results };
+        if (!results.length) return NOTHING;
         return table(["simulation", "population", "steps", "one dispatch, ms", ...SUBMITS.map((s) => `\`${s}\``)], simsOf(record).map((sim) => {
-            const fused = way(record, sim, "loop");
-            return [sim, fused.params.population, fused.params.steps, ms(fused), ...SUBMITS.map((s) => slower(way(record, sim, "none", s), fused))];
+            const fused = way(record, sim, "loop"), { population, steps } = results.find((r) => r.params.sim === sim).params;
+            return [sim, population, steps, ms(fused), ...SUBMITS.map((s) => slower(way(record, sim, "none", s), fused))];
         }));
     },
     sim_systems(folder) {
@@ -64,8 +65,10 @@ export const SIM_TABLES = {
         const cell = (r, sim) => (r ? `${ms(r)}${best[sim] && r !== best[sim] ? ` (${slower(r, best[sim])})` : ""}` : "–");
         const names = [...new Map(lines.sort((a, b) => a.order - b.order).map((l) => [l.line, l])).keys()];
         const size = (sim) => { const { population, steps } = lines.find((l) => l.sim === sim).r.params; return `${sim}, ${population} × ${steps}`; };
-        return table(["ms for a population (times Solo's one dispatch)", ...sims.map(size)],
-            names.map((line) => [line, ...sims.map((sim) => cell(lines.find((l) => l.line === line && l.sim === sim)?.r, sim))]));
+        const leftOut = named(folder, /^frameworks-\w+\.json$/).filter(({ record }) => record.params.left_out.length)
+            .map(({ record }) => `Left out of ${record.params.sim}: ${record.params.left_out.join("; ")}.`);
+        return [table(["ms for a population (times Solo's one dispatch)", ...sims.map(size)],
+            names.map((line) => [line, ...sims.map((sim) => cell(lines.find((l) => l.line === line && l.sim === sim)?.r, sim))])), ...leftOut].join("\n\n");
     },
     // That all computed the same: mean scores side by side.
     sim_scores(folder) {

@@ -118,8 +118,13 @@ assert any(c["what"].startswith("Solo: states after 30 steps") and c["ok"] for c
     sed 's/0.5 \* v1 \* v1 \* s - phi2/v1 * v1 * s - phi2/' bench/sim_models.py >"$work/sim_models.py"
     cp bench/sim.py bench/record.py "$work/"
     sed -i 's/right, _ = Numpy(model,/import importlib.util as u; spec = u.spec_from_file_location("right", "bench\/sim_models.py"); m = u.module_from_spec(spec); spec.loader.exec_module(m); right, _ = Numpy(m.MODELS[model.name],/' "$work/sim.py"
-    wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'numpy computes something else' "$work/err"; }
+    wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'numpy (computes something else' "$work/err"; }
     check "one that computes something else is not timed" wrong
+    # and one that hangs is ended
+    cp bench/sim_models.py "$work/"
+    sed 's/^    def run(self, steps):/    def run(self, steps):\n        time.sleep(1000 * (steps > 25))/' bench/sim.py >"$work/sim.py"
+    hangs() { ! timeout 60 python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps 30 -r 2 --seconds 8 --json "$work/wrong.json" 2>"$work/err" && grep -q 'numpy (not ready after [0-9]* s)' "$work/err"; }
+    check "one that hangs is left out" hangs
 else
     echo "skip gymnasium and NumPy (not here)"
 fi
@@ -178,12 +183,18 @@ mkdir -p "$work/site/docs" "$work/site/results/r"
 cp "$work/builtin.json" "$work/site/results/r/"
 sweep() { SOLO=$SOLO DEVICE=cpu bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/site/results/r" | wc -l)" -eq 6 ]; }
 check "the script of all measurements sweeps" sweep
-no_software() { ! SOLO=$SOLO bench/sim.sh -o "$work/none" -r 2 -s 1024 steps 2>"$work/err" && [ -z "$(ls "$work/none")" ]; }
+no_software() { ! SOLO=$SOLO bench/sim.sh -o "$work/none" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/none")" = failed.txt ] && [ "$(grep -c '^steps-[0-9]*: failed: solo: ' "$work/none/failed.txt")" -eq 5 ]; }
 if "$SOLO" sim pi --adapter gpu --pop 4 --steps 1 >/dev/null 2>&1; then echo "skip software is not measured for a GPU (there is one)"; else check "and software is not measured for a GPU" no_software; fi
 printf '<!-- table sim_builtin r -->\n<!-- end -->\n<!-- table sim_steps r -->\n<!-- end -->\n<!-- table sim_systems r -->\n<!-- end -->\n' >"$work/site/docs/a.md"
+python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1] + "/builtin.json"))
+r["results"] = [dict(x, params=dict(x["params"], sim="half")) for x in r["results"] if x["params"]["sim"] == "pi" and x["params"]["fuse"] == "none"]
+json.dump(r, open(sys.argv[1] + "/builtin-half.json", "w"))' "$work/site/results/r"
 root=$PWD
 (cd "$work/site" && node "$root/tools/tables.mjs" && node "$root/tools/sim_pictures.mjs" results/r docs) >/dev/null
 check "tables are made of the records" [ "$(grep -cE '^\| (pi|nbody) \| 40 \| 10 \||^\| (100|300|1000|3000|10000) \| [0-9.]+ \| [0-9.]+ \| [0-9.]+×|^Not measured yet' "$work/site/docs/a.md")" -eq 8 ]
+check "of what there is" grep -qF '| half | 40 | 10 | – | – | – | – | – |' "$work/site/docs/a.md"
 check "so is a picture" grep -q '<polyline' "$work/site/docs/sim-steps.svg"
 
 # ---- what the tutorial says --------------------------------------------------------------------
