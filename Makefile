@@ -179,14 +179,17 @@ WEB       := $(BUILD)/web
 WASM_CC   ?= clang-19
 WASM_OPT   = node node_modules/.bin/wasm-opt
 OPT_FLAGS  = -Oz --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
-WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Isrc -I$(BUILD)/gen $(WARNINGS) \
+WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c quiet.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c nfc.c nfc_tables.c safetensors.c synth.c tokenizer_json.c) \
-             src/graph/cpu.c
+             src/graph/cpu.c src/web/sim.c
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,cell.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c station.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
+# simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
+SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/sim.c
+SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file
 # and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
@@ -214,7 +217,14 @@ $(BUILD)/gen/kernels_web.c: tools/kernels.mjs $(shell find kernels)
 	@mkdir -p $(@D)
 	node tools/kernels.mjs $@ $(@:.c=.h) web
 
+$(BUILD)/gen/kernels_sim.c: tools/kernels.mjs $(shell find kernels)
+	@echo '  gen  $@'
+	@mkdir -p $(@D)
+	node tools/kernels.mjs $@ $(@:.c=.h) sim
+
 $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
+$(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)
+$(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
 	@echo '  link $@'
 	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,-z,stack-size=262144 $^ -o $@
 
@@ -228,15 +238,25 @@ $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm $(NEVER_WAITS)
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) --pass-arg=asyncify-removelist@@$(NEVER_WAITS) $< -o $@
 
+$(WEB)/solo-sim.wasm: $(BUILD)/wasm/linked-sim.wasm
+	@echo '  opt  $@'
+	@mkdir -p $(@D)
+	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
+
+$(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
+	@echo '  opt  $@'
+	@mkdir -p $(@D)
+	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) $< -o $@
+
 $(WEB)/reference.json: tools/web_reference.mjs $(wildcard results/*.json results/*/*.json)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/web_reference.mjs $@
 
-$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
 	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 
--include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(SIM_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

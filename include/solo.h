@@ -14,6 +14,7 @@
 #define SOLO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -60,8 +61,14 @@ typedef enum solo_launch {
     SOLO_DISPATCH_A_STEP, /* in one pass; the same bits */
 } solo_launch;
 
+/* How many steps were made, told after each piece of a run; NULL: nobody wants to know. */
+void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user);
+
 /* From the beginning to the end. */
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *e);
+
+/* Something to tell after a run, once: coupled steps that had to be made by separate dispatches. */
+bool solo_sim_take_notice(solo_sim *s, char *text, size_t room);
 
 uint32_t solo_sim_population(const solo_sim *s);
 uint32_t solo_sim_steps(const solo_sim *s);

@@ -2,9 +2,10 @@
 // SPIR-V naga makes of it (for the bare-Vulkan control) and NAME.cu beside it
 // (for the CUDA control) become one `const gpu_source kernel_NAME` in C.
 //
-//     node tools/kernels.mjs OUT.c OUT.h [web]
+//     node tools/kernels.mjs OUT.c OUT.h [web|sim]
 //
-// For a page it is WGSL and nothing else, without comments and most of its indentation.
+// For a page it is WGSL and nothing else, without comments and most of its indentation: those of models (web), or those
+// of simulations (sim), which stay as they are, since errors name their lines.
 //
 // In a kernel, `//!include "FILE"` takes in kernels/include/FILE (kernels/FILE if
 // there is a / in it), and `//!wgsl-only` says that no other language is wanted.
@@ -19,7 +20,7 @@ import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
 
 const [, , outC, outH, host] = process.argv;
-const forPage = host === "web";
+const forPage = host !== undefined, forSims = host === "sim";
 const ROOT = "kernels";
 
 const VARIED = "graph";
@@ -61,7 +62,7 @@ function toSpirv(path, wgsl) {
 const shorter = (text) => text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, (_, indent, code) => (indent && " ") + code).replace(/\n\s*\n+/g, "\n")
     .replace(/^(?!\/\/!|const |@).*$/gm, (line) => line.replace(/ (\*|\+|\/|%|=|==|!=|\+=|\*=|\|=|&&|\|\||\{|\}|->) /g, "$1").replace(/([;:]) /g, "$1")
         .replace(/(?<!\(args), /g, ",").replace(/ (\{|\})/g, "$1"));
-const wgslText = (text) => cString(forPage ? shorter(text) : text);
+const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
@@ -99,8 +100,8 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
 }
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
-for (const folder of [VARIED, "include", "weight", ...(forPage ? [] : ["sim", "simlib"])])
-    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+for (const folder of [...(forSims ? [] : [VARIED, "include", "weight"]), ...(forPage && !forSims ? [] : ["sim", "simlib"])])
+    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 
 let list = "";

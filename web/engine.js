@@ -2,25 +2,12 @@
 //
 // It runs wherever there is WebGPU: in a worker of a page (worker.js), in Node, in Deno. One thing at
 // a time: calls wait for those before them, but for stop().
-import { gpuImports, hostName } from "./gpu.js";
-import { instantiate, wasmFile } from "./wasm.js";
+import { hostName } from "./gpu.js";
+import { adapterNumber, fetchBeside, placeOf, Program } from "./program.js";
 
 export const LEVELS = ["none", "ops", "token", "loop"];
 export const SUBMITS = ["sync", "each", "pass", "batch"];
 const ROLES = ["system", "user", "assistant"];
-const ADAPTERS = ["any", "gpu", "software"];
-
-/** A file beside this one, whatever serves it. */
-export async function fetchBeside(name) {
-    const url = new URL(name, import.meta.url);
-    if (url.protocol === "file:" && !globalThis.Deno) {
-        const { readFile } = await import("node:fs/promises");
-        return new Response(await readFile(url));
-    }
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
-    return response;
-}
 
 /** A model's file that is all in memory: the built-in one. */
 export async function builtinSource() {
@@ -28,66 +15,23 @@ export async function builtinSource() {
     return { name: "the built-in model", size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
-/** Where a name stands in a list; C counts them so. */
-function placeOf(names, name, what) {
-    const at = names.indexOf(name);
-    if (at < 0) throw new TypeError(`there is no ${what} "${name}": it is one of ${names.join(", ")}`);
-    return at;
-}
-
 const bitsOf = (names, list, what) => list.reduce((bits, name) => bits | (1 << placeOf(names, name, what)), 0);
 /** Of an answer that was stopped before it began. */
 const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, feed_s: 0, answer_s: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
 
-export class Engine {
-    #wasm;
+export class Engine extends Program {
     #source = null;
     #why = "";
     #onText = () => {};
-    #onProgress = () => {};
     #decoder = new TextDecoder();
-    #last = Promise.resolve();
-    #gpu;
-    #lastWords = ""; // what C wrote last: it says why it ended
-    #dead = null;
 
-    /**
-     * @param options.gpu what navigator.gpu is
-     * @param options.memory a Map-like for what is worth keeping between visits
-     * @param options.jspi false: not even where it is there
-     */
-    static async create({ gpu = globalThis.navigator?.gpu, environment = {}, memory = new Map(), jspi, log = console.warn } = {}) {
+    /** @param options those of Program.start */
+    static create(options = {}) {
         const engine = new Engine();
-        const module = await WebAssembly.compile(await (await fetchBeside(wasmFile(jspi))).arrayBuffer());
-        const heard = (text) => {
-            engine.#lastWords = text.trim().split("\n").at(-1) || engine.#lastWords;
-            log(text);
-        };
-        engine.#wasm = await instantiate(module, ({ memory: wasmMemory, text, bytes }) => ({
-            gpu: engine.#gpu = gpuImports(gpu, wasmMemory, text),
-            page: engine.#pageImports(text, bytes, memory),
-        }), { environment, log: heard });
-        return engine;
+        return engine.start("solo", options, (text, bytes) => engine.#pageImports(text, bytes));
     }
 
-    /** C broke down, by a trap or for want of memory: nothing of it can be used any more, and its devices are let go. */
-    get dead() {
-        return this.#dead !== null;
-    }
-
-    async #call(name, ...args) {
-        if (this.#dead) throw this.#dead;
-        try {
-            return await this.#wasm.call(name, ...args);
-        } catch (error) {
-            const why = this.#lastWords || error.message, isMemory = /memory|allocat/i.test(why) || error instanceof RangeError;
-            this.#dead = Object.assign(new Error(isMemory ? `out of memory (${why})` : `the program broke down: ${why}`), { dead: true });
-            this.#gpu.closeAll();
-            throw this.#dead;
-        }
-    }
-
-    #pageImports(text, bytes, kept) {
+    #pageImports(text, bytes) {
         return {
             suspending: {
                 read_file: async (offset, to, length) => {
@@ -105,52 +49,28 @@ export class Engine {
             immediate: {
                 why: (out, room) => text.write(out, room, this.#why),
                 answer: (at, length) => this.#onText(this.#decoder.decode(bytes(at, length).slice(), { stream: true })),
-                progress: (what, done, total) => this.#onProgress({ what: text.read(what), done, total }),
-                recall: (key, out, room) => {
-                    const value = kept.get(text.read(key));
-                    if (value === undefined) return -1;
-                    if (room) bytes(out, room).set(new TextEncoder().encode(value).subarray(0, room));
-                    return new TextEncoder().encode(value).length;
-                },
-                remember: (key, value) => void kept.set(text.read(key), text.read(value)),
             },
         };
     }
 
-    /** After all calls before it. */
-    #next(act) {
-        const mine = this.#last.then(act);
-        this.#last = mine.catch(() => {});
-        return mine;
-    }
-
-    /** What C has to say after a call. */
-    async #ask(name, ...args) {
-        const { exports, bytes } = this.#wasm;
-        const status = await this.#call(name, ...args);
-        const said = new TextDecoder().decode(bytes(exports.solo_said(), exports.solo_said_bytes()).slice());
-        if (status) throw Object.assign(new Error(said), { noGpu: status === 3 });
-        return said ? JSON.parse(said) : {};
-    }
-
     /** @returns what the device is and can do */
     open({ adapter = "any" } = {}) {
-        return this.#next(() => this.#ask("solo_open", placeOf(ADAPTERS, adapter, "adapter")));
+        return this.next(() => this.ask("solo_open", adapterNumber(adapter)));
     }
 
     /** @param source { name, size, read(offset, length) => Promise<Uint8Array> } */
     load(source, { level, allLevels = false, context = 0, onProgress = () => {} } = {}) {
-        return this.#next(() => this.#wasm.withTexts([source.name], async (name) => {
+        return this.next(() => this.wasm.withTexts([source.name], async (name) => {
             this.#source = source;
-            this.#onProgress = onProgress;
+            this.onProgress = onProgress;
             const wanted = level ? placeOf(LEVELS, level, "level") : LEVELS.length;
-            return this.#ask("solo_load", name, source.size, wanted, Number(allLevels), context);
+            return this.ask("solo_load", name, source.size, wanted, Number(allLevels), context);
         }));
     }
 
     /** From the next answer on; of those levels that were made. */
     setLevel(level) {
-        return this.#next(() => this.#ask("solo_set_level", placeOf(LEVELS, level, "level")));
+        return this.next(() => this.ask("solo_set_level", placeOf(LEVELS, level, "level")));
     }
 
     /**
@@ -160,27 +80,27 @@ export class Engine {
     answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], signal, onText = () => {} }) {
         let begun = false;
         const interrupt = () => this.stop();
-        const mine = this.#next(async () => {
+        const mine = this.next(async () => {
             if (signal?.aborted) return NOT_BEGUN;
             begun = true;
             signal?.addEventListener("abort", interrupt);
-            const { exports } = this.#wasm, turns = messages ?? [{ role: "user", content: prompt }];
+            const { exports } = this.wasm, turns = messages ?? [{ role: "user", content: prompt }];
             const wrong = turns.find(({ role }) => !ROLES.includes(role));
             if (wrong) throw new Error(`messages have the roles ${ROLES.join(", ")}, not "${wrong.role}"`);
             this.#onText = onText;
             this.#decoder = new TextDecoder();
-            await this.#ask("solo_begin", Number(messages !== undefined));
-            await this.#call("solo_set_sampling", temperature, topK, topP, minP, repeatPenalty, seed >>> 0);
+            await this.ask("solo_begin", Number(messages !== undefined));
+            await this.call("solo_set_sampling", temperature, topK, topP, minP, repeatPenalty, seed >>> 0);
             for (const { role, content } of turns)
-                await this.#wasm.withTexts([content], (at) => exports.solo_add_message(ROLES.indexOf(role), at));
-            for (const text of [stop].flat()) await this.#wasm.withTexts([text], (at) => exports.solo_add_stop(at));
+                await this.wasm.withTexts([content], (at) => exports.solo_add_message(ROLES.indexOf(role), at));
+            for (const text of [stop].flat()) await this.wasm.withTexts([text], (at) => exports.solo_add_stop(at));
             const began = performance.now();
             let first = 0;
             this.#onText = (text) => {
                 first ||= performance.now();
                 onText(text);
             };
-            const report = await this.#ask("solo_answer", maxTokens);
+            const report = await this.ask("solo_answer", maxTokens);
             return { ...report, first_token_s: first ? (first - began) / 1000 : null, tokens_per_s: report.answer_s > 0 ? report.tokens / report.answer_s : 0 };
         }).finally(() => signal?.removeEventListener("abort", interrupt));
         if (!signal) return mine;
@@ -191,25 +111,25 @@ export class Engine {
 
     /** Ends the answer that is being made. */
     stop() {
-        if (this.#dead) return;
-        const at = this.#wasm.exports.solo_interrupted();
-        new Int32Array(this.#wasm.memory().buffer)[at >>> 2] = 1;
+        if (this.dead) return;
+        const at = this.wasm.exports.solo_interrupted();
+        new Int32Array(this.wasm.memory().buffer)[at >>> 2] = 1;
     }
 
     /** What a dispatch costs here: a record. */
     benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {} } = {}) {
-        return this.#next(async () => {
-            this.#onProgress = onProgress;
-            return this.#signed(await this.#ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
+        return this.next(async () => {
+            this.onProgress = onProgress;
+            return this.#signed(await this.ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
         });
     }
 
     /** How fast the loaded model is, in more and in fewer dispatches: a record. */
     benchLlm({ levels = LEVELS, submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
-        return this.#next(async () => {
-            this.#onProgress = onProgress;
+        return this.next(async () => {
+            this.onProgress = onProgress;
             const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];
-            return this.#signed(await this.#ask("solo_bench_llm", ...args));
+            return this.#signed(await this.ask("solo_bench_llm", ...args));
         });
     }
 
@@ -222,10 +142,10 @@ export class Engine {
 
     /** Loses the device on purpose; for tests. */
     lose() {
-        return this.#next(() => this.#call("solo_lose"));
+        return this.next(() => this.call("solo_lose"));
     }
 
     close() {
-        return this.#next(() => this.#dead ? undefined : this.#call("solo_close"));
+        return this.next(() => this.dead ? undefined : this.call("solo_close"));
     }
 }

@@ -181,12 +181,25 @@ async function openDevice(gpu, adapterWanted) {
     return new Device(device, adapter);
 }
 
-/** The line of a shader that does not compile, as one sentence. */
+/** naga, where it does not like what a function does, names the function's first line, and marks the place below one of those it quotes. */
+function lineMarked(message) {
+    let line = 0;
+    for (const text of message.split("\n")) {
+        const [, number] = text.match(/^ *(\d+) │/) ?? [];
+        if (number) line = Number(number);
+        else if (line && /^ *│[^╰]*\^/.test(text)) return line;
+    }
+    return 0;
+}
+
+/** What is wrong with a shader that does not compile and in which line, as one sentence (src/gpu/webgpu/shader_error.c). */
 async function whyNot(name, wgsl, module, error) {
     const info = await module?.getCompilationInfo?.().catch(() => null);
-    const first = info?.messages.find((message) => message.type === "error");
+    const first = info?.messages.find((message) => message.type === "error"), marked = lineMarked(first?.message ?? "");
     if (!first?.lineNum) return `kernel '${name}': ${error.message ?? error}`;
-    return `kernel '${name}', WGSL line ${first.lineNum}: ${first.message.split("\n")[0]}: "${wgsl.split("\n")[first.lineNum - 1]?.trim()}"`;
+    const reasons = first.message.split("\n").filter((text) => (marked ? text.startsWith("  = ") : text.trim())), line = marked || first.lineNum;
+    const why = (marked ? reasons.at(-1)?.slice(4) : reasons[0]) ?? "it does not compile";
+    return `kernel '${name}', WGSL line ${line}: ${why.replace(/^.*error: /, "").trim()}: "${wgsl.split("\n")[line - 1]?.trim()}"`;
 }
 
 /**

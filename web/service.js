@@ -29,6 +29,7 @@ async function openMemory() {
 
 export class Service {
     #engine = null;
+    #simulator = null; // a promise of it, once one was wanted
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
@@ -113,8 +114,36 @@ export class Service {
         return this.#engine.benchLlm({ ...options, onProgress: (progress) => emit({ progress }) });
     }
 
+    /** The program for simulations is fetched by the first, and has a device of its own. */
+    async #openSimulator() {
+        const { adapter, environment, jspi, gpu } = this.#options;
+        const simulator = await (await import("./sim.js")).Simulator.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
+        await simulator.open({ adapter });
+        return simulator;
+    }
+
+    async #letSimulatorGo() {
+        const simulator = this.#simulator;
+        this.#simulator = null;
+        await simulator?.then((gone) => gone.close()).catch(() => {});
+    }
+
+    async do_simulate({ source, ...options }, emit) {
+        this.#simulator ??= this.#openSimulator();
+        try {
+            return await (await this.#simulator).simulate(source, { ...options, onProgress: (progress) => emit({ progress }) });
+        } catch (error) {
+            const simulator = await this.#simulator?.catch(() => null);
+            if (!simulator || simulator.dead || /device lost/.test(error.message)) await this.#letSimulatorGo(); // the next one begins anew
+            throw error;
+        }
+    }
+
     do_models = () => listKept();
     do_deleteModel = ({ key }) => deleteKept(key);
     do_lose = () => this.#engine.lose();
-    do_close = () => this.#engine?.close();
+    async do_close() {
+        await this.#letSimulatorGo();
+        await this.#engine?.close();
+    }
 }

@@ -4,7 +4,7 @@ export type Submit = "sync" | "each" | "pass" | "batch";
 export type Adapter = "any" | "gpu" | "software";
 
 export interface Progress {
-    /** "downloading", "checking", "loading the model", "setting up", "measuring" */
+    /** "downloading", "checking", "loading the model", "setting up", "measuring", "simulating" */
     what: string;
     /** bytes of a download or a model; else a count */
     done: number;
@@ -160,6 +160,49 @@ export interface SoloError extends Error {
 /** A measurement, as `solo bench --json` writes it. */
 export type Measurement = { schema: string; experiment: string; results: object[]; checks: object[]; [key: string]: unknown };
 
+/** Rows of numbers. */
+export type Table = number[][] | { values: ArrayLike<number>; columns: number };
+
+export interface SimulationOptions {
+    /** What errors call it. */
+    name?: string;
+    /** 0 or nothing: what the file says. */
+    population?: number;
+    steps?: number;
+    /** 1 if not said. */
+    seed?: number;
+    /** Of the file's overrides. */
+    params?: Record<string, number>;
+    /** For data(row, column). */
+    data?: Table;
+    /** A row for everyone, or one for all; drawn by the seed if not said. */
+    genomes?: Table | ArrayLike<number>;
+    /** So many individuals leave a trace, after every so many steps. */
+    trace?: { count: number; every?: number };
+    /** All steps in one dispatch, which is the default, or a dispatch for each; both give the same bits. */
+    fuse?: "loop" | "none";
+    /** How long a dispatch may take, about (500); 0: as long as it takes. */
+    chunkMs?: number;
+    onProgress?: (progress: Progress) => void;
+}
+
+export interface Simulation {
+    population: number;
+    steps: number;
+    genes: number;
+    scores: Float32Array;
+    /** By member: "x", "position.y", "cash[3]"; a number for each individual. */
+    states: Record<string, Float64Array>;
+    /** How it was after t steps. */
+    trace: { t: number; states: Record<string, Float64Array> }[] | null;
+    fuse: "loop" | "none";
+    dispatches: number;
+    submits: number;
+    seconds: number;
+    /** Something the user should know: coupled steps that had to be made by separate dispatches. */
+    notice: string | null;
+}
+
 export class Solo {
     static open(options?: OpenOptions): Promise<Solo>;
     static load(options?: OpenOptions & LoadOptions): Promise<Solo>;
@@ -189,6 +232,9 @@ export class Solo {
     stop(): Promise<void>;
     /** Gives up the model that is being fetched or loaded. */
     cancelLoad(): Promise<void>;
+
+    /** WGSL, or the name of a built-in simulation. */
+    simulate(source: string, options?: SimulationOptions): Promise<Simulation>;
 
     benchDispatch(options?: { quick?: boolean; rounds?: number; processes?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
     benchLlm(options?: {

@@ -70,7 +70,7 @@ class Local {
         } catch (error) {
             if (error instanceof SoloError) throw error;
             const { message, cancelled, noGpu, kept, dead } = error;
-            throw new SoloError({ message, cancelled, noGpu, kept, dead, usage: error instanceof TypeError });
+            throw new SoloError({ message, cancelled, noGpu, kept, dead, usage: error.usage || error instanceof TypeError });
         }
     }
 
@@ -273,6 +273,16 @@ export class Solo {
     /** Gives up the model that is being fetched or loaded. */
     cancelLoad() {
         return this.#service.call("cancelLoad");
+    }
+
+    /**
+     * A simulation: WGSL, or the name of a built-in one (docs/sim.md). Its program is fetched by the first call.
+     *
+     *     const { scores } = await solo.simulate("cartpole", { population: 4096, fuse: "loop" });
+     */
+    simulate(source, { onProgress = () => {}, ...options } = {}) {
+        if (typeof source !== "string") return Promise.reject(new TypeError("a simulation is a text of WGSL, or the name of a built-in one"));
+        return this.#service.call("simulate", { source, ...options }, ({ progress }) => onProgress(progress));
     }
 
     benchDispatch({ onProgress = () => {}, ...options } = {}) {

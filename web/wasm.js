@@ -6,8 +6,8 @@
 
 const hasJspi = () => typeof WebAssembly.Suspending === "function" && typeof WebAssembly.promising === "function";
 
-/** Which of the two files this host takes. */
-export const wasmFile = (jspi = hasJspi()) => (jspi ? "solo.wasm" : "solo-asyncify.wasm");
+/** Which of the two files of a program this host takes. */
+export const wasmFile = (program, jspi = hasJspi()) => `${program}${jspi ? "" : "-asyncify"}.wasm`;
 
 const UNWIND_BYTES = 256 * 1024; // of suspended stack, at most
 

@@ -8,7 +8,7 @@ onmessage = async ({ data: { id, name, args } }) => {
         const result = await service.call(name, args, (event) => postMessage({ id, event }));
         postMessage({ id, result });
     } catch (error) {
-        const { message, cancelled, noGpu, kept, dead } = error, usage = error instanceof TypeError;
+        const { message, cancelled, noGpu, kept, dead } = error, usage = error.usage || error instanceof TypeError;
         postMessage({ id, error: { message, cancelled, noGpu, kept, dead, usage } });
     }
 };

@@ -88,6 +88,16 @@ void solo_sim_free(solo_sim *s)
     free(s);
 }
 
+void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user)
+{
+    sim_set_progress(s->s, at, user);
+}
+
+bool solo_sim_take_notice(solo_sim *s, char *text, size_t room)
+{
+    return sim_take_notice(s->s, text, room);
+}
+
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
 {
     err e = {0};

@@ -82,7 +82,7 @@ static bool check_options(const sim *s, err *e)
 {
     const gpu_info *info = gpu_get_info(s->g);
     const sim_source *source = s->source;
-    if (!sim_is_cuda(s) && strcmp(info->family, "dawn") != 0 && strcmp(info->family, "wgpu") != 0)
+    if (!sim_is_cuda(s) && !info->has_wgsl)
         return err_set_kind(e, ERR_USAGE, "simulations are compiled from WGSL, which %s does not do (dawn and wgpu do)",
                             info->impl);
     if (sim_is_cuda(s) && !sim_cuda_suits(source, &s->options, e))

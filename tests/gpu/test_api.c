@@ -29,6 +29,11 @@ static void ok(bool good, const solo_error *e)
         fail_msg("%s", e->text);
 }
 
+static void note_step(void *last, uint32_t step)
+{
+    *(uint32_t *)last = step;
+}
+
 static void a_simulation_from_text(void **unused)
 {
     (void)unused;
@@ -52,11 +57,16 @@ static void a_simulation_from_text(void **unused)
     solo_error early = {0}, sooner = {0};
     assert_false(solo_sim_scores(s, scores, &early) || solo_sim_states(s, &states[0][0][0], &sooner));
     assert_true(early.status == 2 && sooner.status == 2 && strstr(early.text, "nothing ran yet"));
+    uint32_t last = 0;
+    char notice[64];
+    solo_sim_set_progress(s, note_step, &last);
     ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e) && solo_sim_states(s, &states[0][0][0], &e) &&
            solo_sim_scores(s, scores, &e) && solo_sim_trace(s, &trace[0][0][0], &e),
        &e);
     ok(solo_sim_run(s, SOLO_DISPATCH_A_STEP, &e) && solo_sim_states(s, &states[1][0][0], &e), &e);
     assert_memory_equal(states[0], states[1], sizeof states[0]);
+    assert_int_equal(last, STEPS);
+    assert_false(solo_sim_take_notice(s, notice, sizeof notice)); /* all went as it was asked for */
     assert_int_equal(solo_sim_words(s), WORDS);
     assert_string_equal(solo_sim_word_name(s, 1), "v");
     assert_null(solo_sim_word_name(s, WORDS));

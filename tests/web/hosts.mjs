@@ -1,9 +1,10 @@
 // Solo without a page: in Node (Dawn, by Asyncify) and in Deno (wgpu, by JSPI).
 // SOLO_PAGE: build/web; EXPECTED: what the native program says; LEVELS: those to be tried.
+import { both, DATA, THROWN, whyNot } from "./sims.mjs";
 import { checkRecord, done, equal, test, thrown, yes } from "./check.mjs";
 
 const environment = globalThis.Deno ? Deno.env.toObject() : process.env;
-const { SOLO_PAGE, EXPECTED, LEVELS, PROMPT, TOKENS } = environment;
+const { SOLO_PAGE, EXPECTED, SIM_EXPECTED, LEVELS, PROMPT, TOKENS } = environment;
 const { Solo } = await import(`${SOLO_PAGE}/solo.js`);
 const { Engine, builtinSource } = await import(`${SOLO_PAGE}/engine.js`);
 
@@ -188,6 +189,68 @@ await test("a lost device says so, and can be followed by another", async () => 
     yes(solo.info !== info && solo.info.gpu.device, "the new device is described");
     const made = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 6 });
     yes(EXPECTED.startsWith(PROMPT + made.choices[0].text), made.choices[0].text);
+});
+
+await test("simulations: the same bits in one dispatch and in one for each step, and the native run's scores", async () => {
+    const scores = SIM_EXPECTED.split(",").map(Number);
+    const cartpole = await both(solo, "cartpole", { population: 33, steps: 60, seed: 5, chunkMs: 0 });
+    yes(cartpole.same, "the same bits");
+    equal(cartpole.dispatches, [1, 62]);
+    yes(cartpole.scores.filter((score, i) => Math.abs(score - scores[i]) < 1e-3).length >= 31, `${cartpole.scores} instead of ${scores}`);
+    const coupled = await both(solo, "epidemic", { population: 64, steps: 10 });
+    yes(coupled.same && coupled.notice === null, `coupled: ${JSON.stringify(coupled)}`);
+});
+
+await test("a simulation of one's own: parameters, data, genes, a trace, progress", async () => {
+    const options = { population: 3, steps: 60, params: { GRAVITY: 3.5 }, data: DATA, genomes: [[1], [2], [-1]], trace: { count: 2, every: 25 } };
+    const own = await both(solo, THROWN, options);
+    yes(own.same, "the same bits");
+    equal(own.members, ["at.x", "at.y", "v.x", "v.y", "bounces"]);
+    equal(own.scores.map((x) => x.toFixed(3)), ["0.600", "1.200", "-0.600"]);
+    equal(own.trace, [[0, 2], [25, 2], [50, 2]]);
+    equal(own.last, ["simulating", 60, 60]);
+    const flat = await both(solo, THROWN, { ...options, data: { values: new Float32Array([1, 2, 0.5]), columns: 1 }, genomes: new Float32Array([2]) });
+    equal(flat.scores.map((x) => x.toFixed(3)), ["1.200", "1.200", "1.200"], "one genome for all");
+});
+
+await test("what is wrong with a simulation is said, with its line", async () => {
+    const options = { population: 3, steps: 2, data: DATA };
+    const why = async (source, more, what, usage) => {
+        const said = await whyNot(solo, source, { ...options, ...more });
+        yes(what.test(said.message) && said.usage === usage, `${what}: ${JSON.stringify(said)}`);
+    };
+    await why(THROWN.replace("n.at.y < 0.0", "n.at.y < 0u"), { name: "mine.wgsl" }, /^mine\.wgsl:9: /, false);
+    await why(THROWN.replace("fn score", "fn points"), {}, /^simulation\.wgsl.*fn score/, false);
+    await why(THROWN.replace("return s.at.x", "return log(-1.0 - s.at.x * s.at.x)"), {}, /3 of 3 scores are not finite/, false);
+    await why("cartwheel", {}, /no built-in simulation 'cartwheel'/, true);
+    await why(THROWN, { params: { MASS: 1 } }, /no parameter 'MASS'/, true);
+    await why(THROWN, { data: [[1, 2], [3]] }, /data: row 1 has 1 numbers, row 0 has 2/, true);
+    await why(THROWN, { data: [[1], [NaN]] }, /row 1, column 0 is no finite number/, true);
+    await why(THROWN, { data: undefined }, /reads data/, true);
+    await why(THROWN, { genomes: [[1], [2]] }, /2 rows of 1; there are 3 individuals with 1 genes/, true);
+    await why(THROWN, { fuse: "ops" }, /no level of a simulation "ops": it is one of loop, none/, true);
+    await why(THROWN, { population: -1 }, /population is a count/, true);
+    yes((await both(solo, THROWN, options)).same, "the next one works");
+    yes(/text of WGSL/.test((await thrown(() => solo.simulate(7))).message), "no text");
+});
+
+await test("the example of the documents runs", async () => {
+    const text = await (await import("node:fs/promises")).readFile("docs/sim.md", "utf8"), [, example] = text.match(/```js\n([\s\S]*?)```/);
+    const said = [], code = example.replace(/^import.*$/m, "").replace("await Solo.open()", "solo_").replaceAll(/console\.log\((.*)\)/g, "said.push($1)");
+    const Run = Object.getPrototypeOf(async () => {}).constructor;
+    const { run, each } = await new Run("solo_", "said", `${code}; return { run, each };`)(solo, said);
+    equal([said[0].length, said[1].length, said[2].length, run.trace[1].t], [1000, 1000, 3, 10]);
+    equal([...run.scores], [...each.scores]);
+    equal(example.trim().split("\n").length <= 10, true, "ten lines");
+});
+
+await test("simulations alone, without anything of models, and a device that is lost", async () => {
+    const { Simulator } = await import(`${SOLO_PAGE}/sim.js`), simulator = await Simulator.create({ gpu: real });
+    yes((await simulator.open()).device, "a device");
+    equal((await simulator.simulate("pi", { population: 4, steps: 5 })).scores.length, 4);
+    await simulator.lose();
+    yes(/device lost/.test((await whyNot(simulator, "pi", { population: 4, steps: 5 })).message), "it says so");
+    await simulator.close();
 });
 
 await test("the ladder, as a record", async () => {

@@ -3,9 +3,10 @@
 import { mkdirSync } from "node:fs";
 import { missing, open } from "./browsers.mjs";
 import { serve } from "./server.mjs";
+import { both, DATA, THROWN, whyNot } from "./sims.mjs";
 import { checkRecord, done, equal, test, yes } from "./check.mjs";
 
-const [, , name] = process.argv, { SOLO_PAGE, EXPECTED, PROMPT, TOKENS } = process.env;
+const [, , name] = process.argv, { SOLO_PAGE, EXPECTED, SIM_EXPECTED, PROMPT, TOKENS } = process.env;
 const MODEL = "models/builtin.gguf", SCREENSHOTS = "build/screenshots";
 if (missing(name)) {
     console.log(`skip ${missing(name)}`);
@@ -52,6 +53,19 @@ await test("the native run's tokens, at every level", async () => {
     }
     await browser.evaluate(() => soloPage.reload());
     await ready();
+});
+
+await test("simulations: the same bits in one dispatch and in one for each step, the native run's scores, an error's line", async () => {
+    const inPage = (act, source, options) => browser.evaluate(async ([text, of, more]) => (await eval(`(${text})`))(soloPage.solo, of, more), [act.toString(), source, options]);
+    const cartpole = await inPage(both, "cartpole", { population: 33, steps: 60, seed: 5, chunkMs: 0 }), scores = SIM_EXPECTED.split(",").map(Number);
+    yes(cartpole.same, "the same bits");
+    equal(cartpole.dispatches, [1, 62]);
+    yes(cartpole.scores.filter((score, i) => Math.abs(score - scores[i]) < 1e-3).length >= 31, `${cartpole.scores} instead of ${scores}`);
+    const own = await inPage(both, THROWN, { population: 3, steps: 60, data: DATA, genomes: [[1], [2], [-1]], trace: { count: 2, every: 25 } });
+    yes(own.same, "the same bits");
+    equal(own.scores.map((x) => x.toFixed(3)), ["0.600", "1.200", "-0.600"]);
+    const wrong = await inPage(whyNot, THROWN.replace("n.at.y < 0.0", "n.at.y < 0u"), { population: 3, steps: 2, data: DATA });
+    yes(/^simulation\.wgsl:9: /.test(wrong.message), wrong.message);
 });
 
 await test("a conversation: streaming, stop, regenerate, settings, another visit", async () => {

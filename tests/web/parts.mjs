@@ -48,7 +48,7 @@ await test("what was measured stands in the explanation, and nothing of it as ma
 await test("what is kept for visits without a network is all of the page", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
     const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);
-    const apart = ["sw.js", "solo.d.ts", "package.json", "example.html"]; // fetched by the browser itself, or by no visitor
+    const apart = ["sw.js", "solo.d.ts", "package.json", "example.html", "sim.js", "solo-sim.wasm", "solo-sim-asyncify.wasm"]; // fetched by the browser itself, or by no visitor
     const there = readdirSync(process.env.SOLO_PAGE).filter((name) => !name.startsWith(".") && !apart.includes(name));
     equal(listed.filter((name) => name !== "./").sort(), there.sort());
 });

@@ -1,0 +1,199 @@
+/* What a page calls for simulations (web/sim.js): include/solo.h as exports of a wasm module of its own, which is fetched
+ * only by those who simulate.
+ *
+ * One device and one simulation at a time. A call returns a status of solo_error's; what it has to say, as JSON or as an
+ * error's text, is then at solo_said(). Calls may suspend, and only one may be under way.                           */
+#include "api/internal.h"
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "base/str.h"
+#include "web/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT(name) __attribute__((export_name(#name)))
+
+enum { MAX_PARAMETERS = 64, STATUS_FAILED = 1 };
+
+static solo_device device;
+static solo_sim *made;
+static str said;
+
+EXPORT(solo_said) const char *solo_said(void)
+{
+    return said.data ? said.data : "";
+}
+
+EXPORT(solo_said_bytes) uint32_t solo_said_bytes(void)
+{
+    return (uint32_t)said.length;
+}
+
+EXPORT(solo_alloc) void *solo_alloc(uint32_t bytes)
+{
+    return malloc(bytes);
+}
+
+EXPORT(solo_free) void solo_free(void *p)
+{
+    free(p);
+}
+
+static jsonw begin(void)
+{
+    said.length = 0;
+    jsonw j = jsonw_to(&said);
+    jsonw_object(&j, NULL);
+    return j;
+}
+
+static int failed(const solo_error *e)
+{
+    said.length = 0;
+    str_add(&said, e->text);
+    return e->status ? e->status : STATUS_FAILED;
+}
+
+/* Nothing to say but whether it went well. */
+static int ended(bool ok, const solo_error *e)
+{
+    if (!ok)
+        return failed(e);
+    said.length = 0;
+    return 0;
+}
+
+/* ---- the device ----------------------------------------------------------------- */
+
+EXPORT(sim_forget) void sim_forget(void)
+{
+    solo_sim_free(made);
+    made = NULL;
+}
+
+EXPORT(sim_close) void sim_close(void)
+{
+    sim_forget();
+    if (device.g)
+        gpu_close(device.g);
+    device.g = NULL;
+}
+
+EXPORT(sim_open) int sim_open(int adapter)
+{
+    err why = {0};
+    solo_error e = {0};
+    sim_close();
+    device.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = (gpu_adapter_want)adapter}, &why);
+    if (!api_told(&e, &why, device.g != NULL))
+        return failed(&e);
+    jsonw j = begin();
+    jsonw_text(&j, "device", gpu_get_info(device.g)->device);
+    jsonw_end(&j);
+    return 0;
+}
+
+EXPORT(sim_lose) void sim_lose(void)
+{
+    if (device.g)
+        gpu_lose(device.g);
+}
+
+/* ---- a simulation ----------------------------------------------------------------- */
+
+static void tell_progress(void *unused, uint32_t step)
+{
+    (void)unused;
+    page_progress("simulating", step, solo_sim_steps(made));
+}
+
+static void write_made(void)
+{
+    jsonw j = begin();
+    jsonw_count(&j, "population", solo_sim_population(made));
+    jsonw_count(&j, "steps", solo_sim_steps(made));
+    jsonw_count(&j, "genes", solo_sim_genes(made));
+    jsonw_count(&j, "trace_rows", solo_sim_trace_rows(made));
+    jsonw_array(&j, "words");
+    for (uint32_t i = 0; i < solo_sim_words(made); i++)
+        jsonw_text(&j, NULL, solo_sim_word_name(made, i));
+    jsonw_end(&j);
+    jsonw_end(&j);
+}
+
+/* `parameters` has a NAME=VALUE in each line, and is cut at their ends; an empty `wgsl` means the built-in one of the name. */
+EXPORT(sim_make)
+int sim_make(const char *name, const char *wgsl, char *parameters, uint32_t population, uint32_t steps, uint32_t seed,
+             const float *data, uint32_t data_rows, uint32_t data_columns, uint32_t trace_count, uint32_t trace_every,
+             uint32_t chunk_ms)
+{
+    solo_error e = {0};
+    const char *list[MAX_PARAMETERS + 1] = {0};
+    uint32_t count = 0;
+    for (char *one = strtok(parameters, "\n"); one && count < MAX_PARAMETERS; one = strtok(NULL, "\n"))
+        list[count++] = one;
+    sim_forget();
+    /* what went wrong with another simulation is over, unless the device is lost */
+    gpu_poll(device.g);
+    gpu_take_error(device.g, NULL);
+    made = solo_sim_new(&device, name, wgsl[0] ? wgsl : NULL,
+                        &(solo_sim_options){.population = population,
+                                            .steps = steps,
+                                            .seed = seed,
+                                            .parameters = list,
+                                            .data = data_rows ? data : NULL,
+                                            .data_rows = data_rows,
+                                            .data_columns = data_columns,
+                                            .trace_count = trace_count,
+                                            .trace_every = trace_every,
+                                            .chunk_ms = chunk_ms},
+                        &e);
+    if (!made)
+        return failed(&e);
+    solo_sim_set_progress(made, tell_progress, NULL);
+    write_made();
+    return 0;
+}
+
+EXPORT(sim_set_genes) void sim_set_genes(const float *genomes)
+{
+    solo_sim_set_genomes(made, genomes);
+}
+
+EXPORT(sim_run_all) int sim_run_all(int each_step)
+{
+    solo_error e = {0};
+    char notice[300];
+    gpu_counters before = gpu_get_counters(device.g);
+    double began = clock_us();
+    if (!solo_sim_run(made, each_step ? SOLO_DISPATCH_A_STEP : SOLO_ONE_DISPATCH, &e))
+        return failed(&e);
+    double seconds = (clock_us() - began) * 1e-6;
+    gpu_counters c = gpu_counters_since(device.g, before);
+    jsonw j = begin();
+    jsonw_count(&j, "dispatches", c.dispatches);
+    jsonw_count(&j, "submits", c.submits);
+    jsonw_number(&j, "seconds", seconds);
+    jsonw_text(&j, "notice", solo_sim_take_notice(made, notice, sizeof notice) ? notice : NULL);
+    jsonw_end(&j);
+    return 0;
+}
+
+EXPORT(sim_scores) int sim_scores(float *scores)
+{
+    solo_error e = {0};
+    return ended(solo_sim_scores(made, scores, &e), &e);
+}
+
+EXPORT(sim_states) int sim_states(double *states)
+{
+    solo_error e = {0};
+    return ended(solo_sim_states(made, states, &e), &e);
+}
+
+EXPORT(sim_traced) int sim_traced(double *states)
+{
+    solo_error e = {0};
+    return ended(solo_sim_trace(made, states, &e), &e);
+}

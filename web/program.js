@@ -1,0 +1,101 @@
+// A program of Solo's C with a device (src/web): started, asked for one thing after the other, and what becomes of it if it breaks down.
+import { gpuImports } from "./gpu.js";
+import { instantiate, wasmFile } from "./wasm.js";
+
+const ADAPTERS = ["any", "gpu", "software"];
+
+/** A file beside this one, whatever serves it. */
+export async function fetchBeside(name) {
+    const url = new URL(name, import.meta.url);
+    if (url.protocol === "file:" && !globalThis.Deno) {
+        const { readFile } = await import("node:fs/promises");
+        return new Response(await readFile(url));
+    }
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+    return response;
+}
+
+/** Where a name stands in a list; C counts them so. */
+export function placeOf(names, name, what) {
+    const at = names.indexOf(name);
+    if (at < 0) throw new TypeError(`there is no ${what} "${name}": it is one of ${names.join(", ")}`);
+    return at;
+}
+
+export const adapterNumber = (name) => placeOf(ADAPTERS, name, "adapter");
+
+export class Program {
+    wasm;
+    onProgress = () => {};
+    #gpu;
+    #last = Promise.resolve();
+    #lastWords = ""; // what C wrote last: it says why it ended
+    #dead = null;
+
+    /**
+     * @param name of the wasm file, but for its form
+     * @param options.gpu what navigator.gpu is
+     * @param options.memory a Map-like for what is worth keeping between visits
+     * @param options.jspi false: not even where it is there
+     * @param makePage (text, bytes) => imports of module "page" that only this program has
+     */
+    async start(name, { gpu = globalThis.navigator?.gpu, environment = {}, memory = new Map(), jspi, log = console.warn }, makePage = () => ({})) {
+        const module = await WebAssembly.compile(await (await fetchBeside(wasmFile(name, jspi))).arrayBuffer());
+        const heard = (text) => {
+            this.#lastWords = text.trim().split("\n").at(-1) || this.#lastWords;
+            log(text);
+        };
+        this.wasm = await instantiate(module, ({ memory: wasmMemory, text, bytes }) => {
+            const { suspending = {}, immediate = {} } = makePage(text, bytes);
+            return { gpu: this.#gpu = gpuImports(gpu, wasmMemory, text), page: { suspending, immediate: { ...this.#pageImports(text, bytes, memory), ...immediate } } };
+        }, { environment, log: heard });
+        return this;
+    }
+
+    #pageImports(text, bytes, kept) {
+        return {
+            progress: (what, done, total) => this.onProgress({ what: text.read(what), done, total }),
+            recall: (key, out, room) => {
+                const value = kept.get(text.read(key));
+                if (value === undefined) return -1;
+                if (room) bytes(out, room).set(new TextEncoder().encode(value).subarray(0, room));
+                return new TextEncoder().encode(value).length;
+            },
+            remember: (key, value) => void kept.set(text.read(key), text.read(value)),
+        };
+    }
+
+    /** C broke down, by a trap or for want of memory: nothing of it can be used any more, and its devices are let go. */
+    get dead() {
+        return this.#dead !== null;
+    }
+
+    async call(name, ...args) {
+        if (this.#dead) throw this.#dead;
+        try {
+            return await this.wasm.call(name, ...args);
+        } catch (error) {
+            const why = this.#lastWords || error.message, isMemory = /memory|allocat/i.test(why) || error instanceof RangeError;
+            this.#dead = Object.assign(new Error(isMemory ? `out of memory (${why})` : `the program broke down: ${why}`), { dead: true });
+            this.#gpu.closeAll();
+            throw this.#dead;
+        }
+    }
+
+    /** After all calls before it. */
+    next(act) {
+        const mine = this.#last.then(act);
+        this.#last = mine.catch(() => {});
+        return mine;
+    }
+
+    /** What C has to say after a call. */
+    async ask(name, ...args) {
+        const { exports, bytes } = this.wasm;
+        const status = await this.call(name, ...args);
+        const said = new TextDecoder().decode(bytes(exports.solo_said(), exports.solo_said_bytes()).slice());
+        if (status) throw Object.assign(new Error(said), { usage: status === 2, noGpu: status === 3 });
+        return said ? JSON.parse(said) : {};
+    }
+}

@@ -1,0 +1,121 @@
+// Simulations: three functions in WGSL for many individuals, all steps in one dispatch or a dispatch for each (docs/sim.md).
+//
+// Solo.simulate of solo.js brings this into a page's worker. On its own, in a worker, Node or Deno, without anything of models:
+//
+//     const simulator = await Simulator.create({ gpu });
+//     await simulator.open();
+//     const { scores } = await simulator.simulate("cartpole", { population: 1000 });
+import { adapterNumber, placeOf, Program } from "./program.js";
+
+const FUSIONS = ["loop", "none"];
+const MOST_PARAMETERS = 64; // as in src/web/sim.c
+
+function count(value, what) {
+    if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) throw new TypeError(`${what} is a count, not ${value}`);
+    return value;
+}
+
+/** Rows of numbers, as an array of arrays or as { values, columns }, one after the other. */
+function tableOf(given, what) {
+    if (!given) return { values: new Float32Array(0), rows: 0, columns: 0 };
+    const rows = Array.isArray(given) ? given : null, columns = rows ? rows[0]?.length : given.columns;
+    const uneven = rows ? rows.findIndex((row) => row.length !== columns) : -1;
+    if (!columns || (!rows && (!given.values?.length || given.values.length % columns))) throw new TypeError(`${what}: an array of rows, or { values, columns } with whole rows`);
+    if (uneven >= 0) throw new TypeError(`${what}: row ${uneven} has ${rows[uneven].length} numbers, row 0 has ${columns}`);
+    const values = Float32Array.from(rows ? rows.flatMap((row) => [...row]) : given.values), bad = values.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0) throw new TypeError(`${what}: what stands in row ${Math.floor(bad / columns)}, column ${bad % columns} is no finite number`);
+    return { values, rows: values.length / columns, columns };
+}
+
+/** Genes of everyone, or the same for all. */
+function genomesOf(given, population, genes) {
+    if (!genes) throw new TypeError("the simulation has no genes");
+    const flat = ArrayBuffer.isView(given) || typeof given[0] === "number" ? { values: given, columns: genes } : given;
+    const { values, rows, columns } = tableOf(flat, "genomes");
+    if (columns !== genes || (rows !== population && rows !== 1)) throw new TypeError(`genomes: ${rows} rows of ${columns}; there are ${population} individuals with ${genes} genes`);
+    if (rows === population) return values;
+    const all = new Float32Array(population * genes);
+    for (let i = 0; i < population; i++) all.set(values, i * genes);
+    return all;
+}
+
+function parametersOf(params) {
+    const list = Object.entries(params);
+    if (list.length > MOST_PARAMETERS) throw new TypeError(`more than ${MOST_PARAMETERS} parameters`);
+    const wrong = list.find(([, value]) => typeof value !== "number");
+    if (wrong) throw new TypeError(`parameter ${wrong[0]} is a number, not ${wrong[1]}`);
+    return list.map(([name, value]) => `${name}=${value}`).join("\n");
+}
+
+export class Simulator extends Program {
+    /** @param options those of Program.start */
+    static create(options = {}) {
+        return new Simulator().start("solo-sim", options);
+    }
+
+    open({ adapter = "any" } = {}) {
+        return this.next(() => this.ask("sim_open", adapterNumber(adapter)));
+    }
+
+    /** Room for so many numbers in C's memory while `act` runs. */
+    async #withRoom(Numbers, length, act) {
+        const { exports } = this.wasm, at = exports.solo_alloc(Math.max(length, 1) * Numbers.BYTES_PER_ELEMENT) >>> 0;
+        if (!at) throw new Error("out of memory");
+        try {
+            return await act(at, () => new Numbers(this.wasm.memory().buffer, at, length));
+        } finally {
+            if (!this.dead) exports.solo_free(at);
+        }
+    }
+
+    #withNumbers = (values, act) => this.#withRoom(Float32Array, values.length, (at, view) => (view().set(values), act(at)));
+
+    #read = (Numbers, length, name) => this.#withRoom(Numbers, length, async (at, view) => {
+        await this.ask(name, at);
+        return view().slice();
+    });
+
+    /**
+     * All steps of everyone, from the beginning.
+     * @param source WGSL, or the name of a built-in simulation
+     * @returns scores, last states by member, and a trace if one is wanted
+     */
+    simulate(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, genomes, trace = {}, fuse = "loop", chunkMs = 500, onProgress = () => {} } = {}) {
+        return this.next(async () => {
+            const builtin = /^\w+$/.test(source), table = tableOf(data, "data"), eachStep = placeOf(FUSIONS, fuse, "level of a simulation");
+            const sizes = Object.entries({ population, steps, seed }).map(([what, value]) => count(value, what));
+            const traced = [count(trace.count ?? 0, "trace.count"), count(trace.every ?? 1, "trace.every"), count(chunkMs, "chunkMs") || 0xffffffff];
+            const texts = [name ?? (builtin ? source : "simulation.wgsl"), builtin ? "" : source, parametersOf(params)];
+            this.onProgress = onProgress;
+            try {
+                const made = await this.wasm.withTexts(texts, (...texts) => this.#withNumbers(table.values, (at) =>
+                    this.ask("sim_make", ...texts, ...sizes, at, table.rows, table.columns, ...traced)));
+                if (genomes) await this.#withNumbers(genomesOf(genomes, made.population, made.genes), (at) => this.call("sim_set_genes", at));
+                const ran = await this.ask("sim_run_all", eachStep);
+                return { ...ran, ...(await this.#results(made, Math.min(traced[0], made.population), traced[1] || 1)), fuse };
+            } finally {
+                if (!this.dead) await this.call("sim_forget");
+            }
+        });
+    }
+
+    async #results({ words, trace_rows, population, ...made }, traced, every) {
+        const scores = await this.#read(Float32Array, population, "sim_scores");
+        const all = await this.#read(Float64Array, words.length * population, "sim_states");
+        const byMember = (numbers, length) => Object.fromEntries(words.map((word, w) => [word, numbers.slice(w * length, (w + 1) * length)]));
+        const result = { ...made, population, scores, states: byMember(all, population), trace: null };
+        if (!traced) return result;
+        const rows = await this.#read(Float64Array, trace_rows * words.length * traced, "sim_traced"), size = words.length * traced;
+        result.trace = Array.from({ length: trace_rows }, (_, row) => ({ t: row * every, states: byMember(rows.subarray(row * size, (row + 1) * size), traced) }));
+        return result;
+    }
+
+    /** Loses the device on purpose; for tests. */
+    lose() {
+        return this.next(() => this.call("sim_lose"));
+    }
+
+    close() {
+        return this.next(() => (this.dead ? undefined : this.call("sim_close")));
+    }
+}
