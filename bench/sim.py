@@ -16,7 +16,7 @@ steps, before rounding parts them, against NumPy in double precision (Solo's, to
 mean score, among the engines. Runs are interleaved in random order, one at a time; compiling and the first run are timed apart.
 
 Each engine is a process of its own, which is ended if it hangs: what does not fit into --seconds, computes something else or does not work is left
-out, and the record says so. With enough cores they all get ready at once. An engine's samples take --each seconds at most, but for the first of them;
+out, and the record says so, as it does of Solo and the CUDA control. With enough cores they all get ready at once. An engine's samples take --each seconds at most, but for the first of them;
 where a run of NumPy's takes longer than that, its first run is its sample.
 
 --compile-whole unrolls so many steps into one function and gives it to torch.compile: what happens, and how long it takes, is the result.
@@ -38,7 +38,8 @@ import record  # noqa: E402
 import sim_models  # noqa: E402
 
 STARTED = time.perf_counter()
-CHECKED_STEPS = {"acrobot": 15, "finance": 100, "rastrigin": 1}
+# few enough that functions of five digits, which WGSL allows, change the decisions of one in a hundred at most
+CHECKED_STEPS, ALIKE = {"acrobot": 15, "finance": 20, "rastrigin": 1}, 0.95
 CHECKED_INDIVIDUALS = 1024  # none knows of the others, so that the first of them say enough
 CORES_EACH = 3              # with so many for every engine they do not hold each other up when they compile
 
@@ -340,9 +341,9 @@ def engine_apart(send, receive, make, model, start, weights, data, device, check
 def check_states(checks, name, steps, state, wanted):
     alike = share_alike(state, wanted)
     detail = f"{100 * alike:.1f}% of individuals within 0.2%"
-    checks.append(record.check(f"{name}: states after {steps} steps are those of NumPy in double precision", alike >= 0.97, detail))
+    checks.append(record.check(f"{name}: states after {steps} steps are those of NumPy in double precision", alike >= ALIKE, detail))
     say(checks[-1]["what"] + ": " + checks[-1]["detail"])
-    if alike < 0.97:
+    if alike < ALIKE:
         raise LeftOut(f"computes something else: {detail}")
 
 
@@ -384,7 +385,7 @@ class Bench:
             try:
                 check_states(self.checks, name, self.checked, solo_states(self.arguments, self.model, self.checked, *more), right)
             except LeftOut as why:
-                raise SystemExit(f"{name} {why}; nothing is timed")
+                self.leave_out(name, why)
             except (OSError, subprocess.SubprocessError) as error:
                 self.leave_out(name, reason(error))
 

@@ -71,6 +71,8 @@ point() {
         return 0
     fi
     why=$(grep -v '^ *$' "$record.log" | tail -n 1)
+    # of ways that gave different bits there are times, and a check that says so
+    if [ $status -eq 1 ] && [ -s "$record.part" ]; then mv "$record.part" "$record"; fi
     case $status in 124 | 137) why="not ready after $took s${why:+: }$why" ;; esac
     echo "$name: failed: $why" | tee -a "$out/failed.txt" >&2
     rm -f "$record.part" "$record.log"

@@ -41,6 +41,9 @@ function systemsIn(folder) {
     return lines;
 }
 
+// What did not hold, below a table.
+const failedChecks = (records) => [...new Set(records.flatMap(({ record }) => record.checks.filter((c) => !c.ok).map((c) => `Did not hold: ${c.what} (${c.detail}).`)))];
+
 export const SIM_TABLES = {
     sim_machine(folder) {
         const [{ record } = {}] = named(folder, /^(builtin.*|solo-.*|steps-.*|population-.*)\.json$/);
@@ -50,12 +53,12 @@ export const SIM_TABLES = {
             `${record.when.slice(0, 10)}; medians of ${record.params.repetitions}.`;
     },
     sim_builtin(folder) {
-        const results = named(folder, /^builtin(-\w+)?\.json$/).flatMap(({ record }) => record.results), record = { results };
+        const records = named(folder, /^builtin(-\w+)?\.json$/), results = records.flatMap(({ record }) => record.results), record = { results };
         if (!results.length) return NOTHING;
-        return table(["simulation", "population", "steps", "one dispatch, ms", ...SUBMITS.map((s) => `\`${s}\``)], simsOf(record).map((sim) => {
+        return [table(["simulation", "population", "steps", "one dispatch, ms", ...SUBMITS.map((s) => `\`${s}\``)], simsOf(record).map((sim) => {
             const fused = way(record, sim, "loop"), { population, steps } = results.find((r) => r.params.sim === sim).params;
             return [sim, population, steps, ms(fused), ...SUBMITS.map((s) => slower(way(record, sim, "none", s), fused))];
-        }));
+        })), ...failedChecks(records)].join("\n\n");
     },
     sim_systems(folder) {
         const lines = systemsIn(folder);
@@ -68,7 +71,7 @@ export const SIM_TABLES = {
         const leftOut = named(folder, /^frameworks-\w+\.json$/).filter(({ record }) => record.params.left_out.length)
             .map(({ record }) => `Left out of ${record.params.sim}: ${record.params.left_out.join("; ")}.`);
         return [table(["ms for a population (times Solo's one dispatch)", ...sims.map(size)],
-            names.map((line) => [line, ...sims.map((sim) => cell(lines.find((l) => l.line === line && l.sim === sim)?.r, sim))])), ...leftOut].join("\n\n");
+            names.map((line) => [line, ...sims.map((sim) => cell(lines.find((l) => l.line === line && l.sim === sim)?.r, sim))])), ...leftOut, ...failedChecks(named(folder, /^(solo|cuda|frameworks)-.*\.json$/))].join("\n\n");
     },
     // That all computed the same: mean scores side by side.
     sim_scores(folder) {

@@ -155,6 +155,8 @@ int bench_sim(int argc, char **argv)
             sim_lab_record(lab, &record);
             ok = cli_record_write(&record, o->json, &e);
         }
+        if (ok && lab->differs[0])
+            ok = err_set(&e, "%s", lab->differs);
         /* as in `solo sim`: nothing can be closed in order */
         if (!sim_lab_free(lab))
             _exit(ok ? 0 : cli_fail(&e));

@@ -52,7 +52,9 @@ void sim_lab_print(const sim_lab *lab, FILE *to)
 {
     fprintf(to, "%s (%s, %s), %u samples of each, in random order; %s gave the same bits\n\n", lab->device.info.device,
             lab->device.info.impl, lab->device.info.driver, lab->options.repetitions,
-            has_several_ways(lab) ? "all ways" : "all of them");
+            lab->differs[0]         ? "not all ways"
+            : has_several_ways(lab) ? "all ways"
+                                    : "all of them");
     fprintf(to, "  %-12s %10s %6s  %-5s %-6s %11s %10s %10s %8s  %s\n", "", "population", "steps", "fuse", "submit",
             "ms", "gen/s", "dispatches", "submits", "times one dispatch [95%]");
     for (uint32_t i = 0; i < lab->cell_count; i++)
@@ -126,7 +128,7 @@ void sim_lab_record(const sim_lab *lab, str *out)
     record_check(&j,
                  has_several_ways(lab) ? "all ways to launch a simulation gave the same bits, in every repetition"
                                        : "every repetition gave the same bits",
-                 true, "scores and last states of every individual");
+                 !lab->differs[0], lab->differs[0] ? lab->differs : "scores and last states of every individual");
     record_check(&j, "every score is a finite number", true, "");
     record_check(&j, "errors seen: none", true, "validation, shader, memory and device-loss errors end the run");
     jsonw_end(&j);
