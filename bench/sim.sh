@@ -20,7 +20,7 @@
 #   -s N        a share of every population, for trying this out: 1/N (default: 1)
 #
 # Environment: SOLO (build/solo), SOLO_FLAGS ("--adapter gpu" where DEVICE is cuda, else none), IMPLS ("dawn wgpu"), PYTHON (python3),
-# DEVICE (cuda; cpu: to try it out), ENGINES (torch,compile-step,compile-graph,jax,numpy), SIMS (acrobot finance rastrigin).
+# DEVICE (cuda; cpu: to try it out), ENGINES (numpy,torch,compile-step,compile-graph,jax), SIMS (acrobot finance rastrigin).
 # What a point may take before it is given up: POINT_SECONDS (60 where DEVICE is cuda, else 280), FRAMEWORK_SECONDS (twice that), WHOLE_SECONDS (twice that).
 #
 # Exit status 1 if a point failed; the others are run all the same. `node tools/tables.mjs && node tools/sim_pictures.mjs results/FOLDER docs` then
@@ -30,7 +30,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 out=results/sim samples=5 share=1
 solo=${SOLO:-build/solo} impls=${IMPLS:-dawn wgpu} python=${PYTHON:-python3} device=${DEVICE:-cuda} sims=${SIMS:-acrobot finance rastrigin}
-engines=${ENGINES:-torch,compile-step,compile-graph,jax,numpy}
+# NumPy first: its one long run goes on while others compile
+engines=${ENGINES:-numpy,torch,compile-step,compile-graph,jax}
 limit=${POINT_SECONDS:-$([ "$device" = cuda ] && echo 60 || echo 280)}
 framework_limit=${FRAMEWORK_SECONDS:-$((2 * limit))} whole_limit=${WHOLE_SECONDS:-$((2 * limit))}
 flags=${SOLO_FLAGS-$([ "$device" != cuda ] || echo --adapter gpu)}
