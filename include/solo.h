@@ -98,6 +98,8 @@ typedef bool (*solo_progress)(void *user, uint32_t generation, double best);
 /* Up to this generation, the first being 0; called again with a later one, it goes on. `o` counts the first time. */
 bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, solo_progress progress, void *user,
                      solo_error *e);
+/* The best score of each generation so far, beginning with the first; NULL: nothing has evolved yet. */
+const double *solo_sim_best(const solo_sim *s, uint32_t *count);
 /* (population, genes) and (population) of the generation that is there. */
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *e);
 /* What is needed to go on later, in another process: the same simulation with the same options. */

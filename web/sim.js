@@ -47,6 +47,14 @@ function parametersOf(params) {
     return list.map(([name, value]) => `${name}=${value}`).join("\n");
 }
 
+/** As C takes it: 0 means what is usual. */
+function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mutation = 0, sigma = 0 }) {
+    const unlikely = Object.entries({ crossover, mutation, sigma: sigma / 1000 }).find(([, value]) => !(value >= 0 && value <= 1));
+    if (!generations) throw new TypeError("evolve.generations is how many there will be");
+    if (unlikely) throw new TypeError(`evolve.${unlikely[0]} is out of range`);
+    return [count(generations, "evolve.generations"), count(tournament, "evolve.tournament"), count(elite, "evolve.elite"), crossover, mutation, sigma];
+}
+
 export class Simulator extends Program {
     /** @param options those of Program.start */
     static create(options = {}) {
@@ -76,12 +84,14 @@ export class Simulator extends Program {
     });
 
     /**
-     * All steps of everyone, from the beginning.
+     * All steps of everyone, from the beginning; with `evolve`, of so many generations.
      * @param source WGSL, or the name of a built-in simulation
-     * @returns scores, last states by member, and a trace if one is wanted
+     * @returns scores, last states by member, and a trace if one is wanted; after evolution the genes, and the best score of each generation
      */
-    simulate(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, genomes, trace = {}, fuse = "loop", chunkMs = 500, onProgress = () => {} } = {}) {
+    simulate(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, genomes, trace = {}, fuse = "loop", chunkMs = 500, evolve, onProgress = () => {} } = {}) {
         return this.next(async () => {
+            const evolution = evolve && evolutionOf(evolve);
+            if (evolve && (trace.count || fuse !== "loop")) throw new TypeError("evolution leaves no trace, and chooses by itself how much to fuse");
             const builtin = /^\w+$/.test(source), table = tableOf(data, "data"), eachStep = placeOf(FUSIONS, fuse, "level of a simulation");
             const sizes = Object.entries({ population, steps, seed }).map(([what, value]) => count(value, what));
             const traced = [count(trace.count ?? 0, "trace.count"), count(trace.every ?? 1, "trace.every"), count(chunkMs, "chunkMs") || 0xffffffff];
@@ -89,14 +99,23 @@ export class Simulator extends Program {
             this.onProgress = onProgress;
             try {
                 const made = await this.wasm.withTexts(texts, (...texts) => this.#withNumbers(table.values, (at) =>
-                    this.ask("sim_make", ...texts, ...sizes, at, table.rows, table.columns, ...traced)));
+                    this.ask("sim_make", ...texts, ...sizes, at, table.rows, table.columns, ...traced, Number(evolve !== undefined))));
                 if (genomes) await this.#withNumbers(genomesOf(genomes, made.population, made.genes), (at) => this.call("sim_set_genes", at));
-                const ran = await this.ask("sim_run_all", eachStep);
-                return { ...ran, ...(await this.#results(made, Math.min(traced[0], made.population), traced[1] || 1)), fuse };
+                const ran = await (evolution ? this.ask("sim_evolve", ...evolution) : this.ask("sim_run_all", eachStep));
+                const result = { ...ran, ...(await this.#results(made, Math.min(traced[0], made.population), traced[1] || 1)), fuse };
+                return evolution ? { ...result, best: Float32Array.from(ran.best), genomes: await this.#genes(made) } : result;
             } finally {
                 if (!this.dead) await this.call("sim_forget");
             }
         });
+    }
+
+    /** (population, genes) of the generation that is there. */
+    #genes({ population, genes }) {
+        return this.#withRoom(Float32Array, population, (scores) => this.#withRoom(Float32Array, population * genes, async (at, view) => {
+            await this.ask("sim_evolved", at, scores);
+            return view().slice();
+        }));
     }
 
     async #results({ words, trace_rows, population, ...made }, traced, every) {

@@ -4,7 +4,7 @@ export type Submit = "sync" | "each" | "pass" | "batch";
 export type Adapter = "any" | "gpu" | "software";
 
 export interface Progress {
-    /** "downloading", "checking", "loading the model", "setting up", "measuring", "simulating" */
+    /** "downloading", "checking", "loading the model", "setting up", "measuring", "simulating", "evolving" */
     what: string;
     /** bytes of a download or a model; else a count */
     done: number;
@@ -181,6 +181,8 @@ export interface SimulationOptions {
     trace?: { count: number; every?: number };
     /** All steps in one dispatch, which is the default, or a dispatch for each; both give the same bits. */
     fuse?: "loop" | "none";
+    /** So many generations, on the device, instead of one run; what is 0 or not said is as natively. */
+    evolve?: { generations: number; tournament?: number; elite?: number; crossover?: number; mutation?: number; sigma?: number };
     /** How long a dispatch may take, about (500); 0: as long as it takes. */
     chunkMs?: number;
     onProgress?: (progress: Progress) => void;
@@ -199,6 +201,9 @@ export interface Simulation {
     dispatches: number;
     submits: number;
     seconds: number;
+    /** After evolution: the best score of each generation, and the genes of the last, (population, genes). */
+    best?: Float32Array;
+    genomes?: Float32Array;
     /** Something the user should know: coupled steps that had to be made by separate dispatches. */
     notice: string | null;
 }

@@ -231,6 +231,13 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
     return api_told(to, &e, s->has_scores);
 }
 
+const double *solo_sim_best(const solo_sim *s, uint32_t *count)
+{
+    bool evolved = s->v && s->has_scores;
+    *count = evolved ? evolve_generation(s->v) + 1 : 0;
+    return evolved ? evolve_best(s->v) : NULL;
+}
+
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to)
 {
     err e = {0};

@@ -126,7 +126,7 @@ static void write_made(void)
 EXPORT(sim_make)
 int sim_make(const char *name, const char *wgsl, char *parameters, uint32_t population, uint32_t steps, uint32_t seed,
              const float *data, uint32_t data_rows, uint32_t data_columns, uint32_t trace_count, uint32_t trace_every,
-             uint32_t chunk_ms)
+             uint32_t chunk_ms, int evolves)
 {
     solo_error e = {0};
     const char *list[MAX_PARAMETERS + 1] = {0};
@@ -147,7 +147,8 @@ int sim_make(const char *name, const char *wgsl, char *parameters, uint32_t popu
                                             .data_columns = data_columns,
                                             .trace_count = trace_count,
                                             .trace_every = trace_every,
-                                            .chunk_ms = chunk_ms},
+                                            .chunk_ms = chunk_ms,
+                                            .evolves = evolves != 0},
                         &e);
     if (!made)
         return failed(&e);
@@ -161,23 +162,63 @@ EXPORT(sim_set_genes) void sim_set_genes(const float *genomes)
     solo_sim_set_genomes(made, genomes);
 }
 
-EXPORT(sim_run_all) int sim_run_all(int each_step)
+/* What something took that began then. */
+static int say_what_it_took(double began_us, gpu_counters before)
 {
-    solo_error e = {0};
     char notice[300];
-    gpu_counters before = gpu_get_counters(device.g);
-    double began = clock_us();
-    if (!solo_sim_run(made, each_step ? SOLO_DISPATCH_A_STEP : SOLO_ONE_DISPATCH, &e))
-        return failed(&e);
-    double seconds = (clock_us() - began) * 1e-6;
+    uint32_t generations;
+    const double *best = solo_sim_best(made, &generations);
     gpu_counters c = gpu_counters_since(device.g, before);
     jsonw j = begin();
     jsonw_count(&j, "dispatches", c.dispatches);
     jsonw_count(&j, "submits", c.submits);
-    jsonw_number(&j, "seconds", seconds);
+    jsonw_number(&j, "seconds", (clock_us() - began_us) * 1e-6);
     jsonw_text(&j, "notice", solo_sim_take_notice(made, notice, sizeof notice) ? notice : NULL);
+    if (best) {
+        jsonw_array(&j, "best");
+        for (uint32_t i = 0; i < generations; i++)
+            jsonw_number(&j, NULL, best[i]);
+        jsonw_end(&j);
+    }
     jsonw_end(&j);
     return 0;
+}
+
+EXPORT(sim_run_all) int sim_run_all(int each_step)
+{
+    solo_error e = {0};
+    gpu_counters before = gpu_get_counters(device.g);
+    double began_us = clock_us();
+    if (!solo_sim_run(made, each_step ? SOLO_DISPATCH_A_STEP : SOLO_ONE_DISPATCH, &e))
+        return failed(&e);
+    return say_what_it_took(began_us, before);
+}
+
+static bool tell_generation(void *generations, uint32_t generation, double best)
+{
+    (void)best;
+    page_progress("evolving", generation, *(uint32_t *)generations);
+    return true;
+}
+
+/* 0 of the others: as usual. */
+EXPORT(sim_evolve)
+int sim_evolve(uint32_t generations, uint32_t tournament, uint32_t elite, float crossover, float mutation, float sigma)
+{
+    solo_error e = {0};
+    gpu_counters before = gpu_get_counters(device.g);
+    double began_us = clock_us();
+    solo_sim_set_progress(made, NULL, NULL); /* of steps */
+    if (!solo_sim_evolve(made, generations, &(solo_evolution){tournament, elite, crossover, mutation, sigma},
+                         tell_generation, &generations, &e))
+        return failed(&e);
+    return say_what_it_took(began_us, before);
+}
+
+EXPORT(sim_evolved) int sim_evolved(float *genomes, float *scores)
+{
+    solo_error e = {0};
+    return ended(solo_sim_evolved(made, genomes, scores, &e), &e);
 }
 
 EXPORT(sim_scores) int sim_scores(float *scores)

@@ -104,8 +104,13 @@ static void evolution_is_stopped_saved_and_resumed(void **unused)
     solo_sim *s = solo_sim_new(device, "sphere", NULL, &o, &e);
     ok(s, &e);
     assert_int_equal(solo_sim_genes(s), GENES);
+    assert_null(solo_sim_best(s, &(uint32_t){0}));
     ok(solo_sim_evolve(s, 20, NULL, stop_at_five, &best, &e) && solo_sim_save(s, path, &e), &e);
     ok(solo_sim_evolve(s, 9, NULL, NULL, NULL, &e) && solo_sim_evolved(s, genomes[0][0], scores[0], &e), &e);
+    uint32_t generations = 0;
+    const double *history = solo_sim_best(s, &generations);
+    assert_int_equal(generations, 10);
+    assert_true(history[5] == best && history[9] > history[0]);
     solo_sim_free(s);
     s = solo_sim_new(device, "sphere", NULL, &o, &e);
     ok(solo_sim_resume(s, path, NULL, &e) && solo_sim_evolve(s, 9, NULL, NULL, NULL, &e) &&

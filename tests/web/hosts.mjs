@@ -4,7 +4,7 @@ import { both, DATA, THROWN, whyNot } from "./sims.mjs";
 import { checkRecord, done, equal, test, thrown, yes } from "./check.mjs";
 
 const environment = globalThis.Deno ? Deno.env.toObject() : process.env;
-const { SOLO_PAGE, EXPECTED, SIM_EXPECTED, LEVELS, PROMPT, TOKENS } = environment;
+const { SOLO_PAGE, EXPECTED, SIM_EXPECTED, BEST_EXPECTED, LEVELS, PROMPT, TOKENS } = environment;
 const { Solo } = await import(`${SOLO_PAGE}/solo.js`);
 const { Engine, builtinSource } = await import(`${SOLO_PAGE}/engine.js`);
 
@@ -211,6 +211,20 @@ await test("a simulation of one's own: parameters, data, genes, a trace, progres
     equal(own.last, ["simulating", 60, 60]);
     const flat = await both(solo, THROWN, { ...options, data: { values: new Float32Array([1, 2, 0.5]), columns: 1 }, genomes: new Float32Array([2]) });
     equal(flat.scores.map((x) => x.toFixed(3)), ["1.200", "1.200", "1.200"], "one genome for all");
+});
+
+await test("evolution: the native run's best, genes that can be run again", async () => {
+    const seen = [], options = { population: 50, seed: 4 };
+    const evolved = await solo.simulate("sphere", { ...options, evolve: { generations: 6 }, onProgress: ({ what, done, total }) => seen.push([what, done, total]) });
+    equal([evolved.best.length, evolved.genomes.length, evolved.genes], [7, 500, 10]);
+    const digits = (value) => value.toPrecision(4), [first, last] = BEST_EXPECTED.match(/-?[\d.]+/g).map(Number);
+    equal([digits(evolved.best[0]), digits(evolved.best[6])], [digits(first), digits(last)]);
+    equal(Math.max(...evolved.scores), evolved.best[6]);
+    equal(seen.at(-1), ["evolving", 6, 6]);
+    equal([...(await solo.simulate("sphere", { ...options, genomes: evolved.genomes })).scores], [...evolved.scores]);
+    for (const [more, what] of [[{ evolve: {} }, /evolve.generations is/], [{ evolve: { generations: 2, mutation: 7 } }, /evolve.mutation is out of range/], [{ evolve: { generations: 2 }, fuse: "none" }, /chooses by itself/]])
+        yes(what.test((await whyNot(solo, "sphere", { ...options, ...more })).message), `${what}`);
+    yes(/nothing to evolve/.test((await whyNot(solo, "pi", { population: 5, steps: 2, evolve: { generations: 2 } })).message), "no genes");
 });
 
 await test("what is wrong with a simulation is said, with its line", async () => {
