@@ -61,10 +61,11 @@ function rendererName() {
     return renderer;
 }
 
+/** A description is the driver's own word; the vendor's and the rest are what the browser makes of a number. */
 function isSoftware(adapter, info) {
-    const told = [info.vendor, info.architecture, info.device, info.description].join(" ");
+    const told = info.description || [info.vendor, info.architecture, info.device].join(" ").trim();
     if (adapter.isFallbackAdapter || info.isFallbackAdapter) return true;
-    return /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i.test(told.trim() || rendererName());
+    return /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i.test(told || rendererName());
 }
 
 class Device {

@@ -1,4 +1,6 @@
 // Real browsers, with software Vulkan under them: open(name, url) gives { evaluate, screenshot, size, close }, or says why not.
+// SOLO_VULKAN_DRIVER names another driver for Chromium, SOLO_CHROMIUM a Chromium that has the stand-in for it already,
+// SOLO_CHROMIUM_FLAGS more flags.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +13,7 @@ const CHROMIUM_FLAGS = [
     "--disable-sync", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--disable-dev-shm-usage",
     // for a driver other than SwiftShader in its place
     "--disable-gpu-sandbox", "--ignore-gpu-blocklist", "--enable-features=Vulkan", "--use-vulkan=native", "--use-angle=vulkan",
+    "--enable-webgpu-developer-features", // the driver's own name, which says what that is
 ];
 const FIREFOX_SETTINGS = {
     "dom.webgpu.enabled": true, "dom.webgpu.workers.enabled": true, "gfx.webgpu.ignore-blocklist": true, "datareporting.policy.dataSubmissionEnabled": false,
@@ -25,6 +28,7 @@ const driverPath = () => process.env.SOLO_VULKAN_DRIVER ?? lavapipe();
 
 /** Why a browser cannot be tried here, or null. */
 export function missing(name) {
+    if (name === "chromium" && process.env.SOLO_CHROMIUM) return null;
     if (!found(name === "chromium" ? CHROMIUM : FIREFOX)) return `${name} is not installed`;
     return name === "chromium" && !chromiumWith(driverPath()) ? "chromium has SwiftShader only here, which takes seconds for a token" : null;
 }
@@ -61,10 +65,10 @@ function chromiumWith(driver) {
 
 async function openChromium() {
     const { chromium } = await import("playwright-core");
-    const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = driverPath(), own = chromiumWith(driver);
+    const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = driverPath(), own = process.env.SOLO_CHROMIUM ?? chromiumWith(driver);
     const context = await chromium.launchPersistentContext(profile, {
         executablePath: own,
-        args: CHROMIUM_FLAGS,
+        args: [...CHROMIUM_FLAGS, ...(process.env.SOLO_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean)],
         env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver },
         acceptDownloads: true,
     });
