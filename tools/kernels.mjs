@@ -60,8 +60,9 @@ function toSpirv(path, wgsl) {
 
 // Without comments, and without the spaces that only people need: what src/graph looks for (const NAME = VALUE; arg(args, N)) stays.
 const shorter = (text) => text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, (_, indent, code) => (indent && " ") + code).replace(/\n\s*\n+/g, "\n")
-    .replace(/^(?!\/\/!|const |@).*$/gm, (line) => line.replace(/ (\*|\+|\/|%|=|==|!=|\+=|\*=|\|=|&&|\|\||\{|\}|->) /g, "$1").replace(/([;:]) /g, "$1")
-        .replace(/(?<!\(args), /g, ",").replace(/ (\{|\})/g, "$1"));
+    .replace(/^(?!\/\/!|const |@).*$/gm, (line) => line.replace(/ (\*|\+|\/|%|==|!=|&&|\|\||\{|\}) /g, "$1").replace(/; /g, ";").replace(/ (\{|\})/g, "$1")
+        .replace(/(?<!\bargs|\bpart), /g, ",").replace(/(?<!>) (\+?=) /g, "$1")
+        .replace(/ (-|&|\||\^|<|>|->) (?![-&|<>=])/g, "$1").replace(/: /g, ":"));
 const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 

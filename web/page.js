@@ -54,7 +54,7 @@ async function start() {
     showView();
     const open = async (wanted = {}) => {
         try {
-            page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined });
+            page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined, builtin: !wanted.model });
         } catch (error) {
             chat.unavailable(error);
             page.trouble(error, () => open(wanted));

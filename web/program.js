@@ -16,6 +16,13 @@ export async function fetchBeside(name) {
     return response;
 }
 
+/** Compiled while it comes, where its server says what it is. */
+async function fetchModule(name) {
+    const response = await fetchBeside(name);
+    if (/^application\/wasm/.test(response.headers.get("content-type") ?? "")) return WebAssembly.compileStreaming(response);
+    return WebAssembly.compile(await response.arrayBuffer());
+}
+
 /** Where a name stands in a list; C counts them so. */
 export function placeOf(names, name, what) {
     const at = names.indexOf(name);
@@ -36,19 +43,19 @@ export class Program {
     /**
      * @param name of the wasm file, but for its form
      * @param options.gpu what navigator.gpu is
-     * @param options.memory a Map-like for what is worth keeping between visits
+     * @param options.memory a Map-like for what is worth keeping between visits, or a promise of one
      * @param options.jspi false: not even where it is there
      * @param makePage (text, bytes) => imports of module "page" that only this program has
      */
     async start(name, { gpu = globalThis.navigator?.gpu, environment = {}, memory = new Map(), jspi, log = console.warn }, makePage = () => ({})) {
-        const module = await WebAssembly.compile(await (await fetchBeside(wasmFile(name, jspi))).arrayBuffer());
+        const module = await fetchModule(wasmFile(name, jspi)), kept = await memory;
         const heard = (text) => {
             this.#lastWords = text.trim().split("\n").at(-1) || this.#lastWords;
             log(text);
         };
         this.wasm = await instantiate(module, ({ memory: wasmMemory, text, bytes }) => {
             const { suspending = {}, immediate = {} } = makePage(text, bytes);
-            return { gpu: this.#gpu = gpuImports(gpu, wasmMemory, text), page: { suspending, immediate: { ...this.#pageImports(text, bytes, memory), ...immediate } } };
+            return { gpu: this.#gpu = gpuImports(gpu, wasmMemory, text), page: { suspending, immediate: { ...this.#pageImports(text, bytes, kept), ...immediate } } };
         }, { environment, log: heard });
         return this;
     }

@@ -33,6 +33,7 @@ export class Service {
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
+    #builtin = null; // the built-in model, on its way while the device is opened
     #answers = new Map(); // those that are wanted, by their callers' numbers: how to stop them
 
     /** @param emit (event) => void, of the call at hand */
@@ -42,16 +43,19 @@ export class Service {
         return act.call(this, args ?? {}, emit);
     }
 
-    async do_open(options) {
+    async do_open({ builtin = false, ...options }) {
+        if (builtin) (this.#builtin = builtinSource()).catch(() => {}); // whoever wants it hears of that
         this.#options = { ...this.#options, ...options };
         await this.#engine?.close().catch(() => {});
         const { adapter, environment, jspi, gpu } = this.#options;
-        this.#engine = await Engine.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
+        this.#engine = await Engine.create({ environment, jspi, memory: openMemory(), ...(gpu ? { gpu } : {}) });
         return this.#engine.open({ adapter });
     }
 
     async #source(model, options) {
-        if (!model) return builtinSource();
+        const coming = this.#builtin;
+        this.#builtin = null;
+        if (!model) return coming ?? builtinSource();
         if (model instanceof Blob) return fileSource(model);
         if (model.kept) return keptSource(model.kept);
         return urlSource(new URL(model.url ?? model, globalThis.location?.href).href, options);

@@ -205,12 +205,12 @@ export class Solo {
         };
     }
 
-    /** Opens a device, without a model. */
-    static async open({ adapter, environment, jspi, gpu } = {}) {
+    /** Opens a device, without a model; `builtin`: the built-in one will be wanted, and may be fetched meanwhile. */
+    static async open({ adapter, environment, jspi, gpu, builtin = false } = {}) {
         const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
         const solo = new Solo(inPlace ? new Local() : new Remote());
         try {
-            solo.info = await solo.#service.call("open", { adapter, environment, jspi, ...(gpu ? { gpu } : {}) });
+            solo.info = await solo.#service.call("open", { adapter, environment, jspi, builtin, ...(gpu ? { gpu } : {}) });
         } catch (error) {
             solo.#service.end();
             throw error;
@@ -220,7 +220,7 @@ export class Solo {
 
     /** Opens a device and loads a model: nothing for the built-in one, a File, a URL, or { kept: key } of models.list(). */
     static async load({ model, sha256, level, allLevels, context, onProgress, ...options } = {}) {
-        const solo = await Solo.open(options);
+        const solo = await Solo.open({ ...options, builtin: !model });
         try {
             await solo.loadModel({ model, sha256, level, allLevels, context, onProgress });
         } catch (error) {

@@ -1,5 +1,11 @@
 // The worker of a page: a service, by messages { id, name, args } and { id, result | error | event }.
 import { Service } from "./service.js";
+// what that imports in its turn, named here so that all are fetched at once
+import "./engine.js";
+import "./gpu.js";
+import "./models.js";
+import "./sha256.js";
+import "./wasm.js";
 
 const service = new Service();
 

@@ -14,6 +14,7 @@ const THREADS = 256u;
 //!include "graph.wgsl"
 //!include "staged.wgsl"
 //!include "sample.wgsl"
+//!include "sample_draw.wgsl"
 const RUNS = 64u;             // parts in which a list is summed
 const BINS = 512u;            // ranges in a search; two words each have to fit a list
 const GUESSED_SLICES = 256u;  // looked into for top_p where the slices' best do not say how many are needed
@@ -41,31 +42,6 @@ fn set_counter(value: u32, local: u32) {
 fn counted() -> u32 {
     workgroupBarrier();
     return atomicLoad(&counter);
-}
-
-// ---- random numbers -------------------------------------------------------
-
-// Philox 2x32-10: 32 random bits for each seed and each length of the text, whatever was drawn before.
-fn random_bits(seed: u32, number: u32) -> u32 {
-    var x = vec2<u32>(number, 0u);
-    var key = seed;
-    for (var round = 0u; round < at_run_time(10u); round++) {
-        let product = multiply_wide(0xd256d193u, x.x);
-        x = vec2<u32>(product.y ^ key ^ x.y, product.x);
-        key += 0x9e3779b9u;
-    }
-    return x.x;
-}
-
-// A random number below the total.
-fn draw(args: u32, total: vec2<u32>, seed: u32) -> vec2<u32> {
-    return multiply_longer(total, random_bits(seed, load_word(arg(args, 5)) + arg(args, 6))).yz;
-}
-
-// The least whole number that is p / 2^32 of the total, less 1: what a running sum has to pass.
-fn portion(total: vec2<u32>, p: u32) -> vec2<u32> {
-    let product = multiply_longer(total, p);
-    return select(product.yz, subtract_wide(product.yz, vec2<u32>(1u, 0u)), product.x == 0u && any(product.yz != vec2<u32>(0u)));
 }
 
 // ---- running sums ---------------------------------------------------------

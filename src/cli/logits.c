@@ -87,7 +87,8 @@ static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *toke
     uint32_t vocab = model_get_config(m)->vocab_tok;
     decoder_weights weights = {m, count};
     graph *what = decoder_graph(m, &(decoder_options){.rows = count, .context_tok = count, .cache = DTYPE_F32}, e);
-    graph_run *r = what ? graph_run_new(g, &(graph_use){what, level}, 1, decoder_find_weight, &weights, e) : NULL;
+    graph_run *r =
+        what ? graph_run_new(g, &(graph_use){.g = what, .level = level}, 1, decoder_find_weight, &weights, e) : NULL;
     float *logits = mem_alloc((size_t)count * vocab * sizeof *logits);
     bool ok = r && graph_run_possible(r, 0, e) && graph_run_write(r, "tokens", tokens, e) &&
               graph_run_write(r, "position", (uint32_t[]){0}, e);

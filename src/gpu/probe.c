@@ -79,19 +79,23 @@ static bool timestamps_work(gpu *g)
     return ok;
 }
 
-bool gpu_check_features(gpu *g, err *e)
+bool gpu_check_language(gpu *g, err *e)
 {
     gpu_info *info = (gpu_info *)gpu_get_info(g);
-    if (!gpu_ok(g, e))
-        return false;
-    if (info->type == GPU_TYPE_NONE)
-        return true;
-    if (info->has_wgsl) {
+    if (gpu_ok(g, e) && info->has_wgsl && info->type != GPU_TYPE_NONE) {
         info->has_f16 = info->has_f16 && f16_works(g);
         info->has_subgroups = info->has_subgroups && subgroups_work(g);
         info->has_packed_dot = packed_dot_works(g);
     }
-    info->has_timestamps = info->has_timestamps && timestamps_work(g);
+    return gpu_ok(g, e);
+}
+
+bool gpu_check_features(gpu *g, err *e)
+{
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    if (!gpu_check_language(g, e))
+        return false;
+    info->has_timestamps = info->has_timestamps && (info->type == GPU_TYPE_NONE || timestamps_work(g));
     return gpu_ok(g, e);
 }
 

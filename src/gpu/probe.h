@@ -7,6 +7,8 @@
 /* Run a shader for each feature the device claims; a feature whose shader
  * fails or computes something else is taken out of gpu_info. */
 bool gpu_check_features(gpu *g, err *e);
+/* The same for those that kernels are written with; timestamps are only for those who measure. */
+bool gpu_check_language(gpu *g, err *e);
 
 /* How many workgroups of 256 threads of a small kernel run at the same time:
  * the largest number that passes a grid barrier in a bounded test. Another

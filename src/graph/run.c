@@ -1,5 +1,6 @@
 #include "graph/run.h"
 #include "base/str.h"
+#include "gpu/backend.h" /* gpu_fail: running returns nothing, errors are the device's */
 #include "graph/one.h"
 #include "graph/one_text.h"
 #include "graph/tell.h"
@@ -212,7 +213,7 @@ static bool make_many(graph_run *r, uint32_t which, err *e)
 static bool make_program(graph_run *r, uint32_t which, err *e)
 {
     if (r->programs[which].level < LEVEL_TOKEN)
-        return make_many(r, which, e) && gpu_ok(r->g, e);
+        return make_many(r, which, e); /* whose kernels compile while the next one's are made */
     /* That it cannot be had (too many buffers, say, or a kernel too large) is no one's failure. */
     if (gpu_ok(r->g, e) && !make_one(r, which, &r->programs[which].why_not)) {
         err unused;
@@ -243,8 +244,8 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
     ok = r->m && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = make_program(r, i, e);
-    if (ok && gpu_wait(g, e))
+        ok = uses[i].later || make_program(r, i, e);
+    if (ok && gpu_ok(g, e) && gpu_wait(g, e))
         return r;
     graph_run_free(r);
     return NULL;
@@ -344,6 +345,9 @@ static void run_apart(graph_run *r, const program *p, bool wait)
 void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     const program *p = &r->programs[which];
+    err why = {0};
+    if (!p->shots && !make_many(r, which, &why))
+        gpu_fail(r->g, "%s", why.text);
     if (p->whole && r->last != which)
         one_forget(p->whole);
     r->last = which;

@@ -19,6 +19,7 @@ typedef struct graph_run graph_run;
 typedef struct graph_use {
     const graph *g;
     fusion_level level;
+    bool later; /* many dispatches, which are made when they are first wanted: kernels may take long to compile */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one

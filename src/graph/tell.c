@@ -255,6 +255,11 @@ static uint32_t tell_sample(const telling *c, told *l, const graph_node *n)
     l[1] = (told){.kernel.name = "op_sample", .looks = true};
     sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
     l[0].words[15] = tell_is_made(c, n->operands[0]);
+    if (c->t->brief) { /* one thread, one kernel that is soon compiled */
+        l[1].kernel.name = "op_sample_alone";
+        l[0] = l[1];
+        return 1;
+    }
     for (int half = 0; half < 2 && c->t->by_shape && c->t->one_threads; half++)
         kernel_set_constant(&l[half].kernel, "STAGED", c->t->x_floats);
     return 2;

@@ -316,8 +316,8 @@ static bool choose_row_by_words(const telling *c, told *l, uint32_t quads, uint3
     return false;
 }
 
-/* One dispatch in software, where each kernel more takes seconds to compile, has one for all products with weights of a
- * type: nothing is in it that none of them needs. */
+/* In software, where each kernel more takes seconds to compile, there is one for all products with weights of a type: nothing
+ * is in it that none of them needs. */
 static void leave_out_of_all(const telling *c, told *l)
 {
     bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
@@ -403,7 +403,7 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);
-    else if (c->t->brief && c->t->one_threads)
+    else if (c->t->brief)
         leave_out_of_all(c, l);
 }
 

@@ -188,6 +188,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
 {
     graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
     uint32_t count = 0;
+    /* Software takes its time to compile, and may never be told a long text. */
+    bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE;
     for (int level = (int)o->level; level >= 0; level--) {
         if (level < (int)o->level && !o->all_levels && !(level == LEVEL_OPS && o->level > LEVEL_OPS))
             continue;
@@ -195,7 +197,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level};
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -288,10 +290,14 @@ void generation_set_launch(generation *n, fusion_level level, submit_policy subm
     forget_beyond(n, n->position);
 }
 
-/* The program for the next of `left` tokens: rather one too large than two that are not. */
+/* The program for the next of `left` tokens: rather one too large than two that are not. In software a few tokens are taken in one
+ * by one before kernels for many are compiled, which take a second. */
 static uint32_t program_for(const generation *n, uint32_t left)
 {
+    enum { FEW = 12 };
     uint32_t i = 0;
+    if (left <= FEW && gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE)
+        return 0;
     while (i + 1 < n->program_count && left * 2 > ROWS[i + 1])
         i++;
     return left == 1 ? 0 : i;

@@ -110,7 +110,7 @@ EXPORT(solo_open) int solo_open(int adapter)
     solo_close();
     wanted = (gpu_adapter_want)adapter;
     device = (lab_device){.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = wanted}, &e)};
-    if (!device.g || !gpu_check_features(device.g, &e)) {
+    if (!device.g || !gpu_check_language(device.g, &e)) {
         lab_device_close(&device);
         return failed(&e);
     }
@@ -177,7 +177,10 @@ static bool make_generation(const generation_options *o, err *e)
     if (!made)
         return false;
     generation_set_stops(made, ends, tokenizer_list_ends(words, ends));
-    return true;
+    /* Software compiles kernels when they first run: let it, while someone thinks about what to say. */
+    generation_feed(made, &(uint32_t){0}, 1, e);
+    generation_rewind(made, 0);
+    return gpu_ok(device.g, e);
 }
 
 /* `level` is a fusion_level, or LEVEL_COUNT for the best; `all_levels` makes the lower ones, too. */

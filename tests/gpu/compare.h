@@ -128,7 +128,8 @@ static inline void compare_ways(graph *g, weight_box *box, const char *const *in
     graph_run *ways[LEVEL_COUNT] = {0};
     cpu_run *cpu = cpu_run_new(g, find_weight, box, &e);
     for (int level = 0; cpu && level < LEVELS; level++)
-        ways[level] = graph_run_new(device, &(graph_use){g, (fusion_level)level}, 1, find_weight, box, &e);
+        ways[level] =
+            graph_run_new(device, &(graph_use){.g = g, .level = (fusion_level)level}, 1, find_weight, box, &e);
     if (cpu && e.kind == ERR_NONE)
         graph_run_possible(ways[LEVELS - 1], 0, &e);
     if (e.kind != ERR_NONE)

@@ -96,7 +96,8 @@ static void run_graph(uint64_t seed, uint32_t steps, int levels)
     random_graph b = random_graph_new(seed, steps);
     ways w = {&b, seed, cpu_run_new(b.g, random_find_weight, &b, &e), {NULL}};
     for (int level = 0; w.cpu && level < levels; level++) {
-        w.gpu[level] = graph_run_new(device, &(graph_use){b.g, (fusion_level)level}, 1, random_find_weight, &b, &e);
+        w.gpu[level] =
+            graph_run_new(device, &(graph_use){.g = b.g, .level = (fusion_level)level}, 1, random_find_weight, &b, &e);
         if (w.gpu[level])
             graph_run_possible(w.gpu[level], 0, &e);
     }

@@ -30,7 +30,7 @@ static void *open_session(const char *path, uint32_t rows)
     if (s->m)
         s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
     if (s->g)
-        s->r = graph_run_new(device, &(graph_use){s->g, level}, 1, decoder_find_weight,
+        s->r = graph_run_new(device, &(graph_use){.g = s->g, .level = level}, 1, decoder_find_weight,
                              &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
     if (!s->r)
         fail_msg("%s: %s", path, e.text);

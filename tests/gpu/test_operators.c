@@ -209,7 +209,8 @@ static void runs_that_go_on_by_themselves(void **unused)
     memcpy(cpu_words(cpu, "settings"), &words, sizeof words);
     cpu_words(cpu, "token")[0] = 3;
     for (int level = LEVEL_NONE; level <= LEVEL_OPS; level++) {
-        graph_run *way = graph_run_new(device, &(graph_use){g, (fusion_level)level}, 1, find_weight, &box, &e);
+        graph_run *way =
+            graph_run_new(device, &(graph_use){.g = g, .level = (fusion_level)level}, 1, find_weight, &box, &e);
         if (!way)
             fail_msg("%s", e.text);
         uint32_t start[2] = {3, 0}, zero = 0, empty[LIST] = {0}, got[LIST];
@@ -252,7 +253,7 @@ static void what_cannot_run_says_why(void **unused)
     graph *g = graph_new();
     node x = graph_input(g, "x", DTYPE_F32, shape1(32));
     graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "absent", TYPE_Q4_0, shape2(2, 32))));
-    assert_null(graph_run_new(device, &(graph_use){g, LEVEL_NONE}, 1, find_weight, &box, &e));
+    assert_null(graph_run_new(device, &(graph_use){.g = g, .level = LEVEL_NONE}, 1, find_weight, &box, &e));
     assert_non_null(strstr(e.text, "weight absent is missing"));
     graph_free(g);
 
@@ -260,7 +261,7 @@ static void what_cannot_run_says_why(void **unused)
     g = graph_new();
     x = graph_input(g, "x", DTYPE_F32, shape1(1 << 14));
     graph_output(g, "y", graph_matmul(g, x, graph_weight(g, "vast", TYPE_F32, shape2(1 << 22, 1 << 14))));
-    assert_null(graph_run_new(device, &(graph_use){g, LEVEL_NONE}, 1, find_weight, &box, &e));
+    assert_null(graph_run_new(device, &(graph_use){.g = g, .level = LEVEL_NONE}, 1, find_weight, &box, &e));
     assert_non_null(strstr(e.text, "weight vast has 274877906944 bytes"));
     graph_free(g);
     assert_true(gpu_ok(device, &e));

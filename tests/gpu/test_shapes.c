@@ -170,7 +170,7 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
     setenv("SOLO_ONE_GROUPS", "2", 1);
     setenv("SOLO_ONE_LOOKS", "20000000", 1);
     graph *g = layers(&box, 3);
-    const graph_use uses[] = {{g, LEVEL_TOKEN}, {g, LEVEL_OPS}};
+    const graph_use uses[] = {{.g = g, .level = LEVEL_TOKEN}, {.g = g, .level = LEVEL_OPS}};
     graph_run *run = graph_run_new(device, uses, 2, find_weight, &box, &e);
     assert_true(run && graph_run_possible(run, 0, &e));
     for (int i = 0; i < 128; i++)
