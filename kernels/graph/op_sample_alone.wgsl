@@ -2,7 +2,7 @@
 // take, which choose the same token. Arguments and memory: kernels/include/sample.wgsl.
 //
 // What may be chosen is the first so many tokens in order of their keys, lower ids first among equals: where that ends is
-// found bit by bit, by counting or weighing what is above.
+// found eight bits at a time, by counting or weighing what is above.
 //!wgsl-only
 const THREADS = 1u;
 //!include "graph.wgsl"
@@ -53,23 +53,37 @@ struct Walked {
     sum: vec2<u32>, // of all before it
 }
 
-// Tokens that a walk looks at: from one id up to another, keys from `least` up to `most`, that one up to an id.
+// Tokens that a walk looks at: from one id up to another, keys from `least` up to `most`, of those that are kept.
 struct Range {
     first: u32,
     end: u32,
     least: u32,
     most: u32,
-    last: u32, // of those with the key `kept`; of keys below it none
-    kept: u32,
+    kept: u32, // the lowest key that is,
+    last: u32, // and the last id that is with it
 }
 
-// Each with its likelihood; a scale of 0: each counts as one.
-fn walk(args: u32, range: Range, best: f32, scale: f32, begin: vec2<u32>, goal: vec2<u32>) -> Walked {
+// Sums for 256 ranges of keys.
+const BINS = 256u;
+var<private> bins_low: array<u32, BINS>;
+var<private> bins_high: array<u32, BINS>;
+
+// Each with its likelihood; a scale of 0: each counts as one. From which bit on the keys say a bin that they go to; 32: the walk ends where
+// the sum is more than the goal.
+fn walk(args: u32, range: Range, best: f32, scale: f32, begin: vec2<u32>, goal: vec2<u32>, bit: u32) -> Walked {
     var w = Walked(NOTHING, begin);
     for (var i = range.first; i < range.end; i++) {
         let key = key_at(args, i);
         if (key >= max(range.least, range.kept) && key <= range.most && (key > range.kept || i <= range.last)) {
-            let after = add_wide(w.sum, select(vec2<u32>(1u, 0u), likelihood(key, best, scale), scale > 0.0));
+            let here = select(vec2<u32>(1u, 0u), likelihood(key, best, scale), scale > 0.0);
+            if (bit < 32u) {
+                let bin = (key >> bit) % BINS;
+                let sum = add_wide(vec2<u32>(bins_low[bin], bins_high[bin]), here);
+                bins_low[bin] = sum.x;
+                bins_high[bin] = sum.y;
+                continue;
+            }
+            let after = add_wide(w.sum, here);
             if (less_wide(goal, after)) {
                 w.place = i;
                 break;
@@ -93,7 +107,7 @@ fn choose(args: u32) -> u32 {
     let min_log = bitcast<f32>(setting(args, SETTING_MIN_LOG));
     let filtered = top_k > 0u || top_p > 0u || min_log > NO_MIN_LOG;
 
-    var range = Range(0u, arg(args, 3), 0u, NOTHING, NOTHING, 1u);
+    var range = Range(0u, arg(args, 3), 0u, NOTHING, 1u, NOTHING);
     var goal = NO_GOAL;
     var total = vec2<u32>(0u);
     var otherwise = all.id;
@@ -107,10 +121,10 @@ fn choose(args: u32) -> u32 {
                 let end = min(first + arg(args, 11), arg(args, 3));
                 let own = best_between(args, first, end);
                 let by = select(scale, SCALE_OF_ONE, top_p > 0u);
-                let here = walk(args, Range(first, end, 0u, NOTHING, NOTHING, 1u), logit_of(own.key), by, vec2<u32>(0u), NO_GOAL).sum;
+                let here = walk(args, Range(first, end, 0u, NOTHING, 1u, NOTHING), logit_of(own.key), by, vec2<u32>(0u), NO_GOAL, 32u).sum;
                 let after = add_wide(sum, against(here, logit_of(own.key), best, by));
                 if (less_wide(goal, after)) {
-                    range = Range(first, end, 0u, NOTHING, NOTHING, 1u);
+                    range = Range(first, end, 0u, NOTHING, 1u, NOTHING);
                     otherwise = own.id; // the slice's sum was rounded: the draw may fall behind its last token
                     break;
                 }
@@ -136,23 +150,36 @@ fn choose(args: u32) -> u32 {
         let by = select(select(SCALE_OF_ONE, 0.0, stage == 0u), scale, stage == 2u);
         var begin = vec2<u32>(0u);
         var key = 0u;
-        // Turn 0: all there is. Of the first two stages 1 to 32: the highest key at and above which there is more than the goal; 33:
-        // what is above that key; 34: those that have it, by id. Of the last one 34: the token.
-        for (var turn = select(34u, 0u, filtered); turn < 35u; turn++) {
-            if (stage == 2u && turn > 0u && turn < 34u) { continue; }
-            let bit = 1u << (32u - clamp(turn, 1u, 32u));
-            range.least = select(select(0u, key | bit, turn > 0u), key + select(0u, 1u, turn == 33u), turn > 32u);
-            range.most = select(NOTHING, key, turn == 34u && stage < 2u);
-            let w = walk(args, range, best, by, begin, select(goal, NO_GOAL, turn == 0u));
+        // Turn 0: all there is. Of the first two stages 1 to 4: eight bits of the highest key at and above which there is more than the
+        // goal, and what is above those; 5: those that have that key, by id. Of the last one 5: the token.
+        for (var turn = select(5u, 0u, filtered); turn < at_run_time(6u); turn++) {
+            if (stage == 2u && turn > 0u && turn < 5u) { continue; }
+            let bit = select(32u, 32u - 8u * turn, turn > 0u && turn < 5u);
+            range.least = 0u;
+            range.most = NOTHING;
+            if (turn > 1u && stage < 2u) {
+                range.least = key << (40u - 8u * min(turn, 5u));
+                range.most = range.least | ((1u << (40u - 8u * min(turn, 5u))) - 1u);
+            }
+            for (var i = 0u; i < select(0u, BINS, bit < 32u); i++) {
+                bins_low[i] = 0u;
+                bins_high[i] = 0u;
+            }
+            let w = walk(args, range, best, by, begin, select(goal, NO_GOAL, turn == 0u), bit);
             if (turn == 0u) {
                 if (stage == 0u) { goal = vec2<u32>(top_k - 1u, 0u); }
                 if (stage == 1u) { goal = portion(select(total, w.sum, top_k > 0u), top_p); }
                 if (stage == 2u) { goal = draw(args, w.sum, setting(args, SETTING_SEED)); }
                 if (!less_wide(goal, w.sum)) { break; } // all of it is not more
-            } else if (turn < 33u) {
-                if (w.place != NOTHING) { key |= bit; }
-            } else if (turn == 33u) {
-                begin = w.sum;
+            } else if (turn < 5u) {
+                var bin = BINS;
+                while (bin > 0u) {
+                    bin -= 1u;
+                    let after = add_wide(begin, vec2<u32>(bins_low[bin], bins_high[bin]));
+                    if (less_wide(goal, after)) { break; }
+                    begin = after;
+                }
+                key = (key << 8u) | bin;
             } else if (stage < 2u) {
                 range.kept = key;
                 range.last = w.place;

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-enum { THREADS = 256, HISTORY = 50, ARGUMENT_BYTES = 512, BEFORE = 3 };
+enum { THREADS = 256, ALONE = 1, HISTORY = 50, ARGUMENT_BYTES = 512, BEFORE = 3 };
 
-/* The two kernels, compiled once for each device: on software that takes seconds. */
+/* The two kernels, or the one that does it alone, compiled once for each device: on software that takes seconds. */
 static struct kernels {
-    gpu_kernel *scan, *last;
+    gpu_kernel *scan, *last; /* no scan: alone */
     uint32_t threads;
 } kernels;
 
@@ -48,7 +48,10 @@ static void want_kernels(uint32_t threads)
     if (kernels.threads == threads)
         return;
     drop_kernels();
-    kernels = (struct kernels){make_kernel("op_sample_scan", threads), make_kernel("op_sample", threads), threads};
+    if (threads == ALONE)
+        kernels = (struct kernels){NULL, make_kernel("op_sample_alone", threads), threads};
+    else
+        kernels = (struct kernels){make_kernel("op_sample_scan", threads), make_kernel("op_sample", threads), threads};
 }
 
 static gpu_bindings *bind(chooser *c, gpu_kernel *k, int which, const uint32_t *words)
@@ -76,9 +79,10 @@ static chooser chooser_new(uint32_t vocab, uint32_t threads)
     c.activations = gpu_buffer_new(device, at * 4ull, GPU_USE_STORAGE);
     c.weights = gpu_buffer_new(device, 16, GPU_USE_STORAGE);
     c.states = gpu_buffer_new(device, 4, GPU_USE_STORAGE);
-    sample_arguments(&c.places, threads, scan, last);
+    sample_arguments(&c.places, threads == ALONE ? THREADS : threads, scan, last);
     c.scan_groups = scan[0];
-    c.scan_bindings = bind(&c, kernels.scan, 0, scan);
+    if (kernels.scan)
+        c.scan_bindings = bind(&c, kernels.scan, 0, scan);
     c.last_bindings = bind(&c, kernels.last, 1, last);
     return c;
 }
@@ -110,9 +114,11 @@ static void compare(chooser *c, const float *logits, const sample_settings *s, u
     write_words(c, c->places.history, c->history, HISTORY);
     gpu_recording *r = gpu_record(device, false);
     gpu_pass_begin(r, NULL, 0);
-    gpu_set_kernel(r, kernels.scan);
-    gpu_set_bindings(r, c->scan_bindings);
-    gpu_dispatch(r, c->scan_groups, 1, 1);
+    if (kernels.scan) {
+        gpu_set_kernel(r, kernels.scan);
+        gpu_set_bindings(r, c->scan_bindings);
+        gpu_dispatch(r, c->scan_groups, 1, 1);
+    }
     gpu_set_kernel(r, kernels.last);
     gpu_set_bindings(r, c->last_bindings);
     gpu_dispatch(r, 1, 1, 1);
@@ -220,6 +226,16 @@ static void test_other_workgroups(void **unused)
     compare_many(20011, threads, LOGIT_KINDS, 6, 401);
 }
 
+/* One thread alone chooses the same; large vocabularies take it long. */
+static void test_alone(void **unused)
+{
+    (void)unused;
+    static const uint32_t vocabs[] = {1, 2, 64, 257, 1025, 4099};
+    for (size_t i = 0; i < sizeof vocabs / sizeof *vocabs; i++)
+        compare_many(vocabs[i], ALONE, 2 * LOGIT_KINDS, 12, 500 + i);
+    compare_many(32000, ALONE, LOGIT_KINDS, 2, 510);
+}
+
 static int close_all(void **state)
 {
     drop_kernels();
@@ -238,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_middling_vocabularies),
         cmocka_unit_test(test_large_vocabularies),
         cmocka_unit_test(test_other_workgroups),
+        cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests_name("dawn", webgpu, open_dawn, close_all) +
            cmocka_run_group_tests_name("wgpu", webgpu, open_wgpu, close_all) +

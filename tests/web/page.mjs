@@ -80,7 +80,7 @@ await test("a conversation: streaming, stop, regenerate, settings, another visit
     await browser.until(() => document.querySelector(".assistant .text")?.textContent.length > 20);
     yes(!(await browser.evaluate(() => document.getElementById("stop").hidden)), "there is a stop button");
     await click("stop");
-    yes(/tokens\/s.*35 dispatches a token \(ops\).*stopped/.test(await answered()), await answered());
+    yes(/tokens\/s.*34 dispatches a token \(ops\).*stopped/.test(await answered()), await answered());
     const first = await lastAnswer();
     yes(EXPECTED.startsWith(`${PROMPT} ${first.slice(0, 20)}`), first);
     await browser.evaluate(() => {
