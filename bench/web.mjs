@@ -1,7 +1,7 @@
 // What a browser costs: the same measurements natively (Dawn), in Node, in Deno, in Chromium and in Firefox, on the same
 // Vulkan driver.
 //
-//     node bench/web.mjs -o FOLDER [--only native,node,deno,chromium,firefox] [--long]
+//     node bench/web.mjs -o FOLDER [--only native,node,deno,chromium,firefox] [--long] [--rounds N]
 //
 // Leaves FOLDER/NAME.dispatch.json and FOLDER/NAME.llm.json, one after the other: figures of different hosts are from
 // different runs. Wants build/solo and build/web; Chromium's driver is SOLO_VULKAN_DRIVER's, or lavapipe.
@@ -13,23 +13,25 @@ import { serve } from "../tests/web/server.mjs";
 
 const args = process.argv.slice(2), value = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
 const folder = value("-o"), only = value("--only", "native,node,deno,chromium,firefox").split(","), long = args.includes("--long");
+const rounds = Number(value("--rounds", 0)); // of the laboratory, to see that it works; 0: as many as usual
+const dispatch = { quick: !long, rounds, processes: rounds ? 1 : 0 };
 if (!folder) {
-    console.error("usage: node bench/web.mjs -o FOLDER [--only LIST] [--long]");
+    console.error("usage: node bench/web.mjs -o FOLDER [--only LIST] [--long] [--rounds N]");
     process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
-const LLM = { tokens: 16, depth: 16, repetitions: long ? 9 : 5 };
+const LLM = { tokens: 16, depth: 16, repetitions: rounds || (long ? 9 : 5) };
 const keep = (name, what, record) => writeFileSync(join(folder, `${name}.${what}.json`), `${JSON.stringify(record, null, 1)}\n`);
 
 function native() {
     const run = (...words) => JSON.parse(execFileSync("build/solo", [...words, "--json", "-"], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));
-    keep("native", "dispatch", run("bench", "dispatch", "--impl", "dawn,stub", ...(long ? [] : ["--quick"])));
+    keep("native", "dispatch", run("bench", "dispatch", "--impl", "dawn,stub", ...(long ? [] : ["--quick"]), ...(rounds ? ["--rounds", rounds, "--processes", 1] : [])));
     keep("native", "llm", run("bench", "llm", "--impl", "dawn", "--fuse", "none,ops,token,loop", "--submit", "batch", "-p", "0", "-n", LLM.tokens, "-d", LLM.depth, "-r", LLM.repetitions));
 }
 
 function inHost(name, ...command) {
-    const [dispatch, llm] = JSON.parse(execFileSync(command[0], [...command.slice(1), "bench/web_host.mjs", JSON.stringify({ long, ...LLM })], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
-    keep(name, "dispatch", dispatch);
+    const [record, llm] = JSON.parse(execFileSync(command[0], [...command.slice(1), "bench/web_host.mjs", JSON.stringify({ dispatch, ...LLM })], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+    keep(name, "dispatch", record);
     keep(name, "llm", llm);
 }
 
@@ -41,15 +43,16 @@ async function inBrowser(name) {
         (async () => {
             const { Solo } = await import("/solo.js");
             const solo = await Solo.load({ context: 64 });
-            const dispatch = await solo.benchDispatch({ quick: !options.long });
-            globalThis.records = [dispatch, await solo.benchLlm(options)];
+            const { dispatch, ...llm } = options;
+            const record = await solo.benchDispatch(dispatch);
+            globalThis.records = [record, await solo.benchLlm(llm)];
         })().catch((error) => (globalThis.records = String(error)));
-    }, { long, ...LLM });
-    const [dispatch, llm] = await browser.until(() => globalThis.records, 900_000);
+    }, { dispatch, ...LLM });
+    const [record, llm] = await browser.until(() => globalThis.records, 900_000);
     await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
     server.close();
-    if (!dispatch.results) throw new Error(`${name}: ${dispatch}${llm}`);
-    keep(name, "dispatch", dispatch);
+    if (!record.results) throw new Error(`${name}: ${record}${llm}`);
+    keep(name, "dispatch", record);
     keep(name, "llm", llm);
 }
 
