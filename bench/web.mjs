@@ -46,7 +46,7 @@ async function inBrowser(name) {
             const { dispatch, ...llm } = options;
             const record = await solo.benchDispatch(dispatch);
             globalThis.records = [record, await solo.benchLlm(llm)];
-        })().catch((error) => (globalThis.records = String(error)));
+        })().catch((error) => (globalThis.records = [String(error), ""]));
     }, { dispatch, ...LLM });
     const [record, llm] = await browser.until(() => globalThis.records, 900_000);
     await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);

@@ -303,8 +303,10 @@ static uint32_t program_for(const generation *n, uint32_t left)
     return left == 1 ? 0 : i;
 }
 
-static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program)
+/* Only the last token of a text may go by one dispatch: if that gives up, it is the only one to be made again. */
+static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, bool last_too)
 {
+    fusion_level level = n->level > LEVEL_OPS && !last_too ? LEVEL_OPS : n->level;
     graph_place here = {n->history.word + n->position, n->history.words};
     graph_run_put(n->run, here, tokens, count);
     graph_run_put(n->run, n->tokens, tokens, count);
@@ -316,7 +318,7 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
     }
     if (program == 0)
         set_rounds(n, 1);
-    graph_run_once(n->run, program_of(n, program), n->submit);
+    graph_run_once(n->run, n->programs[level][program], n->submit);
     n->written = n->position + count;
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
     n->position += count;
@@ -334,7 +336,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
     forget_beyond(n, n->position);
     while (count) {
         uint32_t program = program_for(n, count), some = count < ROWS[program] ? count : ROWS[program];
-        take_in(n, tokens, some, program);
+        take_in(n, tokens, some, program, some == count);
         tokens += some;
         count -= some;
         n->fed = true;
