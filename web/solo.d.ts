@@ -35,6 +35,8 @@ export interface OpenOptions {
     environment?: Record<string, string>;
     /** false: Asyncify even where JSPI is. */
     jspi?: boolean;
+    /** The built-in model will be wanted: it is fetched while the device is opened. */
+    builtin?: boolean;
 }
 
 export interface ModelInfo {
