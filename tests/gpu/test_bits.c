@@ -64,7 +64,7 @@ static void run_on_gpu(graph *g, fusion_level level, weight_box *box, uint32_t *
     err e = {0};
     rng r = rng_seed(19);
     float x[WIDTH];
-    graph_run *run = graph_run_new(device, &(graph_use){g, level}, 1, find_weight, box, &e);
+    graph_run *run = graph_run_new(device, &(graph_use){.g = g, .level = level}, 1, find_weight, box, &e);
     if (!run || !graph_run_possible(run, 0, &e))
         fail_msg("%s", e.text);
     for (uint32_t at = 0; at < POSITIONS; at++) {
