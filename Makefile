@@ -188,7 +188,7 @@ WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/g
              $(addprefix src/lab/,cell.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c station.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
 # simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
-SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/sim.c
+SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/said.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file

@@ -10,7 +10,6 @@ const SEGMENT = 2048u; // elements of x that are there at a time: so many steps'
 const LENGTH = 0u;     // of a row, if it is known beforehand
 const NORMS = 1u;      // 0: x is never normed
 const JOINS = 1u;      // 0: x is never in parts
-const MOST_PARTS = 256u; // that there is room for
 const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"

@@ -1,7 +1,6 @@
 // The parts that op_attention left, put together. Arguments: 0 rows * heads, 1 out, 2 parts, 3 size of a head, 4 splits.
 const THREADS = 64u;
 //!include "graph.wgsl"
-const MOST_PARTS = 256u; // that there is room for
 //!include "attention_parts.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {

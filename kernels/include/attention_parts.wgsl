@@ -1,5 +1,6 @@
 // The parts that split attention left: each has sums of values, the maximum they are relative to, and the sum of
 // their weights. What a part counts for in its head is worked out once for all heads of a row.
+const MOST_PARTS = 256u; // that there is room for
 var<workgroup> part_most: array<f32, MOST_PARTS>;
 var<workgroup> part_total: array<f32, MOST_PARTS>;
 var<workgroup> part_weight: array<f32, MOST_PARTS>;

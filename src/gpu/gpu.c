@@ -465,8 +465,8 @@ bool gpu_read_now(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t byt
     completion *c = mem_alloc(sizeof *c + bytes);
     gpu_read(g, b, offset, c->data, bytes, complete, c);
     /* Software has to compute what is read: asking again and again would take a processor from it. */
-    if (g->wait_mode == GPU_WAIT_BLOCKING && g->info.can_block && g->error.kind == ERR_NONE)
-        g->backend->wait(g);
+    if (g->wait_mode == GPU_WAIT_BLOCKING && g->info.can_block)
+        gpu_wait(g, e);
     if (await(g, c)) {
         if (c->ok)
             memcpy(data, c->data, bytes);

@@ -8,50 +8,19 @@
 #include "base/jsonw.h"
 #include "base/str.h"
 #include "web/host.h"
+#include "web/said.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPORT(name) __attribute__((export_name(#name)))
 
 enum { MAX_PARAMETERS = 64, STATUS_FAILED = 1 };
 
 static solo_device device;
 static solo_sim *made;
-static str said;
-
-EXPORT(solo_said) const char *solo_said(void)
-{
-    return said.data ? said.data : "";
-}
-
-EXPORT(solo_said_bytes) uint32_t solo_said_bytes(void)
-{
-    return (uint32_t)said.length;
-}
-
-EXPORT(solo_alloc) void *solo_alloc(uint32_t bytes)
-{
-    return malloc(bytes);
-}
-
-EXPORT(solo_free) void solo_free(void *p)
-{
-    free(p);
-}
-
-static jsonw begin(void)
-{
-    said.length = 0;
-    jsonw j = jsonw_to(&said);
-    jsonw_object(&j, NULL);
-    return j;
-}
 
 static int failed(const solo_error *e)
 {
-    said.length = 0;
-    str_add(&said, e->text);
+    str_add(said_anew(), e->text);
     return e->status ? e->status : STATUS_FAILED;
 }
 
@@ -60,7 +29,7 @@ static int ended(bool ok, const solo_error *e)
 {
     if (!ok)
         return failed(e);
-    said.length = 0;
+    said_anew();
     return 0;
 }
 
@@ -88,7 +57,7 @@ EXPORT(sim_open) int sim_open(int adapter)
     device.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = (gpu_adapter_want)adapter}, &why);
     if (!api_told(&e, &why, device.g != NULL))
         return failed(&e);
-    jsonw j = begin();
+    jsonw j = said_begin();
     jsonw_text(&j, "device", gpu_get_info(device.g)->device);
     jsonw_end(&j);
     return 0;
@@ -110,7 +79,7 @@ static void tell_progress(void *unused, uint32_t step)
 
 static void write_made(void)
 {
-    jsonw j = begin();
+    jsonw j = said_begin();
     jsonw_count(&j, "population", solo_sim_population(made));
     jsonw_count(&j, "steps", solo_sim_steps(made));
     jsonw_count(&j, "genes", solo_sim_genes(made));
@@ -169,7 +138,7 @@ static int say_what_it_took(double began_us, gpu_counters before)
     uint32_t generations;
     const double *best = solo_sim_best(made, &generations);
     gpu_counters c = gpu_counters_since(device.g, before);
-    jsonw j = begin();
+    jsonw j = said_begin();
     jsonw_count(&j, "dispatches", c.dispatches);
     jsonw_count(&j, "submits", c.submits);
     jsonw_number(&j, "seconds", (clock_us() - began_us) * 1e-6);

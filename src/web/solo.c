@@ -10,11 +10,10 @@
 #include "llm/conversation.h"
 #include "model/model_text.h"
 #include "web/host.h"
+#include "web/said.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPORT(name) __attribute__((export_name(#name)))
 
 enum { MAX_STOPS = 16 };
 
@@ -30,43 +29,13 @@ static conversation *talk;
 static char *stop_texts[MAX_STOPS];
 static size_t stop_count;
 static volatile sig_atomic_t interrupted;
-static str said;
 
 /* ---- saying ------------------------------------------------------------------- */
 
-EXPORT(solo_said) const char *solo_said(void)
-{
-    return said.data ? said.data : "";
-}
-
-EXPORT(solo_said_bytes) uint32_t solo_said_bytes(void)
-{
-    return (uint32_t)said.length;
-}
-
-static jsonw begin(void)
-{
-    said.length = 0;
-    jsonw j = jsonw_to(&said);
-    jsonw_object(&j, NULL);
-    return j;
-}
-
 static int failed(const err *e)
 {
-    said.length = 0;
-    str_add(&said, e->text);
+    str_add(said_anew(), e->text);
     return e->kind;
-}
-
-EXPORT(solo_alloc) void *solo_alloc(uint32_t bytes)
-{
-    return malloc(bytes);
-}
-
-EXPORT(solo_free) void solo_free(void *p)
-{
-    free(p);
 }
 
 /* Set it from outside while an answer is made, and the answer ends. */
@@ -115,7 +84,7 @@ EXPORT(solo_open) int solo_open(int adapter)
         return failed(&e);
     }
     device.info = *gpu_get_info(device.g);
-    jsonw j = begin();
+    jsonw j = said_begin();
     lab_device_write(&device, &j, "gpu");
     jsonw_text(&j, "best_level", fusion_names[generation_best_level(device.g)]);
     jsonw_end(&j);
@@ -155,7 +124,7 @@ static void write_model(void)
     const model_config *c = model_get_config(opened);
     char notice[1200];
     uint32_t threads;
-    jsonw j = begin();
+    jsonw j = said_begin();
     jsonw_text(&j, "name", opened_name);
     jsonw_text(&j, "architecture", config_arch_name(c->arch));
     jsonw_count(&j, "layers", c->layer_count);
@@ -315,7 +284,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
         return failed(&e);
     char notice[1200];
     gpu_counters since = gpu_counters_since(device.g, c.first);
-    jsonw j = begin();
+    jsonw j = said_begin();
     jsonw_text(&j, "end", end_name(r.end));
     jsonw_count(&j, "prompt_tokens", r.fed_tok + r.reused_tok);
     jsonw_count(&j, "reused_tokens", r.reused_tok);
@@ -344,8 +313,7 @@ EXPORT(solo_bench_dispatch) int solo_bench_dispatch(int quick, uint32_t rounds, 
             .quick = quick != 0, .rounds = rounds, .processes = processes, .seed = seed, .adapter = wanted},
         &e);
     if (ok) {
-        said.length = 0;
-        dispatch_record(&lab, &said);
+        dispatch_record(&lab, said_anew());
     }
     dispatch_free(&lab);
     return ok ? 0 : failed(&e);
@@ -371,8 +339,7 @@ int solo_bench_llm(uint32_t levels, uint32_t submits, uint32_t prompt_tok, uint3
         o.submits[i] = submits >> i & 1;
     bool ok = opened ? llm_measure(&lab, opened, &o, &e) : err_set(&e, "no model is loaded");
     if (ok) {
-        said.length = 0;
-        llm_record(&lab, &said);
+        llm_record(&lab, said_anew());
     }
     llm_free(&lab);
     return ok ? 0 : failed(&e);
