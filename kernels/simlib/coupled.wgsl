@@ -8,7 +8,7 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     if (solo_run.begins != 0u) {
         solo_turn(0u);
         for (var i = mine; i < solo_run.population; i += threads) {
-            solo_individual = i;
+            solo_is(i);
             let s = solo_begin(i);
             solo_store(i, s);
             solo_trace(s, i, 0u);
@@ -19,7 +19,7 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     for (var n = 0u; n < solo_run.steps; n++) {
         let t = solo_run.step + n;
         for (var i = mine; i < solo_run.population; i += threads) {
-            solo_individual = i;
+            solo_is(i);
             solo_turn(t);
             var s = solo_load(i);
             if (!solo_ends(s, i, t)) { s = solo_next(s, i, t); }
@@ -33,7 +33,7 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     if (solo_run.scores != 0u) {
         solo_turn(solo_run.step + solo_run.steps);
         for (var i = mine; i < solo_run.population; i += threads) {
-            solo_individual = i;
+            solo_is(i);
             solo_set_score(solo_score_place(i), solo_score(solo_load(i), i));
         }
     }

@@ -4,7 +4,7 @@
 fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_run.population) { return; }
-    solo_individual = i;
+    solo_is(i);
     let s = solo_begin(i);
     solo_turn(0u);
     solo_store(i, s);
@@ -17,7 +17,7 @@ fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
 fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_run.population) { return; }
-    solo_individual = i;
+    solo_is(i);
     let t = solo_word(solo_clock(i));
     solo_turn(t);
     var s = solo_load(i);
@@ -34,7 +34,7 @@ fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
 fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_run.population) { return; }
-    solo_individual = i;
+    solo_is(i);
     solo_turn(solo_word(solo_clock(i)));
     solo_set_score(solo_score_place(i), solo_score(solo_load(i), i));
     solo_leave();

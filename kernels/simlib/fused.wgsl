@@ -3,7 +3,7 @@
 fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_run.population) { return; }
-    solo_individual = i;
+    solo_is(i);
     var s: State;
     if (solo_run.begins != 0u) {
         s = solo_begin(i);

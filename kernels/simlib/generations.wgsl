@@ -93,7 +93,7 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         solo_passed = n;
         for (var i = mine; i < solo_run.population; i += threads) {
             solo_make_child(i, generation - 1u);
-            solo_individual = i;
+            solo_is(i);
             var s = solo_begin(i);
             for (var t = 0u; t < solo_run.steps; t++) {
                 if (solo_ends(s, i, t)) { break; }

@@ -1,6 +1,6 @@
 // What a dispatch is told, and the memory it works on: the same for every way to run a simulation. Solo writes around this,
 // for the file at hand: solo_load and solo_store (a State from and to memory), solo_sealed, and solo_begin, solo_next,
-// solo_ends and solo_score, which call the file's own functions with what they ask for.
+// solo_ends and solo_score, which call the file's own functions with what they ask for; and solo_is, which says whose genes those are.
 struct solo_run_of {
     population: u32,
     step: u32,        // the first step of this dispatch
@@ -30,8 +30,6 @@ struct solo_run_of {
 // 0 to 3: workgroups that wait for each other (gate.wgsl); 4 and 5: a score that is not finite (generations.wgsl); 8, 10 and 11: a row
 // of the data, a gene, another individual that is not there was asked for
 @group(0) @binding(6) var<storage, read_write> solo_gate: array<atomic<u32>>;
-
-var<private> solo_individual: u32; // whose genes gene() reads
 
 fn population() -> u32 { return solo_run.population; }
 fn steps() -> u32 { return solo_run.total; }

@@ -107,6 +107,7 @@ static bool show(const options *o, err *e)
         char *text = sim_text(&o->sim.source,
                               &(sim_text_choice){.form = o->sim.source.is_coupled ? SIM_TEXT_COUPLED : SIM_TEXT_FUSED,
                                                  .threads = 64,
+                                                 .own_genes = true, /* as on a GPU */
                                                  .data_rows = o->sim.data.rows,
                                                  .data_columns = o->sim.data.columns});
         fputs(text, stdout);

@@ -132,6 +132,12 @@ const gpu_info *gpu_get_info(const gpu *g)
     return &g->info;
 }
 
+bool gpu_is_worth_tuning(const gpu_info *info)
+{
+    const char *wish = getenv("SOLO_TUNE");
+    return info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
+}
+
 /* What is told in the environment, as whole bytes; 0 if nothing usable is. */
 static uint64_t pretended_memory(void)
 {

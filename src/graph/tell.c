@@ -31,12 +31,9 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)
         t.subgroup = info->subgroup_min;
-    /* In software a kernel takes longer to compile than such a choice is worth, unless someone wants to see it:
-     * SOLO_TUNE=gpu, for tests. */
-    const char *wish = getenv("SOLO_TUNE");
-    bool as_gpu = info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
-    t.brief = !as_gpu && !bare;
-    if (!as_gpu || bare)
+    bool tuned = gpu_is_worth_tuning(info);
+    t.brief = !tuned && !bare;
+    if (!tuned || bare)
         return t;
     t.by_shape = true;
     t.busy_groups = 128;

@@ -168,17 +168,31 @@ static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
 }
 
 /* Of genes and other individuals the highest number that was asked for is enough, which a loop may find out at its end. */
-static void add_genes(str *out, const sim_source *s)
+static void add_genes(str *out, const sim_source *s, const sim_text_choice *c)
 {
-    if (!s->genes)
+    enum { MOST_OWN_GENES = 512 };
+    bool many_steps = c->form == SIM_TEXT_FUSED || c->form == SIM_TEXT_GENERATIONS;
+    if (!s->genes) {
+        str_add(out, "fn solo_is(i: u32) {}\n");
         return;
-    str_addf(out,
-             "const SOLO_GENES = %uu;\n"
-             "var<private> solo_gene_asked: u32;\n"
-             "fn gene(k: u32) -> f32 {\n"
-             "    solo_gene_asked = max(solo_gene_asked, k);\n"
-             "    return solo_genomes[min(k, SOLO_GENES - 1u) * solo_run.population + solo_individual];\n}\n",
-             s->genes);
+    }
+    str_addf(out, "const SOLO_GENES = %uu;\nvar<private> solo_gene_asked: u32;\n", s->genes);
+    if (c->own_genes && many_steps && s->genes <= MOST_OWN_GENES)
+        str_add(
+            out,
+            "var<private> solo_own: array<f32, SOLO_GENES>; // read in every step: nearer than the buffer\n"
+            "fn solo_is(i: u32) {\n"
+            "    for (var k = 0u; k < SOLO_GENES; k++) { solo_own[k] = solo_genomes[k * solo_run.population + i]; }\n"
+            "}\n"
+            "fn solo_gene(k: u32) -> f32 { return solo_own[k]; }\n");
+    else
+        str_add(out,
+                "var<private> solo_individual: u32;\n"
+                "fn solo_is(i: u32) { solo_individual = i; }\n"
+                "fn solo_gene(k: u32) -> f32 { return solo_genomes[k * solo_run.population + solo_individual]; }\n");
+    str_add(out, "fn gene(k: u32) -> f32 {\n"
+                 "    solo_gene_asked = max(solo_gene_asked, k);\n"
+                 "    return solo_gene(min(k, SOLO_GENES - 1u));\n}\n");
 }
 
 /* The last thing a thread does: whatever was asked for that is not there is told. */
@@ -268,7 +282,7 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
     if (shares)
         add_part(&out, c->single ? "gate_single" : "gate");
     add_data(&out, s, c);
-    add_genes(&out, s);
+    add_genes(&out, s, c);
     add_memory(&out, s);
     add_others(&out, s);
     add_leave(&out, s);

@@ -99,6 +99,23 @@ static void all_ways_give_the_same_bits(void **unused)
     }
 }
 
+/* As on a GPU: a thread copies its genes before it makes its steps. */
+static void genes_at_hand_give_the_same_bits(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"mountaincar", "cartpole"};
+    for (int n = 0; n < 2; n++) {
+        run r = open_run(names[n], 100, 40);
+        run_once(&r);
+        uint64_t right = hash_of(&r);
+        setenv("SOLO_TUNE", "gpu", 1);
+        run_once(&r);
+        unsetenv("SOLO_TUNE");
+        assert_true(hash_of(&r) == right);
+        close_run(&r);
+    }
+}
+
 /* Cut into dispatches of a millisecond or less, and another seed gives something else. */
 static void pieces_give_the_same_bits(void **unused)
 {
@@ -441,6 +458,9 @@ static void places_that_are_not_there_are_told(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         expect_error(cases[i][0], cases[i][1], LEVEL_LOOP);
         expect_error(cases[i][0], cases[i][1], LEVEL_NONE);
+        setenv("SOLO_TUNE", "gpu", 1);
+        expect_error(cases[i][0], cases[i][1], LEVEL_LOOP);
+        unsetenv("SOLO_TUNE");
     }
 }
 
@@ -472,12 +492,19 @@ int main(void)
 {
     const struct CMUnitTest bare[] = {cmocka_unit_test(without_a_compiler_it_says_so)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_give_the_same_bits),        cmocka_unit_test(pieces_give_the_same_bits),
-        cmocka_unit_test(coupled_ones_wait_for_each_other),   cmocka_unit_test(millions_are_counted),
-        cmocka_unit_test(traces_are_the_states_on_the_way),   cmocka_unit_test(pi_is_counted_as_in_c),
-        cmocka_unit_test(the_epidemic_is_that_of_c),          cmocka_unit_test(functions_have_their_values),
-        cmocka_unit_test(the_option_costs_what_theory_says),  cmocka_unit_test(bodies_move_as_in_c),
-        cmocka_unit_test(places_that_are_not_there_are_told), cmocka_unit_test(kernels_are_told_apart_by_every_text),
+        cmocka_unit_test(all_ways_give_the_same_bits),
+        cmocka_unit_test(genes_at_hand_give_the_same_bits),
+        cmocka_unit_test(pieces_give_the_same_bits),
+        cmocka_unit_test(coupled_ones_wait_for_each_other),
+        cmocka_unit_test(millions_are_counted),
+        cmocka_unit_test(traces_are_the_states_on_the_way),
+        cmocka_unit_test(pi_is_counted_as_in_c),
+        cmocka_unit_test(the_epidemic_is_that_of_c),
+        cmocka_unit_test(functions_have_their_values),
+        cmocka_unit_test(the_option_costs_what_theory_says),
+        cmocka_unit_test(bodies_move_as_in_c),
+        cmocka_unit_test(places_that_are_not_there_are_told),
+        cmocka_unit_test(kernels_are_told_apart_by_every_text),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
            cmocka_run_group_tests_name("wgpu", tests, open_wgpu, close_device) +
