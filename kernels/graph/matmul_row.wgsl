@@ -19,7 +19,6 @@ const NORMS = 0u;     // 1: x is normed
 const SQUARES = 64u;  // sums of squares that there is room for
 const JOINS = 0u;     // 1: x is in parts, that split attention left
 const PARTS_AT_ONCE = 6u; // that are joined
-const JOINED_AT_ONCE = 1u; // pairs of elements of x that a thread joins at a time
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -81,77 +80,62 @@ const EMPTY = -3.4e38;
 
 fn bits_of_part(at: u32, size: u32, i: u32) -> vec4<u32> { return vec4<u32>(bits_at(at + i), bits_at(at + i + 1u), bits_at(at + size), bits_at(at + size + 1u)); }
 
-// x for several pairs of elements at a time, from start on, put together from the parts of their heads: each has sums of values, the maximum
-// that they are relative to, and the sum of their weights. Parts that have nothing come last.
-fn join(args: u32, x: u32, start: u32, local: u32) {
+// x for a pair of elements, put together from the parts of their head: each has sums of values, the maximum that they are relative
+// to, and the sum of their weights. Parts that have nothing come last.
+fn join(args: u32, x: u32, i: u32) {
     let size = arg(args, 6);
     let splits = arg(args, 7);
-//!for t JOINED_AT_ONCE
-    let i_#t = start + (local + #tu * THREADS) * 2u;
-    let first_#t = x + min(i_#t, LENGTH - 2u) / size * splits * (size + 2u);
-    let in_head_#t = min(i_#t, LENGTH - 2u) % size;
-    var most_#t = EMPTY;
-    var total_#t = 0.0;
-    var value_#t = vec2<f32>();
-//!end
+    let first = x + min(i, LENGTH - 2u) / size * splits * (size + 2u);
+    let in_head = min(i, LENGTH - 2u) % size;
+    var most = EMPTY;
+    var total = 0.0;
+    var value = vec2<f32>();
     for (var s = 0u; s < splits; s += PARTS_AT_ONCE) {
-//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-        let at_#t_#p = first_#t + min(s + #pu, splits - 1u) * (size + 2u);
-        var bits_#t_#p = bits_of_part(at_#t_#p, size, in_head_#t);
-//!end
+        let at_#p = first + min(s + #pu, splits - 1u) * (size + 2u);
+        var bits_#p = bits_of_part(at_#p, size, in_head);
 //!end
         var looks = 0u;
         loop {
             var missing = 0u;
-//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-            missing |= late(bits_#t_#p.x) | late(bits_#t_#p.y) | late(bits_#t_#p.z) | late(bits_#t_#p.w);
-//!end
+            missing |= late(bits_#p.x) | late(bits_#p.y) | late(bits_#p.z) | late(bits_#p.w);
 //!end
             if (missing == 0u || !look_again(looks)) { break; }
             looks += 1u;
-//!for t JOINED_AT_ONCE
 //!for p PARTS_AT_ONCE
-            bits_#t_#p = bits_of_part(at_#t_#p, size, in_head_#t);
-//!end
+            bits_#p = bits_of_part(at_#p, size, in_head);
 //!end
         }
-        var more = false; // parts behind these have something
-//!for t JOINED_AT_ONCE
-        var higher_#t = most_#t;
+        var higher = most;
 //!for p PARTS_AT_ONCE
-        let most_#t_#p = select(EMPTY, float_of(bits_#t_#p.z), s + #pu < splits);
-        higher_#t = max(higher_#t, most_#t_#p);
+        let most_#p = select(EMPTY, float_of(bits_#p.z), s + #pu < splits);
+        higher = max(higher, most_#p);
 //!end
-        let mend_#t = exp(most_#t - higher_#t);
-        total_#t *= mend_#t;
-        value_#t *= mend_#t;
-        var has_#t = false;
+        let mend = exp(most - higher);
+        total *= mend;
+        value *= mend;
+        var has = false;
 //!for p PARTS_AT_ONCE
-        has_#t = most_#t_#p > EMPTY; // the last one says it
-        let weight_#t_#p = select(0.0, exp(most_#t_#p - higher_#t), has_#t);
-        total_#t = fma(weight_#t_#p, float_of(bits_#t_#p.w), total_#t); // said so that it is the same everywhere
-        value_#t = fma(vec2<f32>(weight_#t_#p), vec2<f32>(float_of(bits_#t_#p.x), float_of(bits_#t_#p.y)), value_#t);
+        has = most_#p > EMPTY; // the last one says if there are more
+        let weight_#p = select(0.0, exp(most_#p - higher), has);
+        total = fma(weight_#p, float_of(bits_#p.w), total); // said so that it is the same everywhere
+        value = fma(vec2<f32>(weight_#p), vec2<f32>(float_of(bits_#p.x), float_of(bits_#p.y)), value);
 //!end
-        most_#t = higher_#t;
-        more = more || has_#t;
-//!end
-        if (!more) { break; }
+        most = higher;
+        if (!has) { break; }
     }
-//!for t JOINED_AT_ONCE
-    if (i_#t < CHUNKS * CHUNK) {
-        let two_#t = select(vec2<f32>(), value_#t * inverse_of(total_#t), vec2<bool>(i_#t < LENGTH));
-        put_joined(i_#t, two_#t.x);
-        put_joined(i_#t + 1u, two_#t.y);
+    if (i < CHUNKS * CHUNK) {
+        let two = select(vec2<f32>(), value * inverse_of(total), vec2<bool>(i < LENGTH));
+        put_joined(i, two.x);
+        put_joined(i + 1u, two.y);
     }
-//!end
 }
 
 // No branches around the loads here: behind one, they would begin when those before it have ended.
 fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
     if (JOINS == 1u) {
-        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u * JOINED_AT_ONCE) { join(args, x, start, local); }
+        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u) { join(args, x, start + local * 2u); }
     } else {
 //!for w WORDS
         let at_#w = local + #wu * THREADS;

@@ -278,7 +278,6 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "NORMS", norms);
     kernel_set_constant(&l->kernel, "SQUARES", one ? most_squares : norms ? squares : 1);
     kernel_set_constant(&l->kernel, "JOINS", joins);
-    kernel_set_constant(&l->kernel, "JOINED_AT_ONCE", joins && l->words[1] > 2 * threads ? 2 : 1);
     uint32_t groups = (quads + teams * cut.turns - 1) / (teams * cut.turns);
     if (one) {
         l->loose = 1u << 0 | 1u << 2 | 1u << 13 | 1u << 14;
