@@ -57,31 +57,44 @@ static bool check_bits(sim_lab *lab, const sim_cell *c, uint64_t before, err *e)
     return true;
 }
 
+/* A GPU that had nothing to do for a moment takes half a millisecond to begin: longer than many a run. What is so short is run
+ * once more right before it is timed. */
+static bool wake(sim_lab *lab, const sim_cell *c, err *e)
+{
+    const double SHORT_S = 0.02;
+    bool is_short = c->last_s > 0 && c->last_s < SHORT_S;
+    return !is_short || sim_run(lab->sims[c->item], c->level, c->submit, e);
+}
+
 static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
 {
     sim *s = lab->sims[c->item];
+    if (!wake(lab, c, e))
+        return false;
     char notice[300];
     uint64_t hash = c->hash;
     gpu_counters before = gpu_get_counters(lab->device.g);
     double began = clock_us();
     bool ok = sim_run(s, c->level, c->submit, e);
-    *seconds = (clock_us() - began) * 1e-6;
+    *seconds = c->last_s = (clock_us() - began) * 1e-6;
     c->counted = gpu_counters_since(lab->device.g, before);
     if (ok && sim_take_notice(s, notice, sizeof notice))
         return err_set(e, "%s", notice);
     return ok && note_results(lab, c, e) && check_bits(lab, c, hash, e);
 }
 
-/* Everything once to warm up, then all of it again and again in a new order each time. */
+/* Everything twice to warm up, where the first time compiles, then all of it again and again in a new order each time. */
 static bool run_all(sim_lab *lab, err *e)
 {
     uint32_t order[SIM_LAB_MAX_CELLS], repetitions = lab->options.repetitions;
     rng r = rng_seed(lab->options.seed);
     progress bar = progress_start("measuring", (size_t)lab->cell_count * (repetitions + 1));
     size_t done = 0;
+    double again;
     bool ok = true;
     for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
-        ok = run_cell(lab, &lab->cells[order[i] = i], &lab->cells[i].first_s, e);
+        ok = run_cell(lab, &lab->cells[order[i] = i], &lab->cells[i].first_s, e) &&
+             run_cell(lab, &lab->cells[i], &again, e);
         sim_trust(lab->sims[lab->cells[i].item]);
         progress_at(&bar, ++done);
     }

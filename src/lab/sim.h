@@ -35,6 +35,7 @@ typedef struct sim_cell {
     submit_policy submit;
     double *seconds;      /* (repetitions) */
     double first_s;       /* the first time, which compiles */
+    double last_s;        /* the last time */
     summary rate;         /* runs of the whole population a second */
     gpu_counters counted; /* in one run */
     uint64_t hash;        /* of scores and states */
