@@ -6,7 +6,8 @@
 # first, each on its own or all together; seconds on an H200 with 16 cores, guessed, 450 in all:
 #
 #     solo        40 s  acrobot (4,096 x 500), finance (10,000 x 1,500), rastrigin (4,096 x 2,000 dimensions)   -> OUT/solo-IMPL-SIM.json
-#     cuda        20 s  the same three, written by hand: exact functions, and the device's approximations       -> OUT/cuda-SIM.json, cuda-fast-SIM.json
+#     cuda        25 s  the same three, written by hand: exact functions or the device's approximations; loops  -> OUT/cuda-SIM.json, cuda-fast-SIM.json,
+#                       over units of networks written out or kept                                                  cuda-loops-SIM.json, cuda-fast-loops-SIM.json
 #     frameworks 180 s  the same three in NumPy, PyTorch, torch.compile, JAX (bench/sim.py)                     -> OUT/frameworks-SIM.json
 #     builtin     40 s  every built-in simulation, one dispatch and a dispatch for each step, by every policy   -> OUT/builtin-SIM.json
 #     steps       15 s  option, 4,096 paths, 100 to 10,000 steps                                                -> OUT/steps-N.json
@@ -55,7 +56,7 @@ for part in $parts; do
     esac
 done
 mkdir -p "$out" || exit 1
-failed=0 functions=exact # of the CUDA controls
+failed=0 form= # of the CUDA controls
 
 # point NAME SECONDS COMMAND...: unless its record is there; the command writes it to the file it is given last
 point() {
@@ -81,7 +82,7 @@ point() {
 }
 
 # shellcheck disable=SC2086 # options
-bench() { name=$1; shift; point "$name" "$limit" env SOLO_SIM_CUDA="$functions" "$solo" bench sim "$@" $flags -r "$samples" || failed=1; }
+bench() { name=$1; shift; point "$name" "$limit" env SOLO_SIM_CUDA="$form" "$solo" bench sim "$@" $flags -r "$samples" || failed=1; }
 
 size() { # of a headliner
     case $1 in
@@ -105,12 +106,11 @@ for part in $parts; do
             done ;;
         cuda)
             for sim in $sims; do
-                # shellcheck disable=SC2046
-                bench "cuda-$sim" "$sim" $(size "$sim") --impl cuda --fuse loop
-                functions=fast
-                # shellcheck disable=SC2046
-                bench "cuda-fast-$sim" "$sim" $(size "$sim") --impl cuda --fuse loop
-                functions=exact
+                for form in "" fast- loops- fast-loops-; do
+                    # shellcheck disable=SC2046
+                    bench "cuda-$form$sim" "$sim" $(size "$sim") --impl cuda --fuse loop
+                done
+                form=
             done ;;
         frameworks)
             for sim in $sims; do

@@ -1,5 +1,5 @@
 // The tables of docs/sim.md. Each is given a folder of records, as bench/sim.sh leaves them: builtin-SIM.json, or builtin.json with every
-// built-in simulation, solo-IMPL-SIM.json, cuda-SIM.json, cuda-fast-SIM.json, frameworks-SIM.json, whole-STEPS.json, steps-N.json, population-N.json.
+// built-in simulation, solo-IMPL-SIM.json, cuda-[fast-][loops-]SIM.json, frameworks-SIM.json, whole-STEPS.json, steps-N.json, population-N.json.
 // Whatever is not there is left out of a table, or the table says that nothing is.
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, table } from "./table_text.mjs";
@@ -34,8 +34,11 @@ function systemsIn(folder) {
         for (const r of record.results)
             lines.push({ order: r.params.fuse === "loop" ? 0 : 10 + SUBMITS.indexOf(r.params.submit), sim: r.params.sim, r,
                 line: `Solo, ${match[1]}, ${r.params.fuse === "loop" ? "one dispatch" : `a dispatch for each step, \`${r.params.submit}\``}` });
-    for (const { match, record } of named(folder, /^cuda-(fast-)?\w+\.json$/))
-        for (const r of record.results) lines.push({ order: match[1] ? 2 : 1, sim: r.params.sim, r, line: `CUDA by hand${match[1] ? ", approximate functions" : ""}` });
+    for (const { match, record } of named(folder, /^cuda-(fast-)?(loops-)?\w+\.json$/))
+        for (const r of record.results) {
+            const line = `CUDA by hand${match[1] ? ", approximate functions" : ""}${match[2] ? ", loops kept" : ""}`;
+            lines.push({ order: 1 + (match[1] ? 2 : 0) + (match[2] ? 1 : 0), sim: r.params.sim, r, line });
+        }
     for (const { record } of named(folder, /^frameworks-\w+\.json$/))
         for (const r of record.results) lines.push({ order: 20 + Object.keys(NAMES).indexOf(r.params.engine), sim: r.params.sim, r, line: NAMES[r.params.engine] ?? r.params.engine });
     return lines;

@@ -1,4 +1,4 @@
-// acrobot.wgsl by hand: all steps in one kernel, the state in registers, genes read side by side by neighbouring threads.
+// acrobot.wgsl by hand: all steps in one kernel, the state in registers, genes copied once.
 typedef struct Links { float a1, a2, v1, v2; } Links;
 
 SOLO_DEVICE Links change(Links s, float torque) {
@@ -30,11 +30,13 @@ SOLO_DEVICE float limited(float x, float most) { return fminf(fmaxf(x, -most), m
 
 SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
                           unsigned *gate, unsigned *shared) {
-    enum { UNITS = 16, OUT = 7 * UNITS };
+    enum { UNITS = 16, OUT = 7 * UNITS, GENES = OUT + 3 * UNITS + 3 };
     unsigned i = SOLO_INDIVIDUAL, n = run->population;
     (void)data, (void)traced, (void)gate, (void)shared;
     if (i >= n) return;
-    const float *genes = genomes + i;
+    float own[GENES];
+    SOLO_UNROLL_UNITS
+    for (unsigned k = 0; k < GENES; k++) own[k] = genomes[k * n + i];
     float u[2], w[2];
     solo_draw(run, i, 0xffffffffu, 0, u);
     solo_draw(run, i, 0xffffffffu, 1, w);
@@ -42,15 +44,15 @@ SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, c
     unsigned action = 0, steps = 0, arrived = 0;
     for (unsigned t = 0; t < run->steps && !arrived; t++) {
         float seen[6] = {cosf(s.a1), sinf(s.a1), cosf(s.a2), sinf(s.a2), s.v1, s.v2};
-        float sums[3] = {genes[(OUT + 3 * UNITS) * n], genes[(OUT + 3 * UNITS + 1) * n], genes[(OUT + 3 * UNITS + 2) * n]};
-        SOLO_UNROLL
+        float sums[3] = {own[OUT + 3 * UNITS], own[OUT + 3 * UNITS + 1], own[OUT + 3 * UNITS + 2]};
+        SOLO_UNROLL_UNITS
         for (unsigned h = 0; h < UNITS; h++) {
-            float sum = genes[(6 * UNITS + h) * n];
+            float sum = own[6 * UNITS + h];
             SOLO_UNROLL
-            for (unsigned k = 0; k < 6; k++) sum += genes[(h * 6 + k) * n] * seen[k];
+            for (unsigned k = 0; k < 6; k++) sum += own[h * 6 + k] * seen[k];
             float unit = solo_tanh(sum);
             SOLO_UNROLL
-            for (unsigned k = 0; k < 3; k++) sums[k] += unit * genes[(OUT + k * UNITS + h) * n];
+            for (unsigned k = 0; k < 3; k++) sums[k] += unit * own[OUT + k * UNITS + h];
         }
         action = sums[0] >= sums[1] && sums[0] >= sums[2] ? 0 : sums[1] >= sums[2] ? 1 : 2;
         float torque = (float)action - 1.0f;

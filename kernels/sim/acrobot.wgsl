@@ -33,7 +33,7 @@ fn think(s: State) -> u32 {
     for (var u = 0u; u < UNITS; u++) {
         var sum = gene(6u * UNITS + u);
         for (var k = 0u; k < 6u; k++) { sum += gene(u * 6u + k) * seen[k]; }
-        let unit = tanh(sum);
+        let unit = fast_tanh(sum);
         sums += unit * vec3(gene(OUT + u), gene(OUT + UNITS + u), gene(OUT + 2u * UNITS + u));
     }
     if (sums.x >= sums.y && sums.x >= sums.z) { return 0u; }

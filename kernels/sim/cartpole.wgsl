@@ -41,7 +41,7 @@ fn think(s: ptr<function, State>) -> u32 {
         var sum = gene(4u * UNITS + UNITS * UNITS + u);
         for (var k = 0u; k < 4u; k++) { sum += gene(u * 4u + k) * seen[k]; }
         for (var k = 0u; k < UNITS; k++) { sum += gene(4u * UNITS + u * UNITS + k) * old[k]; }
-        (*s).hidden[u] = tanh(sum);
+        (*s).hidden[u] = fast_tanh(sum);
     }
     const OUT = 4u * UNITS + UNITS * UNITS + UNITS;
     var left = gene(OUT + 2u * UNITS);

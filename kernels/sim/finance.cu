@@ -1,11 +1,13 @@
-// finance.wgsl by hand: all days in one kernel, the account in registers, prices shared by all threads through the caches.
+// finance.wgsl by hand: all days in one kernel, the account in registers, genes copied once, prices shared by all threads through the caches.
 SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
                           unsigned *gate, unsigned *shared) {
-    enum { ASSETS = 16, INPUTS = 7, UNITS = 10, OUTPUTS = 6, HISTORY = 20, OUT = UNITS * (INPUTS + UNITS + 1) };
+    enum { ASSETS = 16, INPUTS = 7, UNITS = 10, OUTPUTS = 6, HISTORY = 20, OUT = UNITS * (INPUTS + UNITS + 1), GENES = OUT + OUTPUTS * UNITS + OUTPUTS };
     unsigned i = SOLO_INDIVIDUAL, n = run->population, trades = 0, calls = 0;
     (void)traced, (void)gate, (void)shared;
     if (i >= n) return;
-    const float *genes = genomes + i;
+    float own[GENES];
+    SOLO_UNROLL_UNITS
+    for (unsigned k = 0; k < GENES; k++) own[k] = genomes[k * n + i];
     float equity = 1.0f, peak = 1.0f, position[ASSETS], hidden[UNITS];
     for (unsigned a = 0; a < ASSETS; a++) position[a] = 0.0f;
     for (unsigned u = 0; u < UNITS; u++) hidden[u] = 0.0f;
@@ -25,22 +27,22 @@ SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, c
         }
         float input[INPUTS] = {market[0], market[1], market[2], market[3], leverage, equity / peak - 1.0f, (float)t / (float)run->total};
         float next[UNITS], output[OUTPUTS], wanted[ASSETS], all = 0.0f, traded = 0.0f;
-        SOLO_UNROLL
+        SOLO_UNROLL_UNITS
         for (unsigned u = 0; u < UNITS; u++) {
-            float sum = genes[(UNITS * (INPUTS + UNITS) + u) * n];
+            float sum = own[UNITS * (INPUTS + UNITS) + u];
             SOLO_UNROLL
-            for (unsigned k = 0; k < INPUTS; k++) sum += genes[(u * INPUTS + k) * n] * input[k];
+            for (unsigned k = 0; k < INPUTS; k++) sum += own[u * INPUTS + k] * input[k];
             SOLO_UNROLL
-            for (unsigned k = 0; k < UNITS; k++) sum += genes[(UNITS * INPUTS + u * UNITS + k) * n] * hidden[k];
+            for (unsigned k = 0; k < UNITS; k++) sum += own[UNITS * INPUTS + u * UNITS + k] * hidden[k];
             next[u] = solo_tanh(sum);
         }
         SOLO_UNROLL
         for (unsigned u = 0; u < UNITS; u++) hidden[u] = next[u];
-        SOLO_UNROLL
+        SOLO_UNROLL_UNITS
         for (unsigned o = 0; o < OUTPUTS; o++) {
-            float sum = genes[(OUT + OUTPUTS * UNITS + o) * n];
+            float sum = own[OUT + OUTPUTS * UNITS + o];
             SOLO_UNROLL
-            for (unsigned u = 0; u < UNITS; u++) sum += genes[(OUT + o * UNITS + u) * n] * hidden[u];
+            for (unsigned u = 0; u < UNITS; u++) sum += own[OUT + o * UNITS + u] * hidden[u];
             output[o] = sum;
         }
         SOLO_UNROLL

@@ -61,7 +61,7 @@ fn step(before: State, t: u32) -> State {
         var sum = gene(UNITS * (INPUTS + UNITS) + u);
         for (var k = 0u; k < INPUTS; k++) { sum += gene(u * INPUTS + k) * input[k]; }
         for (var k = 0u; k < UNITS; k++) { sum += gene(UNITS * INPUTS + u * UNITS + k) * old[k]; }
-        s.hidden[u] = tanh(sum);
+        s.hidden[u] = fast_tanh(sum);
     }
     const OUT = UNITS * (INPUTS + UNITS + 1u);
     var output: array<f32, OUTPUTS>;
@@ -75,7 +75,7 @@ fn step(before: State, t: u32) -> State {
     var wanted: array<f32, ASSETS>;
     var all = 0.0;
     for (var a = 0u; a < ASSETS; a++) {
-        wanted[a] = tanh(output[0] * day[a] + output[1] * week[a] + output[2] * month[a] + output[3] * abs(day[a]) + output[4]);
+        wanted[a] = fast_tanh(output[0] * day[a] + output[1] * week[a] + output[2] * month[a] + output[3] * abs(day[a]) + output[4]);
         all += abs(wanted[a]);
     }
     let scale = MAX_LEVERAGE / (1.0 + exp(-output[5])) / max(all, 1.0);

@@ -28,7 +28,7 @@ fn think(s: ptr<function, State>) -> u32 {
     for (var u = 0u; u < UNITS; u++) {
         var sum = gene(2u * UNITS + UNITS * UNITS + u) + gene(u * 2u) * (*s).x + gene(u * 2u + 1u) * 20.0 * (*s).v;
         for (var k = 0u; k < UNITS; k++) { sum += gene(2u * UNITS + u * UNITS + k) * old[k]; }
-        (*s).hidden[u] = tanh(sum);
+        (*s).hidden[u] = fast_tanh(sum);
     }
     const OUT = 2u * UNITS + UNITS * UNITS + UNITS;
     var best = 0u;

@@ -5,6 +5,11 @@
 #define SOLO_DEVICE static __device__ __forceinline__
 #define SOLO_INDIVIDUAL ((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x)
 #define SOLO_UNROLL _Pragma("unroll")
+#ifdef SOLO_LOOPS // over a network's units: kept, or written out
+#define SOLO_UNROLL_UNITS _Pragma("unroll 1")
+#else
+#define SOLO_UNROLL_UNITS SOLO_UNROLL
+#endif
 #endif
 #ifdef SOLO_FAST // as --use_fast_math would have it, and about as exact as WGSL asks for
 #define sinf __sinf

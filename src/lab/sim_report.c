@@ -99,8 +99,10 @@ static void write_cell(const sim_lab *lab, const sim_cell *c, jsonw *j)
     jsonw_count(j, "seed", item->options.seed);
     jsonw_count(j, "chunk_ms", item->options.chunk_ms);
     write_overrides(item->source, j);
-    if (strcmp(lab->device.info.family, "cuda") == 0)
-        jsonw_text(j, "functions", sim_cuda_is_fast() ? "approximate" : "exact");
+    if (strcmp(lab->device.info.family, "cuda") == 0) {
+        jsonw_text(j, "functions", sim_cuda_chosen().fast ? "approximate" : "exact");
+        jsonw_text(j, "loops_over_units", sim_cuda_chosen().loops ? "kept" : "written out");
+    }
     jsonw_end(j);
     record_samples(j, "gen/s", (samples){rates, n, 0}, &c->rate, c->counted);
     jsonw_number(j, "first_seconds", c->first_s);

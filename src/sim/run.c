@@ -24,10 +24,10 @@ bool sim_is_cuda(const sim *s)
     return strcmp(gpu_get_info(s->g)->family, "cuda") == 0;
 }
 
-bool sim_cuda_is_fast(void)
+sim_cuda_choice sim_cuda_chosen(void)
 {
     const char *how = getenv("SOLO_SIM_CUDA");
-    return how && strcmp(how, "fast") == 0;
+    return (sim_cuda_choice){.fast = how && strstr(how, "fast"), .loops = how && strstr(how, "loops")};
 }
 
 /* In the language of the device. */
@@ -35,7 +35,7 @@ static char *kernel_text(const sim *s, const sim_text_choice *c)
 {
     sim_text_choice choice = *c;
     if (sim_is_cuda(s))
-        return sim_text_cuda(s->source, sim_cuda_is_fast());
+        return sim_text_cuda(s->source, sim_cuda_chosen());
     choice.traces = s->options.trace_count > 0;
     choice.own_genes = gpu_is_worth_tuning(gpu_get_info(s->g));
     if (s->options.data) {
@@ -279,11 +279,20 @@ bool sim_make_waiting(sim *s, sim_kernel *k, sim_text_form form, err *e)
     return true;
 }
 
+/* Few individuals are spread over more of a GPU by smaller workgroups. */
+static uint32_t threads_of_fused(const sim *s)
+{
+    enum { FEW = 16384, LEAST = 32 };
+    const gpu_info *info = gpu_get_info(s->g);
+    bool narrow = !info->has_subgroups || info->subgroup_max <= LEAST;
+    return info->type != GPU_TYPE_SOFTWARE && narrow && s->options.population <= FEW ? LEAST : SIM_THREADS;
+}
+
 static bool make_fused(sim *s, err *e)
 {
+    sim_text_choice c = {.form = SIM_TEXT_FUSED, .threads = threads_of_fused(s)};
     if (!s->source->is_coupled)
-        return sim_kernel_make(s, &s->fused, &(sim_text_choice){.form = SIM_TEXT_FUSED, .threads = SIM_THREADS},
-                               "solo_all", e);
+        return sim_kernel_make(s, &s->fused, &c, "solo_all", e);
     return sim_make_waiting(s, &s->coupled, SIM_TEXT_COUPLED, e);
 }
 

@@ -68,8 +68,12 @@ void sim_set_genome_table(sim *s, const table *genomes);
 
 /* Whether there is a control in CUDA for this: those written by hand do not look at what they are given. */
 bool sim_cuda_suits(const sim_source *source, const sim_options *o, err *e);
-/* Whether the CUDA controls are compiled with the device's approximations (SOLO_SIM_CUDA=fast). */
-bool sim_cuda_is_fast(void);
+/* How the CUDA controls are compiled: words of SOLO_SIM_CUDA in the environment. */
+typedef struct sim_cuda_choice {
+    bool fast;  /* with the device's approximations of functions */
+    bool loops; /* those over units of networks are kept, not written out */
+} sim_cuda_choice;
+sim_cuda_choice sim_cuda_chosen(void);
 
 /* False if data, genes or individuals that are not there were asked for, or scores are not finite, with the first such individual. */
 bool sim_check(sim *s, const float *scores, err *e);

@@ -299,14 +299,16 @@ char *sim_text(const sim_source *s, const sim_text_choice *c)
     return out.data;
 }
 
-char *sim_text_cuda(const sim_source *s, bool fast)
+char *sim_text_cuda(const sim_source *s, sim_cuda_choice how)
 {
     const char *own = sim_builtin_cuda(s->path), *wgsl = sim_builtin(s->path);
     str out = {0};
     if (!own || !wgsl || strcmp(wgsl, s->file.text) != 0)
         return NULL;
-    if (fast)
+    if (how.fast)
         str_add(&out, "#define SOLO_FAST\n");
+    if (how.loops)
+        str_add(&out, "#define SOLO_LOOPS\n");
     for (uint32_t i = 0; i < s->file.constant_count; i++) {
         const wgsl_constant *c = &s->file.constants[i];
         double value;

@@ -3,6 +3,7 @@
 #ifndef SOLO_SIM_TEXT_H
 #define SOLO_SIM_TEXT_H
 
+#include "sim/sim.h"
 #include "sim/source.h"
 
 typedef enum {
@@ -28,9 +29,8 @@ enum { SIM_HISTORY = 65536 };
 /* To be freed. */
 char *sim_text(const sim_source *s, const sim_text_choice *c);
 
-/* The CUDA control of a built-in simulation, with its parameters; NULL: there is none. `fast`: with the device's own approximations
- * of functions. To be freed. */
-char *sim_text_cuda(const sim_source *s, bool fast);
+/* The CUDA control of a built-in simulation, with its parameters; NULL: there is none. To be freed. */
+char *sim_text_cuda(const sim_source *s, sim_cuda_choice c);
 
 /* A compiler's message about such a text, about the file instead: "FILE:LINE: ...". */
 void sim_text_error(const sim_source *s, err *e);

@@ -9,6 +9,7 @@
 
 #define SOLO_DEVICE static
 #define SOLO_UNROLL
+#define SOLO_UNROLL_UNITS
 #define SOLO_INDIVIDUAL individual
 static unsigned individual;
 
