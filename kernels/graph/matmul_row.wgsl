@@ -127,15 +127,19 @@ fn join(args: u32, x: u32, i: u32) {
     }
     if (i < CHUNKS * CHUNK) {
         let two = select(vec2<f32>(), value * inverse_of(total), vec2<bool>(i < LENGTH));
-        put_joined(i, two.x);
-        put_joined(i + 1u, two.y);
+        put_x(i, two.x, true);
+        put_x(i + 1u, two.y, true);
     }
 }
 
 // No branches around the loads here: behind one, they would begin when those before it have ended.
 fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
     if (JOINS == 1u) {
-        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u) { join(args, x, start + local * 2u); }
+        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u) {
+            join(args, x, start + local * 2u);
+            let next = start / THREADS + 2u; // words of each thread that are there
+            if (next >= WORDS || next % PIECE_WORDS == 0u) { settle_x((next - 1u) / PIECE_WORDS, local, next < WORDS); }
+        }
     } else {
 //!for w WORDS
         let at_#w = local + #wu * THREADS;
@@ -162,9 +166,9 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
             if (local % SUBGROUP == 0u && at_#w < LENGTH) { squares_of[at_#w / SUBGROUP] = squares; }
         }
         put_x(at_#w, select(value_#w, value_#w * (*b).norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
+        if (#wu + 1u == WORDS || #wu % PIECE_WORDS == PIECE_WORDS - 1u) { settle_x(#wu / PIECE_WORDS, local, #wu + 1u < WORDS); }
 //!end
     }
-    settle_x(local);
 }
 
 fn sum_of_squares(local: u32) -> f32 {

@@ -1,65 +1,53 @@
 // x for matmul_row.wgsl, as whole numbers of a byte and a factor for each 32 of them; weights are whole numbers, too, with a factor
 // and an offset for each chunk. Four products are then one step.
-const FLOATS_FIRST = 1u; // 0: there is no room for x as floats
+const PIECE_WORDS = 8u;                      // elements of x for each thread that lie there as floats until they are bytes: 8 at most
+const PIECE = PIECE_WORDS * THREADS;
 const LINES = 2u * APART;                    // of bytes
-const JOINED = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, where a step between needs them
+const FLOATS = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, a piece at a time
 
-fn put_float(i: u32, value: f32) { staged[staged_at(JOINED + i / 4u, i % 4u)] = bitcast<u32>(value); }
+fn put_x(i: u32, value: f32, inside: bool) {
+    if (inside) { staged[staged_at(FLOATS + i % PIECE / 4u, i % 4u)] = bitcast<u32>(value); }
+}
 
 fn number_of(value: f32, up: f32) -> i32 { return i32(round(value * up)); }
 fn scale_for(most: f32) -> f32 { return select(0.0, 127.0 * inverse_of(most), most > 1e-30); }
-fn byte_of(number: i32, i: u32) -> u32 { return (bitcast<u32>(number) & 255u) << (i % 4u * 8u); }
-fn put_bytes(i: u32, four: u32) { staged[staged_at(i % 32u / 16u * APART + i / 32u, i % 16u / 4u)] = four; }
-fn put_factors(i: u32, most: f32, sum: f32) {
-    let line = LINES + i / 64u;
-    let factor = most * (1.0 / 127.0);
-    staged[staged_at(line, i / 32u % 2u * 2u)] = bitcast<u32>(factor);
-    staged[staged_at(line, i / 32u % 2u * 2u + 1u)] = bitcast<u32>(factor * sum);
+fn numbers_of(four: vec4<f32>, up: f32) -> vec4<i32> { return vec4<i32>(number_of(four.x, up), number_of(four.y, up), number_of(four.z, up), number_of(four.w, up)); }
+fn bytes_of_numbers(n: vec4<i32>) -> u32 {
+    let u = bitcast<vec4<u32>>(n) & vec4<u32>(255u);
+    return u.x | (u.y << 8u) | (u.z << 16u) | (u.w << 24u);
 }
 
-// Rows too long to lie there as floats: all threads of a subgroup of 32 come here together, each with its element. (Maxima and sums of
-// whole numbers over a subgroup were seen to come out wrong on NVIDIA; floats are exact here, too.)
-fn put_number(i: u32, value: f32, inside: bool) {
-    let most = subgroupMax(abs(value));
-    let number = number_of(value, scale_for(most));
-    let sum = subgroupAdd(f32(number));
-    var four = byte_of(number, i);
-    four |= subgroupShuffleXor(four, 1u);
-    four |= subgroupShuffleXor(four, 2u);
-    if (inside && i % 4u == 0u) { put_bytes(i, four); }
-    if (inside && i % 32u == 0u) { put_factors(i, most, sum); }
-}
-
-// Else eight threads share 32 elements, four each.
-fn put_numbers(i: u32) {
-    let inside = i < CHUNKS * 32u;
-    let values = staged_four(JOINED + min(i, CHUNKS * 32u - 4u) / 4u);
-    let four = abs(values);
-    var most = max(max(four.x, four.y), max(four.z, four.w));
-    for (var apart = 1u; apart < 8u; apart *= 2u) { most = max(most, subgroupShuffleXor(most, apart)); }
+// A piece of x, when all of it lies there. Four threads share a chunk, each with two of its fours, so that neighbours read from banks
+// of their own. Sums of whole numbers as floats are exact. (Over a subgroup, maxima and sums of whole numbers were seen to come out
+// wrong on NVIDIA.)
+fn settle_x(piece: u32, local: u32, more: bool) {
+    workgroupBarrier();
+    let in_piece = min(local / 4u, min(CHUNKS, PIECE / 32u) - 1u);
+    let chunk = piece * (PIECE / 32u) + in_piece;
+    let upper = local / 16u % 2u;
+    let a = staged_four(FLOATS + in_piece * 8u + local % 4u + upper * 4u);
+    let b = staged_four(FLOATS + in_piece * 8u + local % 4u + (1u - upper) * 4u);
+    let larger = max(abs(a), abs(b));
+    var most = max(max(larger.x, larger.y), max(larger.z, larger.w));
+    most = max(most, subgroupShuffleXor(most, 1u));
+    most = max(most, subgroupShuffleXor(most, 2u));
     let up = scale_for(most);
-    let numbers = vec4<i32>(number_of(values.x, up), number_of(values.y, up), number_of(values.z, up), number_of(values.w, up));
-    var sum = f32(numbers.x + numbers.y + numbers.z + numbers.w);
-    for (var apart = 1u; apart < 8u; apart *= 2u) { sum += subgroupShuffleXor(sum, apart); }
-    if (inside) { put_bytes(i, byte_of(numbers.x, 0u) | byte_of(numbers.y, 1u) | byte_of(numbers.z, 2u) | byte_of(numbers.w, 3u)); }
-    if (inside && i % 32u == 0u) { put_factors(i, most, sum); }
-}
-
-fn put_x(i: u32, value: f32, inside: bool) {
-    if (FLOATS_FIRST == 0u) {
-        put_number(i, value, inside);
-    } else if (inside) {
-        put_float(i, value);
+    let numbers_a = numbers_of(a, up);
+    let numbers_b = numbers_of(b, up);
+    let four = numbers_a + numbers_b;
+    var sum = f32(four.x + four.y + four.z + four.w);
+    sum += subgroupShuffleXor(sum, 1u);
+    sum += subgroupShuffleXor(sum, 2u);
+    if (in_piece == local / 4u && chunk < CHUNKS) {
+        staged[staged_at(upper * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_a);
+        staged[staged_at((1u - upper) * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_b);
+        if (local % 4u == 0u) {
+            let factor = most * (1.0 / 127.0);
+            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u)] = bitcast<u32>(factor);
+            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u + 1u)] = bitcast<u32>(factor * sum);
+        }
     }
-}
-
-fn put_joined(i: u32, value: f32) { put_float(i, value); }
-
-fn settle_x(local: u32) {
-    if (FLOATS_FIRST == 1u) {
-        workgroupBarrier();
-        for (var start = 0u; start < CHUNKS * 32u; start += THREADS * 4u) { put_numbers(start + local * 4u); }
-    }
+    if (more) { workgroupBarrier(); }
 }
 
 struct x_of_chunk {

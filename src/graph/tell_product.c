@@ -188,22 +188,22 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
 
 /* How matmul_row.wgsl has x, and how its threads share a row: a team of them, so many steps, and so many quads on their way. */
 typedef struct row_cut {
-    bool packed, floats_first;
+    bool packed;
     uint32_t team, steps, turns;
-    uint32_t room; /* words of workgroup memory that x takes */
+    uint32_t piece; /* of x, in words for each thread, that lies there as floats first */
+    uint32_t room;  /* words of workgroup memory that x takes */
 } row_cut;
 
-static uint32_t packed_room(uint32_t chunks, bool floats_first)
+/* As bytes, and a piece of it as floats, which is the largest that there is room for: x_bytes.wgsl. */
+static uint32_t packed_room(const telling *c, uint32_t chunks, uint32_t *piece)
 {
-    return (chunks | 1) * 8 + (chunks + 1) / 2 * 4 + (floats_first ? chunks * 32 : 0);
-}
-
-static void choose_room(const telling *c, const told *l, uint32_t chunks, const layout *lies, row_cut *cut)
-{
-    bool joins = l->words[5] == 2;
-    /* Long rows: where a subgroup has what shares a factor, it need not lie there as floats first. */
-    cut->floats_first = joins || c->t->subgroup != 32 || packed_room(chunks, true) <= c->t->x_floats;
-    cut->room = cut->packed ? packed_room(chunks, cut->floats_first) : (chunks | 1) * lies->chunk_weights;
+    uint32_t bytes = (chunks | 1) * 8 + (chunks + 1) / 2 * 4, all = 32 * chunks, floats = 0;
+    for (*piece = 8; *piece >= 2; *piece /= 2) {
+        floats = *piece * c->t->row_threads < all ? *piece * c->t->row_threads : all;
+        if (bytes + floats <= c->t->x_floats)
+            break;
+    }
+    return bytes + floats;
 }
 
 /* The fewest chunks for a thread one after the other; then the fewest idle threads. */
@@ -234,7 +234,7 @@ static bool choose_row_cut(const telling *c, const told *l, uint32_t quads, uint
     most = most < 1 ? 1 : most > TELL_ROW_TURNS ? TELL_ROW_TURNS : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
     best->turns = (wanted + batches - 1) / batches;
-    choose_room(c, l, chunks, lies, best);
+    best->room = best->packed ? packed_room(c, chunks, &best->piece) : (chunks | 1) * lies->chunk_weights;
     return best->room <= c->t->x_floats;
 }
 
@@ -274,7 +274,8 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "AT_ONCE", cut.turns);
     kernel_set_constant(&l->kernel, "WORDS", (chunks * lies->chunk_weights + threads - 1) / threads);
     kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
-    kernel_set_constant(&l->kernel, "FLOATS_FIRST", cut.floats_first);
+    if (cut.packed)
+        kernel_set_constant(&l->kernel, "PIECE_WORDS", cut.piece);
     kernel_set_constant(&l->kernel, "NORMS", norms);
     kernel_set_constant(&l->kernel, "SQUARES", one ? most_squares : norms ? squares : 1);
     kernel_set_constant(&l->kernel, "JOINS", joins);

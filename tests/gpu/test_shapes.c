@@ -38,10 +38,11 @@ static void bytes_as_on_a_gpu(void **unused)
         tensor_type type;
         uint32_t rows, length;
         enum { PLAIN, NORMED, GATED } form;
-    } cases[] = {{TYPE_Q8_0, 37, 96, PLAIN},    {TYPE_Q4_1, 90, 896, GATED},   {TYPE_Q8_0, 90, 4096, NORMED},
-                 {TYPE_Q4_1, 30, 288, PLAIN},   {TYPE_Q5_0, 37, 320, PLAIN},   {TYPE_Q5_1, 21, 64, PLAIN},
-                 {TYPE_Q4_K, 37, 768, PLAIN},   {TYPE_Q5_K, 37, 1024, PLAIN},  {TYPE_Q4_0, 3, 96, PLAIN},
-                 {TYPE_Q4_0, 130, 9600, PLAIN}, {TYPE_Q4_0, 3200, 4096, PLAIN}};
+    } cases[] = {{TYPE_Q8_0, 37, 96, PLAIN},    {TYPE_Q4_1, 90, 896, GATED},    {TYPE_Q8_0, 90, 4096, NORMED},
+                 {TYPE_Q4_1, 30, 288, PLAIN},   {TYPE_Q5_0, 37, 320, PLAIN},    {TYPE_Q5_1, 21, 64, PLAIN},
+                 {TYPE_Q4_K, 37, 768, PLAIN},   {TYPE_Q5_K, 37, 1024, PLAIN},   {TYPE_Q4_0, 3, 96, PLAIN},
+                 {TYPE_Q4_0, 130, 9600, PLAIN}, {TYPE_Q4_0, 3200, 4096, PLAIN}, {TYPE_Q8_0, 41, 9600, PLAIN},
+                 {TYPE_Q8_0, 24, 7168, PLAIN}};
     weight_box box = {.r = rng_seed(17)};
     float usual = tolerance;
     setenv("SOLO_TUNE", "gpu", 1);
