@@ -37,7 +37,7 @@ static char *kernel_text(const sim *s, const sim_text_choice *c)
     if (sim_is_cuda(s))
         return sim_text_cuda(s->source, sim_cuda_chosen());
     choice.traces = s->options.trace_count > 0;
-    choice.own_genes = gpu_is_worth_tuning(gpu_get_info(s->g));
+    choice.own_genes = s->options.steps > 1 && gpu_is_worth_tuning(gpu_get_info(s->g));
     if (s->options.data) {
         choice.data_rows = s->options.data->rows;
         choice.data_columns = s->options.data->columns;
