@@ -123,10 +123,10 @@ static void tell_store(const telling *c, told *l, const graph_node *n)
     memcpy(l->words + 1, rest, sizeof rest);
 }
 
-/* Positions that attention_vec.wgsl has at a time: long heads leave registers for fewer. */
+/* Positions that attention_vec.wgsl has at a time: of long heads fewer, which more workgroups then share. */
 static uint32_t attention_block(uint32_t head)
 {
-    return head > 128 ? 64 : 128;
+    return head >= 128 ? 64 : 128;
 }
 
 /* One row, or a few, of heads whose words a workgroup's threads can share out. */
