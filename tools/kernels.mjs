@@ -58,11 +58,20 @@ function toSpirv(path, wgsl) {
     }
 }
 
-// Without comments, and without the spaces that only people need: what src/graph looks for (const NAME = VALUE; arg(args, N)) stays.
-const shorter = (text) => text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, (_, indent, code) => (indent && " ") + code).replace(/\n\s*\n+/g, "\n")
-    .replace(/^(?!\/\/!|const |@).*$/gm, (line) => line.replace(/ (\*|\+|\/|%|==|!=|&&|\|\||\{|\}) /g, "$1").replace(/; /g, ";").replace(/ (\{|\})/g, "$1")
-        .replace(/(?<!\bargs|\bpart), /g, ",").replace(/(?<!>) (\+?=) /g, "$1")
-        .replace(/ (-|&|\||\^|<|>|->) (?![-&|<>=])/g, "$1").replace(/: /g, ":"));
+// Without comments, and without the spaces and ends of lines that only people need: what src/graph looks for (declarations at the
+// beginning of a line, const NAME = VALUE, arg(args, N)) stays.
+const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
+const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
+    .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
+function shorter(text) {
+    const lines = [];
+    for (const line of text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, "$1$2").split("\n")) {
+        const inside = /^[ }]/.test(line) && lines.length && !lines.at(-1).startsWith("//!"); // of a function or struct
+        if (inside) lines.push(`${lines.pop()} ${line.trim()}`);
+        else if (line) lines.push(line.trim());
+    }
+    return lines.map((line) => (/^(\/\/!|const |var<)/.test(line) ? line : shorterLine(line))).join("\n") + "\n";
+}
 const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 
@@ -109,7 +118,7 @@ let list = "";
 for (const file of forPage ? [] : wgslFiles(VARIED)) {
     const path = join(ROOT, VARIED, file), text = readFileSync(path, "utf8"), typed = text.includes("TYPE.wgsl");
     if (/^\/\/!wgsl-only$/m.test(text)) continue;
-    for (const type of typed ? wgslFiles("weight").map(stem).filter((name) => !name.endsWith("_words")) : [""]) {
+    for (const type of typed ? wgslFiles("weight").map(stem).filter((name) => !/_(words|fours)$/.test(name)) : [""]) {
         const symbol = `${stem(file)}_${type}_spirv`;
         c += cWords(symbol, toSpirv(`${path} ${type}`, expand(path, type)));
         list += `  {"${stem(file)}${type && "." + type}", ${symbol}, sizeof ${symbol}},\n`;

@@ -1,36 +1,187 @@
 // All of choosing a token by one thread, for software: it compiles in a tenth of the time that op_sample_scan and op_sample
-// take, which choose the same token. Arguments and memory: kernels/include/sample.wgsl.
+// take, which choose the same token. Arguments and memory: kernels/include/sample.wgsl; where slices are there, bins are here.
 //
 // What may be chosen is the first so many tokens in order of their keys, lower ids first among equals: where that ends is
-// found eight bits at a time, by counting or weighing what is above.
+// found eight bits at a time, by counting or weighing what is above. All of it is one walk over the keys, again and again: compilers
+// put a function in place wherever it is called, and take milliseconds for each place that reads or writes memory.
 //!wgsl-only
 const THREADS = 1u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
 //!include "sample_draw.wgsl"
 const NOTHING = 0xffffffffu;
+const NO_GOAL = vec2<u32>(0xffffffffu); // no sum is more
+const BINS = 256u;                      // low words of sums, then high ones
 
-fn setting(args: u32, which: u32) -> u32 { return load_word(arg(args, 4) + which); }
-fn key_at(args: u32, id: u32) -> u32 { return load_word(arg(args, 9) + id); }
+// What a walk is for. First how many there may be, then how likely they must be together, then which of them it is. Before: the
+// best of all; and where sums of all are wanted, slice by slice its best and its sum, each against its own best, and brought down, as
+// op_sample_scan does it. Once for the total; without filters again, for the slice that the draw falls into.
+const COUNTING = 0u;
+const WEIGHING = 1u;
+const CHOOSING = 2u;
+const BEST = 3u;
+const BEST_OF_SLICE = 4u;
+const SLICE = 5u;
 
 // Logits with their penalties become keys. A token that was there twice is penalised once.
-fn make_key(args: u32, id: u32, recent: bool) {
-    var tame = tamed(bits_at(arg(args, 2) + id) & ~MARKS);
-    if (recent) {
-        let logit = bitcast<f32>(tame);
-        tame = tamed(bitcast<u32>(logit * bitcast<f32>(setting(args, select(SETTING_REWARD, SETTING_PENALTY, logit <= 0.0)))));
-    }
-    store_word(arg(args, 9) + id, key_of(tame));
-}
-
-fn make_keys(args: u32) {
-    let so_far = load_word(arg(args, 5)) + arg(args, 6);
-    let recent = min(min(setting(args, SETTING_RECENT), so_far), arg(args, 8));
+fn make_keys(args: u32, so_far: u32, recent: u32, penalty: f32, reward: f32) {
     for (var i = 0u; i < arg(args, 3) + recent; i++) {
         var id = i;
         if (i >= arg(args, 3)) { id = load_word(arg(args, 7) + (so_far - 1u - (i - arg(args, 3))) % max(arg(args, 8), 1u)); }
-        if (id < arg(args, 3)) { make_key(args, id, i >= arg(args, 3)); }
+        if (id < arg(args, 3)) {
+            var tame = tamed(bits_at(arg(args, 2) + id) & ~MARKS);
+            if (i >= arg(args, 3)) { tame = tamed(bitcast<u32>(bitcast<f32>(tame) * select(reward, penalty, bitcast<f32>(tame) <= 0.0))); }
+            store_word(arg(args, 9) + id, key_of(tame));
+        }
     }
+}
+
+fn choose(args: u32, so_far: u32) -> u32 {
+    var settings = vec4<u32>(); // the first four, and the others
+    var others = vec4<u32>();
+    for (var i = 0u; i < at_run_time(SETTINGS); i++) {
+        let setting = load_word(arg(args, 4) + i);
+        if (i < 4u) { settings[i] = setting; } else { others[i - 4u] = setting; }
+    }
+    make_keys(args, so_far, min(min(others[SETTING_RECENT - 4u], so_far), arg(args, 8)), bitcast<f32>(others[SETTING_PENALTY - 4u]), bitcast<f32>(others[SETTING_REWARD - 4u]));
+    let scale = bitcast<f32>(settings[SETTING_SCALE]);
+    let top_k = settings[SETTING_TOP_K];
+    let top_p = settings[SETTING_TOP_P];
+    let min_log = bitcast<f32>(settings[SETTING_MIN_LOG]);
+    let filtered = top_k > 0u || top_p > 0u || min_log > NO_MIN_LOG;
+
+    var stage = BEST;
+    // Of the first three stages. 0: all there is. Of the first two 1 to 4: eight bits of the highest key at and above which there is more than
+    // the goal, and what is above those; 5: those that have that key, by id. Of the third 5: the token.
+    var turn = 0u;
+    var chosen = 0u;
+    var first = 0u;        // walks go from here
+    var end = arg(args, 3); // to here
+    var kept = 1u;         // the lowest key that is,
+    var last = NOTHING;    // and the last id that is with it
+    var best = 0.0;
+    var own = Best(0u, 0u); // of a slice
+    var slice = 0u;
+    var sum = vec2<u32>();  // of all slices, or above a key
+    var total = vec2<u32>();
+    var goal = NO_GOAL;
+    var key = 0u;
+    loop {
+        let bit = select(32u, 32u - 8u * turn, stage < CHOOSING && turn > 0u && turn < 5u);
+        let low = 40u - 8u * min(turn, 5u); // of the key so many bits are not known yet
+        let least = select(0u, key << low, stage < CHOOSING && turn > 1u);
+        let most = select(NOTHING, (key << low) | ((1u << low) - 1u), stage < CHOOSING && turn > 1u);
+        // Each counts as one, or with its likelihood.
+        var by = select(scale, SCALE_OF_ONE, stage == WEIGHING || (stage == SLICE && top_p > 0u));
+        if (stage == COUNTING) { by = 0.0; }
+        for (var i = 0u; i < select(0u, 2u * BINS, bit < 32u); i++) { store_word(arg(args, 10) + i, 0u); }
+
+        var found = Best(0u, first);
+        var place = NOTHING; // where the sum is more than the goal
+        var here = select(vec2<u32>(), sum, stage < CHOOSING && turn == 5u);
+        for (var i = first; i < end; i++) {
+            let this_key = load_word(arg(args, 9) + i);
+            if (this_key > found.key) { found = Best(this_key, i); }
+            if (stage != BEST && stage != BEST_OF_SLICE && this_key >= max(least, kept) && this_key <= most && (this_key > kept || i <= last)) {
+                let worth = select(vec2<u32>(1u, 0u), likelihood(this_key, select(best, logit_of(own.key), stage == SLICE), by), by > 0.0);
+                let bin = arg(args, 10) + (this_key >> (bit % 32u)) % BINS;
+                var so_far_here = here;
+                if (bit < 32u) { so_far_here = vec2<u32>(load_word(bin), load_word(bin + BINS)); }
+                let after = add_wide(so_far_here, worth);
+                if (bit < 32u) {
+                    store_word(bin, after.x);
+                    store_word(bin + BINS, after.y);
+                } else if (stage < BEST && turn > 0u && less_wide(goal, after)) {
+                    place = i;
+                    break;
+                } else {
+                    here = after;
+                }
+            }
+        }
+
+        var draws = false;
+        var found_slice = false;
+        var next = stage; // or the one after it, where that is wanted
+        if (stage == BEST) {
+            best = logit_of(found.key);
+            chosen = found.id;
+            if (scale <= 0.0) { break; }
+            next = select(COUNTING, BEST_OF_SLICE, top_k == 0u && (top_p > 0u || !filtered));
+        } else if (stage == BEST_OF_SLICE) {
+            own = found;
+            next = SLICE;
+        } else if (stage == SLICE) {
+            let after = add_wide(sum, against(here, logit_of(own.key), best, by));
+            next = BEST_OF_SLICE;
+            slice += 1u;
+            if (less_wide(goal, after)) {
+                chosen = own.id; // the slice's sum was rounded: the draw may fall behind its last token
+                goal = subtract_wide(goal, sum);
+                next = CHOOSING;
+                turn = 5u;
+                found_slice = true;
+            } else if (slice < arg(args, 12)) {
+                sum = after;
+            } else {
+                total = after;
+                sum = vec2<u32>();
+                slice = 0u;
+                draws = !filtered;
+                if (filtered) { next = COUNTING; }
+            }
+        } else if (turn == 0u) {
+            if (stage == COUNTING) { goal = vec2<u32>(top_k - 1u, 0u); }
+            if (stage == WEIGHING) { goal = portion(select(total, here, top_k > 0u), top_p); }
+            if (stage == CHOOSING) {
+                total = here;
+                draws = true;
+                turn = 5u;
+            } else if (less_wide(goal, here)) {
+                turn = 1u;
+                sum = vec2<u32>();
+            } else {
+                next = stage + 1u; // all of it is not more
+            }
+        } else if (turn < 5u) {
+            var bin = BINS;
+            while (bin > 0u) {
+                bin -= 1u;
+                let after = add_wide(sum, vec2<u32>(load_word(arg(args, 10) + bin), load_word(arg(args, 10) + BINS + bin)));
+                if (less_wide(goal, after)) { break; }
+                sum = after;
+            }
+            key = (key << 8u) | bin;
+            turn += 1u;
+        } else if (stage < CHOOSING) {
+            kept = key;
+            last = place;
+            next = stage + 1u;
+        } else {
+            if (place != NOTHING) { chosen = place; }
+            break;
+        }
+
+        if (next == BEST_OF_SLICE) {
+            first = slice * arg(args, 11);
+            end = min(first + arg(args, 11), arg(args, 3));
+        } else if (next < BEST && next != stage && !found_slice) {
+            turn = 0u;
+            first = 0u;
+            end = arg(args, 3);
+            if (next == COUNTING && top_k == 0u) { next = WEIGHING; }
+            if (next == WEIGHING && top_p == 0u) { next = CHOOSING; }
+            let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
+            if (next == CHOOSING && min_key > kept) {
+                kept = min_key;
+                last = NOTHING;
+            }
+            key = 0u;
+        }
+        stage = next;
+        if (draws) { goal = draw(args, total, others[SETTING_SEED - 4u]); }
+    }
+    return chosen;
 }
 
 struct Best {
@@ -38,162 +189,10 @@ struct Best {
     id: u32,
 }
 
-// The first token with the highest key, from one token up to another.
-fn best_between(args: u32, first: u32, end: u32) -> Best {
-    var best = Best(0u, first);
-    for (var i = first; i < end; i++) {
-        let key = key_at(args, i);
-        if (key > best.key) { best = Best(key, i); }
-    }
-    return best;
-}
-
-struct Walked {
-    place: u32,     // where the sum is more than the goal, or NOTHING
-    sum: vec2<u32>, // of all before it
-}
-
-// Tokens that a walk looks at: from one id up to another, keys from `least` up to `most`, of those that are kept.
-struct Range {
-    first: u32,
-    end: u32,
-    least: u32,
-    most: u32,
-    kept: u32, // the lowest key that is,
-    last: u32, // and the last id that is with it
-}
-
-// Sums for 256 ranges of keys.
-const BINS = 256u;
-var<private> bins_low: array<u32, BINS>;
-var<private> bins_high: array<u32, BINS>;
-
-// Each with its likelihood; a scale of 0: each counts as one. From which bit on the keys say a bin that they go to; 32: the walk ends where
-// the sum is more than the goal.
-fn walk(args: u32, range: Range, best: f32, scale: f32, begin: vec2<u32>, goal: vec2<u32>, bit: u32) -> Walked {
-    var w = Walked(NOTHING, begin);
-    for (var i = range.first; i < range.end; i++) {
-        let key = key_at(args, i);
-        if (key >= max(range.least, range.kept) && key <= range.most && (key > range.kept || i <= range.last)) {
-            let here = select(vec2<u32>(1u, 0u), likelihood(key, best, scale), scale > 0.0);
-            if (bit < 32u) {
-                let bin = (key >> bit) % BINS;
-                let sum = add_wide(vec2<u32>(bins_low[bin], bins_high[bin]), here);
-                bins_low[bin] = sum.x;
-                bins_high[bin] = sum.y;
-                continue;
-            }
-            let after = add_wide(w.sum, here);
-            if (less_wide(goal, after)) {
-                w.place = i;
-                break;
-            }
-            w.sum = after;
-        }
-    }
-    return w;
-}
-
-const NO_GOAL = vec2<u32>(0xffffffffu); // no sum is more
-
-fn choose(args: u32) -> u32 {
-    make_keys(args);
-    let all = best_between(args, 0u, arg(args, 3));
-    let best = logit_of(all.key);
-    let scale = bitcast<f32>(setting(args, SETTING_SCALE));
-    if (scale <= 0.0) { return all.id; }
-    let top_k = setting(args, SETTING_TOP_K);
-    let top_p = setting(args, SETTING_TOP_P);
-    let min_log = bitcast<f32>(setting(args, SETTING_MIN_LOG));
-    let filtered = top_k > 0u || top_p > 0u || min_log > NO_MIN_LOG;
-
-    var range = Range(0u, arg(args, 3), 0u, NOTHING, 1u, NOTHING);
-    var goal = NO_GOAL;
-    var total = vec2<u32>(0u);
-    var otherwise = all.id;
-    // Through the slices, where sums of all of them are wanted: each is against its own best, and brought down, as op_sample_scan
-    // does it. Once for the total; without filters again, for the slice that the draw falls into.
-    if (top_k == 0u && (top_p > 0u || !filtered)) {
-        for (var turn = 0u; turn < at_run_time(select(2u, 1u, filtered)); turn++) {
-            var sum = vec2<u32>(0u);
-            for (var slice = 0u; slice < arg(args, 12); slice++) {
-                let first = slice * arg(args, 11);
-                let end = min(first + arg(args, 11), arg(args, 3));
-                let own = best_between(args, first, end);
-                let by = select(scale, SCALE_OF_ONE, top_p > 0u);
-                let here = walk(args, Range(first, end, 0u, NOTHING, 1u, NOTHING), logit_of(own.key), by, vec2<u32>(0u), NO_GOAL, 32u).sum;
-                let after = add_wide(sum, against(here, logit_of(own.key), best, by));
-                if (less_wide(goal, after)) {
-                    range = Range(first, end, 0u, NOTHING, 1u, NOTHING);
-                    otherwise = own.id; // the slice's sum was rounded: the draw may fall behind its last token
-                    break;
-                }
-                sum = after;
-            }
-            if (turn == 0u) {
-                total = sum;
-                if (!filtered) { goal = draw(args, total, setting(args, SETTING_SEED)); }
-            } else {
-                goal = subtract_wide(goal, sum);
-            }
-        }
-    }
-    // First how many there may be, then how likely they must be together, then which of them it is. Each is one walk, again and
-    // again: compilers put a function in place wherever it is called.
-    for (var stage = select(2u, 0u, filtered); stage < 3u; stage++) {
-        if ((stage == 0u && top_k == 0u) || (stage == 1u && top_p == 0u)) { continue; }
-        let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
-        if (stage == 2u && min_key > range.kept) {
-            range.kept = min_key;
-            range.last = NOTHING;
-        }
-        let by = select(select(SCALE_OF_ONE, 0.0, stage == 0u), scale, stage == 2u);
-        var begin = vec2<u32>(0u);
-        var key = 0u;
-        // Turn 0: all there is. Of the first two stages 1 to 4: eight bits of the highest key at and above which there is more than the
-        // goal, and what is above those; 5: those that have that key, by id. Of the last one 5: the token.
-        for (var turn = select(5u, 0u, filtered); turn < at_run_time(6u); turn++) {
-            if (stage == 2u && turn > 0u && turn < 5u) { continue; }
-            let bit = select(32u, 32u - 8u * turn, turn > 0u && turn < 5u);
-            range.least = 0u;
-            range.most = NOTHING;
-            if (turn > 1u && stage < 2u) {
-                range.least = key << (40u - 8u * min(turn, 5u));
-                range.most = range.least | ((1u << (40u - 8u * min(turn, 5u))) - 1u);
-            }
-            for (var i = 0u; i < select(0u, BINS, bit < 32u); i++) {
-                bins_low[i] = 0u;
-                bins_high[i] = 0u;
-            }
-            let w = walk(args, range, best, by, begin, select(goal, NO_GOAL, turn == 0u), bit);
-            if (turn == 0u) {
-                if (stage == 0u) { goal = vec2<u32>(top_k - 1u, 0u); }
-                if (stage == 1u) { goal = portion(select(total, w.sum, top_k > 0u), top_p); }
-                if (stage == 2u) { goal = draw(args, w.sum, setting(args, SETTING_SEED)); }
-                if (!less_wide(goal, w.sum)) { break; } // all of it is not more
-            } else if (turn < 5u) {
-                var bin = BINS;
-                while (bin > 0u) {
-                    bin -= 1u;
-                    let after = add_wide(begin, vec2<u32>(bins_low[bin], bins_high[bin]));
-                    if (less_wide(goal, after)) { break; }
-                    begin = after;
-                }
-                key = (key << 8u) | bin;
-            } else if (stage < 2u) {
-                range.kept = key;
-                range.last = w.place;
-            } else if (w.place != NOTHING) {
-                otherwise = w.place;
-            }
-        }
-    }
-    return otherwise;
-}
-
 fn body(args: u32, v: u32, local: u32) {
     if (local > 0u) { return; }
-    let token = min(choose(args), arg(args, 3) - 1u);
+    let so_far = load_word(arg(args, 5)) + arg(args, 6);
+    let token = min(choose(args, so_far), arg(args, 3) - 1u);
     store_word(arg(args, 1), token);
-    if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + (load_word(arg(args, 5)) + arg(args, 6)) % max(arg(args, 8), 1u), token); }
+    if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + so_far % max(arg(args, 8), 1u), token); }
 }

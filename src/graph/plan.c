@@ -175,7 +175,7 @@ uint32_t plan_splits(const plan *p, const plan_step *s)
     if (n->as.attention.window && n->as.attention.window < seen)
         seen = n->as.attention.window;
     uint32_t splits = BUSY_WORKGROUPS / heads, useful = (seen + WORTH_SPLITTING - 1) / WORTH_SPLITTING;
-    if (seen < WORTH_SPLITTING || splits < 2)
+    if (p->unsplit || seen < WORTH_SPLITTING || splits < 2)
         return 1;
     splits = splits > useful ? useful : splits;
     return splits > PLAN_MAX_SPLITS ? PLAN_MAX_SPLITS : splits;

@@ -54,6 +54,7 @@ typedef struct plan {
     uint32_t count;
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
     bool apart;                 /* nothing shall take another's place in memory */
+    bool unsplit;               /* attention is never in parts: there is work enough for few */
 } plan;
 
 typedef enum {

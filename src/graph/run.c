@@ -237,6 +237,7 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
         r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
         r->programs[i].level = uses[i].level;
+        r->plans[i]->unsplit = r->tuning.brief;
         r->plans[i]->apart = r->tuning.marks && uses[i].level >= LEVEL_TOKEN;
         plan_fuse(r->plans[i], uses[i].level);
         ok = tell_possible(r->plans[i], e);

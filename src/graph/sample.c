@@ -8,6 +8,7 @@
 
 /* As in kernels/include/sample.wgsl and op_sample.wgsl. */
 enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024, SLICE_WORDS = 4 };
+enum { ALONE_WORDS = 512 }; /* of bins in op_sample_alone.wgsl */
 static const float HUGE_LOGIT = 1e30f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
 
 /* ---- what the kernels are told ------------------------------------------- */
@@ -51,7 +52,8 @@ uint32_t sample_slices(uint32_t vocab)
 
 uint32_t sample_scratch_words(uint32_t vocab)
 {
-    return sample_slices(vocab) * (sample_slice_tok(vocab) + SLICE_WORDS);
+    uint32_t slices = sample_slices(vocab), words = slices * SLICE_WORDS;
+    return slices * sample_slice_tok(vocab) + (words > ALONE_WORDS ? words : ALONE_WORDS);
 }
 
 void sample_arguments(const sample_places *p, uint32_t threads, uint32_t scan[SAMPLE_ARGUMENTS],

@@ -196,8 +196,14 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
         kernel_set_constant(&l->kernel, "VALUES", block / (c->t->row_threads / pairs));
         if (c->t->one_threads)
             kernel_set_constant(&l->kernel, "STAGED", c->t->x_floats);
-    } else if (c->t->brief)
+    } else if (c->t->brief) {
         kernel_set_constant(&l->kernel, "HALVES", k->type == DTYPE_F16);
+        if (splits == 1 && q->s.dims[1] < PLAN_TILED_ROWS && q->s.dims[3] % 4 == 0) {
+            l->kernel.name = "attention_plain";
+            l->kernel.subgroup = 0;
+            kernel_set_constant(&l->kernel, "CAPPED", n->as.attention.softcap > 0);
+        }
+    }
     l->words[0] = heads * splits;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     memcpy(l->words + 3, rest, sizeof rest);
@@ -220,6 +226,7 @@ static uint32_t tell_attention(const telling *c, told *l, const plan_step *s, co
 
 static void tell_assigns(const telling *c, told *l, const plan_step *s)
 {
+    bool indexed = false, more = false;
     l->words[0] = 1;
     l->words[1] = s->assign_count;
     l->looks = true;
@@ -234,6 +241,14 @@ static void tell_assigns(const telling *c, told *l, const plan_step *s)
                             spec->index ? at(c, spec->index) + 1 : 0,
                             (uint32_t)shape_count(n->s)};
         memcpy(l->words + 4 + 8 * i, words, sizeof words);
+        indexed |= spec->index != 0;
+        more |= spec->more != 0;
+    }
+    if (c->t->brief) {
+        l->kernel.name = "op_assign_alone";
+        kernel_set_constant(&l->kernel, "COPIES", s->assign_count);
+        kernel_set_constant(&l->kernel, "INDEXED", indexed);
+        kernel_set_constant(&l->kernel, "MORE", more);
     }
 }
 
@@ -269,7 +284,7 @@ static uint32_t tell_gather(const telling *c, told *l, const graph_node *n)
     const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
     told first = *l;
     first.looks = first.by_marks = true;
-    first.kernel.type = type_find(w->as.weight)->name;
+    first.kernel.type = tell_type_of(c, w->as.weight, n->s.dims[LAST]);
     for (uint32_t i = 0; i < matrix->piece_count; i++) {
         const memory_piece *piece = &matrix->pieces[i];
         l[i] = first;

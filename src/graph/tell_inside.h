@@ -38,6 +38,8 @@ static inline const graph_node *node_at(const telling *c, node n)
 
 /* Is it made in the course of a run, so that its floats have marks? */
 bool tell_is_made(const telling *c, node n);
+/* The file in kernels/weight for rows of a type: software has some of its own, which compile sooner. */
+const char *tell_type_of(const telling *c, tensor_type type, uint32_t length);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t tell_product(const telling *c, told *l, const plan_step *s, err *e);
 

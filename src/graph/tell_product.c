@@ -316,17 +316,16 @@ static bool choose_row_by_words(const telling *c, told *l, uint32_t quads, uint3
     return false;
 }
 
-/* In software, where each kernel more takes seconds to compile, there is one for all products with weights of a type: nothing
- * is in it that none of them needs. */
-static void leave_out_of_all(const telling *c, told *l)
+/* In software, where each kernel more takes longer to compile than to run, there is one for all products with weights of a type:
+ * nothing is in it that none of them needs. */
+static void leave_out_of_all(const telling *c, told *l, tensor_type type)
 {
     bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
-         functions = false;
+         functions = false, parts = false;
     for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
-        if (s->op != OP_MATMUL ||
-            strcmp(type_find(node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight)->name,
-                   l->kernel.type) != 0)
+        if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
             continue;
+        parts |= s->part_count > 1;
         norms |= s->norm != 0;
         joins |= s->joins;
         for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
@@ -348,6 +347,13 @@ static void leave_out_of_all(const telling *c, told *l)
     kernel_set_constant(&l->kernel, "STATES", states);
     kernel_set_constant(&l->kernel, "OPERANDS", operands);
     kernel_set_constant(&l->kernel, "FUNCTIONS", functions);
+    if (strcmp(l->kernel.name, "matmul_plain") == 0) {
+        kernel_set_constant(&l->kernel, "PARTS", parts);
+        kernel_set_constant(&l->kernel, "AFTERS", functions || operands);
+        kernel_set_constant(&l->kernel, "PLACED", turns || states);
+        kernel_set_constant(&l->kernel, "TABLE", c->t->one_threads > 0);
+        kernel_set_constant(&l->kernel, "APART", c->t->one_threads == 0);
+    }
 }
 
 /* Kernels made for a shape have nothing in them that it does not need. */
@@ -381,6 +387,40 @@ static void leave_out(told *l, uint32_t parts)
         kernel_set_constant(&l->kernel, "FUNCTION", function);
 }
 
+const char *tell_type_of(const telling *c, tensor_type type, uint32_t length)
+{
+    static const char *const fours[][2] = {{"q4_0", "q4_0_fours"}, {"q8_0", "q8_0_fours"}};
+    const char *name = type_find(type)->name;
+    for (size_t i = 0; i < sizeof fours / sizeof *fours; i++)
+        if (c->t->brief && length % 32 == 0 && strcmp(fours[i][0], name) == 0)
+            return fours[i][1];
+    return name;
+}
+
+/* matmul_plain.wgsl reads four weights at a time, and whole fours. */
+static bool fits_plain(const telling *c, const told *l, const char *type)
+{
+    static const char *const types[] = {"q4_0_fours", "q8_0_fours", "f32", "f16", "bf16"};
+    bool fits = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        fits |= strcmp(types[i], type) == 0;
+    return fits && c->t->brief && l->words[1] % 8 == 0 && l->words[5] != 2;
+}
+
+/* A thread for each quad. */
+static uint32_t choose_plain(const telling *c, told *l, uint32_t rows, const char *type)
+{
+    enum { THREADS = 8 }; /* as in matmul_plain.wgsl */
+    uint32_t threads = c->t->one_threads ? c->t->one_threads : THREADS, filled = 0;
+    for (uint32_t p = 0; p < l->words[9]; p++)
+        filled += (l->words[PART + PART_WORDS * p + 14] + threads - 1) / threads;
+    l->kernel.name = "matmul_plain";
+    l->kernel.type = type;
+    l->words[2] = c->t->one_threads ? c->t->one_groups : filled > c->t->most_groups ? c->t->most_groups : filled;
+    l->words[0] = rows * l->words[2];
+    return threads;
+}
+
 /* How the quads of all parts are shared out; of tiles, each part begins with a new workgroup. */
 static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t chunks, const layout *lies)
 {
@@ -389,7 +429,10 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
         quads += l->words[PART + PART_WORDS * p + 14];
     /* The kernel for tiles has its own number of threads, which one dispatch has not. */
     bool tiled = rows >= PLAN_TILED_ROWS && !c->t->one_threads;
-    uint32_t each = tiled ? choose_tiles(c, l, rows) : 1;
+    tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
+    const char *plain_type = tell_type_of(c, type, l->words[1]);
+    bool plain = !tiled && fits_plain(c, l, plain_type);
+    uint32_t each = tiled ? choose_tiles(c, l, rows) : plain ? choose_plain(c, l, rows, plain_type) : 1;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *words = l->words + PART + PART_WORDS * p;
         words[0] = filled += (words[14] + each - 1) / each * each;
@@ -399,12 +442,12 @@ static void choose_grid(const telling *c, told *l, const plan_step *s, uint32_t 
     if (tiled) {
         l->words[2] = filled / each;
         l->words[0] *= l->words[2];
-    } else if (!choose_row_by_words(c, l, quads, rows) && !choose_row(c, l, quads, rows, chunks, lies))
+    } else if (!plain && !choose_row_by_words(c, l, quads, rows) && !choose_row(c, l, quads, rows, chunks, lies))
         choose_teams(c, l, quads, rows, chunks);
     if (c->t->by_shape)
         leave_out(l, s->part_count);
     else if (c->t->brief)
-        leave_out_of_all(c, l);
+        leave_out_of_all(c, l, type);
 }
 
 static const memory_matrix *matrix_of(const telling *c, const plan_part *part)
