@@ -63,14 +63,18 @@ function toSpirv(path, wgsl) {
 const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
 const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
     .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
+// Long names that stand there often, and that no C knows.
+const SHORT_NAMES = { bits_of_chunk: "B_", part_arg: "P_", at_run_time: "T_", load_word: "L_", store_word: "S_", arg_float: "F_", state_word: "W_" };
+const LONG_NAMES = new RegExp(`\\b(${Object.keys(SHORT_NAMES).join("|")})\\b`, "g");
 function shorter(text) {
     const lines = [];
-    for (const line of text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, "$1$2").split("\n")) {
+    for (const line of text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, "$1$2").replace(LONG_NAMES, (name) => SHORT_NAMES[name]).split("\n")) {
         const inside = /^[ }]/.test(line) && lines.length && !lines.at(-1).startsWith("//!"); // of a function or struct
         if (inside) lines.push(`${lines.pop()} ${line.trim()}`);
-        else if (line) lines.push(line.trim());
+        else if (line && line !== "//!wgsl-only") lines.push(line.trim());
     }
-    return lines.map((line) => (/^(\/\/!|const |var<)/.test(line) ? line : shorterLine(line))).join("\n") + "\n";
+    const kept = /^(\/\/!|const )/, declared = /^var<\w+> /;
+    return lines.map((line) => (kept.test(line) ? line : (line.match(declared) ?? "") + shorterLine(line.replace(declared, "")))).join("\n") + "\n";
 }
 const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");

@@ -9,6 +9,7 @@ const MAP_READ = 0x01, COPY_SRC = 0x04, COPY_DST = 0x08, QUERY_RESOLVE = 0x200, 
 const BINDING_TYPES = ["read-only-storage", "storage", "uniform"];
 const TIME_BEGIN = 1, TIME_END = 2;
 const SPARE_BYTES = 256, SPARE_COUNT = 4; // read buffers that are kept: a token comes back every time
+const NOTHING_BYTES = 4096, UNIFORM = 2; // of buffers that kernels run on beforehand; a kind of binding
 const SOFTWARE = 2; // which adapter is wanted
 const TYPE_UNKNOWN = 0, TYPE_SOFTWARE = 3;
 
@@ -143,6 +144,17 @@ class Device {
             await (now - began < PATIENT_MS ? shortTurn() : turn());
         }
         return promise;
+    }
+
+    /** Software compiles a kernel when it first runs: let it, on nothing, while the others are made and the model comes. */
+    warm({ pipeline, layout }, kinds) {
+        this.nothing ??= kinds.map((kind) => this.device.createBuffer({ size: NOTHING_BYTES, usage: USE[kind === UNIFORM ? 1 : 0] }));
+        const encoder = this.device.createCommandEncoder(), pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, this.device.createBindGroup({ layout, entries: this.nothing.map((buffer, binding) => ({ binding, resource: { buffer } })) }));
+        pass.dispatchWorkgroups(1);
+        pass.end();
+        this.queue.submit([encoder.finish()]);
     }
 
     takeMappable(bytes) {
@@ -318,11 +330,11 @@ export function gpuImports(gpu, memory, { read, write }) {
                 over(true);
             }).catch(() => over(false));
         },
-        kernel(id, nameAt, wgslAt, entryAt, kindsAt, count) {
+        kernel(id, nameAt, wgslAt, entryAt, kindsAt, count, idle) {
             const device = things[id].device, own = things[id];
             const name = read(nameAt), wgsl = read(wgslAt);
             const kernel = { device: own, pipeline: null, why: null, free: () => {} };
-            const kinds = new Uint8Array(memory().buffer, kindsAt >>> 0, count);
+            const kinds = new Uint8Array(memory().buffer, kindsAt >>> 0, count).slice(); // memory may grow before they are looked at again
             let module = null;
             const wrong = async (error) => {
                 kernel.why ??= await whyNot(name, wgsl, module, error);
@@ -336,7 +348,10 @@ export function gpuImports(gpu, memory, { read, write }) {
             if (!module) return keep(kernel);
             const layout = device.createPipelineLayout({ bindGroupLayouts: [kernel.layout] });
             own.pending.push(device.createComputePipelineAsync({ layout, compute: { module, entryPoint: read(entryAt) } })
-                .then((pipeline) => (kernel.pipeline = pipeline), wrong));
+                .then((pipeline) => {
+                    kernel.pipeline = pipeline;
+                    if (idle && own.numbers[0] === TYPE_SOFTWARE) own.warm(kernel, Array.from(kinds));
+                }, wrong));
             return keep(kernel);
         },
         bindings(id, partsAt, count) {

@@ -66,6 +66,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
     var total = vec2<u32>();
     var goal = NO_GOAL;
     var key = 0u;
+    var draws = false; // from the total, in the walk that comes next
     loop {
         let bit = select(32u, 32u - 8u * turn, stage < CHOOSING && turn > 0u && turn < 5u);
         let low = 40u - 8u * min(turn, 5u); // of the key so many bits are not known yet
@@ -100,7 +101,12 @@ fn choose(args: u32, so_far: u32) -> u32 {
             }
         }
 
-        var draws = false;
+        // A slice's sum as it is against the best of all, a portion, or a draw: each is a product.
+        let h = halvings(best, logit_of(own.key), by);
+        var factor = top_p;
+        if (stage == SLICE) { factor = part_of_two(h & 0xffffffu); }
+        if (stage == CHOOSING || draws) { factor = random_bits(others[SETTING_SEED - 4u], so_far); }
+        let product = multiply_longer(select(here, total, draws || (stage == WEIGHING && top_k == 0u)), factor);
         var found_slice = false;
         var next = stage; // or the one after it, where that is wanted
         if (stage == BEST) {
@@ -111,8 +117,12 @@ fn choose(args: u32, so_far: u32) -> u32 {
         } else if (stage == BEST_OF_SLICE) {
             own = found;
             next = SLICE;
+            if (draws) {
+                goal = product.yz;
+                draws = false;
+            }
         } else if (stage == SLICE) {
-            let after = add_wide(sum, against(here, logit_of(own.key), best, by));
+            let after = add_wide(sum, shift_right_wide(vec2<u32>((product.y << 1u) | (product.x >> 31u), (product.z << 1u) | (product.y >> 31u)), h >> 24u));
             next = BEST_OF_SLICE;
             slice += 1u;
             if (less_wide(goal, after)) {
@@ -132,10 +142,10 @@ fn choose(args: u32, so_far: u32) -> u32 {
             }
         } else if (turn == 0u) {
             if (stage == COUNTING) { goal = vec2<u32>(top_k - 1u, 0u); }
-            if (stage == WEIGHING) { goal = portion(select(total, here, top_k > 0u), top_p); }
+            // The least whole number that is this portion, less 1: what a running sum has to pass.
+            if (stage > COUNTING) { goal = product.yz; }
+            if (stage == WEIGHING && product.x == 0u && any(goal != vec2<u32>())) { goal = subtract_wide(goal, vec2<u32>(1u, 0u)); }
             if (stage == CHOOSING) {
-                total = here;
-                draws = true;
                 turn = 5u;
             } else if (less_wide(goal, here)) {
                 turn = 1u;
@@ -179,7 +189,6 @@ fn choose(args: u32, so_far: u32) -> u32 {
             key = 0u;
         }
         stage = next;
-        if (draws) { goal = draw(args, total, others[SETTING_SEED - 4u]); }
     }
     return chosen;
 }

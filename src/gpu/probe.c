@@ -79,21 +79,27 @@ static bool timestamps_work(gpu *g)
     return ok;
 }
 
-bool gpu_check_language(gpu *g, err *e)
+static bool check(gpu *g, bool all, err *e)
 {
     gpu_info *info = (gpu_info *)gpu_get_info(g);
     if (gpu_ok(g, e) && info->has_wgsl && info->type != GPU_TYPE_NONE) {
-        info->has_f16 = info->has_f16 && f16_works(g);
-        info->has_subgroups = info->has_subgroups && subgroups_work(g);
-        info->has_packed_dot = packed_dot_works(g);
+        all |= info->type != GPU_TYPE_SOFTWARE;
+        info->has_f16 = info->has_f16 && (!all || f16_works(g));
+        info->has_subgroups = info->has_subgroups && ((!all && info->subgroup_min) || subgroups_work(g));
+        info->has_packed_dot = !all || packed_dot_works(g);
     }
     return gpu_ok(g, e);
+}
+
+bool gpu_check_language(gpu *g, err *e)
+{
+    return check(g, false, e);
 }
 
 bool gpu_check_features(gpu *g, err *e)
 {
     gpu_info *info = (gpu_info *)gpu_get_info(g);
-    if (!gpu_check_language(g, e))
+    if (!check(g, true, e))
         return false;
     info->has_timestamps = info->has_timestamps && (info->type == GPU_TYPE_NONE || timestamps_work(g));
     return gpu_ok(g, e);

@@ -7,7 +7,8 @@
 /* Run a shader for each feature the device claims; a feature whose shader
  * fails or computes something else is taken out of gpu_info. */
 bool gpu_check_features(gpu *g, err *e);
-/* The same for those that kernels are written with; timestamps are only for those who measure. */
+/* The same for those that kernels are written with, here: timestamps are only for those who measure, and software has kernels
+ * of its own, without f16 and packed products, and is believed what it says of subgroups: to try takes it a while. */
 bool gpu_check_language(gpu *g, err *e);
 
 /* How many workgroups of 256 threads of a small kernel run at the same time:

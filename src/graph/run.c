@@ -72,6 +72,7 @@ static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
         .source = source,
         .entry = "main",
         .binding_count = BINDINGS,
+        .idle = true, /* no workgroups, says argument 0 */
         .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
     made_kernel *k = &r->kernels[r->kernel_count++];
     *k = (made_kernel){*v, gpu_kernel_new(r->g, &desc)};
@@ -210,10 +211,8 @@ static bool make_many(graph_run *r, uint32_t which, err *e)
     return ok;
 }
 
-static bool make_program(graph_run *r, uint32_t which, err *e)
+static bool make_whole(graph_run *r, uint32_t which, err *e)
 {
-    if (r->programs[which].level < LEVEL_TOKEN)
-        return make_many(r, which, e); /* whose kernels compile while the next one's are made */
     /* That it cannot be had (too many buffers, say, or a kernel too large) is no one's failure. */
     if (gpu_ok(r->g, e) && !make_one(r, which, &r->programs[which].why_not)) {
         err unused;
@@ -243,10 +242,14 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
         ok = tell_possible(r->plans[i], e);
     }
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
-    ok = r->m && memory_upload(r->m, source, user, e);
+    ok = r->m != NULL;
+    /* Kernels compile while weights are read. One dispatch is tried, which takes weights. */
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].later || make_program(r, i, e);
-    if (ok && gpu_ok(g, e) && gpu_wait(g, e))
+        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
+    ok = ok && memory_upload(r->m, source, user, e);
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || make_whole(r, i, e);
+    if (ok && gpu_ok(g, e) && (r->tuning.brief || gpu_wait(g, e)))
         return r;
     graph_run_free(r);
     return NULL;

@@ -29,8 +29,11 @@ static gpu_kernel *make_kernel(const char *name, uint32_t threads)
     if (threads != THREADS)
         v.constants[0] = (kernel_constant){"THREADS", threads};
     gpu_source *source = kernel_text(&v);
-    gpu_kernel_desc d = {
-        source, "main", threads, 5, {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
+    gpu_kernel_desc d = {.source = source,
+                         .entry = "main",
+                         .workgroup_size = threads,
+                         .binding_count = 5,
+                         .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
     gpu_kernel *k = gpu_kernel_new(device, &d);
     kernel_text_free(source);
     return k;
