@@ -8,11 +8,12 @@ const TURNS = 1u;
 const STATES = 1u;
 const OPERANDS = 1u;
 const FUNCTIONS = 1u;
-const AFTERS = 1u; // one of these two
-const PLACED = 1u; // one of turns and states
-const APART = 1u; // a dispatch of its own; else TABLE
+const AFTERS = 4u;   // so many of these two at most
+const DIVISORS = 1u; // 0: angles have none
+const PLACED = 1u;   // one of turns and states
+const PARTS = 1u;    // 0: there never is more than one
+const APART = 1u;    // a dispatch of its own; else TABLE
 const TABLE = 0u;
-const PARTS = 1u; // 0: there never is more than one
 const PART = 16u;
 const PART_WORDS = 32u;
 //!wgsl-only
@@ -25,15 +26,17 @@ const PART_WORDS = 32u;
 //!for _ OPERANDS
 //!include "binary.wgsl"
 //!end
-//!for _ TURNS
-//!end
 
-// Argument i of a part. In a dispatch of its own a compiler is told that parts begin with whole vectors of arguments.
+// Four arguments of a part. In a dispatch of its own a compiler is told that they are a vector.
 //!for _ APART
-fn word(args: u32, part: u32, i: u32) -> u32 { return arguments[part / 4u + i / 4u][i % 4u]; }
+fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> { return arguments[part / 4u + i]; }
 //!end
 //!for _ TABLE
-fn word(args: u32, part: u32, i: u32) -> u32 { return arg(args, part + i); }
+fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> {
+    var words = vec4<u32>();
+    for (var j = 0u; j < at_run_time(4u); j++) { words[j] = arg(args, part + 4u * i + j); }
+    return words;
+}
 //!end
 
 fn body(args: u32, v: u32, local: u32) {
@@ -51,24 +54,30 @@ fn body(args: u32, v: u32, local: u32) {
             }
         }
 //!end
+        let shape = words_at(args, part, 0u); // quads up to its end, rows, their weights, the gate's others
+        let goes = words_at(args, part, 1u);  // form, to what, where, from row to row there
+        let more = words_at(args, part, 3u);  // magnitude, divisors, quads, steps afterwards
+//!for _ PLACED
+        let state = words_at(args, part, 2u); // position, rows of a state, size of a head, base of the angles
+//!end
         let quad = start + local - begin;
-        if (quad >= word(args, part, 14u)) { continue; }
-        let form = word(args, part, 4u);
-        let count = word(args, part, 1u);
+        if (quad >= more.z) { continue; }
+        let form = goes.x;
+        let count = shape.y;
         // Two rows side by side, and two more so far from them, which may be of another matrix.
         var first = quad * 4u;
         var apart = 2u;
-        var other_at = word(args, part, 2u);
+        var other_at = shape.z;
 //!for _ GATES
         if (form == 1u) {
             first = quad * 2u;
             apart = 0u;
-            other_at = word(args, part, 3u);
+            other_at = shape.w;
         }
 //!end
 //!for _ TURNS
         if (form == 2u) {
-            apart = word(args, part, 10u) / 2u;
+            apart = state.z / 2u;
             first = quad / (apart / 2u) * 2u * apart + quad % (apart / 2u) * 2u;
         }
 //!end
@@ -91,26 +100,24 @@ fn body(args: u32, v: u32, local: u32) {
                 x[j] = value;
             }
             for (var r = 0u; r < at_run_time(4u); r++) {
-                let m = matrix(select(word(args, part, 2u), other_at, r > 1u), count * chunks);
+                let m = matrix(select(shape.z, other_at, r > 1u), count * chunks);
                 sums[r] += dot(four(fetch(m, rows[r] * chunks + i / CHUNK), i / 4u % (CHUNK / 4u)), x);
             }
         }
 //!for _ NORMS
         if (arg(args, 5) == 1u) { sums *= inverseSqrt(squares / f32(k) + arg_float(args, 7)); }
 //!end
-//!for _ AFTERS
-        for (var i = 0u; i < word(args, part, 15u); i++) {
-            let kind = word(args, part, 16u + 4u * i);
-            let a = word(args, part, 18u + 4u * i);
-            let b = word(args, part, 19u + 4u * i);
+//!for i AFTERS
+        if (#iu < more.w) {
+            let step = words_at(args, part, 4u + #iu); // kind, operand, a, b
             for (var r = 0u; r < ends; r++) {
 //!for _ FUNCTIONS
-                if (kind < 256u) { sums[r] = function_of(kind, sums[r], bitcast<f32>(a), bitcast<f32>(b)); }
+                if (step.x < 256u) { sums[r] = function_of(step.x, sums[r], bitcast<f32>(step.z), bitcast<f32>(step.w)); }
 //!end
 //!for _ OPERANDS
-                if (kind >= 256u) {
-                    let other = vec4<f32>(load(word(args, part, 17u + 4u * i) + rows[r] + a % 2u * t * word(args, part, 7u)));
-                    sums[r] = combine(kind - 256u, select(vec4<f32>(sums[r]), other, b == 1u), select(other, vec4<f32>(sums[r]), b == 1u)).x;
+                if (step.x >= 256u) {
+                    let other = vec4<f32>(load(step.y + rows[r] + step.z % 2u * t * goes.w));
+                    sums[r] = combine(step.x - 256u, select(vec4<f32>(sums[r]), other, step.w == 1u), select(other, vec4<f32>(sums[r]), step.w == 1u)).x;
                 }
 //!end
             }
@@ -120,16 +127,18 @@ fn body(args: u32, v: u32, local: u32) {
         if (form == 1u) { sums = vec4<f32>(sums.xy * sums.zw, sums.zw); }
 //!end
 //!for _ PLACED
-        let position = load_word(word(args, part, 8u)) + t;
+        let position = load_word(state.x) + t;
 //!end
 //!for _ TURNS
         for (var j = 0u; j < select(0u, 2u, form > 1u); j++) {
-            let size = word(args, part, 10u);
+            let size = state.z;
             let i = select(first % size, first % size / 2u, form == 3u) + j;
-            var angle = f32(position) * exp2(-2.0 * f32(i) / f32(size) * bitcast<f32>(word(args, part, 11u)));
-            if (word(args, part, 13u) > 0u) { angle /= load(word(args, part, 13u) - 1u + i); }
-            let c = cos(angle) * bitcast<f32>(word(args, part, 12u));
-            let s = sin(angle) * bitcast<f32>(word(args, part, 12u));
+            var angle = f32(position) * exp2(-2.0 * f32(i) / f32(size) * bitcast<f32>(state.w));
+//!for _ DIVISORS
+            if (more.y > 0u) { angle /= load(more.y - 1u + i); }
+//!end
+            let c = cos(angle) * bitcast<f32>(more.x);
+            let s = sin(angle) * bitcast<f32>(more.x);
             let one = select(j, 2u * j, form == 3u);
             let two = select(j + 2u, 2u * j + 1u, form == 3u);
             let y = vec2<f32>(sums[one], sums[two]);
@@ -142,16 +151,16 @@ fn body(args: u32, v: u32, local: u32) {
             if (row < count) {
 //!for _ STATES
                 // Rows of a state have an even number of elements.
-                let element = position * word(args, part, 7u) + row;
-                if (word(args, part, 5u) > 0u) {
-                    let halves = word(args, part, 5u) == 2u;
-                    if (position < word(args, part, 9u) && (!halves || r % 2u == 0u)) {
-                        store_state_word(word(args, part, 6u) + select(element, element / 2u, halves), select(bitcast<u32>(sums[r]), pack2x16float(vec2<f32>(sums[r], sums[r + 1u])), halves));
+                let element = position * goes.w + row;
+                if (goes.y > 0u) {
+                    let halves = goes.y == 2u;
+                    if (position < state.y && (!halves || r % 2u == 0u)) {
+                        store_state_word(goes.z + select(element, element / 2u, halves), select(bitcast<u32>(sums[r]), pack2x16float(vec2<f32>(sums[r], sums[r + 1u])), halves));
                     }
                     continue;
                 }
 //!end
-                store(word(args, part, 6u) + t * word(args, part, 7u) + row, sums[r]);
+                store(goes.z + t * goes.w + row, sums[r]);
             }
         }
     }

@@ -321,7 +321,8 @@ static bool choose_row_by_words(const telling *c, told *l, uint32_t quads, uint3
 static void leave_out_of_all(const telling *c, told *l, tensor_type type)
 {
     bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
-         functions = false, parts = false;
+         functions = false, parts = false, divisors = false;
+    uint32_t afters = 0;
     for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
         if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
             continue;
@@ -332,6 +333,9 @@ static void leave_out_of_all(const telling *c, told *l, tensor_type type)
             gates |= part->gate_of != 0;
             functions |= part->gate_of != 0;
             turns |= part->rope != 0;
+            divisors |= part->rope && node_at(c, part->rope)->operand_count > 2;
+            uint32_t steps = part->gate_of ? 1 : part->after_count;
+            afters = steps > afters ? steps : afters;
             states |= part->store != 0;
             for (uint32_t i = 0; i < part->after_count; i++) {
                 bool unary = node_at(c, part->after[i])->op == OP_UNARY;
@@ -349,7 +353,8 @@ static void leave_out_of_all(const telling *c, told *l, tensor_type type)
     kernel_set_constant(&l->kernel, "FUNCTIONS", functions);
     if (strcmp(l->kernel.name, "matmul_plain") == 0) {
         kernel_set_constant(&l->kernel, "PARTS", parts);
-        kernel_set_constant(&l->kernel, "AFTERS", functions || operands);
+        kernel_set_constant(&l->kernel, "AFTERS", afters);
+        kernel_set_constant(&l->kernel, "DIVISORS", divisors);
         kernel_set_constant(&l->kernel, "PLACED", turns || states);
         kernel_set_constant(&l->kernel, "TABLE", c->t->one_threads > 0);
         kernel_set_constant(&l->kernel, "APART", c->t->one_threads == 0);
