@@ -37,7 +37,8 @@ import numpy as np  # noqa: E402
 import record  # noqa: E402
 import sim_models  # noqa: E402
 
-SHORT_SECONDS = 0.02  # runs of less are run once more right before they are timed, as by `solo bench sim`
+# a GPU that has little to do lowers its clocks: runs of less than this are repeated for a while before one is timed, as by `solo bench sim`
+SHORT_SECONDS, AWAKE_SECONDS = 0.02, 0.03
 STARTED = time.perf_counter()
 # few enough that functions of five digits, which WGSL allows, change the decisions of one in a hundred at most
 CHECKED_STEPS, ALIKE = {"acrobot": 15, "finance": 20, "rastrigin": 1}, 0.95
@@ -336,7 +337,8 @@ def engine_apart(send, receive, make, model, start, weights, data, device, check
     scores = engine.read(score).astype(float)
     send((seconds, float(scores.mean()), float(scores.std() / len(scores) ** 0.5)))
     while receive():
-        if seconds < SHORT_SECONDS:  # a GPU that had nothing to do for a moment takes half a millisecond to begin
+        awake = time.perf_counter() + AWAKE_SECONDS
+        while device == "cuda" and seconds < SHORT_SECONDS and time.perf_counter() < awake:
             timed(steps)
         seconds = timed(steps)[0]
         send(seconds)
