@@ -228,25 +228,15 @@ $(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
 	@echo '  link $@'
 	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,-z,stack-size=262144 $^ -o $@
 
-$(WEB)/solo.wasm: $(BUILD)/wasm/linked.wasm
+$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
+$(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
+$(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
+$(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(NEVER_WAITS)
+$(WEB)/solo-asyncify.wasm: $(NEVER_WAITS)
+$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm:
 	@echo '  opt  $@'
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
-
-$(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm $(NEVER_WAITS)
-	@echo '  opt  $@'
-	@mkdir -p $(@D)
-	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) --pass-arg=asyncify-removelist@@$(NEVER_WAITS) $< -o $@
-
-$(WEB)/solo-sim.wasm: $(BUILD)/wasm/linked-sim.wasm
-	@echo '  opt  $@'
-	@mkdir -p $(@D)
-	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
-
-$(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
-	@echo '  opt  $@'
-	@mkdir -p $(@D)
-	$(WASM_OPT) $(OPT_FLAGS) --asyncify --pass-arg=asyncify-imports@$(SUSPENDING) $< -o $@
 
 $(WEB)/reference.json: tools/web_reference.mjs $(wildcard results/*.json results/*/*.json)
 	@echo '  gen  $@'
