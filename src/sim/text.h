@@ -18,8 +18,7 @@ typedef struct sim_text_choice {
     uint32_t threads; /* of a workgroup */
     bool single;      /* one workgroup only: no atomics, no gate */
     bool traces;      /* individuals leave traces */
-    bool
-        own_genes; /* a thread that makes many steps has its genes at hand: faster on GPUs, long to compile in software */
+    bool own_genes;   /* who makes many steps copies them: faster on GPUs, long to compile in software */
     uint32_t data_rows, data_columns;
 } sim_text_choice;
 
