@@ -218,7 +218,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             }
         }
         var scale = 1.0;
-        if (norms) { scale = inverseSqrt(squares / f32(k) + arg_float(args, 7)); }
+        if (norms) { scale = inverseSqrt(fma(squares, inverse_of(f32(k)), arg_float(args, 7))); }
         let total = sum_of_team(sums, local);
         if (lane == 0u && busy) { finish(args, p.part, q.first, q.rows, total * scale, t, r); }
     }

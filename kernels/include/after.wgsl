@@ -4,7 +4,7 @@ fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
     var u = x;
     switch (kind) {
         case 7u: { u = 2.0 * x; }                                             // tanh
-        case 11u: { u = 1.5957691216 * (x + 0.044715 * x * x * x); }          // gelu
+        case 11u: { u = 1.5957691216 * fma(0.044715 * x * x, x, x); }          // gelu
         case 15u: { u = 2.0 * x / a; }                                        // softcap
         default: {}
     }
@@ -17,7 +17,7 @@ fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
         case 8u: { return s; }
         case 9u: { return max(x, 0.0); }
         case 10u, 11u: { return x * s; }
-        case 14u: { return x * a + b; }
+        case 14u: { return fma(x, a, b); }
         case 15u: { return a * (2.0 * s - 1.0); }
         default: { return x; }
     }

@@ -129,16 +129,17 @@ static void layers_make_the_same_bits(void **unused)
     size_t count = software ? 1 : sizeof types / sizeof *types; /* it takes long to compile them there */
     setenv("SOLO_TUNE", "gpu", 1);
     setenv("SOLO_ONE_GROUPS", software ? "2" : "16", 1);
+    bool same = true;
     for (size_t i = 0; i < count; i++)
-        if (differing(types[i], DOWN))
-            for (int stage = ATTENTION; stage <= DOWN; stage++) {
-                uint32_t different = differing(types[i], stage);
-                if (different)
-                    fail_msg("%s: %u numbers of %s are others in one dispatch", type_find(types[i])->name, different,
-                             stages[stage]);
-            }
+        if (differing(types[i], DOWN)) {
+            same = false;
+            for (int stage = ATTENTION; stage <= DOWN; stage++)
+                print_message("%s: %u numbers of %s are others in one dispatch\n", type_find(types[i])->name,
+                              differing(types[i], stage), stages[stage]);
+        }
     unsetenv("SOLO_TUNE");
     unsetenv("SOLO_ONE_GROUPS");
+    assert_true(same);
 }
 
 int main(void)
