@@ -51,14 +51,10 @@ struct begun {
 
 fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(staged_two(first * 2u + pair)); }
 
-// Of the block's positions from `least` to `end`; the others' stay as they are. From `now` on they are in workgroup memory.
-fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, now: u32, local: u32) {
+// Of the block's positions from `least` to `end`; the others' stay as they are.
+fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let p = block + local / LANES;
-    if (NOW == 1u && p >= now && p < end) {
-//!for i KEYS
-        (*b).key_#i = halves_of_pair(HEAD / 4u, local % LANES + #iu * LANES);
-//!end
-    } else if (p >= least && p < end) {
+    if (p >= least && p < end) {
         let at = arg(args, 10) + p * words_of_row(args) + head_of(args, v) + local % LANES;
 //!for i KEYS
         (*b).key_#i = state_word(at + #iu * LANES);
@@ -66,15 +62,11 @@ fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32
     }
 }
 
-fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, now: u32, local: u32) {
+fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let at = arg(args, 11) + head_of(args, v) + local % PAIRS;
 //!for i VALUES
     let p_#i = block + local / PAIRS + #iu * ROWS;
-    if (NOW == 1u && p_#i >= now && p_#i < end) {
-        (*b).value_#i = halves_of_pair(HEAD / 2u, local % PAIRS);
-    } else if (p_#i >= least && p_#i < end) {
-        (*b).value_#i = state_word(at + p_#i * words_of_row(args));
-    }
+    if (p_#i >= least && p_#i < end) { (*b).value_#i = state_word(at + p_#i * words_of_row(args)); }
 //!end
 }
 
@@ -83,8 +75,8 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
     let position = load_word(arg(args, 6));
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
-    fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), position, local);
-    fetch_values(&b, args, v, mine.x, 0u, min(mine.y, position), position, local);
+    fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), local);
+    fetch_values(&b, args, v, mine.x, 0u, min(mine.y, position), local);
     return b;
 }
 
@@ -103,25 +95,35 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
-    fetch_keys(&b, args, v, mine.x, position, mine.y, position, local);
-    fetch_values(&b, args, v, mine.x, position, mine.y, position, local);
+    // What is stored in this run is there now; or beside the state, and nothing of it is fetched.
+    let stored = select(mine.y, min(mine.y, position), NOW == 1u);
+    if (NOW == 0u) {
+        fetch_keys(&b, args, v, mine.x, position, stored, local);
+        fetch_values(&b, args, v, mine.x, position, stored, local);
+    }
 //!for i KEYS
     let pair_#i = local % LANES + #iu * LANES;
     let q_#i = staged_two(pair_#i);
 //!end
-    workgroupBarrier();
+    var now = 0u; // the row's own value
+    if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
     var most = -3.4e38;
     var total = 0.0;
     var value = vec2<f32>();
     for (var block = mine.x; block < mine.y; block += BLOCK) {
+        if (NOW == 1u && block + local / LANES == position) {
+//!for i KEYS
+            b.key_#i = halves_of_pair(HEAD / 4u, pair_#i);
+//!end
+        }
         var dot2 = vec2<f32>();
 //!for i KEYS
-        dot2 += q_#i * unpack2x16float(b.key_#i);
+        dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // said so that it is the same everywhere
 //!end
         var score = dot2.x + dot2.y;
         for (var apart = 1u; apart < LANES; apart *= 2u) { score += subgroupShuffleXor(score, apart); }
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
-        fetch_keys(&b, args, v, block + BLOCK, 0u, mine.y, position, local);
+        fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
         workgroupBarrier();
         // Every subgroup finds the maximum and the sum for itself.
         var highest = -3.4e38;
@@ -130,15 +132,17 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var sum = 0.0;
         for (var i = local % SUBGROUP; i < min(BLOCK, mine.y - block); i += SUBGROUP) { sum += exp(block_scores[i] - higher); }
         let mend = exp(most - higher);
-        total = total * mend + subgroupAdd(sum);
+        total = fma(total, mend, subgroupAdd(sum));
         value *= mend;
         most = higher;
 //!for i VALUES
         let p_#i = local / PAIRS + #iu * ROWS;
-        if (block + p_#i < mine.y) { value += exp(block_scores[p_#i] - higher) * unpack2x16float(b.value_#i); }
+        let two_#i = unpack2x16float(select(b.value_#i, now, NOW == 1u && block + p_#i == position));
+        if (block + p_#i < mine.y) { value = fma(vec2<f32>(exp(block_scores[p_#i] - higher)), two_#i, value); }
 //!end
-        fetch_values(&b, args, v, block + BLOCK, 0u, mine.y, position, local);
-        workgroupBarrier();
+        fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
+        // Scores are written anew; after the last block, what is written lies elsewhere, and all have read what lay there.
+        if (block + BLOCK < mine.y) { workgroupBarrier(); }
     }
     staged[local * 2u] = bitcast<u32>(value.x); // by rows, each a head long
     staged[local * 2u + 1u] = bitcast<u32>(value.y);
@@ -147,7 +151,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     if (local < HEAD) {
         var sum = 0.0;
         for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i * HEAD + local]); }
-        if (splits == 1u) { sum /= total; }
+        if (splits == 1u) { sum *= inverse_of(total); }
         store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
     if (splits > 1u && local == 0u) {

@@ -14,11 +14,14 @@ const STEPS = 1u;     // chunks of a row that a thread has
 const AT_ONCE = 1u;     // quads of a team that are on their way at once
 const ONCE = 0u;        // 1: those are all that a workgroup has
 const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
-const WORDS = 2u;     // elements of x that a thread asks for
+const PIECES = 1u;      // of x,
+const PIECE_WORDS = 2u; // and elements of each that a thread asks for
 const NORMS = 0u;     // 1: x is normed
 const SQUARES = 64u;  // sums of squares that there is room for
 const JOINS = 0u;     // 1: x is in parts, that split attention left
-const PARTS_AT_ONCE = 6u; // that are joined
+const SPLITS = 1u;    // parts of a head then
+const JOINED_WORDS = 1u; // elements of x that a thread joins at once
+const PARTS_OF_X = 1u; // of all heads: room for them
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -39,6 +42,9 @@ const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
 const APART_SUMS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
 var<workgroup> sums_of: array<f32, APART_SUMS * SUMS>;
 var<workgroup> squares_of: array<f32, SQUARES>; // of as many elements as a subgroup has threads
+var<workgroup> most_of_part: array<f32, PARTS_OF_X>;
+var<workgroup> total_of_part: array<f32, PARTS_OF_X>;
+var<workgroup> weight_of_part: array<f32, PARTS_OF_X>;
 
 // ---- weights ----------------------------------------------------------------
 
@@ -49,8 +55,10 @@ struct begun {
     held_#i_#s: quad_bits,
 //!end
 //!end
-//!for w WORDS
-    norm_#w: f32,
+//!for p PIECES
+//!for w PIECE_WORDS
+    norm_#p_#w: f32,
+//!end
 //!end
 }
 
@@ -78,96 +86,120 @@ fn fetch_#i_#s(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u3
 
 const EMPTY = -3.4e38;
 
-fn bits_of_part(at: u32, size: u32, i: u32) -> vec4<u32> { return vec4<u32>(bits_at(at + i), bits_at(at + i + 1u), bits_at(at + size), bits_at(at + size + 1u)); }
-
-// x for a pair of elements, put together from the parts of their head: each has sums of values, the maximum that they are relative
-// to, and the sum of their weights. Parts that have nothing come last.
-fn join(args: u32, x: u32, i: u32) {
-    let size = arg(args, 6);
-    let splits = arg(args, 7);
-    let first = x + min(i, LENGTH - 2u) / size * splits * (size + 2u);
-    let in_head = min(i, LENGTH - 2u) % size;
-    var most = EMPTY;
-    var total = 0.0;
-    var value = vec2<f32>();
-    for (var s = 0u; s < splits; s += PARTS_AT_ONCE) {
-//!for p PARTS_AT_ONCE
-        let at_#p = first + min(s + #pu, splits - 1u) * (size + 2u);
-        var bits_#p = bits_of_part(at_#p, size, in_head);
-//!end
+// What each part that attention left counts for in its head: parts have sums of values, the maximum that they are relative to, and the
+// sum of their weights. Until all are there, only these two numbers are looked at, by one thread each: everyone wants all of x at the
+// same time, and looking at all of its parts again and again would keep memory from those who still make them.
+fn weigh_parts(args: u32, x: u32, local: u32) {
+    let at = x + local * (arg(args, 6) + 2u) + arg(args, 6);
+    let counts = local < LENGTH / arg(args, 6) * SPLITS;
+    if (counts) {
+        var most = bits_at(at);
+        var total = bits_at(at + 1u);
         var looks = 0u;
-        loop {
-            var missing = 0u;
-//!for p PARTS_AT_ONCE
-            missing |= late(bits_#p.x) | late(bits_#p.y) | late(bits_#p.z) | late(bits_#p.w);
-//!end
-            if (missing == 0u || !look_again(looks)) { break; }
+        while ((late(most) | late(total)) != 0u && look_again(looks)) {
             looks += 1u;
-//!for p PARTS_AT_ONCE
-            bits_#p = bits_of_part(at_#p, size, in_head);
-//!end
+            most = bits_at(at);
+            total = bits_at(at + 1u);
         }
-        var higher = most;
-//!for p PARTS_AT_ONCE
-        let most_#p = select(EMPTY, float_of(bits_#p.z), s + #pu < splits);
-        higher = max(higher, most_#p);
-//!end
-        let mend = exp(most - higher);
-        total *= mend;
-        value *= mend;
-        var has = false;
-//!for p PARTS_AT_ONCE
-        has = most_#p > EMPTY; // the last one says if there are more
-        let weight_#p = select(0.0, exp(most_#p - higher), has);
-        total = fma(weight_#p, float_of(bits_#p.w), total); // said so that it is the same everywhere
-        value = fma(vec2<f32>(weight_#p), vec2<f32>(float_of(bits_#p.x), float_of(bits_#p.y)), value);
-//!end
-        most = higher;
-        if (!has) { break; }
+        most_of_part[local] = float_of(most);
+        total_of_part[local] = float_of(total);
     }
-    if (i < CHUNKS * CHUNK) {
-        let two = select(vec2<f32>(), value * inverse_of(total), vec2<bool>(i < LENGTH));
-        put_x(i, two.x, true);
-        put_x(i + 1u, two.y, true);
+    workgroupBarrier();
+    if (counts) {
+        let first = local / SPLITS * SPLITS;
+        var highest = EMPTY;
+        for (var s = 0u; s < SPLITS; s++) { highest = max(highest, most_of_part[first + s]); }
+        var total = 0.0;
+        for (var s = 0u; s < SPLITS; s++) { total = fma(total_of_part[first + s], exp(most_of_part[first + s] - highest), total); }
+        weight_of_part[local] = select(0.0, exp(most_of_part[local] - highest) * inverse_of(total), most_of_part[local] > EMPTY);
     }
+    workgroupBarrier();
 }
 
-// No branches around the loads here: behind one, they would begin when those before it have ended.
-fn stage(b: ptr<function, begun>, args: u32, x: u32, local: u32) {
+// Threads have their elements of x on their way all at once, and put them where all can read them piece by piece. (No branches around
+// loads: behind one, they would begin when those before it have ended. And one copy of everything: the instructions of all phases are
+// more than the GPU's nearest caches have room for, so `pieces` is a number that compilers do not know.)
+fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) {
     if (JOINS == 1u) {
-        for (var start = 0u; start < CHUNKS * CHUNK; start += THREADS * 2u) {
-            join(args, x, start + local * 2u);
-            let next = start / THREADS + 2u; // words of each thread that are there
-            if (next >= WORDS || next % PIECE_WORDS == 0u) { settle_x((next - 1u) / PIECE_WORDS, local, next < WORDS); }
+        let size = arg(args, 6);
+        weigh_parts(args, x, local);
+        for (var first = 0u; first < pieces * PIECE_WORDS; first += JOINED_WORDS) {
+//!for w JOINED_WORDS
+            let at_#w = local + (first + #wu) * THREADS;
+            let part_#w = min(at_#w, LENGTH - 1u) / size * SPLITS;
+            let begins_#w = x + part_#w * (size + 2u) + min(at_#w, LENGTH - 1u) % size;
+//!for p SPLITS
+            var bits_#w_#p: u32;
+//!end
+//!end
+            var looks = 0u;
+            loop {
+                var missing = 0u;
+//!for w JOINED_WORDS
+//!for p SPLITS
+                bits_#w_#p = bits_at(begins_#w + #pu * (size + 2u));
+//!end
+//!end
+//!for w JOINED_WORDS
+//!for p SPLITS
+                missing |= late(bits_#w_#p);
+//!end
+//!end
+                if (missing == 0u || !look_again(looks)) { break; }
+                looks += 1u;
+            }
+//!for w JOINED_WORDS
+            var value_#w = 0.0;
+//!for p SPLITS
+            value_#w = fma(weight_of_part[part_#w + #pu], float_of(bits_#w_#p), value_#w); // said so that it is the same everywhere
+//!end
+            put_x(at_#w, select(0.0, value_#w, at_#w < LENGTH), at_#w < CHUNKS * CHUNK);
+//!end
+            let there = first + JOINED_WORDS;
+            if (there % PIECE_WORDS == 0u) { settle_x(first / PIECE_WORDS, local, there < pieces * PIECE_WORDS); }
         }
-    } else {
-//!for w WORDS
-        let at_#w = local + #wu * THREADS;
-        var bits_#w = bits_at(x + min(at_#w, LENGTH - 1u));
+        return;
+    }
+//!for p PIECES
+//!for w PIECE_WORDS
+    var bits_#p_#w: u32;
 //!end
-        var looks = 0u;
-        loop {
-            var missing = 0u;
-//!for w WORDS
-            missing |= late(bits_#w);
 //!end
-            if (missing == 0u || arg(args, 15) == 0u || !look_again(looks)) { break; }
-            looks += 1u;
-//!for w WORDS
-            bits_#w = bits_at(x + min(at_#w, LENGTH - 1u));
+    var looks = 0u;
+    loop {
+        var missing = 0u;
+//!for p PIECES
+//!for w PIECE_WORDS
+        bits_#p_#w = bits_at(x + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u));
 //!end
+//!end
+//!for p PIECES
+//!for w PIECE_WORDS
+        missing |= late(bits_#p_#w);
+//!end
+//!end
+        if (missing == 0u || arg(args, 15) == 0u || !look_again(looks)) { break; }
+        looks += 1u;
+    }
+    for (var piece = 0u; piece < pieces; piece++) {
+//!for w PIECE_WORDS
+        let at_#w = local + (piece * PIECE_WORDS + #wu) * THREADS;
+        var bits_#w = bits_0_#w;
+        var norm_#w = (*b).norm_0_#w;
+//!for p PIECES
+        if (piece == #pu) {
+            bits_#w = bits_#p_#w;
+            norm_#w = (*b).norm_#p_#w;
         }
-//!for w WORDS
+//!end
         let value_#w = select(0.0, float_of(bits_#w), at_#w < LENGTH);
-//!end
-//!for w WORDS
         if (NORMS == 1u) {
             let squares = subgroupAdd(value_#w * value_#w);
             if (local % SUBGROUP == 0u && at_#w < LENGTH) { squares_of[at_#w / SUBGROUP] = squares; }
         }
-        put_x(at_#w, select(value_#w, value_#w * (*b).norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
-        if (#wu + 1u == WORDS || #wu % PIECE_WORDS == PIECE_WORDS - 1u) { settle_x(#wu / PIECE_WORDS, local, #wu + 1u < WORDS); }
+        put_x(at_#w, select(value_#w, value_#w * norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
 //!end
+        settle_x(piece, local, piece + 1u < pieces);
     }
 }
 
@@ -181,17 +213,20 @@ fn sum_of_squares(local: u32) -> f32 {
 
 fn begin(args: u32, v: u32, local: u32) -> begun {
     var b: begun;
+    // first, since memory answers in turn, and these are wanted as soon as x is there
+    if (NORMS == 1u) {
+//!for p PIECES
+//!for w PIECE_WORDS
+        b.norm_#p_#w = load(arg(args, 6) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, 8);
+//!end
+//!end
+    }
     let quads = quads_of(args, v);
 //!for i AT_ONCE
 //!for s STEPS
     fetch_#i_#s(&b, args, quads.x + local / TEAM, quads.y, local % TEAM);
 //!end
 //!end
-    if (NORMS == 1u) {
-//!for w WORDS
-        b.norm_#w = load(arg(args, 6) + min(local + #wu * THREADS, LENGTH - 1u)) + arg_float(args, 8);
-//!end
-    }
     return b;
 }
 
@@ -235,12 +270,12 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var r: ready;
         if (finishes) { r = get_ready(args, p.part, q.rows, 0u); }
         if (start == quads.x) {
-            stage(&b, args, x, local);
+            stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && quads.y == 0u), local); // (there is always a quad)
             workgroupBarrier();
 //!for s STEPS
             x_#s = x_at(#su * TEAM + lane);
 //!end
-            if (NORMS == 1u) { scale = inverseSqrt(sum_of_squares(local) / f32(LENGTH) + arg_float(args, 7)); }
+            if (NORMS == 1u) { scale = inverseSqrt(fma(sum_of_squares(local), 1.0 / f32(LENGTH), arg_float(args, 7))); }
         } else if (WIDTH > 1u && APART_SUMS == 1u) {
             workgroupBarrier();
         }

@@ -1,7 +1,6 @@
 // x for matmul_row.wgsl, as whole numbers of a byte and a factor for each 32 of them; weights are whole numbers, too, with a factor
 // and an offset for each chunk. Four products are then one step.
-const PIECE_WORDS = 8u;                      // elements of x for each thread that lie there as floats until they are bytes: 8 at most
-const PIECE = PIECE_WORDS * THREADS;
+const PIECE = PIECE_WORDS * THREADS;         // elements of x that lie there as floats until they are bytes: 8 of each thread at most
 const LINES = 2u * APART;                    // of bytes
 const FLOATS = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, a piece at a time
 

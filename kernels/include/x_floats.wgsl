@@ -3,7 +3,6 @@
 fn put_x(i: u32, value: f32, inside: bool) {
     if (inside) { staged[staged_at(i / 4u % FOURS * APART + i / CHUNK, i % 4u)] = bitcast<u32>(value); }
 }
-const PIECE_WORDS = 1024u; // all of x at once
 fn settle_x(piece: u32, local: u32, more: bool) {}
 
 struct x_of_chunk {

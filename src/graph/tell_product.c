@@ -249,6 +249,17 @@ static bool all_quads_whole(const told *l)
     return whole;
 }
 
+/* Elements of x that a thread puts together at once: as many as leave registers for the parts of all of them. */
+static void choose_joining(told *l, uint32_t piece)
+{
+    enum { MOST_PARTS_AT_ONCE = 32 };
+    uint32_t splits = l->words[7], at_once = piece;
+    while (at_once > 1 && (piece % at_once || at_once * splits > MOST_PARTS_AT_ONCE))
+        at_once--;
+    kernel_set_constant(&l->kernel, "SPLITS", splits);
+    kernel_set_constant(&l->kernel, "JOINED_WORDS", at_once);
+}
+
 /* One row of x, and enough subgroups: everything of it is in registers. */
 static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows, uint32_t chunks, const layout *lies)
 {
@@ -272,13 +283,17 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "FOURS", l->words[11]);
     kernel_set_constant(&l->kernel, "STEPS", cut.steps);
     kernel_set_constant(&l->kernel, "AT_ONCE", cut.turns);
-    kernel_set_constant(&l->kernel, "WORDS", (chunks * lies->chunk_weights + threads - 1) / threads);
+    uint32_t words = (chunks * lies->chunk_weights + threads - 1) / threads;
+    uint32_t piece = cut.packed && cut.piece < words ? cut.piece : words;
+    kernel_set_constant(&l->kernel, "PIECES", (words + piece - 1) / piece);
+    kernel_set_constant(&l->kernel, "PIECE_WORDS", piece);
     kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
-    if (cut.packed)
-        kernel_set_constant(&l->kernel, "PIECE_WORDS", cut.piece);
     kernel_set_constant(&l->kernel, "NORMS", norms);
     kernel_set_constant(&l->kernel, "SQUARES", one ? most_squares : norms ? squares : 1);
     kernel_set_constant(&l->kernel, "JOINS", joins);
+    kernel_set_constant(&l->kernel, "PARTS_OF_X", one || joins ? PLAN_MAX_JOINED : 1);
+    if (joins)
+        choose_joining(l, piece);
     uint32_t groups = (quads + teams * cut.turns - 1) / (teams * cut.turns);
     if (one) {
         l->loose = 1u << 0 | 1u << 2 | 1u << 13 | 1u << 14;
