@@ -1,9 +1,9 @@
-// The tables of docs/web.md, from a folder of records that bench/web.mjs left.
-import { existsSync, readFileSync } from "node:fs";
+// The tables of docs/web.md, from a folder of records that bench/web.mjs or bench/web_gpu.mjs left.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { middle, spread, table } from "./table_text.mjs";
 
-const HOSTS = ["native", "node", "deno", "chromium", "firefox"];
+const HOSTS = ["native", "checked", "node", "deno", "chromium", "tab", "firefox"];
 const SUBMITS = ["sync", "each", "pass", "batch", "one"], LEVELS = ["none", "ops", "token", "loop"];
 const NONE = "Not measured yet.";
 
@@ -12,7 +12,8 @@ function recordsOf(folder, what) {
     return HOSTS.filter((host) => existsSync(path(host))).map((host) => ({ host, record: JSON.parse(readFileSync(path(host), "utf8")) }));
 }
 const isReal = (r) => r.params.impl !== "stub";
-const nameOf = ({ host, record }) => (host === "native" ? `native, ${record.gpu.impl}` : `${record.host.page}`);
+const nameOf = ({ host, record }) => ({ native: `native, ${record.gpu.impl}`, checked: `native, ${record.gpu.impl}, with checks of bounds` })[host] ?? `${record.host.page}`;
+const rateOf = (record, level) => record.results.find((r) => r.params.fuse === level);
 
 export const WEB_TABLES = {
     web_dispatch(folder) {
@@ -24,8 +25,24 @@ export const WEB_TABLES = {
     web_llm(folder) {
         const all = recordsOf(folder, "llm");
         if (!all.length) return NONE;
-        const rate = (record, level) => record.results.find((r) => r.params.fuse === level);
-        return table(["tokens per second", ...LEVELS.map((l) => `\`${l}\``)], all.map((one) => [nameOf(one), ...LEVELS.map((level) => spread(rate(one.record, level)))]));
+        return table(["tokens per second", ...LEVELS.map((l) => `\`${l}\``)], all.map((one) => [nameOf(one), ...LEVELS.map((level) => spread(rateOf(one.record, level)))]));
+    },
+    // Of each model that bench/web_gpu.mjs was given: what the tab makes of it, beside what is native.
+    web_models(folder) {
+        const levels = ["ops", "loop"];
+        const files = existsSync(folder) ? readdirSync(folder) : [];
+        const models = [...new Set(files.map((name) => /^native\.(.+)\.llm\.json$/.exec(name)?.[1]).filter(Boolean))].sort();
+        if (!models.length) return NONE;
+        const rows = models.flatMap((model) => {
+            const all = recordsOf(folder, `${model}.llm`), native = all[0].record;
+            const cell = (record, level) => {
+                const there = rateOf(record, level), beside = rateOf(native, level);
+                if (!there) return "";
+                return `${spread(there)}${record === native ? "" : `, ${Math.round((100 * there.median) / beside.median)}%`}`;
+            };
+            return all.map((one) => [model, nameOf(one), ...levels.map((level) => cell(one.record, level))]);
+        });
+        return table(["model", "tokens per second", ...levels.map((l) => `\`${l}\``)], rows);
     },
     web_machine(folder) {
         const all = recordsOf(folder, "dispatch");
