@@ -178,6 +178,10 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
     return turned_by(y, c, s);
 }
 
+// Compilers may add to a product before or after it is rounded; they do so the one way in one kernel and the other way in another,
+// where they know more of it. What is looked at as bits is rounded.
+fn rounded(y: vec4<f32>) -> vec4<f32> { return bitcast<vec4<f32>>(bitcast<vec4<u32>>(y) & vec4<u32>(~1u)); }
+
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
     if (row < part_arg(args, part, 1u)) {
         if (STATES == 0u || part_arg(args, part, 5u) == 0u) {
@@ -185,17 +189,18 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
             store(to, y.x);
             if (row + 1u < part_arg(args, part, 1u)) { store(to + 1u, y.y); }
         } else {
+            // The state's halves and those that are made of the row elsewhere are made of the same floats: a mark's bit is in neither.
+            let even = rounded(vec4<f32>(y, y)).xy;
             if (ROWS_TOO == 1u && part_arg(args, part, 3u) > 0u) {
-                let halves = unpack2x16float(pack2x16float(y));
                 let at = part_arg(args, part, 3u) + row;
-                store(at, halves.x);
-                store(at + 1u, halves.y);
+                store(at, even.x);
+                store(at + 1u, even.y);
             }
             if (place < part_arg(args, part, 9u)) {
                 // Rows of a state have an even number of elements.
                 let element = place * part_arg(args, part, 7u) + row;
                 if (part_arg(args, part, 5u) == 2u) {
-                    store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(y));
+                    store_state_word(part_arg(args, part, 6u) + element / 2u, pack2x16float(even));
                 } else {
                     store_state_word(part_arg(args, part, 6u) + element, bitcast<u32>(y.x));
                     store_state_word(part_arg(args, part, 6u) + element + 1u, bitcast<u32>(y.y));
@@ -204,10 +209,6 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
         }
     }
 }
-
-// Compilers may add to a product before or after it is rounded; they do so the one way in one kernel and the other way in another,
-// where they know more of it. What is looked at as bits is rounded.
-fn rounded(y: vec4<f32>) -> vec4<f32> { return bitcast<vec4<f32>>(bitcast<vec4<u32>>(y) & vec4<u32>(~1u)); }
 
 fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t: u32, r: ready) {
     let form = part_arg(args, part, 4u);
