@@ -31,7 +31,7 @@ export const WEB_TABLES = {
     web_models(folder) {
         const levels = ["ops", "loop"];
         const files = existsSync(folder) ? readdirSync(folder) : [];
-        const models = [...new Set(files.map((name) => /^native\.(.+)\.llm\.json$/.exec(name)?.[1]).filter(Boolean))].sort();
+        const models = files.map((name) => /^native\.(.+)\.llm\.json$/.exec(name)?.[1]).filter(Boolean).sort();
         if (!models.length) return NONE;
         const rows = models.flatMap((model) => {
             const all = recordsOf(folder, `${model}.llm`), native = all[0].record;
