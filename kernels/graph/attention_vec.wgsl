@@ -15,7 +15,7 @@ const NOW = 0u;                  // 1: there is one row, and its own key and val
 //!include "graph.wgsl"
 //!include "floats.wgsl"
 //!include "staged.wgsl"
-// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows.
+// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows, and behind them those of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -80,6 +80,12 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
     return b;
 }
 
+fn sum_of_weights() -> f32 {
+    var sum = 0.0;
+    for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[2u * THREADS + i]); }
+    return sum;
+}
+
 var<workgroup> position_of_row: u32;
 
 fn work(args: u32, v: u32, local: u32, begun_with: begun) {
@@ -108,7 +114,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     var now = 0u; // the row's own value
     if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
     var most = -3.4e38;
-    var total = 0.0;
+    var total = 0.0; // of weights, in this row
     var value = vec2<f32>();
     for (var block = mine.x; block < mine.y; block += BLOCK) {
         if (NOW == 1u && block + local / LANES == position) {
@@ -125,20 +131,22 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
         fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
         workgroupBarrier();
-        // Every subgroup finds the maximum and the sum for itself.
+        // Every subgroup finds the maximum for itself.
         var highest = -3.4e38;
         for (var i = local % SUBGROUP; i < BLOCK; i += SUBGROUP) { highest = max(highest, block_scores[i]); }
         let higher = max(most, subgroupMax(highest));
-        var sum = 0.0;
-        for (var i = local % SUBGROUP; i < min(BLOCK, mine.y - block); i += SUBGROUP) { sum += exp(block_scores[i] - higher); }
         let mend = exp(most - higher);
-        total = fma(total, mend, subgroupAdd(sum));
+        total *= mend;
         value *= mend;
         most = higher;
 //!for i VALUES
         let p_#i = local / PAIRS + #iu * ROWS;
         let two_#i = unpack2x16float(select(b.value_#i, now, NOW == 1u && block + p_#i == position));
-        if (block + p_#i < mine.y) { value = fma(vec2<f32>(exp(block_scores[p_#i] - higher)), two_#i, value); }
+        if (block + p_#i < mine.y) {
+            let weight = exp(block_scores[p_#i] - higher);
+            value = fma(vec2<f32>(weight), two_#i, value);
+            total += weight;
+        }
 //!end
         fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
         // Scores are written anew; after the last block, what is written lies elsewhere, and all have read what lay there.
@@ -146,17 +154,18 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
     staged[local * 2u] = bitcast<u32>(value.x); // by rows, each a head long
     staged[local * 2u + 1u] = bitcast<u32>(value.y);
+    if (local % PAIRS == 0u) { staged[2u * THREADS + local / PAIRS] = bitcast<u32>(total); }
     workgroupBarrier();
     let splits = arg(args, 14);
     if (local < HEAD) {
         var sum = 0.0;
         for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i * HEAD + local]); }
-        if (splits == 1u) { sum *= inverse_of(total); }
+        if (splits == 1u) { sum *= inverse_of(sum_of_weights()); }
         store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
-    if (splits > 1u && local == 0u) {
+    if (splits > 1u && local == THREADS - 1u) { // who has nothing else to do
         store(arg(args, 1) + v * (HEAD + 2u) + HEAD, most);
-        store(arg(args, 1) + v * (HEAD + 2u) + HEAD + 1u, total);
+        store(arg(args, 1) + v * (HEAD + 2u) + HEAD + 1u, sum_of_weights());
     }
 }
 

@@ -17,7 +17,7 @@ const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
 const PIECES = 1u;      // of x,
 const PIECE_WORDS = 2u; // and elements of each that a thread asks for
 const NORMS = 0u;     // 1: x is normed
-const SQUARES = 64u;  // sums of squares that there is room for
+const CHAINS = 1u;    // sums of squares that a thread has: SQUARED / THREADS
 const JOINS = 0u;     // 1: x is in parts, that split attention left
 const SPLITS = 1u;    // parts of a head then
 const JOINED_WORDS = 1u; // elements of x that a thread joins at once
@@ -41,7 +41,9 @@ const APART = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
 const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
 const APART_SUMS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
 var<workgroup> sums_of: array<f32, APART_SUMS * SUMS>;
-var<workgroup> squares_of: array<f32, SQUARES>; // of as many elements as a subgroup has threads
+const SQUARED = 512u; // the squares of elements that lie so far apart are one sum, whatever the number of threads
+const_assert PIECES == 1u || PIECE_WORDS % CHAINS == 0u;
+var<workgroup> squares_of: array<f32, SQUARED / SUBGROUP>; // of as many such sums as a subgroup has threads
 var<workgroup> most_of_part: array<f32, PARTS_OF_X>;
 var<workgroup> total_of_part: array<f32, PARTS_OF_X>;
 var<workgroup> weight_of_part: array<f32, PARTS_OF_X>;
@@ -116,10 +118,18 @@ fn weigh_parts(args: u32, x: u32, local: u32) {
     workgroupBarrier();
 }
 
+// Of the elements that a thread asks for.
+struct squares {
+//!for c CHAINS
+    sum_#c: f32,
+//!end
+}
+
 // Threads have their elements of x on their way all at once, and put them where all can read them piece by piece. (No branches around
 // loads: behind one, they would begin when those before it have ended. And one copy of everything: the instructions of all phases are
 // more than the GPU's nearest caches have room for, so `pieces` is a number that compilers do not know.)
-fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) {
+fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
+    var s: squares;
     if (JOINS == 1u) {
         let size = arg(args, 6);
         weigh_parts(args, x, local);
@@ -158,7 +168,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) {
             let there = first + JOINED_WORDS;
             if (there % PIECE_WORDS == 0u) { settle_x(first / PIECE_WORDS, local, there < pieces * PIECE_WORDS); }
         }
-        return;
+        return s;
     }
 //!for p PIECES
 //!for w PIECE_WORDS
@@ -193,20 +203,28 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) {
         }
 //!end
         let value_#w = select(0.0, float_of(bits_#w), at_#w < LENGTH);
-        if (NORMS == 1u) {
-            let squares = subgroupAdd(value_#w * value_#w);
-            if (local % SUBGROUP == 0u && at_#w < LENGTH) { squares_of[at_#w / SUBGROUP] = squares; }
-        }
+//!for c CHAINS
+        if (NORMS == 1u && #wu % CHAINS == #cu) { s.sum_#c = fma(value_#w, value_#w, s.sum_#c); }
+//!end
         put_x(at_#w, select(value_#w, value_#w * norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
 //!end
         settle_x(piece, local, piece + 1u < pieces);
     }
+    return s;
 }
 
-fn sum_of_squares(local: u32) -> f32 {
-    var sum = 0.0;
-    for (var i = local % SUBGROUP; i < (LENGTH + SUBGROUP - 1u) / SUBGROUP; i += SUBGROUP) { sum += squares_of[i]; }
-    return subgroupAdd(sum);
+// Nobody waits for the norm itself, a factor, before the products are there.
+fn note_squares(s: squares, local: u32) {
+//!for c CHAINS
+    let sum_#c = subgroupAdd(rounded(vec4<f32>(s.sum_#c)).x);
+    if (local % SUBGROUP == 0u) { squares_of[(local + #cu * THREADS) / SUBGROUP] = sum_#c; }
+//!end
+}
+
+fn sum_of_squares() -> f32 {
+    var sum = squares_of[0];
+    for (var i = 1u; i < SQUARED / SUBGROUP; i++) { sum += squares_of[i]; }
+    return sum;
 }
 
 // ---- products ---------------------------------------------------------------
@@ -256,6 +274,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
 //!for s STEPS
     var x_#s: x_of_chunk;
 //!end
+    var own: squares;
     var scale = 1.0;
     var sums_at = 0u;
     for (var start = quads.x; start < quads.y; start += AT_ONCE * TEAMS) {
@@ -270,12 +289,11 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var r: ready;
         if (finishes) { r = get_ready(args, p.part, q.rows, 0u); }
         if (start == quads.x) {
-            stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && quads.y == 0u), local); // (there is always a quad)
+            own = stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && quads.y == 0u), local); // (there is always a quad)
             workgroupBarrier();
 //!for s STEPS
             x_#s = x_at(#su * TEAM + lane);
 //!end
-            if (NORMS == 1u) { scale = inverseSqrt(fma(sum_of_squares(local), 1.0 / f32(LENGTH), arg_float(args, 7))); }
         } else if (WIDTH > 1u && APART_SUMS == 1u) {
             workgroupBarrier();
         }
@@ -297,12 +315,17 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             sums_of[sums_at + ((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
         }
 //!end
+        if (NORMS == 1u && start == quads.x) {
+            note_squares(own, local);
+            if (WIDTH == 1u) { workgroupBarrier(); }
+        }
         if (WIDTH > 1u) {
             workgroupBarrier();
             var row = 0.0;
             if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
             total = vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
         }
+        if (NORMS == 1u && start == quads.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, 7))); }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
         if (APART_SUMS == 2u) { sums_at = SUMS - sums_at; }

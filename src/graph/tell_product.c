@@ -12,6 +12,7 @@ enum {
     TEAM = 32,                /* as in matmul_vec.wgsl */
     ROW_MOST_QUADS = 1 << 14, /* that it is for: sums that meet in workgroup memory are not worth it for more */
     ROW_LEAST_THREADS = 128,  /* that share x */
+    ROW_SQUARED = 512,        /* as in matmul_row.wgsl: as many threads at most */
     ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
     PART = 16,
     PART_WORDS = 32, /* as in matmul.wgsl */
@@ -268,9 +269,7 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     row_cut cut = {.packed = c->t->packs && lies->bytes};
     if (!c->t->by_shape || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS)
         return false;
-    uint32_t squares = (l->words[1] + c->t->subgroup - 1) / c->t->subgroup;
-    uint32_t most_squares = c->t->x_floats / c->t->subgroup + 1;
-    if ((norms && squares > most_squares) || !choose_row_cut(c, l, quads, chunks, lies, &cut))
+    if (!choose_row_cut(c, l, quads, chunks, lies, &cut))
         return false;
     bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
@@ -289,7 +288,7 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "PIECE_WORDS", piece);
     kernel_set_constant(&l->kernel, "STAGED", one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
     kernel_set_constant(&l->kernel, "NORMS", norms);
-    kernel_set_constant(&l->kernel, "SQUARES", one ? most_squares : norms ? squares : 1);
+    kernel_set_constant(&l->kernel, "CHAINS", ROW_SQUARED / threads);
     kernel_set_constant(&l->kernel, "JOINS", joins);
     kernel_set_constant(&l->kernel, "PARTS_OF_X", one || joins ? PLAN_MAX_JOINED : 1);
     if (joins)
