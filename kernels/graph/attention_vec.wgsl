@@ -136,8 +136,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         for (var i = local % SUBGROUP; i < BLOCK; i += SUBGROUP) { highest = max(highest, block_scores[i]); }
         let higher = max(most, subgroupMax(highest));
         let mend = exp(most - higher);
-        total *= mend;
-        value *= mend;
+        var sum = 0.0;
+        value = rounded(vec4<f32>(value * mend, value)).xy;
         most = higher;
 //!for i VALUES
         let p_#i = local / PAIRS + #iu * ROWS;
@@ -145,9 +145,10 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         if (block + p_#i < mine.y) {
             let weight = exp(block_scores[p_#i] - higher);
             value = fma(vec2<f32>(weight), two_#i, value);
-            total += weight;
+            sum += weight;
         }
 //!end
+        total = fma(total, mend, sum);
         fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
         // Scores are written anew; after the last block, what is written lies elsewhere, and all have read what lay there.
         if (block + BLOCK < mine.y) { workgroupBarrier(); }

@@ -32,6 +32,7 @@ const PARTS_OF_X = 1u; // of all heads: room for them
 //!include "matmul.wgsl"
 //!include "quad.wgsl"
 //!include "staged.wgsl"
+//!include "over_subgroup.wgsl"
 //!include "x_FORM.wgsl"
 
 const TEAMS = THREADS / TEAM;
@@ -216,7 +217,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 // Nobody waits for the norm itself, a factor, before the products are there.
 fn note_squares(s: squares, local: u32) {
 //!for c CHAINS
-    let sum_#c = subgroupAdd(rounded(vec4<f32>(s.sum_#c)).x);
+    let sum_#c = sum_over_subgroup(rounded(vec4<f32>(s.sum_#c)).x);
     if (local % SUBGROUP == 0u) { squares_of[(local + #cu * THREADS) / SUBGROUP] = sum_#c; }
 //!end
 }
@@ -300,7 +301,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
 //!for i AT_ONCE
         var sums_#i = vec4<f32>();
 //!for s STEPS
-        sums_#i += dot_chunk(b.held_#i_#s, x_#s);
+        sums_#i = add_chunk(sums_#i, b.held_#i_#s, x_#s);
         if (ONCE == 0u) { fetch_#i_#s(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane); }
 //!end
 //!end

@@ -171,10 +171,10 @@ fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
     return sums;
 }
 
-fn dot_quad(b: quad_bits, here: u32) -> vec4<f32> {
-    var sums = vec4<f32>();
+fn add_quad(before: vec4<f32>, b: quad_bits, here: u32) -> vec4<f32> {
+    var sums = before;
     for (var i = 0u; i < CHUNK / 4u; i++) {
-        sums += dot_four(b, i, staged_four(i * (SEGMENT / CHUNK) + here));
+        sums = add_four(sums, b, i, staged_four(i * (SEGMENT / CHUNK) + here));
     }
     return sums;
 }
@@ -212,7 +212,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             if (AHEAD == 1u) {
                 let bits = b.held;
                 fetch_ahead(&b, args, chunks, local);
-                if (busy && c < chunks) { sums += dot_quad(bits, c - segment / CHUNK); }
+                if (busy && c < chunks) { sums = add_quad(sums, bits, c - segment / CHUNK); }
             } else if (busy && c < chunks) {
                 sums += dot_rows(args, q, chunks, c, c - segment / CHUNK);
             }

@@ -10,6 +10,10 @@ fn floats_of(seen: vec4<u32>, at: vec4<u32>, made: bool) -> vec4<f32> {
     return vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w));
 }
 
+// Compilers may add to a product before or after it is rounded; they do so the one way in one kernel and the other way in another,
+// where they know more of it. What is looked at as bits is rounded.
+fn rounded(y: vec4<f32>) -> vec4<f32> { return bitcast<vec4<f32>>(bitcast<vec4<u32>>(y) & vec4<u32>(~1u)); }
+
 // 1 / value by steps that come out the same in every kernel: compilers divide in more ways than one, and a number that is
 // rounded the other way is another number.
 fn inverse_of(value: f32) -> f32 {

@@ -163,8 +163,8 @@ fn afterwards(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r:
     return y;
 }
 
-// Two pairs: firsts, and seconds. Which product is rounded is said, so that all kernels do the same.
-fn turned_by(y: vec4<f32>, c: vec2<f32>, s: vec2<f32>) -> vec4<f32> { return vec4<f32>(fma(y.xy, c, -(y.zw * s)), fma(y.xy, s, y.zw * c)); }
+// Two pairs: firsts, and seconds.
+fn turned_by(y: vec4<f32>, c: vec2<f32>, s: vec2<f32>) -> vec4<f32> { return fma(y.xyxy, vec4<f32>(c, s), rounded(y.zwzw * vec4<f32>(-s, c))); }
 
 fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
     let size = part_arg(args, part, 10u);
@@ -177,10 +177,6 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
     if (part_arg(args, part, 4u) == 3u) { return turned_by(y.xzyw, c, s).xzyw; }
     return turned_by(y, c, s);
 }
-
-// Compilers may add to a product before or after it is rounded; they do so the one way in one kernel and the other way in another,
-// where they know more of it. What is looked at as bits is rounded.
-fn rounded(y: vec4<f32>) -> vec4<f32> { return bitcast<vec4<f32>>(bitcast<vec4<u32>>(y) & vec4<u32>(~1u)); }
 
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
     if (row < part_arg(args, part, 1u)) {

@@ -1,8 +1,9 @@
 // The same as reduce_shared.wgsl by subgroups of SUBGROUP threads that follow each other, SUBGROUP dividing TEAM.
+//!include "over_subgroup.wgsl"
 var<workgroup> reduced: array<vec4<f32>, THREADS / SUBGROUP>;
 
 fn sum_of_all(value: f32, local: u32) -> f32 {
-    let part = subgroupAdd(value);
+    let part = sum_over_subgroup(value);
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
     workgroupBarrier();
     var total = 0.0;
@@ -23,7 +24,7 @@ fn max_of_all(value: f32, local: u32) -> f32 {
 
 // The sum over a team, known to its first thread.
 fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
-    let part = subgroupAdd(value);
+    let part = sums_over_subgroup(value);
     if (SUBGROUP == TEAM) { return part; }
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
     workgroupBarrier();

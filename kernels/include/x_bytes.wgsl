@@ -41,9 +41,8 @@ fn settle_x(piece: u32, local: u32, more: bool) {
         staged[staged_at(upper * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_a);
         staged[staged_at((1u - upper) * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_b);
         if (local % 4u == 0u) {
-            let factor = most * (1.0 / 127.0);
-            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u)] = bitcast<u32>(factor);
-            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u + 1u)] = bitcast<u32>(factor * sum);
+            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u)] = bitcast<u32>(most * (1.0 / 127.0));
+            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u + 1u)] = bitcast<u32>(i32(sum));
         }
     }
     if (more) { workgroupBarrier(); }
@@ -53,23 +52,26 @@ struct x_of_chunk {
     first: vec4<u32>,
     second: vec4<u32>,
     factor: f32,
-    sum: f32, // of what they stand for
+    sum: i32, // of the whole numbers
 }
 
 fn x_at(chunk: u32) -> x_of_chunk {
     let c = min(chunk, CHUNKS - 1u);
-    let factors = staged_four(LINES + c / 2u);
-    let two = select(vec2<f32>(), select(factors.xy, factors.zw, c % 2u == 1u), chunk < CHUNKS);
-    return x_of_chunk(staged_words(c), staged_words(APART + c), two.x, two.y);
+    let words = staged_words(LINES + c / 2u);
+    let two = select(vec2<u32>(), select(words.xy, words.zw, c % 2u == 1u), chunk < CHUNKS);
+    return x_of_chunk(staged_words(c), staged_words(APART + c), bitcast<f32>(two.x), bitcast<i32>(two.y));
 }
 
-fn dot_row(b: bits_of_chunk, x: x_of_chunk) -> f32 {
-    var sum = 0;
+// Products are only ever factors of another: which of two products that are added up is rounded would be the compiler's choice.
+fn add_row(before: f32, b: bits_of_chunk, x: x_of_chunk) -> f32 {
+    var sum = -ZERO * x.sum;
 //!for j FOURS
     sum += dot4I8Packed(bytes_of(b, #ju), select(x.second, x.first, #ju < 4u)[#ju % 4u]);
 //!end
     let factors = factors_of(b);
-    return fma(factors.x, x.factor * f32(sum), factors.y * x.sum); // said so that it is the same everywhere
+    let row = fma(factors.x, x.factor * f32(sum), before);
+    if (OFFSETS == 0u) { return row; }
+    return fma(factors.y, x.factor * f32(x.sum), row);
 }
 
-fn dot_chunk(b: quad_bits, x: x_of_chunk) -> vec4<f32> { return vec4<f32>(dot_row(b.x, x), dot_row(b.y, x), dot_row(b.z, x), dot_row(b.w, x)); }
+fn add_chunk(before: vec4<f32>, b: quad_bits, x: x_of_chunk) -> vec4<f32> { return vec4<f32>(add_row(before.x, b.x, x), add_row(before.y, b.y, x), add_row(before.z, b.z, x), add_row(before.w, b.w, x)); }

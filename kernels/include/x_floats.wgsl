@@ -19,11 +19,11 @@ fn x_at(chunk: u32) -> x_of_chunk {
     return x;
 }
 
-// A chunk of a quad's rows by that of x.
-fn dot_chunk(b: quad_bits, x: x_of_chunk) -> vec4<f32> {
-    var sums = vec4<f32>();
+// A chunk of a quad's rows by that of x, on top of what there is.
+fn add_chunk(before: vec4<f32>, b: quad_bits, x: x_of_chunk) -> vec4<f32> {
+    var sums = before;
 //!for j FOURS
-    sums += dot_four(b, #ju, x.x_#j);
+    sums = add_four(sums, b, #ju, x.x_#j);
 //!end
     return sums;
 }

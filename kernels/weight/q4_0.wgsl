@@ -9,6 +9,8 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
 fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return fma(plus_1024(b.q[j / 2u] >> (j % 2u * 4u), 0x000f000fu), vec4<f32>(b.d), vec4<f32>(-1032.0 * b.d));
 }
-// As whole numbers in bytes, and what they are worth: factor and offset.
+// As whole numbers in bytes, which of them is nothing, and what they are worth: factor and offset.
+const ZERO = 8i;
+const OFFSETS = 0u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }
-fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, -8.0 * b.d); }
+fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, 0.0); }

@@ -13,7 +13,7 @@
 
 /* ---- weights made on the spot -------------------------------------------- */
 
-enum { MOST_WEIGHTS = 16 };
+enum { MOST_WEIGHTS = 48 };
 typedef struct weight_box {
     struct {
         char name[32];
