@@ -22,6 +22,7 @@ const JOINS = 0u;     // 1: x is in parts, that split attention left
 const SPLITS = 1u;    // parts of a head then
 const JOINED_WORDS = 1u; // elements of x that a thread joins at once
 const PARTS_OF_X = 1u; // of all heads: room for them
+const TOUCHES = 0u;    // words that a thread may touch long before
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -84,6 +85,35 @@ fn fetch_#i_#s(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u3
 }
 //!end
 //!end
+
+// The first weights of workgroup v, of its only part, a word of every two chunks: while the phases before leave memory idle, they
+// come nearer, and need few registers.
+struct touched {
+    word: u32,
+//!for i TOUCHES
+    word_#i: u32,
+//!end
+}
+
+fn touch(args: u32, v: u32, local: u32) -> touched {
+    var t: touched;
+    let quads = quads_of(args, v);
+    let matrices = select(1u, 2u, GATES == 1u && part_arg(args, PART, 4u) == 1u);
+    let first = quads.x * (4u / matrices) * CHUNKS;
+    let last = quads.y * (4u / matrices) * CHUNKS - 1u;
+//!for i TOUCHES
+    t.word_#i = weights[part_arg(args, PART, 2u + #iu % matrices) / 4u + min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
+//!end
+    return t;
+}
+
+fn bits_touched(t: touched) -> u32 {
+    var bits = t.word;
+//!for i TOUCHES
+    bits |= t.word_#i;
+//!end
+    return bits;
+}
 
 // ---- x ----------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ static bool add_kinds(kinds *k, one_phases phases, uint32_t groups, err *e)
         if (i == k->count) {
             k->count++;
             *kind =
-                (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true, .by_marks = true};
+                (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true, .by_marks = true, .touches = true};
             kernel_set_constant(&kind->kernel, "THREADS", k->threads);
             memcpy(kind->words, t->words, sizeof kind->words);
         }
@@ -99,6 +99,7 @@ static bool add_kinds(kinds *k, one_phases phases, uint32_t groups, err *e)
             k->arenas = t->weight_arena + 1;
         kind->one_turn &= t->one_turn || t->words[0] <= groups;
         kind->by_marks &= t->by_marks;
+        kind->touches &= t->touches;
         k->looks &= t->looks;
         k->phases[p] = i;
     }

@@ -114,14 +114,43 @@ static void add_waiting(bool by_marks, str *out)
         str_add(out, wait);
 }
 
+/* A phase with few weights of its own leaves memory idle while all wait for its x: meanwhile the first of the many behind it come
+ * nearer. Nobody needs the words themselves, or waits for them before that phase is done. */
+static bool touches_behind(const one_course *c, one_loop l, uint32_t phase)
+{
+    return phase > l.first && phase + 1 < l.first + l.period && c->kinds[c->phase_kinds[phase + 1]].touches &&
+           !c->kinds[c->phase_kinds[phase]].touches;
+}
+
+static void add_touch(const one_course *c, one_loop l, uint32_t phase, str *out)
+{
+    uint32_t kind = c->phase_kinds[phase + 1];
+    if (!touches_behind(c, l, phase))
+        return;
+    str_addf(out, "touched_of_%u = touched_%u();\n", kind, kind);
+    add_told(c, l, phase + 1, true, out);
+    str_addf(out, "if (group.x < count) { touched_of_%u = touch_%u(args, group.x, local); } }\n", kind, kind);
+}
+
+static void add_touched(const one_course *c, one_loop l, uint32_t phase, str *out)
+{
+    uint32_t kind = c->phase_kinds[phase + 1];
+    if (touches_behind(c, l, phase))
+        str_addf(out, "given_back |= bits_touched_%u(touched_of_%u);\n", kind, kind);
+}
+
 /* A phase, and what is between it and the next. That one's weights are on their way while all wait for each other, but are
  * asked for after arriving: asking takes time, too. */
 static void add_phase(const one_course *c, one_loop l, uint32_t phase, bool inside, str *out)
 {
     bool by_marks = marks_between(c, phase, phase + 1);
     add_body(c, l, phase, inside, out);
+    if (inside)
+        add_touched(c, l, phase, out);
     add_arrival(by_marks, out);
     add_begin(c, l, phase + 1, inside, out);
+    if (inside)
+        add_touch(c, l, phase + 1, out);
     add_waiting(by_marks, out);
 }
 
@@ -164,8 +193,12 @@ void one_course_add(const one_course *c, str *out)
                  "if (course.phases == 0u) {\ncall_roll(local);\n} else if (!is_stop(local)) {\n"
                  "var passed = 0u;\nvar arrivals = 0u;\nvar rounds = 0u;\nvar going = true;\n");
     for (uint32_t kind = 0; kind < c->kind_count; kind++)
+    {
         if (c->kinds[kind].begins)
             str_addf(out, "var begun_with_%u: begun_%u;\n", kind, kind);
+        if (c->kinds[kind].touches)
+            str_addf(out, "var touched_of_%u: touched_%u;\n", kind, kind);
+    }
     add_begin(c, l, 0, false, out);
     str_add(out, "for (var round = 0u; going && round < course.rounds; round++) {\nbegin_round(round);\n");
     for (uint32_t phase = 0; phase < c->phases; phase++) {

@@ -18,6 +18,7 @@ typedef struct one_course_kind {
     bool one_turn; /* no workgroup has more than one virtual one of it */
     bool by_time;  /* it is one phase of the loop, and is told which time round it is instead of the place of its row */
     bool by_marks; /* the marks of floats say what is there: no barrier between two such phases */
+    bool touches;  /* its weights are many, and the first can be touched long before */
 } one_course_kind;
 
 typedef struct one_course {

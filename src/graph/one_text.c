@@ -130,7 +130,7 @@ static bool uses_apart(const char *text, const declarations *own, uint32_t arena
 /* What is asked for by its number. */
 static bool is_always_apart(const char *name)
 {
-    static const char *const names[] = {"body", "work", "begin", "begun", "arg"};
+    static const char *const names[] = {"body", "work", "begin", "begun", "arg", "touch", "touched", "bits_touched"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -300,7 +300,7 @@ gpu_source *one_text(const one_module *m)
         one_course_kind kinds[ONE_MAX_KINDS];
         for (uint32_t i = 0; i < m->kind_count; i++)
             kinds[i] = (one_course_kind){begins[i], m->kinds[i].one_turn, m->kinds[i].by_time,
-                                         m->marked && m->kinds[i].by_marks};
+                                         m->marked && m->kinds[i].by_marks, !m->plain && m->kinds[i].touches};
         one_course_add(&(one_course){m->phase_kinds, m->phases, kinds, m->kind_count}, &text);
     } else {
         add_choice(m->kind_count, &text);

@@ -24,7 +24,7 @@ typedef struct one_kind {
     uint32_t words[ONE_WORDS]; /* the arguments */
     uint32_t slots[ONE_WORDS]; /* the word of a phase's row that has one; 0: it is always the same */
     bool one_turn;             /* no workgroup has more than one virtual one of it */
-    bool by_marks;             /* tell.h */
+    bool by_marks, touches;    /* tell.h */
     /* Of a kernel that is one phase of the loop (one_course.h) and no other: what it is told is the time round, from which
      * most of what changes follows. */
     bool by_time;

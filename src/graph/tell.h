@@ -36,6 +36,7 @@ typedef struct told {
     uint32_t weight_arena, state_arena;
     bool looks;     /* in one dispatch it looks at the marks of all floats that it reads, or reads none */
     bool by_marks;  /* they are all that it reads of what the dispatch writes, and it writes nothing else */
+    bool touches;   /* its weights are many, and the first can be touched long before */
     bool one_turn;  /* in one dispatch no workgroup has more than one virtual one of this */
     uint32_t loose; /* bits: which of the first words depend on the number of workgroups of one dispatch */
 } told;
