@@ -133,7 +133,7 @@ fn body(args: u32, v: u32, local: u32) {
         for (var j = 0u; j < select(0u, 2u, form > 1u); j++) {
             let size = state.z;
             let i = select(first % size, first % size / 2u, form == 3u) + j;
-            var angle = f32(position) * exp2(-2.0 * f32(i) / f32(size) * bitcast<f32>(state.w));
+            var angle = f32(position) * exp2(f32(i) * bitcast<f32>(state.w));
 //!for _ DIVISORS
             if (more.y > 0u) { angle /= load(more.y - 1u + i); }
 //!end

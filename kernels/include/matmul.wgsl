@@ -10,7 +10,7 @@
 //    3 the gate's other weight; for a row that goes to a state of f16: where it also goes, 0: nowhere
 //    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
-//    8 position    9 rows of the state    10 size of a head    11 log2 of the angles' base    12 magnitude
+//    8 position    9 rows of the state    10 size of a head    11 log2 of an angle as a share of the one before    12 magnitude
 //   13 divisors of the angles (0: none, else one more)    14 quads it really has    15 steps afterwards; of a gated part the first sums' function
 //   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
 //   an operand of its own (1), made in this run (2), b that the operand is the first of the two.
@@ -170,7 +170,8 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
     let size = part_arg(args, part, 10u);
     let i = select(first % size, first % size / 2u, part_arg(args, part, 4u) == 3u); // of the first of two pairs
     let position = f32(at);
-    var angles = position * exp2(-2.0 * (vec2<f32>(0.0, 1.0) + f32(i)) / f32(size) * bitcast<f32>(part_arg(args, part, 11u)));
+    // No sum that is multiplied: compilers may turn (a + 1) b into a b + b, which is rounded elsewhere.
+    var angles = position * exp2(vec2<f32>(vec2<u32>(i, i + 1u)) * bitcast<f32>(part_arg(args, part, 11u)));
     if (part_arg(args, part, 13u) > 0u) { angles /= vec2<f32>(load(part_arg(args, part, 13u) - 1u + i), load(part_arg(args, part, 13u) + i)); }
     let c = cos(angles) * bitcast<f32>(part_arg(args, part, 12u));
     let s = sin(angles) * bitcast<f32>(part_arg(args, part, 12u));

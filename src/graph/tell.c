@@ -104,7 +104,7 @@ static void tell_rope(const telling *c, told *l, const graph_node *n)
                        at(c, n->operands[1]),
                        spec->rotated,
                        spec->interleaved,
-                       as_word(log2f(spec->base)),
+                       angles_fall(spec, spec->rotated),
                        as_word(spec->magnitude > 0 ? spec->magnitude : 1),
                        n->operand_count > 2,
                        n->operand_count > 2 ? at(c, n->operands[2]) : 0};

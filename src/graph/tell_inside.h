@@ -4,6 +4,7 @@
 
 #include "graph/tell.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -24,6 +25,12 @@ static inline uint32_t as_word(float f)
     uint32_t w;
     memcpy(&w, &f, sizeof w);
     return w;
+}
+
+/* log2 of what the angle of a pair is of the one before it. */
+static inline uint32_t angles_fall(const rope_spec *spec, uint32_t rotated)
+{
+    return as_word(-2 * log2f(spec->base) / (float)rotated);
 }
 
 static inline uint32_t at(const telling *c, node n)

@@ -2,7 +2,6 @@
 #include "graph/layout.h"
 #include "graph/tell_inside.h"
 
-#include <math.h>
 
 enum {
     LAST = TELL_LAST,
@@ -51,7 +50,7 @@ static void tell_turn(const telling *c, uint32_t *words, const graph_node *n)
     words[4] = spec->interleaved ? 3 : 2;
     words[8] = at(c, n->operands[1]);
     words[10] = n->s.dims[3];
-    words[11] = as_word(log2f(spec->base));
+    words[11] = angles_fall(spec, words[10]);
     words[12] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
     words[13] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
 }

@@ -2,7 +2,7 @@
  * is rounded the other way may become another byte, and then another token. And they are the CPU's, nearly. */
 #include "gpu/compare.h"
 
-enum { KV_HEADS = 2, SIZE = 64, CAPACITY = 64, POSITIONS = 48, MOST = 4864 };
+enum { KV_HEADS = 2, SIZE = 64, CAPACITY = 1024, POSITIONS = 48, MOST = 4864 };
 
 typedef struct form {
     const char *name;
@@ -39,7 +39,7 @@ static node heads_of(const building *b, node x, const char *name, uint32_t heads
     node y = graph_matmul(b->g, x, own_weight(b, name, heads * SIZE, b->f->width));
     y = graph_binary(b->g, BINARY_ADD, y, own_weight(b, bias, 1, heads * SIZE));
     y = graph_reshape(b->g, y, shape3(1, heads, SIZE));
-    return turned ? graph_rope(b->g, y, b->at, (rope_spec){.rotated = SIZE, .base = 10000}) : y;
+    return turned ? graph_rope(b->g, y, b->at, (rope_spec){.rotated = SIZE, .base = 1000000}) : y;
 }
 
 static node stored(const building *b, const char *name, node x)
