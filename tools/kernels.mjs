@@ -63,12 +63,18 @@ function toSpirv(path, wgsl) {
 const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
 const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
     .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
-// Long names that stand there often, and that no C knows.
-const SHORT_NAMES = { bits_of_chunk: "B_", part_arg: "P_", at_run_time: "T_", load_word: "L_", store_word: "S_", arg_float: "F_", state_word: "W_" };
-const LONG_NAMES = new RegExp(`\\b(${Object.keys(SHORT_NAMES).join("|")})\\b`, "g");
+// Functions, structures and variables have short names then, unless their own are short, or C may know them.
+const allTexts = (folder, ending) => readdirSync(folder, { recursive: true }).sort().filter((name) => ending.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+function nameShorter() {
+    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/), known = new Set(allTexts("src", /\.[ch]$/).match(/\w+/g));
+    const names = new Set([...text.matchAll(/^(?:fn|struct|var<[^>]*>) (\w{5,})(?=[ (:])/gm)].map((match) => match[1]).filter((name) => !known.has(name)));
+    const short = new Map([...names].map((name, i) => [name, `${i.toString(36)}_`.replace(/^\d/, "z$&")]));
+    return (line) => (line.startsWith("//!include") ? line : line.replace(/\w+/g, (word) => short.get(word) ?? word));
+}
+const withShortNames = forPage ? nameShorter() : null;
 function shorter(text) {
     const lines = [];
-    for (const line of text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, "$1$2").replace(LONG_NAMES, (name) => SHORT_NAMES[name]).split("\n")) {
+    for (const line of text.replace(/^( *)(.*?)\s*(\/\/(?!!).*)?$/gm, "$1$2").split("\n").map(withShortNames)) {
         const inside = /^[ }]/.test(line) && lines.length && !lines.at(-1).startsWith("//!"); // of a function or struct
         if (inside) lines.push(`${lines.pop()} ${line.trim()}`);
         else if (line && line !== "//!wgsl-only") lines.push(line.trim());
