@@ -66,7 +66,7 @@ const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((i
 // Functions, structures and variables have short names then, unless their own are short, or C may know them.
 const allTexts = (folder, ending) => readdirSync(folder, { recursive: true }).sort().filter((name) => ending.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
 function nameShorter() {
-    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/), known = new Set(allTexts("src", /\.[ch]$/).match(/\w+/g));
+    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/), known = new Set(allTexts("src", /\.[ch]$/).replace(/\\n/g, " ").match(/\w+/g));
     const names = new Set([...text.matchAll(/^(?:fn|struct|var<[^>]*>) (\w{5,})(?=[ (:])/gm)].map((match) => match[1]).filter((name) => !known.has(name)));
     const short = new Map([...names].map((name, i) => [name, `${i.toString(36)}_`.replace(/^\d/, "z$&")]));
     return (line) => (line.startsWith("//!include") ? line : line.replace(/\w+/g, (word) => short.get(word) ?? word));
