@@ -266,7 +266,7 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
     if (NORMS == 1u) {
 //!for p PIECES
 //!for w PIECE_WORDS
-        b.norm_#p_#w = load(arg(args, 6) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, 8);
+        b.norm_#p_#w = rounded(vec4<f32>(load(arg(args, 6) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, 8))).x;
 //!end
 //!end
     }

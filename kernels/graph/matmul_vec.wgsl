@@ -101,7 +101,7 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
             } else {
                 value = four_of_row(args, x, at);
             }
-            if (norms) { weight = four_of_row(args, arg(args, 6), at) + arg_float(args, 8); }
+            if (norms) { weight = rounded(four_of_row(args, arg(args, 6), at) + arg_float(args, 8)); }
         }
         if (norms) { note_squares(i, value); }
         if (i < count) { stage_four(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }

@@ -18,7 +18,7 @@ fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
         case 9u: { return max(x, 0.0); }
         case 10u, 11u: { return x * s; }
         case 14u: { return fma(x, a, b); }
-        case 15u: { return a * (2.0 * s - 1.0); }
+        case 15u: { return fma(2.0 * a, s, -a); }
         default: { return x; }
     }
 }

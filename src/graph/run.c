@@ -182,7 +182,7 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
     p->whole = r->tuned ? one_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
                         : one_tuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
     put_usual(r, which, false);
-    r->tuned = true; /* all graphs have the same threads, so that their sums come out alike */
+    r->tuned = true;
     p->phase_kernels = mem_alloc((user.l.count + 1) * sizeof *p->phase_kernels);
     for (uint32_t i = 0; i < user.l.count; i++)
         name_kernel(&user.l.items[i].kernel, p->phase_kernels[i]);
@@ -196,11 +196,23 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
     return true;
 }
 
+static void free_shots(program *p)
+{
+    for (uint32_t k = 0; !p->whole && k < p->shot_count; k++)
+        gpu_bindings_free(p->shots[k].bindings);
+    gpu_buffer_free(p->arguments);
+    free(p->shots);
+    p->arguments = NULL;
+    p->shots = NULL;
+    p->shot_count = 0;
+}
+
 static bool make_many(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     telling_list l;
     bool ok = tell_all(r, which, &r->tuning, &l, e);
+    free_shots(p);
     if (ok) {
         p->shots = mem_alloc((l.count + 1) * sizeof *p->shots);
         p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
@@ -243,12 +255,16 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
     }
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
     ok = r->m != NULL;
+    uint32_t threads = r->tuning.row_threads;
     /* Kernels compile while weights are read. One dispatch is tried, which takes weights. */
     for (uint32_t i = 0; ok && i < count; i++)
         ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
     ok = ok && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
         ok = uses[i].level < LEVEL_TOKEN || uses[i].later || make_whole(r, i, e);
+    /* All have the same threads, so that their sums come out alike. */
+    for (uint32_t i = 0; ok && i < count && r->tuning.row_threads != threads; i++)
+        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
     if (ok && gpu_ok(g, e) && (r->tuning.brief || gpu_wait(g, e)))
         return r;
     graph_run_free(r);
@@ -261,13 +277,10 @@ void graph_run_free(graph_run *r)
         return;
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
-        for (uint32_t k = 0; !p->whole && k < p->shot_count; k++)
-            gpu_bindings_free(p->shots[k].bindings);
-        gpu_buffer_free(p->arguments);
+        free_shots(p);
         one_free(p->whole);
         free(p->phase_steps);
         free(p->phase_kernels);
-        free(p->shots);
         plan_free(p->p);
     }
     for (uint32_t i = 0; i < r->kernel_count; i++)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROUNDS = 4, PASSES = 4, MOST_FORMS = 3 };
 
@@ -125,8 +126,11 @@ static bool recall(const char *key, tell_tuning *t)
 
 one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning, one_teller tell, void *user, err *e)
 {
+    const char *wished = getenv("SOLO_ONE_THREADS");
+    if (wished && tuning->by_shape && (strcmp(wished, "256") == 0 || strcmp(wished, "512") == 0))
+        tuning->row_threads = (uint32_t)atoi(wished);
     one *o = one_new(g, m, which_plan, tuning, tell, user, e);
-    if (!o || !tuning->by_shape || one_groups(o) == 1 || getenv("SOLO_ONE_GROUPS"))
+    if (!o || !tuning->by_shape || one_groups(o) == 1 || wished || getenv("SOLO_ONE_GROUPS"))
         return o;
     str key = {0};
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n", (unsigned long long)one_text_hash(o));

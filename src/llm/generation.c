@@ -351,7 +351,6 @@ void generation_rewind(generation *n, uint32_t position)
     if (position < n->position)
         n->position = n->asked = position;
     n->fed = false;
-    n->together = 1;
     n->limit = n->context_tok;
 }
 
