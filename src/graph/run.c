@@ -207,12 +207,22 @@ static void free_shots(program *p)
     p->shot_count = 0;
 }
 
+/* Those of separate dispatches, and what was to run them. */
+static void free_kernels(graph_run *r)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->programs[i].whole)
+            free_shots(&r->programs[i]);
+    for (uint32_t i = 0; i < r->kernel_count; i++)
+        gpu_kernel_free(r->kernels[i].kernel);
+    r->kernel_count = 0;
+}
+
 static bool make_many(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     telling_list l;
     bool ok = tell_all(r, which, &r->tuning, &l, e);
-    free_shots(p);
     if (ok) {
         p->shots = mem_alloc((l.count + 1) * sizeof *p->shots);
         p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
@@ -262,9 +272,11 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
     ok = ok && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
         ok = uses[i].level < LEVEL_TOKEN || uses[i].later || make_whole(r, i, e);
-    /* All have the same threads, so that their sums come out alike. */
-    for (uint32_t i = 0; ok && i < count && r->tuning.row_threads != threads; i++)
-        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
+    if (ok && r->tuning.row_threads != threads) { /* all shall have the same, so that their sums come out alike */
+        free_kernels(r);
+        for (uint32_t i = 0; ok && i < count; i++)
+            ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
+    }
     if (ok && gpu_ok(g, e) && (r->tuning.brief || gpu_wait(g, e)))
         return r;
     graph_run_free(r);
@@ -275,6 +287,7 @@ void graph_run_free(graph_run *r)
 {
     if (!r)
         return;
+    free_kernels(r);
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
         free_shots(p);
@@ -283,8 +296,6 @@ void graph_run_free(graph_run *r)
         free(p->phase_kernels);
         plan_free(p->p);
     }
-    for (uint32_t i = 0; i < r->kernel_count; i++)
-        gpu_kernel_free(r->kernels[i].kernel);
     memory_free(r->m);
     free(r->programs);
     free(r->plans);
