@@ -88,8 +88,11 @@ static bool add_kinds(kinds *k, one_phases phases, uint32_t groups, err *e)
         one_kind *kind = &k->items[i];
         if (i == k->count) {
             k->count++;
-            *kind =
-                (one_kind){.kernel = t->kernel, .weight_arena = t->weight_arena, .one_turn = true, .by_marks = true, .touches = true};
+            *kind = (one_kind){.kernel = t->kernel,
+                               .weight_arena = t->weight_arena,
+                               .one_turn = true,
+                               .by_marks = true,
+                               .touches = true};
             kernel_set_constant(&kind->kernel, "THREADS", k->threads);
             memcpy(kind->words, t->words, sizeof kind->words);
         }

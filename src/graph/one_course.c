@@ -192,8 +192,7 @@ void one_course_add(const one_course *c, str *out)
                  "@builtin(local_invocation_index) local: u32) {\n"
                  "if (course.phases == 0u) {\ncall_roll(local);\n} else if (!is_stop(local)) {\n"
                  "var passed = 0u;\nvar arrivals = 0u;\nvar rounds = 0u;\nvar going = true;\n");
-    for (uint32_t kind = 0; kind < c->kind_count; kind++)
-    {
+    for (uint32_t kind = 0; kind < c->kind_count; kind++) {
         if (c->kinds[kind].begins)
             str_addf(out, "var begun_with_%u: begun_%u;\n", kind, kind);
         if (c->kinds[kind].touches)

@@ -14,11 +14,20 @@ enum {
 /* One dispatch has the memory of all its kernels at once, and they need some beside x: all in bytes, as in their files. */
 static uint32_t floats_of_x(const tell_tuning *t)
 {
-    enum { LEAST = 2048, ATTENTION = 512, PARTS = 3072, CHOICE = 4096 + 512, SQUARES = 2048, SINGLES = 256, BANKS = 512 };
+    enum {
+        LEAST = 2048,
+        ATTENTION = 512,
+        PARTS = 3072,
+        CHOICE = 4096 + 512,
+        SQUARES = 2048,
+        SINGLES = 256,
+        BANKS = 512
+    };
     uint32_t subgroups = t->row_threads / (t->subgroup ? t->subgroup : 1), apart = t->subgroup >= 16 ? 2 : 1;
     uint32_t sums = 16 * subgroups + (t->subgroup ? apart * TELL_ROW_TURNS * 16 * subgroups : 0);
     /* With each float of x goes its share of the squares' sums, in matmul_vec.wgsl; those of matmul_row.wgsl are so many. */
-    uint32_t each = t->subgroup ? t->subgroup : 4, beside = sums + SQUARES / each + ATTENTION + PARTS + CHOICE + SINGLES + BANKS;
+    uint32_t each = t->subgroup ? t->subgroup : 4,
+             beside = sums + SQUARES / each + ATTENTION + PARTS + CHOICE + SINGLES + BANKS;
     uint32_t left = t->workgroup_bytes > beside ? t->workgroup_bytes - beside : 0;
     uint32_t floats = (uint32_t)((uint64_t)left * each / (4 * each + 1)) / 8 * 8;
     return floats > LEAST ? floats : LEAST;

@@ -2,7 +2,6 @@
 #include "graph/layout.h"
 #include "graph/tell_inside.h"
 
-
 enum {
     LAST = TELL_LAST,
     PRODUCT_THREADS = 256,    /* of a workgroup */
@@ -296,8 +295,8 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     if (one) {
         enum { MANY_BYTES = 96 << 10, TOUCHED_BYTES = 64 << 10, SECTOR_BYTES = 32 }; /* of a workgroup */
         uint64_t bytes = 4ull * quads * chunks * lies->low_bytes;
-        l->touches = lies->low_bytes == SECTOR_BYTES / 2 && l->words[9] == 1 &&
-                     bytes > (uint64_t)MANY_BYTES * c->t->busy_groups;
+        l->touches =
+            lies->low_bytes == SECTOR_BYTES / 2 && l->words[9] == 1 && bytes > (uint64_t)MANY_BYTES * c->t->busy_groups;
         kernel_set_constant(&l->kernel, "TOUCHES", l->touches ? TOUCHED_BYTES / SECTOR_BYTES / threads : 0);
         l->loose = 1u << 0 | 1u << 2 | 1u << 13 | 1u << 14;
         l->one_turn = true;

@@ -57,8 +57,8 @@ static node layer(const building *b, node x, int stage)
     node q = heads_of(b, norm, "q", f->heads, true);
     node k = heads_of(b, norm, "k", KV_HEADS, true);
     node v = heads_of(b, norm, "v", KV_HEADS, false);
-    node y = graph_attention(g, q, stored(b, "keys", k), stored(b, "values", v), b->at,
-                             (attention_spec){.scale = 0.002f});
+    node y =
+        graph_attention(g, q, stored(b, "keys", k), stored(b, "values", v), b->at, (attention_spec){.scale = 0.002f});
     if (stage >= OUTPUT) {
         y = graph_matmul(g, y, own_weight(b, "output", f->width, f->heads * SIZE));
         x = y = graph_binary(g, BINARY_ADD, x, y);
@@ -149,9 +149,9 @@ static uint32_t differing(const form *f, tensor_type type, int stage)
     run_on_gpu(g, f, &box, together, apart);
     for (uint32_t at = 0; at < POSITIONS; at++)
         for (uint32_t i = 0; i < count; i++)
-            different += (together[at][i] & ~1u) != (apart[at][i] & ~1u); /* the lowest bit is a mark */
+            different += (together[at][i] & ~1u) != (apart[at][i] & ~1u);                /* the lowest bit is a mark */
     double far = f == &small ? distance(g, f, &box, together[POSITIONS - 1], count) : 0; /* else it takes long */
-    if (!(far < (type == TYPE_F16 ? 0.002 : 0.1))) /* x as bytes is not quite x */
+    if (!(far < (type == TYPE_F16 ? 0.002 : 0.1)))                                       /* x as bytes is not quite x */
         fail_msg("%s: up to %s the numbers are %g of their spread from the CPU's", type_find(type)->name, stages[stage],
                  far);
     graph_free(g);
