@@ -9,12 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 4, PASSES = 4, MOST_FORMS = 3 };
+enum {
+    MOST_FORMS = 3,
+    PASSES = 6,
+    WARM_US = 100000, /* a GPU that was idle while kernels were compiled has a low clock at first */
+    SLICE_US = 15000, /* what one try takes, about: long beside the wait for it */
+    MOST_ROUNDS = 32,
+};
 
 typedef struct form {
     tell_tuning tuning;
     one *made; /* NULL: cannot be had, or gave up */
-    double us; /* the shortest so far; 0: not known yet */
+    double us; /* of a round, the shortest that counts; 0: not known yet */
 } form;
 
 typedef struct search {
@@ -42,14 +48,14 @@ static void add_form(search *s, const tell_tuning *t, one *made)
         s->forms[s->count++] = (form){.tuning = *t, .made = made};
 }
 
-/* One dispatch for itself, and one that is timed; negative if one failed or gave up. */
-static double time_of(const search *s, one *o)
+/* Of a round, in a dispatch that follows on one of the same kind; negative if one failed or gave up. */
+static double time_of(const search *s, one *o, uint32_t rounds)
 {
     err unused = {0};
     bool gave_up = false;
     double began = 0;
     one_forget(o); /* another was here before */
-    one_set_rounds(o, ROUNDS);
+    one_set_rounds(o, rounds);
     for (int i = 0; i < 2; i++) {
         began = clock_us();
         one_dispatch(o);
@@ -60,22 +66,47 @@ static double time_of(const search *s, one *o)
     }
     double us = clock_us() - began;
     one_set_rounds(o, 1);
-    return us;
+    return us / rounds;
 }
 
-/* All forms by turns, since a GPU that has just begun gets faster from one to the next; the first pass is for that alone. */
-static void time_forms(search *s)
+/* All forms by turns, every other time backwards: none shall be the one that always finds the GPU faster than those before it. */
+static void time_pass(search *s, bool backwards, uint32_t rounds)
 {
-    progress bar = progress_start("trying forms of one dispatch, once for this device", PASSES * s->count);
-    for (uint32_t i = 0; i < PASSES * s->count; i++) {
-        form *f = &s->forms[i % s->count];
-        double us = f->made ? time_of(s, f->made) : -1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        form *f = &s->forms[backwards ? s->count - 1 - i : i];
+        double us = f->made ? time_of(s, f->made, rounds) : -1;
         if (us < 0) {
             one_free(f->made);
             f->made = NULL;
-        } else if (i >= s->count && (f->us <= 0 || us < f->us))
+        } else if (f->us <= 0 || us < f->us)
             f->us = us;
-        progress_at(&bar, i + 1);
+    }
+}
+
+static double shortest(const search *s)
+{
+    double us = SLICE_US;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->forms[i].made && s->forms[i].us < us)
+            us = s->forms[i].us;
+    return us < 1 ? 1 : us;
+}
+
+static void time_forms(search *s)
+{
+    progress bar = progress_start("trying forms of one dispatch, once for this device", PASSES);
+    uint32_t rounds = 1;
+    double began = clock_us();
+    for (uint32_t pass = 0; pass == 0 || clock_us() - began < WARM_US; pass++) {
+        time_pass(s, false, rounds);
+        double fitting = SLICE_US / shortest(s);
+        rounds = fitting < MOST_ROUNDS ? (uint32_t)fitting : MOST_ROUNDS;
+    }
+    for (uint32_t i = 0; i < s->count; i++)
+        s->forms[i].us = 0; /* up to here it became warm */
+    for (uint32_t pass = 0; pass < PASSES; pass++) {
+        time_pass(s, pass % 2, rounds);
+        progress_at(&bar, pass + 1);
     }
     progress_end(&bar);
 }
