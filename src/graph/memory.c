@@ -17,6 +17,7 @@ enum {
     UNDER_WAY_BYTES = 32 << 20,
     RESERVE_BYTES = 128 << 20, /* for kernels and what is on its way, beside a large model */
     RESERVE_SHARE = 8,         /* this part of a small one */
+    ZEROS_BYTES = 1 << 20,     /* to clear with, at a time */
     WORTH_SHOWING = 64 << 20,  /* bytes from which an upload shows its progress */
 };
 
@@ -53,7 +54,7 @@ struct memory {
     uint32_t table;
     arena weights[MAX_ARENAS], states[MAX_ARENAS];
     uint32_t weight_arenas, state_arenas;
-    gpu_buffer *activations;
+    gpu_buffer *activations, *zeros;
     uint64_t kept_words, most_words; /* of activations: with a name; in all */
     uint64_t limit;                  /* of a binding */
 };
@@ -485,6 +486,7 @@ memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e)
         make_buffers(m, m->weights, &m->weight_arenas);
         make_buffers(m, m->states, &m->state_arenas);
         m->activations = gpu_buffer_new(g, m->most_words ? m->most_words * 4 : 4, GPU_USE_STORAGE);
+        m->zeros = gpu_buffer_new(g, ZEROS_BYTES, GPU_USE_STORAGE);
         if (gpu_ok(g, e))
             return m;
         char *need = tell_need(m, gpu_get_info(g));
@@ -504,6 +506,7 @@ void memory_free(memory *m)
     for (uint32_t i = 0; i < m->state_arenas; i++)
         gpu_buffer_free(m->states[i].buffer);
     gpu_buffer_free(m->activations);
+    gpu_buffer_free(m->zeros);
     for (uint32_t p = 0; p < m->plan_count; p++) {
         free(m->places[p].at);
         free(m->places[p].named_at);
@@ -629,36 +632,33 @@ gpu_buffer *memory_states(const memory *m, uint32_t arena)
     return m->states[arena].buffer;
 }
 
-void memory_clear_states(const memory *m)
+/* By copies on the device: a page that sent zeros to it would wait for them. */
+static void clear(const memory *m, gpu_recording *r, gpu_buffer *b, uint64_t at, uint64_t end)
 {
-    enum { PIECE = 1 << 22 };
-    void *zeros = mem_alloc(PIECE);
-    for (uint32_t i = 0; i < m->state_arenas; i++) {
-        uint64_t bytes = gpu_buffer_bytes(m->states[i].buffer);
-        for (uint64_t at = 0; at < bytes; at += PIECE)
-            gpu_write(m->g, m->states[i].buffer, at, zeros, bytes - at < PIECE ? (size_t)(bytes - at) : PIECE);
-    }
-    free(zeros);
+    for (uint64_t most = gpu_buffer_bytes(m->zeros); at < end; at += most)
+        gpu_copy(r, m->zeros, 0, b, at, end - at < most ? end - at : most);
 }
 
-static void clear_words(const memory *m, uint64_t first, uint64_t words)
+void memory_clear_states(const memory *m)
 {
-    void *zeros = mem_alloc(words * 4);
-    gpu_write(m->g, m->activations, first * 4, zeros, words * 4);
-    free(zeros);
+    gpu_recording *r = gpu_record(m->g, false);
+    for (uint32_t i = 0; i < m->state_arenas; i++)
+        clear(m, r, m->states[i].buffer, 0, gpu_buffer_bytes(m->states[i].buffer));
+    gpu_submit(m->g, gpu_finish(r));
 }
 
 void memory_clear_made(const memory *m, uint32_t which_plan)
 {
     const graph *g = m->plans[which_plan]->g;
-    if (m->places[which_plan].end > m->kept_words)
-        clear_words(m, m->kept_words, m->places[which_plan].end - m->kept_words);
+    gpu_recording *r = gpu_record(m->g, false);
+    clear(m, r, m->activations, m->kept_words * 4, m->places[which_plan].end * 4);
     for (node i = 1; i <= graph_count(g); i++) {
         const named *w = named_of(m, which_plan, i);
         graph_op op = graph_at(g, i)->op;
         if (w && w->at != NO_PLACE && op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE && op != OP_RESHAPE)
-            clear_words(m, w->at, aligned(shape_count(w->what->s)));
+            clear(m, r, m->activations, w->at * 4ull, (w->at + aligned(shape_count(w->what->s))) * 4);
     }
+    gpu_submit(m->g, gpu_finish(r));
 }
 
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n)
