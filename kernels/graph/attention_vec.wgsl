@@ -116,7 +116,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     var most = -3.4e38;
     var total = 0.0; // of weights, in this row
     var value = vec2<f32>();
-    for (var block = mine.x; block < mine.y; block += BLOCK) {
+    var block = mine.x;
+    for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {
         if (NOW == 1u && block + local / LANES == position) {
 //!for i KEYS
             b.key_#i = halves_of_pair(HEAD / 4u, pair_#i);
@@ -127,13 +128,13 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // said so that it is the same everywhere
 //!end
         var score = dot2.x + dot2.y;
-        for (var apart = 1u; apart < LANES; apart *= 2u) { score += subgroupShuffleXor(score, apart); }
+        for (var i = 0u; i < firstTrailingBit(LANES); i++) { score += subgroupShuffleXor(score, 1u << i); }
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
         fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
         workgroupBarrier();
         // Every subgroup finds the maximum for itself.
         var highest = -3.4e38;
-        for (var i = local % SUBGROUP; i < BLOCK; i += SUBGROUP) { highest = max(highest, block_scores[i]); }
+        for (var i = 0u; i < BLOCK / SUBGROUP; i++) { highest = max(highest, block_scores[i * SUBGROUP + local % SUBGROUP]); }
         let higher = max(most, subgroupMax(highest));
         let mend = exp(most - higher);
         var sum = 0.0;
@@ -152,6 +153,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
         // Scores are written anew; after the last block, what is written lies elsewhere, and all have read what lay there.
         if (block + BLOCK < mine.y) { workgroupBarrier(); }
+        block += BLOCK;
     }
     staged[local * 2u] = bitcast<u32>(value.x); // by rows, each a head long
     staged[local * 2u + 1u] = bitcast<u32>(value.y);

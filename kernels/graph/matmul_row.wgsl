@@ -128,9 +128,8 @@ fn weigh_parts(args: u32, x: u32, local: u32) {
     if (counts) {
         var most = bits_at(at);
         var total = bits_at(at + 1u);
-        var looks = 0u;
-        while ((late(most) | late(total)) != 0u && look_again(looks)) {
-            looks += 1u;
+        for (var looks = 0u; looks < MOST_LOOKS; looks++) {
+            if ((late(most) | late(total)) == 0u || !look_again(looks)) { break; }
             most = bits_at(at);
             total = bits_at(at + 1u);
         }
@@ -164,7 +163,8 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
     if (JOINS == 1u) {
         let size = arg(args, 6);
         weigh_parts(args, x, local);
-        for (var first = 0u; first < pieces * PIECE_WORDS; first += JOINED_WORDS) {
+        for (var left = pieces * PIECE_WORDS / JOINED_WORDS; left > 0u; left--) {
+            let first = pieces * PIECE_WORDS - left * JOINED_WORDS;
 //!for w JOINED_WORDS
             let at_#w = local + (first + #wu) * THREADS;
             let part_#w = min(at_#w, LENGTH - 1u) / size * SPLITS;
@@ -173,8 +173,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
             var bits_#w_#p: u32;
 //!end
 //!end
-            var looks = 0u;
-            loop {
+            for (var looks = 0u; looks < MOST_LOOKS; looks++) {
                 var missing = 0u;
 //!for w JOINED_WORDS
 //!for p SPLITS
@@ -187,7 +186,6 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 //!end
 //!end
                 if (missing == 0u || !look_again(looks)) { break; }
-                looks += 1u;
             }
 //!for w JOINED_WORDS
             var value_#w = 0.0;
@@ -206,8 +204,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
     var bits_#p_#w: u32;
 //!end
 //!end
-    var looks = 0u;
-    loop {
+    for (var looks = 0u; looks < MOST_LOOKS; looks++) {
         var missing = 0u;
 //!for p PIECES
 //!for w PIECE_WORDS
@@ -220,9 +217,9 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 //!end
 //!end
         if (missing == 0u || arg(args, 15) == 0u || !look_again(looks)) { break; }
-        looks += 1u;
     }
-    for (var piece = 0u; piece < pieces; piece++) {
+    for (var left = pieces; left > 0u; left--) {
+        let piece = pieces - left;
 //!for w PIECE_WORDS
         let at_#w = local + (piece * PIECE_WORDS + #wu) * THREADS;
         var bits_#w = bits_0_#w;
@@ -285,7 +282,7 @@ fn folded(sums: vec4<f32>, lane: u32) -> f32 {
     let two = select(sums.xy, sums.zw, upper) + subgroupShuffleXor(select(sums.zw, sums.xy, upper), SUBGROUP / 2u);
     let second = lane / (SUBGROUP / 4u) % 2u == 1u;
     var one = select(two.x, two.y, second) + subgroupShuffleXor(select(two.y, two.x, second), SUBGROUP / 4u);
-    for (var apart = SUBGROUP / 8u; apart > 0u; apart /= 2u) { one += subgroupShuffleXor(one, apart); }
+    for (var i = 3u; i < SUBGROUP_BITS + 1u; i++) { one += subgroupShuffleXor(one, SUBGROUP >> i); }
     return one;
 }
 
@@ -308,7 +305,8 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     var own: squares;
     var scale = 1.0;
     var sums_at = 0u;
-    for (var start = quads.x; start < quads.y; start += AT_ONCE * TEAMS) {
+    var start = quads.x;
+    for (var left = (quads.y - quads.x + AT_ONCE * TEAMS - 1u) / (AT_ONCE * TEAMS); left > 0u; left--) {
         // Four threads finish a quad, the first of them in the end; of a team that is a subgroup one, each of its first few threads
         // another quad.
         let turn = select(local / 4u, team + lane * TEAMS, WIDTH == 1u);
@@ -360,6 +358,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
         if (APART_SUMS == 2u) { sums_at = SUMS - sums_at; }
+        start += AT_ONCE * TEAMS;
     }
 }
 

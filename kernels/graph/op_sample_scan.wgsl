@@ -24,9 +24,8 @@ fn setting(args: u32, which: u32) -> f32 { return bitcast<f32>(load_word(arg(arg
 // Argument 15: logits are made in this run.
 fn logit_bits(args: u32, at: u32) -> u32 {
     var bits = bits_at(at);
-    var looks = 0u;
-    while (arg(args, 15) == 1u && late(bits) != 0u && look_again(looks)) {
-        looks += 1u;
+    for (var looks = 0u; looks < MOST_LOOKS; looks++) {
+        if (arg(args, 15) != 1u || late(bits) == 0u || !look_again(looks)) { break; }
         bits = bits_at(at);
     }
     return bits & ~MARKS;
@@ -47,7 +46,7 @@ fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
 fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
     if (SHORT == 1u) {
         var four = vec4<u32>();
-        for (var k = 0u; k < at_run_time(4u); k++) { four[k] = key_at(args, id + k * LANES, first, factors); }
+        for (var left = at_run_time(4u); left > 0u; left--) { let k = 4u - left; four[k] = key_at(args, id + k * LANES, first, factors); }
         return four;
     }
     return vec4<u32>(key_at(args, id, first, factors), key_at(args, id + LANES, first, factors), key_at(args, id + 2u * LANES, first, factors),
@@ -69,7 +68,8 @@ fn body(args: u32, v: u32, local: u32) {
     for (var i = 0u; i < size; i += 4u * LANES) {
         let id = slice * size + i + lane;
         four = four_keys(args, id, first, factors);
-        for (var k = 0u; k < at_run_time(4u); k++) {
+        for (var left = at_run_time(4u); left > 0u; left--) {
+            let k = 4u - left;
             if (slice < arg(args, 12)) { store_word(arg(args, 9) + id + k * LANES, four[k]); }
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
@@ -99,7 +99,7 @@ fn body(args: u32, v: u32, local: u32) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
             if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }
-            for (var k = 0u; k < at_run_time(4u); k++) { sum = add_wide(sum, likelihood(four[k], logit, scale)); }
+            for (var left = at_run_time(4u); left > 0u; left--) { let k = 4u - left; sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
     staged[KEYS_AT + local] = sum.x;

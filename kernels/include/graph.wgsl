@@ -32,6 +32,9 @@ fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~MARKS; }
 fn bits_at(i: u32) -> u32 { return activations[i]; }
 fn late(bits: u32) -> u32 { return 0u; }
 fn look_again(looks: u32) -> bool { return false; }
+// No loop of a kernel for GPUs goes on without a number like this: where bounds are checked, as in browsers, compilers see the end of those
+// that go by ones, up to a constant or down to one, and have all others count their turns.
+const MOST_LOOKS = 0xffffffffu;
 fn load_word(i: u32) -> u32 { return activations[i]; }
 fn store_word(i: u32, value: u32) { activations[i] = value; }
 

@@ -51,7 +51,7 @@ fn part_of(args: u32, first: u32) -> part_place {
     var p = part_place(PART, 0u);
     if (PARTS == 1u) { return p; }
     if (PARTS == 0u) {
-        for (var i = 1u; i < arg(args, 9); i++) {
+        for (var i = arg(args, 9); i > 1u; i--) {
             if (first >= arg(args, p.part)) { p = part_place(p.part + PART_WORDS, arg(args, p.part)); }
         }
         return p;

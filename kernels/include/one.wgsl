@@ -36,10 +36,9 @@ fn arrive(group: u32, local: u32, passed: u32) {
 // Once someone has given up, nobody waits any more.
 fn wait_for_all(local: u32, wanted: u32) {
     if (local == 0u) {
-        var looks = 0u;
         var seen = atomicLoad(&gate[0]);
-        while (seen < wanted) {
-            looks += 1u;
+        for (var looks = 1u; looks < MOST_LOOKS; looks++) {
+            if (seen >= wanted) { break; }
             if (looks > course.spin_limit) { atomicOr(&gate[0], GAVE_UP); }
             seen = atomicLoad(&gate[0]);
         }
@@ -57,7 +56,7 @@ fn is_stop(local: u32) -> bool {
     if (local == 0u) { next_token = load_word(course.token); }
     let token = workgroupUniformLoad(&next_token);
     var stop = false;
-    for (var i = 0u; i < course.stop_count; i++) { stop = stop || course.stops[i / 4u][i % 4u] == token; }
+    for (var i = course.stop_count; i > 0u; i--) { stop = stop || course.stops[(i - 1u) / 4u][(i - 1u) % 4u] == token; }
     return stop;
 }
 
@@ -65,10 +64,9 @@ fn is_stop(local: u32) -> bool {
 // sees that it is over.
 fn call_roll(local: u32) {
     if (local == 0u) {
-        var looks = 0u;
         atomicAdd(&gate[2], 1u);
-        while (atomicLoad(&gate[3]) == 0u) {
-            looks += 1u;
+        for (var looks = 1u; looks < MOST_LOOKS; looks++) {
+            if (atomicLoad(&gate[3]) != 0u) { break; }
             if (looks > course.spin_limit) { atomicMax(&gate[3], atomicLoad(&gate[2])); }
         }
     }

@@ -25,6 +25,7 @@ fn store(i: u32, value: f32) {
     }
 }
 fn bits_at(i: u32) -> u32 { return atomicLoad(&activations[i]); }
+const MOST_LOOKS = 0xffffffffu;
 fn late(bits: u32) -> u32 { return (bits ^ mark) & (course.looks * MARKED); }
 fn look_again(looks: u32) -> bool {
     if (looks > course.spin_limit) { given_back |= atomicOr(&gate[0], GAVE_UP); }

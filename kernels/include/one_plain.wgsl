@@ -5,6 +5,7 @@
 fn load(i: u32) -> f32 { return float_of(activations[i]); }
 fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~MARKS; }
 fn bits_at(i: u32) -> u32 { return activations[i]; }
+const MOST_LOOKS = 0xffffffffu;
 fn late(bits: u32) -> u32 { return 0u; }
 fn look_again(looks: u32) -> bool { return false; }
 fn load_word(i: u32) -> u32 { return activations[i]; }

@@ -79,7 +79,7 @@ static void add_body(const one_course *c, one_loop l, uint32_t phase, bool insid
         str_add(out, " } }\n");
         return;
     }
-    str_add(out, "for (var v = group.x; v < count;) {\n    ");
+    str_add(out, "var v = group.x;\nfor (var most = count; most > 0u; most--) {\n    if (v >= count) { break; }\n    ");
     add_work(c, kind, "v", out);
     /* Workgroup memory is everyone's. */
     str_add(out, "\n    v += groups.x;\n    if (v < count) {\n        workgroupBarrier();\n");
@@ -175,7 +175,7 @@ static void add_last_of_loop(const one_course *c, one_loop l, str *out)
 
 static void add_loop(const one_course *c, one_loop l, str *out)
 {
-    str_addf(out, "for (var time = 0u; going && time < %uu; time++) {\n", l.times);
+    str_addf(out, "for (var time = 0u; time < %uu; time++) {\nif (!going) { break; }\n", l.times);
     for (uint32_t phase = l.first; phase + 1 < l.first + l.period; phase++)
         add_phase(c, l, phase, true, out);
     add_last_of_loop(c, l, out);
@@ -199,7 +199,8 @@ void one_course_add(const one_course *c, str *out)
             str_addf(out, "var touched_of_%u: touched_%u;\n", kind, kind);
     }
     add_begin(c, l, 0, false, out);
-    str_add(out, "for (var round = 0u; going && round < course.rounds; round++) {\nbegin_round(round);\n");
+    str_add(out, "for (var left = course.rounds; left > 0u; left--) {\nif (!going) { break; }\n"
+                 "let round = course.rounds - left;\nbegin_round(round);\n");
     for (uint32_t phase = 0; phase < c->phases; phase++) {
         if (l.times > 1 && phase == l.first) {
             add_loop(c, l, out);
