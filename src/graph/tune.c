@@ -13,8 +13,9 @@ enum {
     MOST_FORMS = 3,
     PASSES = 6,
     WARM_US = 100000, /* a GPU that was idle while kernels were compiled has a low clock at first */
-    SLICE_US = 15000, /* what one try takes, about: long beside the wait for it */
-    MOST_ROUNDS = 32,
+    WARM_PASSES = 3,  /* at least, until it is known how many rounds a try has */
+    SLICE_US = 30000, /* what a try takes, about: long beside the wait for it, which is milliseconds in a browser */
+    MOST_ROUNDS = 64,
 };
 
 typedef struct form {
@@ -48,24 +49,25 @@ static void add_form(search *s, const tell_tuning *t, one *made)
         s->forms[s->count++] = (form){.tuning = *t, .made = made};
 }
 
-/* Of a round, in a dispatch that follows on one of the same kind; negative if one failed or gave up. */
+/* Of a round, in a dispatch that follows on a short one of the same kind; negative if one failed or gave up. */
 static double time_of(const search *s, one *o, uint32_t rounds)
 {
     err unused = {0};
     bool gave_up = false;
-    double began = 0;
+    double us = 0;
     one_forget(o); /* another was here before */
-    one_set_rounds(o, rounds);
+    one_set_rounds(o, 1);
     for (int i = 0; i < 2; i++) {
-        began = clock_us();
+        double began = clock_us();
         one_dispatch(o);
-        if (!gpu_wait(s->g, &unused) || !one_gave_up(o, &gave_up, &unused) || gave_up) {
+        bool done = gpu_wait(s->g, &unused);
+        us = clock_us() - began;
+        if (!done || !one_gave_up(o, &gave_up, &unused) || gave_up) {
             gpu_take_error(s->g, &unused);
             return -1;
         }
+        one_set_rounds(o, i == 0 ? rounds : 1);
     }
-    double us = clock_us() - began;
-    one_set_rounds(o, 1);
     return us / rounds;
 }
 
@@ -97,7 +99,7 @@ static void time_forms(search *s)
     progress bar = progress_start("trying forms of one dispatch, once for this device", PASSES);
     uint32_t rounds = 1;
     double began = clock_us();
-    for (uint32_t pass = 0; pass == 0 || clock_us() - began < WARM_US; pass++) {
+    for (uint32_t pass = 0; pass < WARM_PASSES || clock_us() - began < WARM_US; pass++) {
         time_pass(s, false, rounds);
         double fitting = SLICE_US / shortest(s);
         rounds = fitting < MOST_ROUNDS ? (uint32_t)fitting : MOST_ROUNDS;
