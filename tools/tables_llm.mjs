@@ -75,8 +75,9 @@ export const LLM_TABLES = {
         const gpu = (all.find((a) => a.record.gpu?.driver) ?? all[0]).record.gpu ?? {}, { host, when } = all.find((a) => a.record.host?.cpu).record;
         const versions = [...new Set(all.flatMap((a) => (a.record.gpus ?? [a.record.gpu]).map((g) => g?.impl_version)).filter(Boolean))];
         const solo = all.find((a) => a.engine === "solo")?.record.solo;
+        const commits = [...new Set(all.map((a) => a.record.solo?.commit).filter(Boolean))]; // those of the figures, in the order of the files
         return `${[gpu.device, gpu.driver].filter(Boolean).join(", driver ")}; ${host.cpu}, ${host.cores} cores, ${host.os}; ` +
-            `${solo ? `solo ${solo.version} (${solo.commit}), ` : ""}${versions.join("; ")}; ${when.slice(0, 10)}.`;
+            `${solo ? `solo ${solo.version} (${commits.join(", ")}), ` : ""}${versions.join("; ")}; ${when.slice(0, 10)}.`;
     },
     llm_decode: (all) => systems(all, "tg", true),
     llm_prompt: (all) => systems(all, "pp", false),
