@@ -231,7 +231,7 @@ $(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
 $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
-$(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(NEVER_WAITS)
+$(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(NEVER_WAITS) -Oz
 $(WEB)/solo-asyncify.wasm: $(NEVER_WAITS)
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm:
 	@echo '  opt  $@'

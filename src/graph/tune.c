@@ -71,44 +71,39 @@ static double time_of(const search *s, one *o, uint32_t rounds)
     return us / rounds;
 }
 
-/* All forms by turns, every other time backwards: none shall be the one that always finds the GPU faster than those before it. */
-static void time_pass(search *s, bool backwards, uint32_t rounds)
+/* All forms by turns, every other time backwards: none shall be the one that always finds the GPU faster than those before
+ * it. The shortest of them. */
+static double time_pass(search *s, bool backwards, uint32_t rounds, bool counts)
 {
+    double shortest = SLICE_US;
     for (uint32_t i = 0; i < s->count; i++) {
         form *f = &s->forms[backwards ? s->count - 1 - i : i];
         double us = f->made ? time_of(s, f->made, rounds) : -1;
         if (us < 0) {
             one_free(f->made);
             f->made = NULL;
-        } else if (f->us <= 0 || us < f->us)
+            continue;
+        }
+        if (counts && (f->us <= 0 || us < f->us))
             f->us = us;
+        if (us < shortest)
+            shortest = us;
     }
-}
-
-static double shortest(const search *s)
-{
-    double us = SLICE_US;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->forms[i].made && s->forms[i].us < us)
-            us = s->forms[i].us;
-    return us < 1 ? 1 : us;
+    return shortest;
 }
 
 static void time_forms(search *s)
 {
     progress bar = progress_start("trying forms of one dispatch, once for this device", PASSES);
-    uint32_t rounds = 1;
     double began = clock_us();
-    for (uint32_t pass = 0; pass < WARM_PASSES || clock_us() - began < WARM_US; pass++) {
-        time_pass(s, false, rounds);
-        double fitting = SLICE_US / shortest(s);
-        rounds = fitting < MOST_ROUNDS ? (uint32_t)fitting : MOST_ROUNDS;
-    }
-    for (uint32_t i = 0; i < s->count; i++)
-        s->forms[i].us = 0; /* up to here it became warm */
-    for (uint32_t pass = 0; pass < PASSES; pass++) {
-        time_pass(s, pass % 2, rounds);
-        progress_at(&bar, pass + 1);
+    uint32_t rounds = 1;
+    for (uint32_t pass = 0, counted = 0; counted < PASSES; pass++) {
+        bool warm = pass >= WARM_PASSES && clock_us() - began >= WARM_US;
+        double us = time_pass(s, pass % 2, rounds, warm);
+        if (warm)
+            progress_at(&bar, ++counted);
+        else
+            rounds = us * MOST_ROUNDS < SLICE_US ? MOST_ROUNDS : (uint32_t)(SLICE_US / us);
     }
     progress_end(&bar);
 }
