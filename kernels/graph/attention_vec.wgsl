@@ -15,7 +15,8 @@ const NOW = 0u;                  // 1: there is one row, and its own key and val
 //!include "graph.wgsl"
 //!include "floats.wgsl"
 //!include "staged.wgsl"
-// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows, and behind them those of weights.
+// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows, one in each quarter and then around, and
+// beside them those of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -82,7 +83,7 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 
 fn sum_of_weights() -> f32 {
     var sum = 0.0;
-    for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[2u * THREADS + i]); }
+    for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[3u - i % 4u][THREADS / 2u + i / 4u]); }
     return sum;
 }
 
@@ -155,14 +156,16 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         if (block + BLOCK < mine.y) { workgroupBarrier(); }
         block += BLOCK;
     }
-    staged[local * 2u] = bitcast<u32>(value.x); // by rows, each a head long
-    staged[local * 2u + 1u] = bitcast<u32>(value.y);
-    if (local % PAIRS == 0u) { staged[2u * THREADS + local / PAIRS] = bitcast<u32>(total); }
+    let row_here = local / PAIRS;
+    let lies_at = row_here / 4u * HEAD + local % PAIRS * 2u;
+    staged[row_here % 4u][lies_at] = bitcast<u32>(value.x);
+    staged[row_here % 4u][lies_at + 1u] = bitcast<u32>(value.y);
+    if (local % PAIRS == 0u) { staged[3u - row_here % 4u][THREADS / 2u + row_here / 4u] = bitcast<u32>(total); }
     workgroupBarrier();
     let splits = arg(args, 14);
     if (local < HEAD) {
         var sum = 0.0;
-        for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i * HEAD + local]); }
+        for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i % 4u][i / 4u * HEAD + local]); }
         if (splits == 1u) { sum *= inverse_of(sum_of_weights()); }
         store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }

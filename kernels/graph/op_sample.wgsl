@@ -61,10 +61,10 @@ struct Series {
 
 fn item(s: Series, i: u32) -> vec2<u32> {
     switch (s.kind) {
-        case OF_SLICES: { return vec2<u32>(staged[SLICES_AT + i], atomicLoad(&list_ids[i])); }
+        case OF_SLICES: { return vec2<u32>(staged_word(SLICES_AT + i), atomicLoad(&list_ids[i])); }
         case OF_KEYS: { return likelihood(load_word(s.first + i), s.best, s.scale); }
         case OF_BINS: { return vec2<u32>(atomicLoad(&list_ids[BINS - 1u - i]), atomicLoad(&list_ids[2u * BINS - 1u - i])); }
-        default: { return likelihood(staged[KEYS_AT + i], s.best, s.scale); }
+        default: { return likelihood(staged_word(KEYS_AT + i), s.best, s.scale); }
     }
 }
 
@@ -115,8 +115,8 @@ fn passes(s: Series, goal: vec2<u32>) -> Passed {
 
 fn stands_before(a: u32, b: u32, by_id: bool) -> bool {
     let ids = atomicLoad(&list_ids[a]) < atomicLoad(&list_ids[b]);
-    if (by_id || staged[KEYS_AT + a] == staged[KEYS_AT + b]) { return ids; }
-    return staged[KEYS_AT + a] > staged[KEYS_AT + b];
+    if (by_id || staged_word(KEYS_AT + a) == staged_word(KEYS_AT + b)) { return ids; }
+    return staged_word(KEYS_AT + a) > staged_word(KEYS_AT + b);
 }
 
 // The first `count` of the list in order: by key from the highest, equals by id; or by id. A bitonic sort.
@@ -124,7 +124,7 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
     var size = 1u;
     while (size < count) { size *= 2u; }
     for (var i = count + local; i < size; i += THREADS) {
-        staged[KEYS_AT + i] = 0u;
+        stage_word(KEYS_AT + i, 0u);
         atomicStore(&list_ids[i], NOTHING);
     }
     workgroupBarrier();
@@ -134,11 +134,11 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
                 let a = 2u * i - i % apart;
                 let b = a + apart;
                 if (stands_before(b, a, by_id) == ((a & block) == 0u)) {
-                    let key = staged[KEYS_AT + a];
+                    let key = staged_word(KEYS_AT + a);
                     let id = atomicLoad(&list_ids[a]);
-                    staged[KEYS_AT + a] = staged[KEYS_AT + b];
+                    stage_word(KEYS_AT + a, staged_word(KEYS_AT + b));
                     atomicStore(&list_ids[a], atomicLoad(&list_ids[b]));
-                    staged[KEYS_AT + b] = key;
+                    stage_word(KEYS_AT + b, key);
                     atomicStore(&list_ids[b], id);
                 }
             }
@@ -151,7 +151,7 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
 fn count_from(key: u32, count: u32, local: u32) -> u32 {
     set_counter(0u, local);
     for (var i = local; i < count; i += THREADS) {
-        if (staged[KEYS_AT + i] >= key) { atomicMax(&counter, i + 1u); }
+        if (staged_word(KEYS_AT + i) >= key) { atomicMax(&counter, i + 1u); }
     }
     return counted();
 }
@@ -165,13 +165,13 @@ fn weigh_slices(args: u32, best: f32, scale: f32, local: u32) {
     for (var i = local; i < arg(args, 12); i += THREADS) {
         let slice = arg(args, 10) + 4u * i;
         let sum = against(vec2<u32>(load_word(slice + 2u), load_word(slice + 3u)), logit_of(load_word(slice)), best, scale);
-        staged[SLICES_AT + i] = sum.x;
+        stage_word(SLICES_AT + i, sum.x);
         atomicStore(&list_ids[i], sum.y);
     }
 }
 
 // Keys and ids of the listed slices, counted through.
-fn id_at(args: u32, i: u32) -> u32 { return staged[SLICES_AT + i / arg(args, 11)] * arg(args, 11) + i % arg(args, 11); }
+fn id_at(args: u32, i: u32) -> u32 { return staged_word(SLICES_AT + i / arg(args, 11)) * arg(args, 11) + i % arg(args, 11); }
 fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
     if (i >= count) { return 0u; }
     return load_word(arg(args, 9) + id_at(args, i));
@@ -215,7 +215,7 @@ fn from_all(args: u32, sums: Series, total: vec2<u32>, seed: u32, local: u32) ->
 // Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
 fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     let listed = count_from(bound, arg(args, 12), local);
-    for (var i = local; i < listed; i += THREADS) { staged[SLICES_AT + i] = atomicLoad(&list_ids[i]); }
+    for (var i = local; i < listed; i += THREADS) { stage_word(SLICES_AT + i, atomicLoad(&list_ids[i])); }
     set_counter(0u, local);
     let tokens = listed * arg(args, 11);
     for (var i = local; i < tokens; i += 4u * THREADS) {
@@ -224,7 +224,7 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
             if (four[k] >= bound) {
                 let place = atomicAdd(&counter, 1u);
                 if (place < LONGEST) {
-                    staged[KEYS_AT + place] = four[k];
+                    stage_word(KEYS_AT + place, four[k]);
                     atomicStore(&list_ids[place], id_at(args, i + k * THREADS));
                 }
             }
@@ -242,7 +242,7 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
     var guessed = false; // the bound is: it may turn out too high
     var count = arg(args, 12);
     for (var i = local; i < count; i += THREADS) {
-        staged[KEYS_AT + i] = slice_key(args, i);
+        stage_word(KEYS_AT + i, slice_key(args, i));
         atomicStore(&list_ids[i], i);
     }
     // The list: first of the slices by their best, then of what may be kept, then of what is kept, by id.
@@ -262,9 +262,9 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
         if (stage == 0u) {
             // The bound: so many tokens, or tokens that are so likely, are there already among the slices' best.
             var bound = 1u;
-            if (!everything && top_k > 0u && top_k <= count) { bound = staged[KEYS_AT + top_k - 1u]; }
+            if (!everything && top_k > 0u && top_k <= count) { bound = staged_word(KEYS_AT + top_k - 1u); }
             if (!everything && top_p > 0u && top_k == 0u) {
-                bound = staged[KEYS_AT + min(select(enough, GUESSED_SLICES - 1u, enough == NOTHING), count - 1u)];
+                bound = staged_word(KEYS_AT + min(select(enough, GUESSED_SLICES - 1u, enough == NOTHING), count - 1u));
             }
             // With both top_k and top_p, the likelihood of all k is needed.
             if (top_p == 0u || top_k == 0u) { bound = max(bound, min_key); }
@@ -327,7 +327,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         set_counter(0u, local);
         for (var i = local; i < arg(args, 12); i += THREADS) {
             let has_ids = !wanted.by_id || (i * arg(args, 11) <= high && (i + 1u) * arg(args, 11) > low);
-            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { staged[SLICES_AT + atomicAdd(&counter, 1u)] = i; }
+            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { stage_word(SLICES_AT + atomicAdd(&counter, 1u), i); }
         }
         let tokens = counted() * arg(args, 11);
         for (var i = local; i < tokens; i += 4u * THREADS) {

@@ -74,22 +74,22 @@ fn body(args: u32, v: u32, local: u32) {
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
-    staged[KEYS_AT + local] = best;
-    staged[SLICES_AT + local] = place;
+    stage_word(KEYS_AT + local, best);
+    stage_word(SLICES_AT + local, place);
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
             let other = local + half;
-            let key = staged[KEYS_AT + other];
-            if (key > staged[KEYS_AT + local] || (key == staged[KEYS_AT + local] && staged[SLICES_AT + other] < staged[SLICES_AT + local])) {
-                staged[KEYS_AT + local] = key;
-                staged[SLICES_AT + local] = staged[SLICES_AT + other];
+            let key = staged_word(KEYS_AT + other);
+            if (key > staged_word(KEYS_AT + local) || (key == staged_word(KEYS_AT + local) && staged_word(SLICES_AT + other) < staged_word(SLICES_AT + local))) {
+                stage_word(KEYS_AT + local, key);
+                stage_word(SLICES_AT + local, staged_word(SLICES_AT + other));
             }
         }
         workgroupBarrier();
     }
-    let best_key = staged[KEYS_AT + local - lane];
-    let best_place = staged[SLICES_AT + local - lane];
+    let best_key = staged_word(KEYS_AT + local - lane);
+    let best_place = staged_word(SLICES_AT + local - lane);
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
@@ -102,14 +102,14 @@ fn body(args: u32, v: u32, local: u32) {
             for (var left = at_run_time(4u); left > 0u; left--) { let k = 4u - left; sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
-    staged[KEYS_AT + local] = sum.x;
-    staged[SLICES_AT + local] = sum.y;
+    stage_word(KEYS_AT + local, sum.x);
+    stage_word(SLICES_AT + local, sum.y);
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
-            sum = add_wide(sum, vec2<u32>(staged[KEYS_AT + local + half], staged[SLICES_AT + local + half]));
-            staged[KEYS_AT + local] = sum.x;
-            staged[SLICES_AT + local] = sum.y;
+            sum = add_wide(sum, vec2<u32>(staged_word(KEYS_AT + local + half), staged_word(SLICES_AT + local + half)));
+            stage_word(KEYS_AT + local, sum.x);
+            stage_word(SLICES_AT + local, sum.y);
         }
         workgroupBarrier();
     }

@@ -5,7 +5,7 @@ const LINES = 2u * APART;                    // of bytes
 const FLOATS = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, a piece at a time
 
 fn put_x(i: u32, value: f32, inside: bool) {
-    if (inside) { staged[staged_at(FLOATS + i % PIECE / 4u, i % 4u)] = bitcast<u32>(value); }
+    if (inside) { staged[i % 4u][FLOATS + i % PIECE / 4u] = bitcast<u32>(value); }
 }
 
 fn number_of(value: f32, up: f32) -> i32 { return i32(round(value * up)); }
@@ -38,11 +38,11 @@ fn settle_x(piece: u32, local: u32, more: bool) {
     sum += subgroupShuffleXor(sum, 1u);
     sum += subgroupShuffleXor(sum, 2u);
     if (in_piece == local / 4u && chunk < CHUNKS) {
-        staged[staged_at(upper * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_a);
-        staged[staged_at((1u - upper) * APART + chunk, local % 4u)] = bytes_of_numbers(numbers_b);
+        staged[local % 4u][upper * APART + chunk] = bytes_of_numbers(numbers_a);
+        staged[local % 4u][(1u - upper) * APART + chunk] = bytes_of_numbers(numbers_b);
         if (local % 4u == 0u) {
-            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u)] = bitcast<u32>(most * (1.0 / 127.0));
-            staged[staged_at(LINES + chunk / 2u, chunk % 2u * 2u + 1u)] = bitcast<u32>(i32(sum));
+            staged[chunk % 2u * 2u][LINES + chunk / 2u] = bitcast<u32>(most * (1.0 / 127.0));
+            staged[chunk % 2u * 2u + 1u][LINES + chunk / 2u] = bitcast<u32>(i32(sum));
         }
     }
     if (more) { workgroupBarrier(); }

@@ -1,7 +1,7 @@
 // x for matmul_row.wgsl, as floats.
 // The fours of each chunk lie so far apart that threads with neighbouring chunks read neighbouring fours.
 fn put_x(i: u32, value: f32, inside: bool) {
-    if (inside) { staged[staged_at(i / 4u % FOURS * APART + i / CHUNK, i % 4u)] = bitcast<u32>(value); }
+    if (inside) { staged[i % 4u][i / 4u % FOURS * APART + i / CHUNK] = bitcast<u32>(value); }
 }
 fn settle_x(piece: u32, local: u32, more: bool) {}
 
