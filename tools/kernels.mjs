@@ -63,11 +63,12 @@ function toSpirv(path, wgsl) {
 const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
 const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
     .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
-// Functions, structures and variables have short names then, unless their own are short, or C may know them.
+// What is declared has a short name then, unless its own is short, or C may know it.
 const allTexts = (folder, ending) => readdirSync(folder, { recursive: true }).sort().filter((name) => ending.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
 function nameShorter() {
     const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/), known = new Set(allTexts("src", /\.[ch]$/).replace(/\\n/g, " ").match(/\w+/g));
-    const names = new Set([...text.matchAll(/^(?:fn|struct|var<[^>]*>) (\w{5,})(?=[ (:])/gm)].map((match) => match[1]).filter((name) => !known.has(name)));
+    const declared = /(?:^(?:fn|struct|var<[^>]*>)|\b(?:let|var)) (\w{5,})(?=[ (:])|\b([a-z]\w{4,})(?=: [a-z])/gm; // the latter: parameters and members
+    const names = new Set([...text.replace(/\/\/(?!!).*/g, "").matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name)));
     const short = new Map([...names].map((name, i) => [name, `${i.toString(36)}_`.replace(/^\d/, "z$&")]));
     return (line) => (line.startsWith("//!include") ? line : line.replace(/\w+/g, (word) => short.get(word) ?? word));
 }

@@ -267,6 +267,14 @@ await test("simulations alone, without anything of models, and a device that is 
     await simulator.close();
 });
 
+await test("kernels as GPUs have them, with the short names that a page gives them, make the same text", async () => {
+    const request = { prompt: PROMPT, ...greedy, max_tokens: 12 }, options = { gpu, level: "ops", context: 64 };
+    const [plain, tuned] = [await Solo.load(options), await Solo.load({ ...options, environment: { SOLO_TUNE: "gpu" } })];
+    equal((await tuned.completions.create(request)).choices[0].text, (await plain.completions.create(request)).choices[0].text);
+    await tuned.close();
+    await plain.close();
+});
+
 await test("the ladder, as a record", async () => {
     const seen = [];
     const record = await solo.benchLlm({ levels: ["none", "ops"], tokens: 4, depth: 4, repetitions: 2, onProgress: (p) => seen.push(p.what) });
