@@ -10,26 +10,15 @@
 # Wants `make build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=build/packed most_mib=45
-usage() { sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p}' "$0"; }
-while getopts o:s:h option; do
-    case $option in
-        o) out=$OPTARG ;;
-        s) most_mib=$OPTARG ;;
-        h) usage; exit 0 ;;
-        *) usage >&2; exit 2 ;;
-    esac
-done
+. bench/packing.inc
+pack_options "$@"
 [ -x build/solo ] || { echo "pack_llm.sh: first: make build" >&2; exit 1; }
-mkdir -p "$out"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$work/root/bin" "$work/root/lib/solo" "$work/root/loader"
 strip -o "$work/root/bin/solo" build/solo
 cp deps/lib/libwebgpu_dawn.so "$work/root/lib/solo/"
 cp -L /usr/lib/*-linux-gnu/libvulkan.so.1 "$work/root/loader/"
-tar -C "$work/root" --owner=0 --group=0 -cf - . | xz -T0 -6 >"$out/solo-native.tar.xz"
+pack "$work/root" >"$out/solo-native.tar.xz"
 
 (cd "$work" && npm pack --silent @node-llama-cpp/linux-x64-vulkan@3.22.1 @node-llama-cpp/linux-x64-cuda@3.14.5 >/dev/null)
 for package in "$work"/*.tgz; do bench/parts.sh split "$package" "$out" "$most_mib"; done

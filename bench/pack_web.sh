@@ -10,20 +10,10 @@
 # Wants what `make test` installs (Chromium, Node, playwright-core), and for solo `make build web`. A few minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-what=${1:-} out=build/packed most_mib=45
-usage() { sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p}' "$0"; }
+. bench/packing.inc
+what=${1:-}
 [ $# -gt 0 ] && shift
-while getopts o:s:h option; do
-    case $option in
-        o) out=$OPTARG ;;
-        s) most_mib=$OPTARG ;;
-        h) usage; exit 0 ;;
-        *) usage >&2; exit 2 ;;
-    esac
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-mkdir -p "$out"
+pack_options "$@"
 
 # what the C library's own packages hold comes from the other machine
 glibc='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv|util|anl|mvec|nsl|nss_[a-z]*|thread_db|BrokenLocale|c_malloc_debug))\.so'
@@ -50,7 +40,7 @@ runtime() {
     cp "$system"/lib{softokn3,freebl3,freeblpriv3}.chk "$to/lib/"
     cp /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf "$to/fonts/" 2>/dev/null || true
     rm -f "$out"/runtime.*
-    tar -C "$to" --owner=0 --group=0 -cf - . | nice xz -T0 -6 | split -b "${most_mib}m" -d -a 1 - "$out/runtime."
+    pack "$to" | split -b "${most_mib}m" -d -a 1 - "$out/runtime."
     cat "$out"/runtime.? | sha256sum | cut -d ' ' -f 1 >"$work/sum"
     mv "$work/sum" "$out/runtime.sum"
     ls -l "$out"
@@ -65,7 +55,7 @@ solo() {
     cp deps/lib/libwebgpu_dawn.so "$to/deps/lib/"
     cp -r node_modules/playwright-core "$to/node_modules/"
     rm -rf "$to"/node_modules/playwright-core/{types,lib/vite}
-    tar -C "$to" --owner=0 --group=0 -cf - . | nice xz -T0 -6 >"$out/solo.tar.xz"
+    pack "$to" >"$out/solo.tar.xz"
     ls -l "$out/solo.tar.xz"
 }
 

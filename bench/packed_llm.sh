@@ -6,22 +6,20 @@
 # Environment: WORK (/tmp/packed-llm: where things are unpacked; models go to bench/llm.sh's own folder), SWEEPS ("depth groups size": those of one.sh; "none"),
 # DRIVER (libEGL_nvidia.so.0: the library by which the loader finds the GPU), and what llm.sh knows.
 set -uo pipefail
-usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
+. "$(dirname "$0")/packing.inc"
 [ $# -ge 2 ] || { usage >&2; exit 2; }
 folder=$(realpath "$1") results=$(realpath -m "$2") work=${WORK:-/tmp/packed-llm} sweeps=${SWEEPS:-depth groups size}
 shift 2
 cd "$(dirname "$0")/.." || exit 1
-mkdir -p "$work/root" "$work/run" "$results" || exit 1
-if command -v xz >/dev/null; then tar -xJ -C "$work/root" -f "$folder/solo-native.tar.xz" || exit 1; else
-    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter="fully_trusted")' "$folder/solo-native.tar.xz" "$work/root" || exit 1
-fi
+mkdir -p "$work/run" "$results" || exit 1
+unpack "$work/root" <"$folder/solo-native.tar.xz" || exit 1
 libraries=
 for sum in "$folder"/node-llama-cpp-*.tgz.sum; do
     package=${sum%.sum} name=$(basename "${sum%.tgz.sum}")
     [ -d "$work/$name" ] || bench/parts.sh join "$package" "$work/$name" || continue # without it, then
     libraries="$libraries --lib $(echo "$work/$name"/package/bins/*)"
 done
-printf '{"file_format_version":"1.0.0","ICD":{"library_path":"%s","api_version":"1.4.312"}}\n' "${DRIVER:-libEGL_nvidia.so.0}" >"$work/icd.json"
+icd "${DRIVER:-libEGL_nvidia.so.0}" >"$work/icd.json"
 export VK_ICD_FILENAMES=$work/icd.json XDG_RUNTIME_DIR=$work/run LD_LIBRARY_PATH=$work/root/loader:/usr/local/nvidia/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export SOLO=$work/root/bin/solo SOLO_FLAGS=${SOLO_FLAGS:---impl dawn --adapter gpu} LLAMA_FLAGS=${LLAMA_FLAGS:-$libraries}
 bench/llm.sh -o "$results" "$@"

@@ -7,7 +7,7 @@
 # Environment: WORK (/tmp/packed-web: where things are unpacked), SECONDS_LIMIT (400), SOLO_VULKAN_DRIVER (the driver's path: libEGL_nvidia.so.0, looked
 # for in the usual places).
 set -uo pipefail
-usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
+. "$(dirname "$0")/packing.inc"
 [ $# -ge 2 ] || { usage >&2; exit 2; }
 folder=$(realpath "$1") results=$(realpath -m "$2") work=${WORK:-/tmp/packed-web} root=${WORK:-/tmp/packed-web}/root
 shift 2
@@ -16,12 +16,6 @@ die() { echo "packed_web.sh: $*" >&2; exit 1; }
 mkdir -p "$work"/{home,run,tmp} "$results" || exit 1
 chmod 700 "$work/run"
 
-unpack() { # standard input, into $1; there may be no xz
-    mkdir -p "$1"
-    if command -v xz >/dev/null; then tar -xJ -C "$1" -f -; else
-        python3 -c 'import sys, tarfile; tarfile.open(fileobj=sys.stdin.buffer, mode="r|xz").extractall(sys.argv[1], filter="fully_trusted")' "$1"
-    fi
-}
 sum=$(cat "$folder/runtime.sum") || die "$folder has no runtime.sum"
 if [ "$(cat "$root/.sum" 2>/dev/null)" != "$sum" ]; then
     [ "$(cat "$folder"/runtime.? | sha256sum | cut -d ' ' -f 1)" = "$sum" ] || die "the pieces of $folder are not all there, or not right"
@@ -41,7 +35,7 @@ for place in /usr/local/nvidia/lib64 /usr/lib/x86_64-linux-gnu /usr/lib64; do
     if [ -z "$driver" ] && [ -e "$place/libEGL_nvidia.so.0" ]; then driver=$place/libEGL_nvidia.so.0; fi
 done
 [ -n "$driver" ] || die "libEGL_nvidia.so.0 is not here; SOLO_VULKAN_DRIVER names another driver"
-printf '{"file_format_version":"1.0.0","ICD":{"library_path":"%s","api_version":"1.4.312"}}\n' "$driver" >"$work/icd.json"
+icd "$driver" >"$work/icd.json"
 
 words=()
 for type in ${TYPES:-q4_0 f16}; do
