@@ -11,7 +11,7 @@
 // there is a / in it), and `//!wgsl-only` says that no other language is wanted.
 //
 // The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
-// for a weight type, HOW for the way threads add up. Their files go into the binary
+// for a weight type, HOW and WAY for how threads add up and exchange what they have. Their files go into the binary
 // as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
 // beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant. So do simulations
 // (kernels/sim) and what is added to them (kernels/simlib), with their CUDA controls.
@@ -27,7 +27,7 @@ const VARIED = "graph";
 
 function expand(path, type = "", how = "shared") {
     return readFileSync(path, "utf8").replace(/^\/\/!include "(.+)"$/gm, (_, name) => {
-        const file = name.replace("TYPE", type).replace("HOW", how);
+        const file = name.replace("TYPE", type).replace("HOW", how).replace("WAY", "xor");
         return expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
     });
 }

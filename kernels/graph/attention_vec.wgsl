@@ -15,6 +15,7 @@ const NOW = 0u;                  // 1: there is one row, and its own key and val
 //!include "graph.wgsl"
 //!include "floats.wgsl"
 //!include "staged.wgsl"
+//!include "over_subgroup.wgsl"
 // In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows, one in each quarter and then around, and
 // beside them those of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
@@ -128,8 +129,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
 //!for i KEYS
         dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // said so that it is the same everywhere
 //!end
-        var score = dot2.x + dot2.y;
-        for (var i = 0u; i < firstTrailingBit(LANES); i++) { score += subgroupShuffleXor(score, 1u << i); }
+        let score = sum_over(dot2.x + dot2.y, LANES, local);
         if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
         fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
         workgroupBarrier();

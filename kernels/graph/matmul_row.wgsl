@@ -244,7 +244,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 // Nobody waits for the norm itself, a factor, before the products are there.
 fn note_squares(s: squares, local: u32) {
 //!for c CHAINS
-    let sum_#c = sum_over_subgroup(rounded(vec4<f32>(s.sum_#c)).x);
+    let sum_#c = sum_over_subgroup(rounded(vec4<f32>(s.sum_#c)).x, local);
     if (local % SUBGROUP == 0u) { squares_of[(local + #cu * THREADS) / SUBGROUP] = sum_#c; }
 //!end
 }
@@ -277,13 +277,13 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 }
 
 // The four sums over a subgroup, each known to a quarter of its threads: an exchange halves what is left to be added up.
-fn folded(sums: vec4<f32>, lane: u32) -> f32 {
-    let upper = lane / (SUBGROUP / 2u) % 2u == 1u;
-    let two = select(sums.xy, sums.zw, upper) + subgroupShuffleXor(select(sums.zw, sums.xy, upper), SUBGROUP / 2u);
-    let second = lane / (SUBGROUP / 4u) % 2u == 1u;
-    var one = select(two.x, two.y, second) + subgroupShuffleXor(select(two.y, two.x, second), SUBGROUP / 4u);
-    for (var i = 3u; i < SUBGROUP_BITS + 1u; i++) { one += subgroupShuffleXor(one, SUBGROUP >> i); }
-    return one;
+fn folded(sums: vec4<f32>, local: u32) -> f32 {
+    let upper = local / (SUBGROUP / 2u) % 2u == 1u;
+    let others = select(sums.zw, sums.xy, upper);
+    let two = select(sums.xy, sums.zw, upper) + vec2<f32>(across(others.x, SUBGROUP / 2u, local), across(others.y, SUBGROUP / 2u, local));
+    let second = local / (SUBGROUP / 4u) % 2u == 1u;
+    let one = select(two.x, two.y, second) + across(select(two.y, two.x, second), SUBGROUP / 4u, local);
+    return sum_over(one, SUBGROUP / 4u, local);
 }
 
 // What the team's subgroups found for a row.
@@ -352,7 +352,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             workgroupBarrier();
             var row = 0.0;
             if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
-            total = vec4<f32>(row, subgroupShuffleDown(row, 1u), subgroupShuffleDown(row, 2u), subgroupShuffleDown(row, 3u));
+            total = vec4<f32>(row, further(row, 1u, local), further(row, 2u, local), further(row, 3u, local));
         }
         if (NORMS == 1u && start == quads.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, 7))); }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }

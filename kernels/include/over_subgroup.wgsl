@@ -1,15 +1,15 @@
-// Sums over a subgroup of SUBGROUP threads, all of which call, in an order that is said, so that all kernels do the same: subgroupAdd may
-// add up in any.
-const SUBGROUP_BITS = firstTrailingBit(SUBGROUP);
+// Sums over a subgroup of SUBGROUP threads (32 at most), all of which call, in an order that is said, so that all kernels do the same: subgroupAdd
+// may add up in any.
+//!include "across_WAY.wgsl"
 
-fn sum_over_subgroup(value: f32) -> f32 {
+// Over `span` of them that follow each other, a power of two.
+fn sum_over(value: f32, span: u32, local: u32) -> f32 {
     var sum = value;
-    for (var i = 1u; i < SUBGROUP_BITS + 1u; i++) { sum += subgroupShuffleXor(sum, SUBGROUP >> i); }
+    if (span > 16u) { sum += across(sum, 16u, local); }
+    if (span > 8u) { sum += across(sum, 8u, local); }
+    if (span > 4u) { sum += across(sum, 4u, local); }
+    if (span > 2u) { sum += across(sum, 2u, local); }
+    if (span > 1u) { sum += across(sum, 1u, local); }
     return sum;
 }
-
-fn sums_over_subgroup(value: vec4<f32>) -> vec4<f32> {
-    var sum = value;
-    for (var i = 1u; i < SUBGROUP_BITS + 1u; i++) { sum += subgroupShuffleXor(sum, SUBGROUP >> i); }
-    return sum;
-}
+fn sum_over_subgroup(value: f32, local: u32) -> f32 { return sum_over(value, SUBGROUP, local); }

@@ -3,7 +3,7 @@
 var<workgroup> reduced: array<vec4<f32>, THREADS / SUBGROUP>;
 
 fn sum_of_all(value: f32, local: u32) -> f32 {
-    let part = sum_over_subgroup(value);
+    let part = sum_over_subgroup(value, local);
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP].x = part; }
     workgroupBarrier();
     var total = 0.0;
@@ -24,7 +24,7 @@ fn max_of_all(value: f32, local: u32) -> f32 {
 
 // The sum over a team, known to its first thread.
 fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
-    let part = sums_over_subgroup(value);
+    let part = vec4<f32>(sum_over_subgroup(value.x, local), sum_over_subgroup(value.y, local), sum_over_subgroup(value.z, local), sum_over_subgroup(value.w, local));
     if (SUBGROUP == TEAM) { return part; }
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
     workgroupBarrier();

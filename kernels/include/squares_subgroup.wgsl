@@ -7,7 +7,7 @@ fn squares_of_four(v: vec4<f32>) -> f32 { return fma(v.w, v.w, fma(v.z, v.z, fma
 
 // Four number i; called by all.
 fn note_squares(i: u32, value: vec4<f32>) {
-    let sum = sum_over_subgroup(squares_of_four(value));
+    let sum = sum_over_subgroup(squares_of_four(value), i);
     if (i % SUBGROUP == 0u && i < STAGED / 4u) { block_squares[i / SUBGROUP] = sum; }
 }
 
@@ -15,5 +15,5 @@ fn note_squares(i: u32, value: vec4<f32>) {
 fn noted_squares(count: u32, local: u32) -> f32 {
     var sum = 0.0;
     for (var b = local % SUBGROUP; b < (count + SUBGROUP - 1u) / SUBGROUP; b += SUBGROUP) { sum += block_squares[b]; }
-    return sum_over_subgroup(sum);
+    return sum_over_subgroup(sum, local);
 }

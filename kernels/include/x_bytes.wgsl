@@ -28,15 +28,15 @@ fn settle_x(piece: u32, local: u32, more: bool) {
     let b = staged_four(FLOATS + in_piece * 8u + local % 4u + (1u - upper) * 4u);
     let larger = max(abs(a), abs(b));
     var most = max(max(larger.x, larger.y), max(larger.z, larger.w));
-    most = max(most, subgroupShuffleXor(most, 1u));
-    most = max(most, subgroupShuffleXor(most, 2u));
+    most = max(most, across(most, 1u, local));
+    most = max(most, across(most, 2u, local));
     let up = scale_for(most);
     let numbers_a = numbers_of(a, up);
     let numbers_b = numbers_of(b, up);
     let four = numbers_a + numbers_b;
     var sum = f32(four.x + four.y + four.z + four.w);
-    sum += subgroupShuffleXor(sum, 1u);
-    sum += subgroupShuffleXor(sum, 2u);
+    sum += across(sum, 1u, local);
+    sum += across(sum, 2u, local);
     if (in_piece == local / 4u && chunk < CHUNKS) {
         staged[local % 4u][upper * APART + chunk] = bytes_of_numbers(numbers_a);
         staged[local % 4u][(1u - upper) * APART + chunk] = bytes_of_numbers(numbers_b);

@@ -75,6 +75,7 @@ typedef struct gpu_info {
 
     /* Features: each seen working in a shader that uses it. */
     bool has_subgroups, has_f16, has_timestamps, has_packed_dot;
+    bool has_quads; /* exchanges within four threads; only asked where other exchanges are checked: in a page */
     bool has_wgsl;  /* kernels are made from any text of WGSL */
     bool unchecked; /* what WebGPU adds to them, so that they keep to their memory, was left out */
     uint32_t subgroup_min, subgroup_max;

@@ -58,6 +58,13 @@ static bool packed_dot_works(gpu *g)
     return run_on_words(g, &kernel_packed_dot, "probe", 1, words, 3) && words[2] == 4;
 }
 
+static bool quads_work(gpu *g)
+{
+    uint32_t words[4] = {0};
+    return run_on_words(g, &kernel_quads, "probe", 4, words, 4) && words[0] == 3 && words[1] == 2 && words[2] == 1 &&
+           words[3] == 0;
+}
+
 static bool timestamps_work(gpu *g)
 {
     double ns = -1;
@@ -87,6 +94,8 @@ static bool check(gpu *g, bool all, err *e)
         info->has_f16 = info->has_f16 && (!all || f16_works(g));
         info->has_subgroups = info->has_subgroups && ((!all && info->subgroup_min) || subgroups_work(g));
         info->has_packed_dot = !all || packed_dot_works(g);
+        info->has_quads =
+            info->has_subgroups && strcmp(info->family, "web") == 0 && gpu_is_worth_tuning(info) && quads_work(g);
     }
     return gpu_ok(g, e);
 }

@@ -27,6 +27,9 @@ static void include_path(const kernel_variant *v, const char *name, size_t lengt
         } else if (length - i >= 3 && memcmp(name + i, "HOW", 3) == 0) {
             str_add(path, v->subgroup ? "subgroup" : "shared");
             i += 3;
+        } else if (length - i >= 3 && memcmp(name + i, "WAY", 3) == 0) {
+            str_add(path, v->quads ? "quads" : "xor");
+            i += 3;
         } else if (length - i >= 4 && memcmp(name + i, "FORM", 4) == 0) {
             str_add(path, v->packed ? "bytes" : "floats");
             i += 4;
@@ -52,7 +55,7 @@ void kernel_set_constant(kernel_variant *v, const char *name, uint32_t value)
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
 {
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup &&
-                a->packed == b->packed;
+                a->quads == b->quads && a->packed == b->packed;
     for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
         same = same_name(a->constants[i].name, b->constants[i].name) && a->constants[i].value == b->constants[i].value;
     return same;

@@ -18,6 +18,7 @@ typedef struct kernel_variant {
     const char *type;  /* of its weights: "q4_0"; NULL: it has none */
     bool packed;       /* whole numbers are multiplied four at a time */
     uint32_t subgroup; /* threads of a subgroup, which then add up; 0: workgroup memory does */
+    bool quads;        /* and exchange what they have within quads, where they can */
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file */
 } kernel_variant;
 

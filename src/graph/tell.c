@@ -50,6 +50,7 @@ tell_tuning tell_tuning_for(const gpu_info *info)
     t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
     t.marks = t.subgroup >= 4;
+    t.quads = info->has_quads;
     t.packs = info->has_packed_dot && t.subgroup >= 8;
     t.x_floats = floats_of_x(&t);
     return t;
@@ -338,7 +339,7 @@ static uint32_t tell_dispatches(const tell_tuning *t, const memory *m, uint32_t 
     bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
     *l = (told){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
-        l->kernel.subgroup = t->subgroup;
+        tell_by_subgroups(&c, l);
     if (by_row && t->by_shape)
         kernel_set_constant(&l->kernel, "THREADS", t->row_threads);
     l->words[0] = by_row ? rows : groups_for(count);

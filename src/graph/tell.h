@@ -14,12 +14,13 @@ enum {
 
 /* What is good on a device. */
 typedef struct tell_tuning {
-    uint32_t subgroup;        /* threads of one, if all are of one size; else 0 */
-    bool by_shape;            /* kernels may be made for the shapes they work on; else they are as in their files */
-    bool brief;               /* code as short as can be: compiling it takes longer than running it */
-    uint32_t busy_groups;     /* workgroups that it takes to keep everyone busy */
-    uint32_t most_groups;     /* of a product for few rows, which then take several turns */
-    uint32_t x_floats;        /* of x that workgroup memory has room for */
+    uint32_t subgroup;    /* threads of one, if all are of one size; else 0 */
+    bool quads;           /* exchanges within four threads are better than others: kernels/include/across_quads.wgsl */
+    bool by_shape;        /* kernels may be made for the shapes they work on; else they are as in their files */
+    bool brief;           /* code as short as can be: compiling it takes longer than running it */
+    uint32_t busy_groups; /* workgroups that it takes to keep everyone busy */
+    uint32_t most_groups; /* of a product for few rows, which then take several turns */
+    uint32_t x_floats;    /* of x that workgroup memory has room for */
     uint32_t workgroup_bytes; /* of memory; 0 unless by_shape */
     bool blocks;              /* it has room for what matmul_block.wgsl needs */
     bool packs;               /* products of four bytes are one step: x becomes whole numbers where weights are */

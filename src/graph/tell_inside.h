@@ -43,6 +43,13 @@ static inline const graph_node *node_at(const telling *c, node n)
     return graph_at(c->p->g, n);
 }
 
+/* A kernel whose threads add up by subgroups, if there are any. */
+static inline void tell_by_subgroups(const telling *c, told *l)
+{
+    l->kernel.subgroup = c->t->subgroup;
+    l->kernel.quads = c->t->quads;
+}
+
 /* Is it made in the course of a run, so that its floats have marks? */
 bool tell_is_made(const telling *c, node n);
 /* The file in kernels/weight for rows of a type: software has some of its own, which compile sooner. */

@@ -180,7 +180,7 @@ static void choose_teams(const telling *c, told *l, uint32_t quads, uint32_t row
     }
     l->kernel.name = "matmul_vec";
     l->looks = c->t->by_shape && l->words[5] != 2 && l->words[1] % 4 == 0;
-    l->kernel.subgroup = c->t->subgroup;
+    tell_by_subgroups(c, l);
     l->words[2] = groups < c->t->most_groups ? groups : c->t->most_groups;
     l->words[0] = rows * l->words[2];
 }
@@ -309,7 +309,7 @@ static bool choose_row(const telling *c, told *l, uint32_t quads, uint32_t rows,
     kernel_set_constant(&l->kernel, "WHOLE_QUADS", all_quads_whole(l));
     l->kernel.name = "matmul_row";
     l->looks = true;
-    l->kernel.subgroup = c->t->subgroup;
+    tell_by_subgroups(c, l);
     l->words[0] = l->words[2] = groups;
     l->words[13] = quads / groups;
     l->words[14] = quads % groups;
