@@ -120,9 +120,25 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
     }
 }
 
+// Of kernels/include those that kernels of graphs take in, or C does by name: what others take in is in them already.
+function includesOfGraphs() {
+    const all = wgslFiles("include"), taken = new Set(), text = (folder, file) => readFileSync(join(ROOT, folder, file), "utf8");
+    const take = (from) => {
+        for (const [, name] of from.matchAll(/\binclude[ /]"?(\w+\.wgsl)"/g)) {
+            const named = new RegExp(`^${name.replace(/HOW|WAY|FORM/, "\\w+")}$`);
+            for (const file of all.filter((other) => named.test(other) && !taken.has(other))) {
+                taken.add(file);
+                take(text("include", file));
+            }
+        }
+    };
+    take(wgslFiles(VARIED).map((file) => text(VARIED, file)).join("\n") + allTexts("src", /\.c$/));
+    return all.filter((file) => taken.has(file));
+}
+
 c += `\nconst kernel_file kernel_files[] = {\n`;
 for (const folder of [...(forSims ? [] : [VARIED, "include", "weight"]), ...(forPage && !forSims ? [] : ["sim", "simlib"])])
-    for (const file of [...wgslFiles(folder), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+    for (const file of [...(folder === "include" ? includesOfGraphs() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 
 let list = "";
