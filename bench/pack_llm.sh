@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/packing.inc
 pack_options "$@"
-[ -x build/solo ] || { echo "pack_llm.sh: first: make build" >&2; exit 1; }
+built build/solo
 
 mkdir -p "$work/root/bin" "$work/root/lib/solo" "$work/root/loader"
 strip -o "$work/root/bin/solo" build/solo

@@ -47,7 +47,7 @@ runtime() {
 }
 
 solo() {
-    if [ ! -x build/solo ] || [ ! -e build/web/.done ]; then echo "pack_web.sh: first: make build web" >&2; exit 1; fi
+    built build/solo build/web/.done
     local to=$work/solo
     mkdir -p "$to/build" "$to/node_modules" "$to/deps/lib"
     strip -o "$to/build/solo" build/solo
