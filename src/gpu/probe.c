@@ -39,11 +39,11 @@ static bool f16_works(gpu *g)
 
 static bool subgroups_work(gpu *g)
 {
-    uint32_t words[2] = {0, 0};
-    if (!run_on_words(g, &kernel_subgroups, "probe", 128, words, 2))
+    uint32_t words[3] = {0};
+    if (!run_on_words(g, &kernel_subgroups, "probe", 128, words, 3))
         return false;
     uint32_t size = words[0];
-    if (size < 2 || words[1] != size * (size - 1) / 2)
+    if (size < 2 || words[1] != size * (size - 1) / 2 || words[2] != 0)
         return false;
     gpu_info *info = (gpu_info *)gpu_get_info(g);
     if (!info->subgroup_min)
