@@ -16,6 +16,7 @@ enum {
     WARM_PASSES = 3,  /* at least, until it is known how many rounds a try has */
     SLICE_US = 30000, /* what a try takes, about: long beside the wait for it, which is milliseconds in a browser */
     MOST_ROUNDS = 64,
+    MUCH_BYTES = 1 << 20,
 };
 
 typedef struct form {
@@ -125,14 +126,15 @@ static form take_best(search *s)
     return best;
 }
 
-/* Half as many workgroups, or half as many threads. (Twice as many have too few registers each.) */
+/* Half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form takes
+ * some drivers five seconds to compile), or half as many threads. (Twice as many have too few registers each.) */
 static void add_forms(search *s, const tell_tuning *first, one *o)
 {
     tell_tuning fewer_groups = *first, fewer_threads = *first;
     fewer_groups.one_groups = one_groups(o) / 2;
     fewer_threads.row_threads = first->row_threads / 2;
     add_form(s, first, o);
-    if (fewer_groups.one_groups > 1)
+    if (fewer_groups.one_groups > 1 && memory_bytes(s->m) / one_groups(o) < MUCH_BYTES)
         add_form(s, &fewer_groups, make(s, &fewer_groups));
     if (fewer_threads.row_threads >= 256)
         add_form(s, &fewer_threads, make(s, &fewer_threads));
