@@ -192,8 +192,15 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
     return true;
 }
 
-static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain, bool uniform_table)
+/* Few enough words are read from where they are the same for everyone. */
+static bool has_uniform_table(const gpu *g, const kinds *k, uint32_t phases)
 {
+    return (uint64_t)phases * k->row_words * 4 <= gpu_get_info(g)->max_uniform_binding_bytes;
+}
+
+static gpu_source *make_text(one *o, const kinds *k, uint32_t phases, bool plain)
+{
+    o->marked = !plain && k->looks && one_course_possible(k->phases, phases);
     gpu_source *source = one_text(&(one_module){.kinds = k->items,
                                                 .kind_count = k->count,
                                                 .arenas = k->arenas,
@@ -203,7 +210,15 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                                                 .row_words = k->row_words,
                                                 .phase_kinds = k->phases,
                                                 .phases = phases,
-                                                .uniform_table = uniform_table});
+                                                .uniform_table = has_uniform_table(o->g, k, phases)});
+    o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
+    return source;
+}
+
+static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain)
+{
+    bool uniform_table = has_uniform_table(o->g, k, phases);
+    gpu_source *source = make_text(o, k, phases, plain);
     gpu_kernel_desc desc = {.source = source,
                             .entry = "main",
                             .workgroup_size = k->threads,
@@ -211,7 +226,6 @@ static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool pla
                             .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
                                          GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
     gpu_kernel *kernel = gpu_kernel_new(o->g, &desc);
-    o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
     kernel_text_free(source);
     return kernel;
 }
@@ -312,13 +326,12 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
 {
     const gpu_info *info = gpu_get_info(o->g);
     uint64_t bytes = (uint64_t)phases * k->row_words * 4;
-    bool uniform_table = bytes <= info->max_uniform_binding_bytes;
+    bool uniform_table = has_uniform_table(o->g, k, phases);
     uint32_t most = most_arenas(info, uniform_table);
     if (k->arenas > most)
         return err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
                        k->arenas);
-    o->marked = !plain && k->looks && one_course_possible(k->phases, phases);
-    o->kernel = make_kernel(o, k, phases, plain, uniform_table);
+    o->kernel = make_kernel(o, k, phases, plain);
     o->table = gpu_buffer_new(o->g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
     o->course_buffer = gpu_buffer_new(o->g, sizeof o->way, GPU_USE_UNIFORM);
     o->gate = gpu_buffer_new(o->g, GATE_WORDS * 4, GPU_USE_STORAGE);
@@ -381,6 +394,38 @@ static bool make_for(one *o, kinds *k, tell_tuning *t, one_teller tell, void *us
     return err_set(e, "the number of workgroups of one dispatch does not settle");
 }
 
+/* Returns whether it has one workgroup. */
+static bool set_up(one *o, gpu *g, const memory *m, uint32_t which_plan, tell_tuning *t)
+{
+    *o = (one){.g = g, .m = m, .which_plan = which_plan};
+    o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
+    o->threads = t->one_threads = t->by_shape ? t->row_threads : PORTABLE_THREADS;
+    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
+    bool plain = o->groups == 1 || (!t->by_shape && !o->groups);
+    t->one_groups = plain ? 1 : o->groups ? o->groups : fewer_of(t->busy_groups, t->one_groups);
+    return plain;
+}
+
+uint64_t one_look_ahead(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell,
+                        void *user, bool begin)
+{
+    tell_tuning t = *tuning;
+    one o;
+    kinds *k = mem_alloc(sizeof *k);
+    uint32_t phase_count;
+    err unused = {0};
+    bool plain = set_up(&o, g, m, which_plan, &t);
+    bool found = find_kinds(k, &t, tell, user, &phase_count, &unused) &&
+                 k->arenas <= most_arenas(gpu_get_info(g), has_uniform_table(g, k, phase_count));
+    if (found && begin)
+        gpu_kernel_free(make_kernel(&o, k, phase_count, plain));
+    else if (found)
+        kernel_text_free(make_text(&o, k, phase_count, plain));
+    free(k->phases);
+    free(k);
+    return o.text_hash;
+}
+
 one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user,
              err *e)
 {
@@ -389,14 +434,7 @@ one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tu
     one *o = mem_alloc(sizeof *o);
     kinds *k = mem_alloc(sizeof *k);
     uint32_t phase_count;
-    o->g = g;
-    o->m = m;
-    o->which_plan = which_plan;
-    o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
-    o->threads = t.one_threads = t.by_shape ? t.row_threads : PORTABLE_THREADS;
-    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
-    bool plain = o->groups == 1 || (!t.by_shape && !o->groups);
-    t.one_groups = plain ? 1 : o->groups ? o->groups : fewer_of(t.busy_groups, tuning->one_groups);
+    bool plain = set_up(o, g, m, which_plan, &t);
     bool ok = make_for(o, k, &t, tell, user, plain, tuning->one_groups, &phase_count, e);
     free(k->phases);
     free(k);

@@ -17,6 +17,7 @@ enum {
     SLICE_US = 30000, /* what a try takes, about: long beside the wait for it, which is milliseconds in a browser */
     MOST_ROUNDS = 64,
     MUCH_BYTES = 1 << 20,
+    LEAST_THREADS = 256,
 };
 
 typedef struct form {
@@ -126,18 +127,54 @@ static form take_best(search *s)
     return best;
 }
 
+static tell_tuning with_half_the_threads(const tell_tuning *t)
+{
+    tell_tuning fewer = *t;
+    fewer.row_threads /= 2;
+    return fewer;
+}
+
 /* Half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form takes
  * some drivers five seconds to compile), or half as many threads. (Twice as many have too few registers each.) */
 static void add_forms(search *s, const tell_tuning *first, one *o)
 {
-    tell_tuning fewer_groups = *first, fewer_threads = *first;
+    tell_tuning fewer_groups = *first, fewer_threads = with_half_the_threads(first);
     fewer_groups.one_groups = one_groups(o) / 2;
-    fewer_threads.row_threads = first->row_threads / 2;
     add_form(s, first, o);
     if (fewer_groups.one_groups > 1 && memory_bytes(s->m) / one_groups(o) < MUCH_BYTES)
         add_form(s, &fewer_groups, make(s, &fewer_groups));
-    if (fewer_threads.row_threads >= 256)
+    if (fewer_threads.row_threads >= LEAST_THREADS)
         add_form(s, &fewer_threads, make(s, &fewer_threads));
+}
+
+/* In a page kernels are made in the background: that of a form which will be wanted, while the first is waited for. */
+static bool begin_another(const search *s, const tell_tuning *first)
+{
+    tell_tuning other = with_half_the_threads(first);
+    return other.row_threads >= LEAST_THREADS && strcmp(gpu_get_info(s->g)->family, "web") == 0 &&
+           one_look_ahead(s->g, s->m, s->which_plan, &other, s->tell, s->user, true);
+}
+
+static one *find_best(search *s, tell_tuning *tuning, err *e)
+{
+    bool begun = begin_another(s, tuning);
+    one *o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
+    if (!o && begun) { /* the other's fault, perhaps */
+        gpu_take_error(s->g, e);
+        o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
+    }
+    if (o && one_groups(o) > 1) {
+        add_forms(s, tuning, o);
+        time_forms(s);
+        memory_clear_states(s->m);
+        form best = take_best(s);
+        o = best.made;
+        if (o)
+            *tuning = best.tuning;
+        else
+            err_set(e, "one dispatch gave up in every form that was tried");
+    }
+    return o;
 }
 
 static bool recall(const char *key, tell_tuning *t)
@@ -159,34 +196,21 @@ one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning
     const char *wished = getenv("SOLO_ONE_THREADS");
     if (wished && tuning->by_shape && (strcmp(wished, "256") == 0 || strcmp(wished, "512") == 0))
         tuning->row_threads = (uint32_t)atoi(wished);
-    one *o = one_new(g, m, which_plan, tuning, tell, user, e);
-    if (!o || !tuning->by_shape || one_groups(o) == 1 || wished || getenv("SOLO_ONE_GROUPS"))
-        return o;
-    str key = {0};
-    str_addf(&key, "tuning of one dispatch, kernel %016llx\n", (unsigned long long)one_text_hash(o));
-    gpu_add_identity(gpu_get_info(g), &key);
+    if (!tuning->by_shape || wished || getenv("SOLO_ONE_GROUPS"))
+        return one_new(g, m, which_plan, tuning, tell, user, e);
     search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
+    str key = {0};
+    str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
+             (unsigned long long)one_look_ahead(g, m, which_plan, tuning, tell, user, false));
+    gpu_add_identity(gpu_get_info(g), &key);
     tell_tuning kept = *tuning;
-    if (recall(key.data, &kept)) {
-        if (kept.row_threads != tuning->row_threads || kept.one_groups != one_groups(o)) {
-            one *other = make(&s, &kept);
-            one_free(other ? o : NULL);
-            o = other ? other : o;
-            *tuning = other ? kept : *tuning;
-        }
-    } else {
+    one *o = recall(key.data, &kept) ? make(&s, &kept) : NULL;
+    if (o)
+        *tuning = kept;
+    else if ((o = find_best(&s, tuning, e)) && one_groups(o) > 1) {
         char text[64];
-        add_forms(&s, tuning, o);
-        time_forms(&s);
-        memory_clear_states(m);
-        form best = take_best(&s);
-        o = best.made;
-        if (o) {
-            *tuning = best.tuning;
-            snprintf(text, sizeof text, "%u threads, %u workgroups", tuning->row_threads, one_groups(o));
-            cache_put(key.data, text);
-        } else
-            err_set(e, "one dispatch gave up in every form that was tried");
+        snprintf(text, sizeof text, "%u threads, %u workgroups", tuning->row_threads, one_groups(o));
+        cache_put(key.data, text);
     }
     str_free(&key);
     return o;
