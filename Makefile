@@ -152,8 +152,8 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  cc   $<'
 	$(COMPILE) -MMD -MP -c $< -o $@
 
-# The folders are named too, so that a kernel removed is noticed.
-$(BUILD)/gen/kernels.c: tools/kernels.mjs $(shell find kernels)
+# The folders are named too, so that a kernel removed is noticed, and the text that names files of theirs.
+$(BUILD)/gen/kernels.c: tools/kernels.mjs src/graph/one_text.c $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/kernels.mjs $@ $(@:.c=.h)
@@ -212,7 +212,7 @@ $(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
 
-$(BUILD)/gen/kernels_web.c: tools/kernels.mjs $(shell find kernels)
+$(BUILD)/gen/kernels_web.c: tools/kernels.mjs src/graph/one_text.c $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/kernels.mjs $@ $(@:.c=.h) web

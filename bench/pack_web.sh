@@ -47,7 +47,7 @@ runtime() {
 }
 
 solo() {
-    built build/solo build/web/.done
+    built build/solo build/web/.done build/web/solo.wasm
     local to=$work/solo
     mkdir -p "$to/build" "$to/node_modules" "$to/deps/lib"
     strip -o "$to/build/solo" build/solo

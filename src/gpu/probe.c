@@ -60,9 +60,12 @@ static bool packed_dot_works(gpu *g)
 
 static bool quads_work(gpu *g)
 {
-    uint32_t words[4] = {0};
-    return run_on_words(g, &kernel_quads, "probe", 4, words, 4) && words[0] == 3 && words[1] == 2 && words[2] == 1 &&
-           words[3] == 0;
+    enum { THREADS = 128 };
+    uint32_t words[THREADS] = {0};
+    bool ok = run_on_words(g, &kernel_quads, "probe", THREADS, words, THREADS);
+    for (uint32_t i = 0; i < THREADS; i++)
+        ok = ok && words[i] == ((i ^ 1) | (i ^ 2) << 16);
+    return ok;
 }
 
 static bool timestamps_work(gpu *g)

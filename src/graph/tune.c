@@ -34,6 +34,7 @@ typedef struct search {
     void *user;
     form forms[MOST_FORMS]; /* the first is the usual one */
     uint32_t count;
+    bool all_threads; /* half of them are not tried */
 } search;
 
 static one *make(const search *s, const tell_tuning *t)
@@ -143,7 +144,7 @@ static void add_forms(search *s, const tell_tuning *first, one *o)
     add_form(s, first, o);
     if (fewer_groups.one_groups > 1 && memory_bytes(s->m) / one_groups(o) < MUCH_BYTES)
         add_form(s, &fewer_groups, make(s, &fewer_groups));
-    if (fewer_threads.row_threads >= LEAST_THREADS)
+    if (fewer_threads.row_threads >= LEAST_THREADS && !s->all_threads)
         add_form(s, &fewer_threads, make(s, &fewer_threads));
 }
 
@@ -159,13 +160,17 @@ static one *find_best(search *s, tell_tuning *tuning, err *e)
 {
     bool begun = begin_another(s, tuning);
     one *o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
-    if (!o && begun) { /* the other's fault, perhaps */
-        gpu_take_error(s->g, e);
+    if (!o && begun) { /* the other's fault, perhaps: not that one, then */
+        gpu_take_error(s->g, NULL);
+        if (e)
+            err_clear(e);
+        s->all_threads = true;
         o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
     }
     if (o && one_groups(o) > 1) {
         add_forms(s, tuning, o);
-        time_forms(s);
+        if (s->count > 1)
+            time_forms(s);
         memory_clear_states(s->m);
         form best = take_best(s);
         o = best.made;
