@@ -15,24 +15,24 @@ static const char *file_named(const char *path)
     abort(); /* the build made the list: a name that is not there is a mistake in this code */
 }
 
-/* "weight/TYPE.wgsl" with the variant's words in it, and the folder in front. */
+/* "weight/TYPE.wgsl" with the variant's words in it, and the folder in front. (A quotation mark ends the name: no word goes beyond it.) */
 static void include_path(const kernel_variant *v, const char *name, size_t length, str *path)
 {
     if (!memchr(name, '/', length))
         str_add(path, "include/");
+    const struct {
+        const char *word, *text;
+    } words[] = {{"TYPE", v->type ? v->type : ""},
+                 {"HOW", v->subgroup ? "subgroup" : "shared"},
+                 {"WAY", v->quads ? "quads" : "xor"},
+                 {"FORM", v->packed ? "bytes" : "floats"}};
     for (size_t i = 0; i < length;) {
-        if (length - i >= 4 && memcmp(name + i, "TYPE", 4) == 0) {
-            str_add(path, v->type ? v->type : "");
-            i += 4;
-        } else if (length - i >= 3 && memcmp(name + i, "HOW", 3) == 0) {
-            str_add(path, v->subgroup ? "subgroup" : "shared");
-            i += 3;
-        } else if (length - i >= 3 && memcmp(name + i, "WAY", 3) == 0) {
-            str_add(path, v->quads ? "quads" : "xor");
-            i += 3;
-        } else if (length - i >= 4 && memcmp(name + i, "FORM", 4) == 0) {
-            str_add(path, v->packed ? "bytes" : "floats");
-            i += 4;
+        size_t w = 0, count = sizeof words / sizeof *words;
+        while (w < count && strncmp(name + i, words[w].word, strlen(words[w].word)) != 0)
+            w++;
+        if (w < count) {
+            str_add(path, words[w].text);
+            i += strlen(words[w].word);
         } else
             str_add_bytes(path, name + i++, 1);
     }

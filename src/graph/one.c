@@ -192,10 +192,15 @@ static bool find_kinds(kinds *k, const tell_tuning *t, one_teller tell, void *us
     return true;
 }
 
+static uint64_t table_bytes(const kinds *k, uint32_t phases)
+{
+    return (uint64_t)phases * k->row_words * sizeof(uint32_t);
+}
+
 /* Few enough words are read from where they are the same for everyone. */
 static bool has_uniform_table(const gpu *g, const kinds *k, uint32_t phases)
 {
-    return (uint64_t)phases * k->row_words * 4 <= gpu_get_info(g)->max_uniform_binding_bytes;
+    return table_bytes(k, phases) <= gpu_get_info(g)->max_uniform_binding_bytes;
 }
 
 static gpu_source *make_text(one *o, const kinds *k, uint32_t phases, bool plain)
@@ -285,7 +290,7 @@ static uint32_t time_of(const one_kind *k, uint32_t phase)
 /* False if the phases are not those that the kernel was made for. */
 static bool write_table(one *o, one_phases phases, const kinds *k)
 {
-    size_t bytes = (size_t)phases.count * k->row_words * sizeof(uint32_t);
+    size_t bytes = table_bytes(k, phases.count);
     uint32_t *table = mem_alloc(bytes), *row = table;
     bool ok = true;
     for (uint32_t p = 0; ok && p < phases.count; p++, row += k->row_words) {
@@ -325,7 +330,7 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
                           err *e)
 {
     const gpu_info *info = gpu_get_info(o->g);
-    uint64_t bytes = (uint64_t)phases * k->row_words * 4;
+    uint64_t bytes = table_bytes(k, phases);
     bool uniform_table = has_uniform_table(o->g, k, phases);
     uint32_t most = most_arenas(info, uniform_table);
     if (k->arenas > most)

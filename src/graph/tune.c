@@ -16,7 +16,7 @@ enum {
     WARM_PASSES = 3,  /* at least, until it is known how many rounds a try has */
     SLICE_US = 30000, /* what a try takes, about: long beside the wait for it, which is milliseconds in a browser */
     MOST_ROUNDS = 64,
-    MUCH_BYTES = 1 << 20,
+    MUCH_BYTES = 1 << 20, /* for one workgroup to read in a round */
     LEAST_THREADS = 256,
 };
 
@@ -34,7 +34,6 @@ typedef struct search {
     void *user;
     form forms[MOST_FORMS]; /* the first is the usual one */
     uint32_t count;
-    bool all_threads; /* half of them are not tried */
 } search;
 
 static one *make(const search *s, const tell_tuning *t)
@@ -137,14 +136,14 @@ static tell_tuning with_half_the_threads(const tell_tuning *t)
 
 /* Half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form takes
  * some drivers five seconds to compile), or half as many threads. (Twice as many have too few registers each.) */
-static void add_forms(search *s, const tell_tuning *first, one *o)
+static void add_forms(search *s, const tell_tuning *first, one *o, bool with_fewer_threads)
 {
     tell_tuning fewer_groups = *first, fewer_threads = with_half_the_threads(first);
     fewer_groups.one_groups = one_groups(o) / 2;
     add_form(s, first, o);
     if (fewer_groups.one_groups > 1 && memory_bytes(s->m) / one_groups(o) < MUCH_BYTES)
         add_form(s, &fewer_groups, make(s, &fewer_groups));
-    if (fewer_threads.row_threads >= LEAST_THREADS && !s->all_threads)
+    if (fewer_threads.row_threads >= LEAST_THREADS && with_fewer_threads)
         add_form(s, &fewer_threads, make(s, &fewer_threads));
 }
 
@@ -158,17 +157,17 @@ static bool begin_another(const search *s, const tell_tuning *first)
 
 static one *find_best(search *s, tell_tuning *tuning, err *e)
 {
-    bool begun = begin_another(s, tuning);
+    bool begun = begin_another(s, tuning), failed = false;
     one *o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
     if (!o && begun) { /* the other's fault, perhaps: not that one, then */
         gpu_take_error(s->g, NULL);
         if (e)
             err_clear(e);
-        s->all_threads = true;
+        failed = true;
         o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
     }
     if (o && one_groups(o) > 1) {
-        add_forms(s, tuning, o);
+        add_forms(s, tuning, o, !failed);
         if (s->count > 1)
             time_forms(s);
         memory_clear_states(s->m);
