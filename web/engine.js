@@ -17,7 +17,7 @@ export async function builtinSource() {
 
 const bitsOf = (names, list, what) => list.reduce((bits, name) => bits | (1 << placeOf(names, name, what)), 0);
 /** Of an answer that was stopped before it began. */
-const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, feed_s: 0, answer_s: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
+const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
 
 export class Engine extends Program {
     #source = null;
@@ -101,7 +101,7 @@ export class Engine extends Program {
                 onText(text);
             };
             const report = await this.ask("solo_answer", maxTokens);
-            return { ...report, first_token_s: first ? (first - began) / 1000 : null, tokens_per_s: report.answer_s > 0 ? report.tokens / report.answer_s : 0 };
+            return { ...report, first_token_s: first ? (first - began) / 1000 : null };
         }).finally(() => signal?.removeEventListener("abort", interrupt));
         if (!signal) return mine;
         // while others are before it there is nothing to be stopped

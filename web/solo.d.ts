@@ -105,9 +105,9 @@ export interface Report {
     reused_tokens: number;
     tokens: number;
     forgotten_messages: number;
-    feed_s: number;
-    answer_s: number;
+    /** Until the first text; the prompt is read within it. */
     first_token_s: number | null;
+    /** From the first token on. */
     tokens_per_s: number;
     dispatches_per_token: number;
     /** null: it was stopped before it began. */

@@ -113,9 +113,8 @@ static void print_speed(const session *s, const answer_report *r)
     if (!prompt_on_terminal(s->input) || r->answer_tok == 0)
         return;
     str line = {0};
-    str_addf(&line, "%u tokens, %.1f per second; %u read", r->answer_tok, r->answer_tok / r->answer_s, r->fed_tok);
-    if (r->feed_s > 0)
-        str_addf(&line, " at %.0f", r->fed_tok / r->feed_s);
+    str_addf(&line, "%u tokens, %.1f per second, the first after %.0f ms; %u read", r->answer_tok, r->tok_per_s,
+             1000 * r->first_s, r->fed_tok);
     if (r->reused_tok)
         str_addf(&line, ", %u remembered", r->reused_tok);
     note(s, line.data);

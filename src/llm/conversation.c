@@ -177,7 +177,6 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
     generation_rewind(c->n, (uint32_t)same);
     c->taken.count = same;
     report->reused_tok = (uint32_t)same;
-    double start = clock_us();
     while (same < wanted->count) {
         size_t part = wanted->count - same < FEED_TOK ? wanted->count - same : FEED_TOK;
         if (interrupted(o) || !generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e))
@@ -187,7 +186,6 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
         same += part;
         report->fed_tok += (uint32_t)part;
     }
-    report->feed_s = (clock_us() - start) * 1e-6;
     return true;
 }
 
@@ -233,8 +231,20 @@ static void finish(answering *a)
     str_free(&a->passed);
 }
 
+/* What is fed is waited for with the first token: only the others say how long a token takes. */
+static void note_time(answer_report *report, double began)
+{
+    double s = (clock_us() - began) * 1e-6;
+    if (report->answer_tok == 1)
+        report->first_s = s;
+    if (s > report->first_s) /* clocks of pages have long steps */
+        report->tok_per_s = (report->answer_tok - 1) / (s - report->first_s);
+    else
+        report->tok_per_s = s > 0 ? report->answer_tok / s : 0;
+}
+
 /* Tokens until something ends the answer. */
-static bool generate(conversation *c, answering *a, message *m, answer_report *report, err *e)
+static bool generate(conversation *c, answering *a, message *m, double began, answer_report *report, err *e)
 {
     const answer_options *o = a->o;
     for (;;) {
@@ -250,6 +260,7 @@ static bool generate(conversation *c, answering *a, message *m, answer_report *r
         else {
             token_list_add(&c->taken, (int32_t)token);
             report->answer_tok++;
+            note_time(report, began);
             if (tokenizer_ends(c->t, (int32_t)token))
                 report->end = ANSWER_ENDED;
             else {
@@ -270,6 +281,7 @@ static bool answer(conversation *c, const answer_options *o, answer_report *repo
     *report = (answer_report){.end = ANSWER_INTERRUPTED};
     bool ok = encode_what_fits(c, &wanted, &report->forgotten, e);
     err trouble = {0};
+    double began = clock_us();
     bool fed = ok && feed(c, &wanted, o, report, &trouble);
     token_list_free(&wanted);
     if (ok && !fed && trouble.kind != ERR_NONE)
@@ -280,9 +292,7 @@ static bool answer(conversation *c, const answer_options *o, answer_report *repo
     answering a = {.stops = stops_of(o->stops, o->stop_count), .o = o};
     /* with turns the answer's first space stands for nothing; a text that goes on needs it */
     a.characters.strip_space = c->f != NULL;
-    double start = clock_us();
-    ok = !fed || generate(c, &a, &m, report, e);
-    report->answer_s = (clock_us() - start) * 1e-6;
+    ok = !fed || generate(c, &a, &m, began, report, e);
     finish(&a);
     str_add(&a.text, "");
     m.content = a.text.data;

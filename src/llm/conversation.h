@@ -36,7 +36,8 @@ typedef struct answer_options {
 typedef struct answer_report {
     answer_end end;
     uint32_t fed_tok, reused_tok, answer_tok;
-    double feed_s, answer_s;
+    double first_s;     /* until the first token was there; what was said is read within it */
+    double tok_per_s;   /* from then on */
     uint32_t forgotten; /* messages that had to go for this answer */
 } answer_report;
 

@@ -290,8 +290,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
     jsonw_count(&j, "reused_tokens", r.reused_tok);
     jsonw_count(&j, "tokens", r.answer_tok);
     jsonw_count(&j, "forgotten_messages", r.forgotten);
-    jsonw_number(&j, "feed_s", r.feed_s);
-    jsonw_number(&j, "answer_s", r.answer_s);
+    jsonw_number(&j, "tokens_per_s", r.tok_per_s);
     jsonw_number(&j, "dispatches_per_token",
                  c.begun && r.answer_tok > 1 ? (double)since.dispatches / (r.answer_tok - 1) : 0);
     jsonw_text(&j, "level", fusion_names[generation_level(made)]);

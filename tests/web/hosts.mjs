@@ -90,6 +90,15 @@ await test("names that do not exist, requests that make no sense", async () => {
     await solo.loadModel({ level: "ops", context: 64 });
 });
 
+await test("what an answer took: the first token, and the others' rate, are all of its time", async () => {
+    for (const most of [1, 2, 30]) {
+        const began = performance.now(), { solo: took } = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: most }), all_s = (performance.now() - began) / 1000;
+        const said_s = took.first_token_s + (took.tokens - 1) / took.tokens_per_s;
+        equal(took.tokens, most);
+        yes(took.first_token_s > 0 && said_s <= all_s + 0.01 && (most < 30 || said_s > all_s / 2), `${most}: ${JSON.stringify(took)}, ${said_s} s of ${all_s}`);
+    }
+});
+
 await test("a stop ends its own answer, also one that waits for others", async () => {
     const request = { prompt: PROMPT, ...greedy, max_tokens: 12 }, second = new AbortController();
     const order = [], first = solo.completions.create(request).then((made) => (order.push("first"), made));
