@@ -1,10 +1,11 @@
 #!/bin/bash
-# bench/packed_web.sh FOLDER RESULTS [words for bench/web_gpu.mjs]
+# bench/packed_web.sh FOLDER RESULTS [words for bench/web_gpu.mjs, or for bench/web_page.mjs]
 #
 # Measures in Chromium with nothing but what bench/pack_web.sh has put into FOLDER and an NVIDIA driver: unpacks it beside this script's
-# checkout, makes Qwen2.5-0.5B's shapes with random weights (TYPES, default "q4_0 f16") and runs bench/web_gpu.mjs -o RESULTS on them.
+# checkout, makes Qwen2.5-0.5B's shapes with random weights (TYPES, default "q4_0 f16") and runs bench/web_gpu.mjs -o RESULTS on them;
+# with MEASURE=page it runs bench/web_page.mjs instead, which wants no model.
 #
-# Environment: WORK (/tmp/packed-web: where things are unpacked), SECONDS_LIMIT (400), SOLO_VULKAN_DRIVER (the driver's path: libEGL_nvidia.so.0, looked
+# Environment: MEASURE (gpu), WORK (/tmp/packed-web: where things are unpacked), SECONDS_LIMIT (400), SOLO_VULKAN_DRIVER (the driver's path: libEGL_nvidia.so.0, looked
 # for in the usual places).
 set -uo pipefail
 . "$(dirname "$0")/packing.inc"
@@ -37,14 +38,17 @@ done
 [ -n "$driver" ] || die "libEGL_nvidia.so.0 is not here; SOLO_VULKAN_DRIVER names another driver"
 icd "$driver" >"$work/icd.json"
 
-words=()
-for type in ${TYPES:-q4_0 f16}; do
-    file=$work/qwen2.5-0.5b-$type.gguf
-    words+=(--model "$file")
-    [ -e "$file" ] || build/solo synth qwen2.5-0.5b "$type" "$file" >/dev/null || exit 1
-done
+measure=${MEASURE:-gpu} words=()
+if [ "$measure" = gpu ]; then
+    words=(--adapter gpu)
+    for type in ${TYPES:-q4_0 f16}; do
+        file=$work/qwen2.5-0.5b-$type.gguf
+        words+=(--model "$file")
+        [ -e "$file" ] || build/solo synth qwen2.5-0.5b "$type" "$file" >/dev/null || exit 1
+    done
+fi
 # for Node and what it starts, not for anything else
 env LD_LIBRARY_PATH="$root/lib:$(dirname "$driver")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" VK_ICD_FILENAMES="$work/icd.json" SOLO_VULKAN_DRIVER="$driver" \
     SOLO_CHROMIUM="$root/chromium/chromium" HOME="$work/home" XDG_RUNTIME_DIR="$work/run" TMPDIR="$work/tmp" FONTCONFIG_FILE="$root/fonts.conf" DBUS_SESSION_BUS_ADDRESS=disabled: \
-    timeout -k 15 "${SECONDS_LIMIT:-400}" "$root/bin/node" bench/web_gpu.mjs -o "$results" --adapter gpu "${words[@]}" "$@" 2>&1 | tee "$results/run.log"
+    timeout -k 15 "${SECONDS_LIMIT:-400}" "$root/bin/node" "bench/web_$measure.mjs" -o "$results" "${words[@]}" "$@" 2>&1 | tee "$results/run.log"
 exit "${PIPESTATUS[0]}"
