@@ -238,7 +238,7 @@ export function startChat(page) {
         loaded(now, { gpu }) {
             model = now;
             $("model-name").textContent = model.name;
-            $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${model.dispatches} dispatch${model.dispatches === 1 ? "" : "es"} a token (${model.level})`;
+            $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${model.dispatches} dispatch${model.dispatches === 1 ? "" : "es"} a token (${model.level})${model.improving ? "; fewer are being made ready" : ""}`;
             text.placeholder = model.format ? "Message" : "Once upon a time …";
             if (model.notice) page.trouble(new Error(model.notice));
             draw();

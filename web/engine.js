@@ -21,6 +21,7 @@ const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, toke
 
 export class Engine extends Program {
     #source = null;
+    #improved = Promise.resolve(null);
     #why = "";
     #onText = () => {};
     #decoder = new TextDecoder();
@@ -59,13 +60,27 @@ export class Engine extends Program {
     }
 
     /** @param source { name, size, read(offset, length) => Promise<Uint8Array> } */
-    load(source, { level, allLevels = false, context = 0, onProgress = () => {} } = {}) {
+    load(source, { level, allLevels = false, context = 0, soon = !level && !allLevels, onProgress = () => {} } = {}) {
         return this.next(() => this.wasm.withTexts([source.name], async (name) => {
             this.#source = source;
             this.onProgress = onProgress;
             const wanted = level ? placeOf(LEVELS, level, "level") : LEVELS.length;
-            return this.ask("solo_load", name, source.size, wanted, Number(allLevels), context);
+            const model = await this.ask("solo_load", name, source.size, wanted, Number(allLevels), context, Number(soon));
+            this.#improved = model.improving ? this.#improve(source) : Promise.resolve(null);
+            return model;
         }));
+    }
+
+    /** One dispatch takes some drivers seconds to compile: answers are made by more of them until then. */
+    async #improve(source) {
+        await this.madeAhead();
+        // whatever goes wrong here will do so again for whoever asks next
+        return this.next(async () => (source === this.#source ? this.ask("solo_improve") : null)).catch(() => null);
+    }
+
+    /** @returns a promise of the model as it is when the best level for it is there; null: it was from the beginning, or another one is loaded by now */
+    get improved() {
+        return this.#improved;
     }
 
     /** From the next answer on; of those levels that were made. */
@@ -116,9 +131,15 @@ export class Engine extends Program {
         new Int32Array(this.wasm.memory().buffer)[at >>> 2] = 1;
     }
 
+    /** When nothing is made in the background any more. */
+    async #undisturbed(act) {
+        await this.#improved;
+        return this.next(act);
+    }
+
     /** What a dispatch costs here: a record. */
     benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {} } = {}) {
-        return this.next(async () => {
+        return this.#undisturbed(async () => {
             this.onProgress = onProgress;
             return this.#signed(await this.ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
         });
@@ -126,7 +147,7 @@ export class Engine extends Program {
 
     /** How fast the loaded model is, in more and in fewer dispatches: a record. */
     benchLlm({ levels = LEVELS, submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
-        return this.next(async () => {
+        return this.#undisturbed(async () => {
             this.onProgress = onProgress;
             const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];
             return this.#signed(await this.ask("solo_bench_llm", ...args));

@@ -74,6 +74,7 @@ class Device {
     came = [];
     reading = 0;
     pending = []; // promises that tell whether what was made is good
+    ahead = new Map(); // kernels that will be wanted, by their texts: made in the background
     spares = [];
     lost = false;
     closing = false;
@@ -215,6 +216,23 @@ async function whyNot(name, wgsl, module, error) {
     return `kernel '${name}', WGSL line ${line}: ${why.replace(/^.*error: /, "").trim()}: "${wgsl.split("\n")[line - 1]?.trim()}"`;
 }
 
+/** A kernel whose `made` is kept as soon as it has its pipeline, or knows why it has none. */
+function makeKernel(device, name, wgsl, entryPoint, kinds) {
+    const kernel = { device, layout: null, pipeline: null, why: null, made: null, free: () => {} };
+    let module = null;
+    device.guarded(["validation"], () => {
+        const entries = kinds.map((kind, binding) => ({ binding, visibility: COMPUTE, buffer: { type: BINDING_TYPES[kind] } }));
+        kernel.layout = device.device.createBindGroupLayout({ entries });
+        module = device.device.createShaderModule({ code: wgsl });
+    }, () => {}); // what is wrong with it shows below
+    const make = async () => {
+        const layout = device.device.createPipelineLayout({ bindGroupLayouts: [kernel.layout] });
+        kernel.pipeline = await device.device.createComputePipelineAsync({ layout, compute: { module, entryPoint } });
+    };
+    kernel.made = make().catch(async (error) => (kernel.why = await whyNot(name, wgsl, module, error)));
+    return kernel;
+}
+
 /**
  * The imports of module "gpu" (src/gpu/web/host.h).
  * @param gpu what navigator.gpu is
@@ -330,28 +348,19 @@ export function gpuImports(gpu, memory, { read, write }) {
                 over(true);
             }).catch(() => over(false));
         },
-        kernel(id, nameAt, wgslAt, entryAt, kindsAt, count, idle) {
-            const device = things[id].device, own = things[id];
-            const name = read(nameAt), wgsl = read(wgslAt);
-            const kernel = { device: own, pipeline: null, why: null, free: () => {} };
-            const kinds = new Uint8Array(memory().buffer, kindsAt >>> 0, count).slice(); // memory may grow before they are looked at again
-            let module = null;
-            const wrong = async (error) => {
-                kernel.why ??= await whyNot(name, wgsl, module, error);
-                own.fail(kernel.why);
-            };
-            own.guarded(["validation"], () => {
-                const entries = Array.from(kinds, (kind, binding) => ({ binding, visibility: COMPUTE, buffer: { type: BINDING_TYPES[kind] } }));
-                kernel.layout = device.createBindGroupLayout({ entries });
-                module = device.createShaderModule({ code: wgsl });
-            }, () => {}); // what is wrong with it shows below
-            if (!module) return keep(kernel);
-            const layout = device.createPipelineLayout({ bindGroupLayouts: [kernel.layout] });
-            own.pending.push(device.createComputePipelineAsync({ layout, compute: { module, entryPoint: read(entryAt) } })
-                .then((pipeline) => {
-                    kernel.pipeline = pipeline;
-                    if (idle && own.numbers[0] === TYPE_SOFTWARE) own.warm(kernel, Array.from(kinds));
-                }, wrong));
+        kernel(id, nameAt, wgslAt, entryAt, kindsAt, count, idle, ahead) {
+            const device = things[id], wgsl = read(wgslAt);
+            const kinds = Array.from(new Uint8Array(memory().buffer, kindsAt >>> 0, count)); // memory may grow before they are looked at again
+            const kernel = device.ahead.get(wgsl) ?? makeKernel(device, read(nameAt), wgsl, read(entryAt), kinds);
+            if (ahead) {
+                device.ahead.set(wgsl, kernel);
+                return keep(kernel);
+            }
+            device.ahead.delete(wgsl);
+            device.pending.push(kernel.made.then(() => {
+                if (kernel.why) device.fail(kernel.why);
+                else if (idle && device.numbers[0] === TYPE_SOFTWARE) device.warm(kernel, kinds);
+            }));
             return keep(kernel);
         },
         bindings(id, partsAt, count) {
@@ -406,5 +415,7 @@ export function gpuImports(gpu, memory, { read, write }) {
     };
     /** For when C is not there any more to do it. */
     const closeAll = () => things.forEach((thing, id) => thing instanceof Device && immediate.close(id));
-    return { suspending, immediate, closeAll };
+    /** Until what is made in the background is, or the device is lost. */
+    const madeAhead = () => Promise.all(things.filter((thing) => thing instanceof Device).flatMap((device) => Array.from(device.ahead.values(), ({ made }) => device.orLost(made))));
+    return { suspending, immediate, closeAll, madeAhead };
 }

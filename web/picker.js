@@ -23,6 +23,13 @@ export function startModels(page, chat) {
         }
     }
 
+    /** As it is now, and again when the best level is there. */
+    function show(solo) {
+        const now = solo.model;
+        chat.loaded(now, solo.info);
+        if (now.improving) solo.improved.then((better) => page.solo === solo && better && better.name === now.name && chat.loaded(better, solo.info));
+    }
+
     async function load(wanted) {
         if (page.busy || !page.solo) return;
         dialog.close();
@@ -31,7 +38,7 @@ export function startModels(page, chat) {
             await withProgress(async (onProgress) => {
                 await page.solo.loadModel({ ...wanted, ...chat.loadOptions(), onProgress });
                 last = wanted;
-                chat.loaded(page.solo.model, page.solo.info);
+                show(page.solo);
             });
         } catch (error) {
             if (!error.kept) chat.unloaded();
@@ -45,8 +52,7 @@ export function startModels(page, chat) {
         $("loading-cancel").hidden = true;
         try {
             await withProgress(async (onProgress) => {
-                const model = await page.solo.recover({ onProgress });
-                if (model) chat.loaded(model, page.solo.info);
+                if (await page.solo.recover({ onProgress })) show(page.solo);
             });
             if (!page.solo.model) await load(last);
         } catch (error) {

@@ -90,6 +90,11 @@ export class Program {
         }
     }
 
+    /** Until all kernels that were begun ahead of being wanted are made, or cannot be. */
+    madeAhead() {
+        return this.#gpu.madeAhead();
+    }
+
     /** After all calls before it. */
     next(act) {
         const mine = this.#last.then(act);

@@ -61,7 +61,7 @@ export class Service {
         return urlSource(new URL(model.url ?? model, globalThis.location?.href).href, options);
     }
 
-    async do_load({ model, sha256, level, allLevels, context }, emit) {
+    async do_load({ model, sha256, level, allLevels, context, soon }, emit) {
         if (this.#engine.dead) await this.do_open({});
         this.#cancel = new AbortController();
         const onProgress = (progress) => emit({ progress }), { signal } = this.#cancel;
@@ -71,8 +71,8 @@ export class Service {
         const read = source.read;
         source.read = (...range) => (signal.aborted ? Promise.reject(new Cancelled()) : read(...range));
         try {
-            const loaded = await this.#engine.load(source, { level, allLevels, context, onProgress });
-            this.#loaded = { model, sha256, level, allLevels, context };
+            const loaded = await this.#engine.load(source, { level, allLevels, context, soon, onProgress });
+            this.#loaded = { model, sha256, level, allLevels, context, soon };
             return { ...loaded, file_bytes: source.size };
         } catch (error) {
             throw signal.aborted ? new Cancelled() : error;
@@ -104,6 +104,10 @@ export class Service {
 
     do_cancelLoad() {
         this.#cancel?.abort();
+    }
+
+    do_improved() {
+        return this.#engine.improved;
     }
 
     do_setLevel({ level }) {

@@ -22,6 +22,8 @@ export interface LoadOptions {
     level?: Level;
     /** The lower ones, too, for setLevel. */
     allLevels?: boolean;
+    /** Answers may be made by lower levels until the one that is wanted is ready (Solo.improved). Usual where no level is asked for. */
+    soon?: boolean;
     /** Positions at most. */
     context?: number;
     onProgress?: (progress: Progress) => void;
@@ -48,6 +50,8 @@ export interface ModelInfo {
     /** The family of its chat template; null: texts simply go on. */
     format: string | null;
     level: Level;
+    /** A better level is being made ready in the background, as it is the first time: Solo.improved. */
+    improving: boolean;
     /** For a token. */
     dispatches: number;
     /** Of the one dispatch; 0: there are several. */
@@ -216,6 +220,8 @@ export class Solo {
 
     readonly info: { gpu: { [key: string]: unknown; device: string; adapter_type: string }; best_level: Level };
     readonly model: ModelInfo | null;
+    /** The model as it is when the best level for it is there; at once where it was from the beginning. Answers need not wait for it. */
+    readonly improved: Promise<ModelInfo | null>;
 
     readonly chat: {
         completions: {

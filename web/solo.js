@@ -194,6 +194,7 @@ export class Solo {
     #answers = 0; // each has its number
     info = null; // the device
     model = null; // what is loaded
+    improved = Promise.resolve(null); // the same, when the best level for it is there
 
     constructor(service) {
         this.#service = service;
@@ -219,10 +220,10 @@ export class Solo {
     }
 
     /** Opens a device and loads a model: nothing for the built-in one, a File, a URL, or { kept: key } of models.list(). */
-    static async load({ model, sha256, level, allLevels, context, onProgress, ...options } = {}) {
+    static async load({ model, sha256, level, allLevels, context, soon, onProgress, ...options } = {}) {
         const solo = await Solo.open({ ...options, builtin: !model });
         try {
-            await solo.loadModel({ model, sha256, level, allLevels, context, onProgress });
+            await solo.loadModel({ model, sha256, level, allLevels, context, soon, onProgress });
         } catch (error) {
             solo.end();
             throw error;
@@ -230,10 +231,10 @@ export class Solo {
         return solo;
     }
 
-    async loadModel({ model, sha256, level, allLevels, context, onProgress = () => {} } = {}) {
+    async loadModel({ model, sha256, level, allLevels, context, soon, onProgress = () => {} } = {}) {
         const wanted = model instanceof URL ? model.href : model;
         try {
-            this.model = await this.#service.call("load", { model: wanted, sha256, level, allLevels, context }, ({ progress }) => onProgress(progress));
+            this.#take(await this.#service.call("load", { model: wanted, sha256, level, allLevels, context, soon }, ({ progress }) => onProgress(progress)));
         } catch (error) {
             if (!error.kept) this.model = null;
             throw error;
@@ -241,10 +242,21 @@ export class Solo {
         return this.model;
     }
 
+    /** A model that was loaded. The best level for it may be under way; answers do not wait for that. */
+    #take(model) {
+        this.model = model;
+        this.improved = !model?.improving ? Promise.resolve(model) : this.#service.call("improved").then((better) => {
+            if (better && this.model === model) this.model = { ...model, ...better };
+            return this.model;
+        }, () => this.model);
+    }
+
     /** After the device was lost: a new one, and the same model on it. */
     async recover({ onProgress = () => {} } = {}) {
         this.model = null;
-        Object.assign(this, await this.#service.call("recover", {}, ({ progress }) => onProgress(progress)));
+        const { info, model } = await this.#service.call("recover", {}, ({ progress }) => onProgress(progress));
+        this.info = info;
+        this.#take(model);
         return this.model;
     }
 

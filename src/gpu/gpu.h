@@ -159,7 +159,8 @@ typedef struct gpu_kernel_desc {
     uint32_t workgroup_size; /* threads; WGSL and SPIR-V say it too, CUDA needs it here */
     uint32_t binding_count;  /* group 0, bindings 0 .. count-1; CUDA: the arguments in that order */
     gpu_bind_kind bindings[GPU_MAX_BINDINGS];
-    bool idle; /* on zeros it does nothing: who compiles when it first runs may run it beforehand */
+    bool idle;  /* on zeros it does nothing: who compiles when it first runs may run it beforehand */
+    bool ahead; /* not to be run: the same will be wanted, and a page makes it in the background until then */
 } gpu_kernel_desc;
 
 gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc);

@@ -220,13 +220,14 @@ static gpu_source *make_text(one *o, const kinds *k, uint32_t phases, bool plain
     return source;
 }
 
-static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain)
+static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain, bool ahead)
 {
     bool uniform_table = has_uniform_table(o->g, k, phases);
     gpu_source *source = make_text(o, k, phases, plain);
     gpu_kernel_desc desc = {.source = source,
                             .entry = "main",
                             .workgroup_size = k->threads,
+                            .ahead = ahead,
                             .binding_count = ONE_BINDINGS + 2 * k->arenas,
                             .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
                                          GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
@@ -336,7 +337,7 @@ static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phas
     if (k->arenas > most)
         return err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
                        k->arenas);
-    o->kernel = make_kernel(o, k, phases, plain);
+    o->kernel = make_kernel(o, k, phases, plain, false);
     o->table = gpu_buffer_new(o->g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
     o->course_buffer = gpu_buffer_new(o->g, sizeof o->way, GPU_USE_UNIFORM);
     o->gate = gpu_buffer_new(o->g, GATE_WORDS * 4, GPU_USE_STORAGE);
@@ -423,7 +424,7 @@ uint64_t one_look_ahead(gpu *g, const memory *m, uint32_t which_plan, const tell
     bool found = find_kinds(k, &t, tell, user, &phase_count, &unused) &&
                  k->arenas <= most_arenas(gpu_get_info(g), has_uniform_table(g, k, phase_count));
     if (found && begin)
-        gpu_kernel_free(make_kernel(&o, k, phase_count, plain));
+        gpu_kernel_free(make_kernel(&o, k, phase_count, plain, true));
     else if (found)
         kernel_text_free(make_text(&o, k, phase_count, plain));
     free(k->phases);

@@ -25,8 +25,8 @@ typedef bool (*one_teller)(void *user, const tell_tuning *t, one_phases *out, er
  * are resident). */
 one *one_new(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user,
              err *e);
-/* The hash of the text that its kernel would be made of at first; 0: there would be none. If `begin`, that is begun to be made, which in
- * a page goes on in the background: one_new finds it, since the device keeps its kernels. */
+/* The hash of the text that its kernel would be made of at first; 0: there would be none. If `begin`, a page begins to make it, in the
+ * background: one_new finds it there. */
 uint64_t one_look_ahead(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell,
                         void *user, bool begin);
 /* Something else has used the memory since it was last dispatched: marks in it mean nothing. */

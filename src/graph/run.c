@@ -39,6 +39,7 @@ typedef struct program {
     uint32_t *phase_steps;     /* [phase] of it */
     char (*phase_kernels)[48]; /* [phase] their names */
     one *whole; /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
+    bool begun; /* that is being made aside */
     err why_not;
 } program;
 
@@ -196,6 +197,14 @@ static bool make_one(graph_run *r, uint32_t which, err *e)
     return true;
 }
 
+static bool begin_one(graph_run *r, uint32_t which)
+{
+    one_plan user = {r, which, {0}};
+    bool begun = one_begin(r->g, r->m, which, &r->tuning, tell_one, &user);
+    free_tellings(&user.l);
+    return r->programs[which].begun = begun;
+}
+
 static void free_shots(program *p)
 {
     for (uint32_t k = 0; !p->whole && k < p->shot_count; k++)
@@ -243,6 +252,26 @@ static bool make_whole(graph_run *r, uint32_t which, err *e)
     return gpu_ok(r->g, e);
 }
 
+/* All shall have the same number of threads in a row, so that their sums come out alike. */
+static bool make_many_again(graph_run *r, err *e)
+{
+    bool ok = true, *made = mem_alloc(r->count * sizeof *made);
+    for (uint32_t i = 0; i < r->count; i++)
+        made[i] = r->programs[i].shots && !r->programs[i].whole;
+    free_kernels(r);
+    for (uint32_t i = 0; ok && i < r->count; i++)
+        ok = !made[i] || make_many(r, i, e);
+    free(made);
+    return ok;
+}
+
+bool graph_run_finish(graph_run *r, uint32_t which, err *e)
+{
+    uint32_t threads = r->tuning.row_threads;
+    r->programs[which].begun = false;
+    return make_whole(r, which, e) && (r->tuning.row_threads == threads || make_many_again(r, e)) && gpu_wait(r->g, e);
+}
+
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
 {
     const gpu_info *info = gpu_get_info(g);
@@ -271,12 +300,8 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
         ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
     ok = ok && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || make_whole(r, i, e);
-    if (ok && r->tuning.row_threads != threads) { /* all shall have the same, so that their sums come out alike */
-        free_kernels(r);
-        for (uint32_t i = 0; ok && i < count; i++)
-            ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
-    }
+        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || (uses[i].aside && begin_one(r, i)) || make_whole(r, i, e);
+    ok = ok && (r->tuning.row_threads == threads || make_many_again(r, e));
     if (ok && gpu_ok(g, e) && (r->tuning.brief || gpu_wait(g, e)))
         return r;
     graph_run_free(r);
@@ -498,6 +523,11 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 {
     if (r->programs[which].whole)
         one_set_rounds(r->programs[which].whole, rounds);
+}
+
+bool graph_run_is_begun(const graph_run *r, uint32_t which)
+{
+    return r->programs[which].begun;
 }
 
 const char *graph_run_why_not(const graph_run *r, uint32_t which)

@@ -20,6 +20,7 @@ typedef struct graph_use {
     const graph *g;
     fusion_level level;
     bool later; /* many dispatches, which are made when they are first wanted: kernels may take long to compile */
+    bool aside; /* one dispatch, which a page may make in the background: graph_run_finish, then */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one
@@ -67,6 +68,10 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
 /* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
 one *graph_run_one(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
+/* It is being made aside. Once its kernels are made, this is what is left to be done; inputs and states are zeros again afterwards. Others may be
+ * run until then. */
+bool graph_run_is_begun(const graph_run *r, uint32_t which);
+bool graph_run_finish(graph_run *r, uint32_t which, err *e);
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);

@@ -127,58 +127,63 @@ static form take_best(search *s)
     return best;
 }
 
-static tell_tuning with_half_the_threads(const tell_tuning *t)
+/* The usual form; half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form
+ * takes some drivers five seconds to compile); half as many threads. (Twice as many have too few registers each.) */
+static uint32_t list_forms(const search *s, const tell_tuning *usual, uint32_t groups, tell_tuning forms[MOST_FORMS])
 {
-    tell_tuning fewer = *t;
-    fewer.row_threads /= 2;
-    return fewer;
+    uint32_t count = 0;
+    forms[count++] = *usual;
+    if (groups / 2 > 1 && memory_bytes(s->m) / groups < MUCH_BYTES) {
+        forms[count] = *usual;
+        forms[count++].one_groups = groups / 2;
+    }
+    if (usual->row_threads / 2 >= LEAST_THREADS) {
+        forms[count] = *usual;
+        forms[count++].row_threads /= 2;
+    }
+    return count;
 }
 
-/* Half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form takes
- * some drivers five seconds to compile), or half as many threads. (Twice as many have too few registers each.) */
-static void add_forms(search *s, const tell_tuning *first, one *o, bool with_fewer_threads)
+/* Someone said how many there shall be, or there is only one form. */
+static bool is_fixed(const tell_tuning *t)
 {
-    tell_tuning fewer_groups = *first, fewer_threads = with_half_the_threads(first);
-    fewer_groups.one_groups = one_groups(o) / 2;
-    add_form(s, first, o);
-    if (fewer_groups.one_groups > 1 && memory_bytes(s->m) / one_groups(o) < MUCH_BYTES)
-        add_form(s, &fewer_groups, make(s, &fewer_groups));
-    if (fewer_threads.row_threads >= LEAST_THREADS && with_fewer_threads)
-        add_form(s, &fewer_threads, make(s, &fewer_threads));
+    return !t->by_shape || getenv("SOLO_ONE_THREADS") || getenv("SOLO_ONE_GROUPS");
 }
 
-/* In a page kernels are made in the background: that of a form which will be wanted, while the first is waited for. */
-static bool begin_another(const search *s, const tell_tuning *first)
+static bool in_page(const search *s)
 {
-    tell_tuning other = with_half_the_threads(first);
-    return other.row_threads >= LEAST_THREADS && strcmp(gpu_get_info(s->g)->family, "web") == 0 &&
-           one_look_ahead(s->g, s->m, s->which_plan, &other, s->tell, s->user, true);
+    return strcmp(gpu_get_info(s->g)->family, "web") == 0;
+}
+
+/* All at the same time, if as many workgroups are resident as seems likely. */
+static void begin_forms(const search *s, const tell_tuning *usual)
+{
+    tell_tuning forms[MOST_FORMS];
+    uint32_t count = list_forms(s, usual, usual->busy_groups, forms);
+    for (uint32_t i = 0; i < (is_fixed(usual) ? 1 : count); i++)
+        one_look_ahead(s->g, s->m, s->which_plan, &forms[i], s->tell, s->user, true);
 }
 
 static one *find_best(search *s, tell_tuning *tuning, err *e)
 {
-    bool begun = begin_another(s, tuning), failed = false;
+    tell_tuning forms[MOST_FORMS];
+    if (in_page(s))
+        begin_forms(s, tuning);
     one *o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
-    if (!o && begun) { /* the other's fault, perhaps: not that one, then */
-        gpu_take_error(s->g, NULL);
-        if (e)
-            err_clear(e);
-        failed = true;
-        o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
-    }
-    if (o && one_groups(o) > 1) {
-        add_forms(s, tuning, o, !failed);
-        if (s->count > 1)
-            time_forms(s);
-        memory_clear_states(s->m);
-        form best = take_best(s);
-        o = best.made;
-        if (o)
-            *tuning = best.tuning;
-        else
-            err_set(e, "one dispatch gave up in every form that was tried");
-    }
-    return o;
+    if (!o || one_groups(o) == 1)
+        return o;
+    uint32_t count = list_forms(s, tuning, one_groups(o), forms);
+    for (uint32_t i = 0; i < count; i++)
+        add_form(s, &forms[i], i == 0 ? o : make(s, &forms[i]));
+    if (s->count > 1)
+        time_forms(s);
+    memory_clear_states(s->m);
+    form best = take_best(s);
+    if (best.made)
+        *tuning = best.tuning;
+    else
+        err_set(e, "one dispatch gave up in every form that was tried");
+    return best.made;
 }
 
 static bool recall(const char *key, tell_tuning *t)
@@ -195,18 +200,38 @@ static bool recall(const char *key, tell_tuning *t)
     return ok;
 }
 
+static str key_of(const search *s, const tell_tuning *usual)
+{
+    str key = {0};
+    str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
+             (unsigned long long)one_look_ahead(s->g, s->m, s->which_plan, usual, s->tell, s->user, false));
+    gpu_add_identity(gpu_get_info(s->g), &key);
+    return key;
+}
+
+bool one_begin(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *tuning, one_teller tell, void *user)
+{
+    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
+    if (!in_page(&s))
+        return false;
+    tell_tuning unused = *tuning;
+    str key = key_of(&s, tuning);
+    bool known = !is_fixed(tuning) && recall(key.data, &unused);
+    str_free(&key);
+    if (!known)
+        begin_forms(&s, tuning);
+    return !known;
+}
+
 one *one_tuned(gpu *g, const memory *m, uint32_t which_plan, tell_tuning *tuning, one_teller tell, void *user, err *e)
 {
     const char *wished = getenv("SOLO_ONE_THREADS");
     if (wished && tuning->by_shape && (strcmp(wished, "256") == 0 || strcmp(wished, "512") == 0))
         tuning->row_threads = (uint32_t)atoi(wished);
-    if (!tuning->by_shape || wished || getenv("SOLO_ONE_GROUPS"))
+    if (is_fixed(tuning))
         return one_new(g, m, which_plan, tuning, tell, user, e);
     search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
-    str key = {0};
-    str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
-             (unsigned long long)one_look_ahead(g, m, which_plan, tuning, tell, user, false));
-    gpu_add_identity(gpu_get_info(g), &key);
+    str key = key_of(&s, tuning);
     tell_tuning kept = *tuning;
     one *o = recall(key.data, &kept) ? make(&s, &kept) : NULL;
     if (o)

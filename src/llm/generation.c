@@ -47,6 +47,7 @@ struct generation {
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
+    fusion_level begun; /* the one that is being made aside; LEVEL_NONE: none is */
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -98,6 +99,7 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
 }
 
 static bool compare_with_ops(generation *n, err *e);
+static void tell_stops(generation *n);
 
 static uint32_t program_of(const generation *n, uint32_t program)
 {
@@ -197,7 +199,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0};
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, o->aside};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -212,8 +214,12 @@ static void drop_levels(generation *n, fusion_level wanted)
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (n->has_level[level] && !graph_run_one(n->run, n->programs[level][0])) {
             n->has_level[level] = false;
-            snprintf(n->notice, sizeof n->notice, "one dispatch cannot be had: %s; each step has a dispatch of its own",
-                     graph_run_why_not(n->run, n->programs[level][0]));
+            if (graph_run_is_begun(n->run, n->programs[level][0]))
+                n->begun = (fusion_level)level;
+            else
+                snprintf(n->notice, sizeof n->notice,
+                         "one dispatch cannot be had: %s; each step has a dispatch of its own",
+                         graph_run_why_not(n->run, n->programs[level][0]));
         }
     n->level = wanted;
     while (!n->has_level[n->level])
@@ -226,6 +232,16 @@ static void stop_using_one(generation *n, const char *why)
     n->has_level[LEVEL_TOKEN] = n->has_level[LEVEL_LOOP] = false;
     n->level = LEVEL_OPS;
     snprintf(n->notice, sizeof n->notice, "%s", why);
+}
+
+/* With memory as it is at first. */
+static bool begin(generation *n, fusion_level level, err *e)
+{
+    drop_levels(n, level);
+    forget_beyond(n, 0);
+    generation_set_sampling(n, &(sampling){0});
+    tell_stops(n);
+    return compare_with_ops(n, e);
 }
 
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
@@ -256,14 +272,30 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
-    drop_levels(n, o->level);
-    forget_beyond(n, 0);
-    generation_set_sampling(n, &(sampling){0});
-    if (!compare_with_ops(n, e)) {
+    if (!begin(n, o->level, e)) {
         generation_free(n);
         return NULL;
     }
     return n;
+}
+
+bool generation_is_begun(const generation *n)
+{
+    return n->begun != LEVEL_NONE;
+}
+
+bool generation_finish(generation *n, err *e)
+{
+    fusion_level level = n->begun;
+    if (level == LEVEL_NONE)
+        return true;
+    generation_rewind(n, 0);
+    n->begun = LEVEL_NONE;
+    n->written = n->context_tok; /* all of the history is zeros, not nothing */
+    if (!graph_run_finish(n->run, n->programs[level][0], e))
+        return false;
+    n->has_level[level] = true;
+    return begin(n, level, e);
 }
 
 void generation_free(generation *n)
@@ -535,14 +567,19 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     return gpu_ok(n->g, e);
 }
 
+static void tell_stops(generation *n)
+{
+    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
+        if (n->has_level[level])
+            one_set_stops(graph_run_one(n->run, n->programs[level][0]), n->tokens.word, n->stops, n->stop_count);
+}
+
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
 {
     settle(n);
     n->stop_count = count < ONE_MAX_STOPS ? count : 0; /* more than it can look for: it looks for none */
     memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
-    for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
-        if (n->has_level[level])
-            one_set_stops(graph_run_one(n->run, n->programs[level][0]), n->tokens.word, n->stops, n->stop_count);
+    tell_stops(n);
 }
 
 void generation_set_limit(generation *n, uint32_t tokens)

@@ -30,6 +30,7 @@ typedef struct generation_options {
     bool exact_cache;     /* keys and values in f32 instead of f16 */
     uint32_t chunk_ms;    /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;           /* a full context forgets its older half instead of being the end */
+    bool aside;           /* the level may come later: generation_finish */
 } generation_options;
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
@@ -42,6 +43,10 @@ fusion_level generation_best_level(const gpu *g);
 /* The model is needed only during this call. */
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
+/* A page makes one dispatch in the background, the first time, and runs ops until then. Once its kernels are there this does the rest; what was taken
+ * in is forgotten, and how tokens are chosen. */
+bool generation_is_begun(const generation *n);
+bool generation_finish(generation *n, err *e);
 
 /* What a generation adds to a decoder's graph after the logits: everything is set for the next token, and that
  * is chosen. */

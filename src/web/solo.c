@@ -132,6 +132,7 @@ static void write_model(void)
     jsonw_count(&j, "context", generation_context(made));
     jsonw_text(&j, "format", has_format ? format.name : NULL);
     jsonw_text(&j, "level", fusion_names[generation_level(made)]);
+    jsonw_bool(&j, "improving", generation_is_begun(made));
     jsonw_count(&j, "dispatches", generation_dispatches(made));
     jsonw_count(&j, "workgroups", generation_workgroups(made, &threads));
     jsonw_count(&j, "gpu_bytes", generation_bytes(made));
@@ -152,9 +153,9 @@ static bool make_generation(const generation_options *o, err *e)
     return gpu_ok(device.g, e);
 }
 
-/* `level` is a fusion_level, or LEVEL_COUNT for the best; `all_levels` makes the lower ones, too. */
+/* `level` is a fusion_level, or LEVEL_COUNT for the best; `all_levels` makes the lower ones, too; `soon`: the level may come later. */
 EXPORT(solo_load)
-int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok)
+int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok, int soon)
 {
     err e = {0};
     unload();
@@ -167,6 +168,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     gpu_take_error(device.g, NULL);
     generation_options o = {.level =
                                 (unsigned)level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
+                            .aside = soon && !all_levels,
                             .all_levels = all_levels != 0,
                             .submit = SUBMIT_BATCH,
                             .context_tok = context_tok};
@@ -177,6 +179,22 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
         unload();
         return failed(&e);
     }
+    write_model();
+    return 0;
+}
+
+/* The best level, once the kernels that were begun in the background are made. */
+EXPORT(solo_improve) int solo_improve(void)
+{
+    err e = {0};
+    if (!made) {
+        err_set(&e, "no model is loaded");
+        return failed(&e);
+    }
+    conversation_free(talk); /* it knows what was taken in */
+    talk = NULL;
+    if (!generation_finish(made, &e))
+        return failed(&e);
     write_model();
     return 0;
 }

@@ -28,6 +28,31 @@ for (const level of LEVELS.split(",")) {
     });
 }
 
+await test("one dispatch that is made ready while others answer", async () => {
+    const ask = () => solo.completions.create({ prompt: PROMPT, ...greedy });
+    await solo.loadModel({ level: "loop", soon: true, context: 64 });
+    equal([solo.model.level, solo.model.improving], ["ops", true]);
+    const [first, better] = await Promise.all([ask(), solo.improved]);
+    equal(PROMPT + first.choices[0].text, EXPECTED, first.solo.level); // whichever came first
+    equal([better.level, better.improving, solo.model.level], ["loop", false, "loop"]);
+    const second = await ask();
+    equal([second.solo.level, PROMPT + second.choices[0].text], ["loop", EXPECTED]);
+    await solo.loadModel({ level: "loop", soon: true, context: 64 });
+    const { results } = await solo.benchLlm({ levels: ["ops"], tokens: 2, depth: 2, repetitions: 1 });
+    equal([results.length, solo.model.level], [1, "loop"], "a measurement waits for it");
+});
+
+await test("one dispatch that is not ready yet when another model is loaded", async () => {
+    const engine = await Engine.create({ gpu: gpu ?? navigator.gpu }), one = await builtinSource(), other = await builtinSource();
+    await engine.open();
+    const [first, second] = await Promise.all([engine.load(one, { level: "loop", soon: true, context: 64 }), engine.load(other, { level: "ops", context: 64 })]);
+    equal([first.improving, second.improving], [true, false]);
+    await engine.madeAhead();
+    let text = "";
+    equal([(await engine.answer({ prompt: PROMPT, maxTokens: Number(TOKENS), onText: (piece) => (text += piece) })).level, PROMPT + text], ["ops", EXPECTED]);
+    await engine.close();
+});
+
 await solo.loadModel({ level: "ops", context: 64 });
 await test("a chat, streamed, in OpenAI's shapes", async () => {
     const chunks = [], request = { messages: [{ role: "user", content: PROMPT }], ...greedy, max_tokens: 8 };

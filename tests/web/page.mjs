@@ -51,6 +51,12 @@ await test("the native run's tokens, at every level", async () => {
         equal(model.level, level, model.notice ?? "");
         equal(PROMPT + text, EXPECTED, level);
     }
+    const soon = await browser.evaluate(async ([prompt, most]) => {
+        const { solo } = soloPage, { level, improving } = await solo.loadModel({ level: "loop", soon: true, context: 64 }), better = await solo.improved;
+        const made = await solo.completions.create({ prompt, max_tokens: most, temperature: 0, repeat_penalty: 1 });
+        return { levels: [level, improving, better.level, made.solo.level], text: made.choices[0].text };
+    }, [PROMPT, Number(TOKENS)]);
+    equal([soon.levels, PROMPT + soon.text], [["ops", true, "loop", "loop"], EXPECTED], "one dispatch that is made ready later");
     await browser.evaluate(() => soloPage.reload());
     await ready();
 });

@@ -52,7 +52,7 @@ HOST(write) void host_write(host_id buffer, double offset, const void *data, uin
 HOST(read) void host_read(host_id buffer, double offset, void *data, uint32_t bytes, void *who);
 HOST(kernel)
 host_id host_kernel(host_id device, const char *name, const char *wgsl, const char *entry, const uint8_t *kinds,
-                    int32_t count, int32_t idle);
+                    int32_t count, int32_t idle, int32_t ahead);
 /* Three doubles for each: buffer, offset, bytes. */
 HOST(bindings) host_id host_bindings(host_id kernel, const double *parts, int32_t count);
 HOST(free) void host_free(host_id object); /* of whatever kind */

@@ -209,7 +209,7 @@ static gpu_kernel *kernel_new(gpu *g, const gpu_kernel_desc *desc)
         kinds[i] = (uint8_t)desc->bindings[i];
     ((web *)g)->unsettled = true;
     return &object_new(host_kernel(device_of(g), desc->source->name, desc->source->wgsl, desc->entry, kinds,
-                                   (int32_t)desc->binding_count, desc->idle))
+                                   (int32_t)desc->binding_count, desc->idle, desc->ahead))
                 ->base.kernel;
 }
 
