@@ -267,7 +267,7 @@ gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
     gpu_kernel *k = g->backend->kernel_new(g, desc);
     k->owner = g;
     k->binding_count = desc->binding_count;
-    if (g->error.kind == ERR_NONE) {
+    if (g->error.kind == ERR_NONE && !desc->ahead) {
         k->key = key;
         k->next = g->kernels;
         g->kernels = k;
