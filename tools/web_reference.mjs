@@ -8,11 +8,11 @@ const figure = ({ median, ci95 }) => ({ median, lo: ci95[0], hi: ci95[1] });
 // what a dispatch of the smallest kernel costs, by launch strategy
 function dispatchCosts(file, where) {
     const record = read(file), sets = [];
-    for (const impl of ["dawn", "wgpu"]) {
+    for (const impl of ["dawn", "wgpu", "web"]) {
         const costs = {};
         for (const r of record.results)
             if (r.name === "dispatch" && r.params.impl === impl && r.params.kernel === "empty") costs[r.params.submit] = figure(r);
-        if (Object.keys(costs).length) sets.push({ name: `${where}, ${impl}`, impl, file, when: record.when, costs });
+        if (Object.keys(costs).length) sets.push({ name: impl === "web" ? where : `${where}, ${impl}`, impl, file, when: record.when, costs });
     }
     return sets;
 }
@@ -21,14 +21,14 @@ function dispatchCosts(file, where) {
 function ladder(file, where) {
     const record = read(file), rates = {}, dispatches = {};
     for (const r of record.results) {
-        if (!r.name.startsWith("tg") || r.params.submit !== "batch" || r.params.impl !== "dawn") continue;
+        if (!r.name.startsWith("tg") || r.params.submit !== "batch" || !["dawn", "web"].includes(r.params.impl)) continue;
         rates[r.params.fuse] = figure(r);
         dispatches[r.params.fuse] = r.dispatches_per_token;
     }
-    return Object.keys(rates).length ? [{ name: where, file, when: record.when, rates, dispatches }] : [];
+    return Object.keys(rates).length ? [{ name: where, model: record.params.model, file, when: record.when, rates, dispatches }] : [];
 }
 
 writeFileSync(process.argv[2], JSON.stringify({
-    dispatch: [...dispatchCosts("h200-dispatch.json", "NVIDIA H200, native"), ...dispatchCosts("software-dispatch.json", "software on two cores, native")],
-    llm: ladder("h200-one/qwen2.5-0.5b-f16.solo.json", "NVIDIA H200, native, Qwen2.5-0.5B f16"),
+    dispatch: [...dispatchCosts("h200-dispatch.json", "NVIDIA H200, native"), ...dispatchCosts("h200-web/tab.dispatch.json", "NVIDIA H200, Chrome"), ...dispatchCosts("software-dispatch.json", "software on two cores, native")],
+    llm: [...ladder("h200-one/qwen2.5-0.5b-f16.solo.json", "NVIDIA H200, native, Qwen2.5-0.5B f16"), ...ladder("h200-web/page.llm.json", "NVIDIA H200, Chrome")],
 }));

@@ -33,6 +33,12 @@ function remember(key, value) {
     } catch {} // no storage: it lasts as long as the page
 }
 
+/** How many dispatches a token takes. */
+function launches({ level, dispatches }) {
+    if (level === "loop") return "one dispatch for many tokens (loop)";
+    return `${dispatches} dispatch${dispatches === 1 ? "" : "es"} a token (${level})`;
+}
+
 export function startChat(page) {
     const list = $("messages"), text = $("text"), form = $("settings");
     const messages = recallMessages(); // { role, content, report }
@@ -238,7 +244,7 @@ export function startChat(page) {
         loaded(now, { gpu }) {
             model = now;
             $("model-name").textContent = model.name;
-            $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${model.dispatches} dispatch${model.dispatches === 1 ? "" : "es"} a token (${model.level})${model.improving ? "; fewer are being made ready" : ""}`;
+            $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}`;
             text.placeholder = model.format ? "Message" : "Once upon a time …";
             if (model.notice) page.trouble(new Error(model.notice));
             draw();

@@ -39,16 +39,17 @@ function claimsTable(claims) {
 
 function draw(into, { dispatch, llm, why }, reference) {
     const mine = summary(dispatch, llm), name = `here: ${mine.page}, ${mine.device}`;
-    const others = reference.dispatch.filter((set) => set.impl === "dawn").map((set) => ({ name: set.name, values: named(set.costs, WAYS) }));
+    const others = reference.dispatch.filter((set) => set.impl !== "wgpu").map((set) => ({ name: set.name, values: named(set.costs, WAYS) }));
     let markup = bars({
         title: "What one dispatch costs", unit: "µs for each dispatch", log: true, rows: Object.values(WAYS),
         series: [{ name, values: named(mine.costs, WAYS) }, ...others],
         note: `The last row is a step inside one dispatch. What the measuring itself costs (taken with a GPU that does nothing) is ${short(mine.harness.batch?.median ?? NaN)} µs in one pass.`,
     });
+    const same = reference.llm.filter((set) => set.model === llm?.params.model).map((set) => ({ name: set.name, values: named(set.rates, LEVELS) }));
     if (llm)
         markup += bars({
-            title: `The model, in more and in fewer dispatches (${llm.params.model})`, unit: "tokens a second", rows: Object.values(LEVELS),
-            series: [{ name, values: named(mine.rates, LEVELS) }],
+            title: `The model, in more and in fewer dispatches (${llm.params.model})`, unit: "tokens a second", log: same.length > 0, rows: Object.values(LEVELS),
+            series: [{ name, values: named(mine.rates, LEVELS) }, ...same],
             note: `Dispatches a token: ${Object.entries(mine.perToken).map(([level, n]) => `${LEVELS[level]} ${short(n)}`).join(", ")}. All of them made the same tokens.`,
         });
     if (why) markup += `<p class="soft">${escape(why)}</p>`;
@@ -82,7 +83,7 @@ function watchSight() {
 }
 
 /** Other devices; without them what was measured here stands alone. */
-const fetchReference = () => fetch(new URL("reference.json", import.meta.url)).then((response) => response.json()).catch(() => ({ dispatch: [] }));
+const fetchReference = () => fetch(new URL("reference.json", import.meta.url)).then((response) => response.json()).catch(() => ({ dispatch: [], llm: [] }));
 
 export function startMeasure(page, { rounds }) {
     const into = $("measured");
