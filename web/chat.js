@@ -234,6 +234,13 @@ export function startChat(page) {
         target.setAttribute("aria-expanded", String(!form.hidden));
     };
 
+    function describe(now, { gpu }) {
+        model = now;
+        $("model-name").textContent = model.name;
+        $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}`;
+        if (model.notice) page.trouble(new Error(model.notice));
+    }
+
     fill();
     draw();
     buttons();
@@ -241,15 +248,13 @@ export function startChat(page) {
     return {
         waiting: buttons,
         loadOptions: () => ({ level: settings.level || undefined, context: Number(settings.context) || undefined }),
-        loaded(now, { gpu }) {
-            model = now;
-            $("model-name").textContent = model.name;
-            $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}`;
+        loaded(now, info) {
+            describe(now, info);
             text.placeholder = model.format ? "Message" : "Once upon a time …";
-            if (model.notice) page.trouble(new Error(model.notice));
             draw();
             buttons();
         },
+        improved: describe,
         unloaded() {
             model = null;
             $("model-name").textContent = "No model";

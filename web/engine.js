@@ -21,6 +21,7 @@ const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, toke
 
 export class Engine extends Program {
     #source = null;
+    #begun = null; // the load whose best level is on its way, or came: { made: a promise of the model then }
     #improved = Promise.resolve(null);
     #why = "";
     #onText = () => {};
@@ -66,16 +67,16 @@ export class Engine extends Program {
             this.onProgress = onProgress;
             const wanted = level ? placeOf(LEVELS, level, "level") : LEVELS.length;
             const model = await this.ask("solo_load", name, source.size, wanted, Number(allLevels), context, Number(soon));
-            this.#improved = model.improving ? this.#improve(source) : Promise.resolve(null);
+            const begun = (this.#begun = model.improving ? { made: null } : null);
+            this.#improved = begun ? this.madeAhead().then(() => this.next(() => this.#finish(begun))) : Promise.resolve(null);
             return model;
         }));
     }
 
     /** One dispatch takes some drivers seconds to compile: answers are made by more of them until then. */
-    async #improve(source) {
-        await this.madeAhead();
-        // whatever goes wrong here will do so again for whoever asks next
-        return this.next(async () => (source === this.#source ? this.ask("solo_improve") : null)).catch(() => null);
+    async #finish(begun) {
+        if (!begun || begun !== this.#begun) return null;
+        return (begun.made ??= this.ask("solo_improve").catch(() => null)); // what goes wrong here will do so again for whoever asks next
     }
 
     /** @returns a promise of the model as it is when the best level for it is there; null: it was from the beginning, or another one is loaded by now */
@@ -132,9 +133,12 @@ export class Engine extends Program {
     }
 
     /** When nothing is made in the background any more. */
-    async #undisturbed(act) {
-        await this.#improved;
-        return this.next(act);
+    #undisturbed(act) {
+        return this.next(async () => {
+            await this.madeAhead();
+            await this.#finish(this.#begun);
+            return act();
+        });
     }
 
     /** What a dispatch costs here: a record. */

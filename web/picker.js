@@ -27,7 +27,7 @@ export function startModels(page, chat) {
     function show(solo) {
         const now = solo.model;
         chat.loaded(now, solo.info);
-        if (now.improving) solo.improved.then((better) => page.solo === solo && better && better.name === now.name && chat.loaded(better, solo.info));
+        if (now.improving) solo.improved.then((better) => page.solo === solo && better?.name === now.name && chat.improved(better, solo.info));
     }
 
     async function load(wanted) {

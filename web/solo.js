@@ -192,6 +192,7 @@ class Completions {
 export class Solo {
     #service;
     #answers = 0; // each has its number
+    #loads = 0; // so has each load
     info = null; // the device
     model = null; // what is loaded
     improved = Promise.resolve(null); // the same, when the best level for it is there
@@ -244,11 +245,12 @@ export class Solo {
 
     /** A model that was loaded. The best level for it may be under way; answers do not wait for that. */
     #take(model) {
+        const load = ++this.#loads;
         this.model = model;
-        this.improved = !model?.improving ? Promise.resolve(model) : this.#service.call("improved").then((better) => {
-            if (better && this.model === model) this.model = { ...model, ...better };
+        this.improved = !model?.improving ? Promise.resolve(model) : this.#service.call("improved").catch(() => null).then((better) => {
+            if (load === this.#loads && this.model) this.model = { ...this.model, improving: false, ...better };
             return this.model;
-        }, () => this.model);
+        });
     }
 
     /** After the device was lost: a new one, and the same model on it. */

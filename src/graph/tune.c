@@ -129,9 +129,9 @@ static form take_best(search *s)
 
 /* The usual form; half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form
  * takes some drivers five seconds to compile); half as many threads. (Twice as many have too few registers each.) */
-static uint32_t list_forms(const search *s, const tell_tuning *usual, uint32_t groups, tell_tuning forms[MOST_FORMS])
+static uint32_t list_forms(const search *s, const tell_tuning *usual, uint32_t resident, tell_tuning forms[MOST_FORMS])
 {
-    uint32_t count = 0;
+    uint32_t count = 0, groups = resident < usual->busy_groups ? resident : usual->busy_groups;
     forms[count++] = *usual;
     if (groups / 2 > 1 && memory_bytes(s->m) / groups < MUCH_BYTES) {
         forms[count] = *usual;
@@ -155,24 +155,30 @@ static bool in_page(const search *s)
     return strcmp(gpu_get_info(s->g)->family, "web") == 0;
 }
 
-/* All at the same time, if as many workgroups are resident as seems likely. */
-static void begin_forms(const search *s, const tell_tuning *usual)
+/* In a page, all at the same time, in the background. */
+static void begin_forms(const search *s, const tell_tuning *forms, uint32_t count)
+{
+    for (uint32_t i = 0; in_page(s) && i < count; i++)
+        one_look_ahead(s->g, s->m, s->which_plan, &forms[i], s->tell, s->user, true);
+}
+
+/* Those that it will be if so many workgroups are resident as seems likely. */
+static void begin_likely_forms(const search *s, const tell_tuning *usual)
 {
     tell_tuning forms[MOST_FORMS];
     uint32_t count = list_forms(s, usual, usual->busy_groups, forms);
-    for (uint32_t i = 0; i < (is_fixed(usual) ? 1 : count); i++)
-        one_look_ahead(s->g, s->m, s->which_plan, &forms[i], s->tell, s->user, true);
+    begin_forms(s, forms, is_fixed(usual) ? 1 : count);
 }
 
 static one *find_best(search *s, tell_tuning *tuning, err *e)
 {
     tell_tuning forms[MOST_FORMS];
-    if (in_page(s))
-        begin_forms(s, tuning);
+    begin_likely_forms(s, tuning);
     one *o = one_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
     if (!o || one_groups(o) == 1)
         return o;
     uint32_t count = list_forms(s, tuning, one_groups(o), forms);
+    begin_forms(s, forms + 1, count - 1);
     for (uint32_t i = 0; i < count; i++)
         add_form(s, &forms[i], i == 0 ? o : make(s, &forms[i]));
     if (s->count > 1)
@@ -219,7 +225,7 @@ bool one_begin(gpu *g, const memory *m, uint32_t which_plan, const tell_tuning *
     bool known = !is_fixed(tuning) && recall(key.data, &unused);
     str_free(&key);
     if (!known)
-        begin_forms(&s, tuning);
+        begin_likely_forms(&s, tuning);
     return !known;
 }
 

@@ -292,10 +292,15 @@ bool generation_finish(generation *n, err *e)
     generation_rewind(n, 0);
     n->begun = LEVEL_NONE;
     n->written = n->context_tok; /* all of the history is zeros, not nothing */
+    generation_set_sampling(n, &(sampling){0});
     if (!graph_run_finish(n->run, n->programs[level][0], e))
         return false;
     n->has_level[level] = true;
-    return begin(n, level, e);
+    if (begin(n, level, e))
+        return true;
+    n->has_level[level] = false; /* no one has seen that it makes the same tokens */
+    n->level = LEVEL_OPS;
+    return false;
 }
 
 void generation_free(generation *n)

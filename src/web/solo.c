@@ -23,6 +23,7 @@ static model *opened;
 static char *opened_name;
 static tokenizer *words;
 static generation *made;
+static int chosen = -1; /* the level that someone asked for since */
 static chat_format format;
 static bool has_format, talk_is_chat;
 static conversation *talk;
@@ -159,6 +160,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
 {
     err e = {0};
     unload();
+    chosen = -1;
     if (!device.g) {
         err_set(&e, "no device is open");
         return failed(&e);
@@ -195,6 +197,8 @@ EXPORT(solo_improve) int solo_improve(void)
     talk = NULL;
     if (!generation_finish(made, &e))
         return failed(&e);
+    if (chosen >= 0)
+        generation_set_launch(made, (fusion_level)chosen, SUBMIT_BATCH);
     write_model();
     return 0;
 }
@@ -206,6 +210,7 @@ EXPORT(solo_set_level) int solo_set_level(int level)
         err_set(&e, made ? "there is no such level" : "no model is loaded");
         return failed(&e);
     }
+    chosen = level;
     generation_set_launch(made, (fusion_level)level, SUBMIT_BATCH);
     write_model();
     return 0;
@@ -243,6 +248,7 @@ EXPORT(solo_begin) int solo_begin(int chat)
     }
     conversation_set_system(talk, NULL);
     conversation_reset(talk);
+    said_anew(); /* nothing: an error that was said before is over */
     return 0;
 }
 

@@ -39,7 +39,11 @@ await test("one dispatch that is made ready while others answer", async () => {
     equal([second.solo.level, PROMPT + second.choices[0].text], ["loop", EXPECTED]);
     await solo.loadModel({ level: "loop", soon: true, context: 64 });
     const { results } = await solo.benchLlm({ levels: ["ops"], tokens: 2, depth: 2, repetitions: 1 });
-    equal([results.length, solo.model.level], [1, "loop"], "a measurement waits for it");
+    equal([results.length, (await solo.improved).level, solo.model.level], [1, "loop", "loop"], "a measurement waits for it");
+    await solo.loadModel({ level: "loop", soon: true, context: 64 });
+    await solo.setLevel("ops");
+    await solo.improved;
+    equal([solo.model.level, solo.model.improving, (await ask()).solo.level, (await solo.setLevel("loop")).level], ["ops", false, "ops", "loop"], "a level that was asked for stays");
 });
 
 /** A GPU that takes its time to make a kernel. */
@@ -54,6 +58,21 @@ const slow = {
         return { info, features, limits, requestDevice };
     },
 };
+
+await test("one dispatch that is not ready yet when a measurement is wanted and all is closed after it, or the device is lost", async () => {
+    const engine = await Engine.create({ gpu: slow }), load = async () => (await engine.load(await builtinSource(), { level: "loop", soon: true, context: 64 })).improving;
+    await engine.open();
+    equal(await load(), true);
+    const [{ results }] = await Promise.all([engine.benchLlm({ levels: ["ops"], tokens: 2, depth: 2, repetitions: 1 }), engine.close()]);
+    equal([results.length, (await engine.improved).level], [1, "loop"]);
+    await engine.open();
+    equal(await load(), true);
+    await engine.lose();
+    equal(await engine.improved, null);
+    const { message } = await thrown(() => engine.answer({ prompt: PROMPT, maxTokens: 2 }));
+    yes(/lost/.test(message), message);
+    await engine.close();
+});
 
 for (const level of ["ops", "loop"])
     await test(`one dispatch that is not ready yet when another model is loaded, at ${level}`, async () => {
