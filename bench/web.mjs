@@ -49,7 +49,7 @@ async function inBrowser(name) {
         })().catch((error) => (globalThis.records = [String(error), ""]));
     }, { dispatch, ...LLM });
     const [record, llm] = await browser.until(() => globalThis.records, 900_000);
-    await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
+    await browser.close();
     server.close();
     if (!record.results) throw new Error(`${name}: ${record}${llm}`);
     keep(name, "dispatch", record);

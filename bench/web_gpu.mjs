@@ -88,7 +88,7 @@ class Tab {
     }
 
     async close() {
-        await Promise.race([this.browser?.close(), new Promise((next) => setTimeout(next, 5000))]);
+        await this.browser?.close();
         this.server.close();
     }
 }

@@ -19,7 +19,7 @@ if (!folder) {
 mkdirSync(folder, { recursive: true });
 const keep = (name, record) => writeFileSync(join(folder, name), `${JSON.stringify(record, null, 1)}\n`);
 
-/** In the page, from its beginning on: asks as soon as one can, again once the model is at its best, and notes when. */
+/** In the page, from its beginning on: asks as soon as one can, and notes when things are there, until the model is at its best. */
 function watch() {
     const seen = (globalThis.seen = {});
     const $ = (id) => document.getElementById(id), facts = () => document.querySelector(".assistant .facts")?.textContent;
@@ -85,7 +85,7 @@ console.log(`measured: ${records.said}`);
 for (const r of records.found.llm?.results ?? []) console.log(`    ${r.params.fuse.padEnd(6)} ${r.median.toFixed(1)} tokens a second [${r.ci95.map((x) => x.toFixed(1)).join(", ")}]`);
 await browser.size(1100, 1900);
 await browser.screenshot(join(folder, "page-measured.png"));
-await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
+await browser.close();
 server.close();
 if (records.trouble) console.error(`web_page.mjs: ${records.trouble}`);
 process.exit(records.trouble ? 1 : 0);

@@ -178,7 +178,8 @@ static one *find_best(search *s, tell_tuning *tuning, err *e)
     if (!o || one_groups(o) == 1)
         return o;
     uint32_t count = list_forms(s, tuning, one_groups(o), forms);
-    begin_forms(s, forms + 1, count - 1);
+    if (one_groups(o) < tuning->busy_groups) /* then they are others than those that were likely */
+        begin_forms(s, forms + 1, count - 1);
     for (uint32_t i = 0; i < count; i++)
         add_form(s, &forms[i], i == 0 ? o : make(s, &forms[i]));
     if (s->count > 1)

@@ -231,16 +231,17 @@ static void finish(answering *a)
     str_free(&a->passed);
 }
 
-/* What is fed is waited for with the first token: only the others say how long a token takes. */
-static void note_time(answer_report *report, double began)
+static double since_s(double began_us)
 {
-    double s = (clock_us() - began) * 1e-6;
-    if (report->answer_tok == 1)
-        report->first_s = s;
-    if (s > report->first_s) /* clocks of pages have long steps */
-        report->tok_per_s = (report->answer_tok - 1) / (s - report->first_s);
-    else
-        report->tok_per_s = s > 0 ? report->answer_tok / s : 0;
+    return (clock_us() - began_us) * 1e-6;
+}
+
+/* What is fed is waited for with the first token: only the others say how long a token takes. */
+static double rate_of(const answer_report *report, double all_s)
+{
+    if (report->answer_tok > 1 && all_s > report->first_s) /* clocks of pages have long steps */
+        return (report->answer_tok - 1) / (all_s - report->first_s);
+    return report->first_s > 0 ? report->answer_tok / report->first_s : 0;
 }
 
 /* Tokens until something ends the answer. */
@@ -259,8 +260,8 @@ static bool generate(conversation *c, answering *a, message *m, double began, an
             return false;
         else {
             token_list_add(&c->taken, (int32_t)token);
-            report->answer_tok++;
-            note_time(report, began);
+            if (++report->answer_tok == 1)
+                report->first_s = since_s(began);
             if (tokenizer_ends(c->t, (int32_t)token))
                 report->end = ANSWER_ENDED;
             else {
@@ -293,6 +294,7 @@ static bool answer(conversation *c, const answer_options *o, answer_report *repo
     /* with turns the answer's first space stands for nothing; a text that goes on needs it */
     a.characters.strip_space = c->f != NULL;
     ok = !fed || generate(c, &a, &m, began, report, e);
+    report->tok_per_s = rate_of(report, since_s(began));
     finish(&a);
     str_add(&a.text, "");
     m.content = a.text.data;

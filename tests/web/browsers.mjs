@@ -116,5 +116,9 @@ async function until(browser, act, ms, argument) {
 
 export async function open(name) {
     const browser = await (name === "chromium" ? openChromium() : openFirefox());
-    return { ...browser, until: (act, ms = 30_000, argument) => until(browser, act, ms, argument) };
+    return {
+        ...browser,
+        until: (act, ms = 30_000, argument) => until(browser, act, ms, argument),
+        close: () => Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]), // some never answer
+    };
 }

@@ -310,7 +310,7 @@ if (browser.offline)
         await browser.offline(false);
     });
 
-await Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]);
+await browser.close();
 server.close();
 far.close();
 done();
