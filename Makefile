@@ -153,7 +153,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	$(COMPILE) -MMD -MP -c $< -o $@
 
 # The folders are named too, so that a kernel removed is noticed, and the text that names files of theirs.
-$(BUILD)/gen/kernels.c: tools/kernels.mjs src/graph/one_text.c $(shell find kernels)
+$(BUILD)/gen/kernels.c: tools/kernels.mjs src/graph/megakernel_link.c $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/kernels.mjs $@ $(@:.c=.h)
@@ -181,19 +181,19 @@ WASM_OPT   = node node_modules/.bin/wasm-opt
 OPT_FLAGS  = -Oz --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
-NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c quiet.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c mute_stderr.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c nfc.c nfc_tables.c safetensors.c synth.c tokenizer_json.c) \
              src/graph/cpu.c src/web/sim.c
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
-             $(addprefix src/lab/,cell.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c station.c)
+             $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
 # simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
-SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/said.c src/web/sim.c
+SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/reply.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file
 # and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
-NEVER_WAITS := src/web/never_waits.txt
+ASYNCIFY_REMOVELIST := src/web/asyncify_removelist.txt
 
 WEB_FILES := $(wildcard web/*.js web/*.html web/*.css web/*.svg web/*.d.ts web/*.json web/*.webmanifest)
 
@@ -212,7 +212,7 @@ $(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
 
-$(BUILD)/gen/kernels_web.c: tools/kernels.mjs src/graph/one_text.c $(shell find kernels)
+$(BUILD)/gen/kernels_web.c: tools/kernels.mjs src/graph/megakernel_link.c $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/kernels.mjs $@ $(@:.c=.h) web
@@ -231,8 +231,8 @@ $(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
 $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
-$(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(NEVER_WAITS) -Oz
-$(WEB)/solo-asyncify.wasm: $(NEVER_WAITS)
+$(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(ASYNCIFY_REMOVELIST) -Oz
+$(WEB)/solo-asyncify.wasm: $(ASYNCIFY_REMOVELIST)
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm:
 	@echo '  opt  $@'
 	@mkdir -p $(@D)

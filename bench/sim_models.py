@@ -7,7 +7,7 @@ import numpy as np
 
 
 def threefry(key0, key1, count0, count1):
-    """Threefry-2x32, 20 rounds, on arrays of uint32: the numbers of kernels/simlib/rng.wgsl."""
+    """Threefry-2x32, 20 rounds, on arrays of uint32: the numbers of kernels/sim_runtime/rng.wgsl."""
     with np.errstate(over="ignore"):
         x, y, key0, key1 = (np.asarray(v, np.uint32) for v in (count0, count1, key0, key1))
         keys = (key0, key1, np.uint32(0x1BD11BDA) ^ key0 ^ key1)

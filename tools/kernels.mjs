@@ -11,10 +11,10 @@
 // there is a / in it), and `//!wgsl-only` says that no other language is wanted.
 //
 // The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
-// for a weight type, HOW and WAY for how threads add up and exchange what they have. Their files go into the binary
+// for a weight type, REDUCE and EXCHANGE for how threads add up and exchange what they have. Their files go into the binary
 // as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
 // beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant. So do simulations
-// (kernels/sim) and what is added to them (kernels/simlib), with their CUDA controls.
+// (kernels/sim) and what is added to them (kernels/sim_runtime), with their CUDA controls.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseWgsl, validate, writeSpirv } from "naga-wasm";
@@ -27,7 +27,7 @@ const VARIED = "graph";
 
 function expand(path, type = "", how = "shared") {
     return readFileSync(path, "utf8").replace(/^\/\/!include "(.+)"$/gm, (_, name) => {
-        const file = name.replace("TYPE", type).replace("HOW", how).replace("WAY", "xor");
+        const file = name.replace("TYPE", type).replace("REDUCE", how).replace("EXCHANGE", "xor");
         return expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
     });
 }
@@ -105,7 +105,7 @@ typedef struct kernel_binary {
 } kernel_binary;
 extern const kernel_binary kernel_binaries[]; /* ended by a name of NULL */\n\n`;
 
-for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", "sim", "simlib", VARIED].includes(name))) {
+for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", "sim", "sim_runtime", VARIED].includes(name))) {
     for (const file of wgslFiles(group)) {
         const name = stem(file), path = join(ROOT, group, file);
         const wgsl = expand(path), wgslOnly = /^\/\/!wgsl-only$/m.test(wgsl);
@@ -125,7 +125,7 @@ function includesOfGraphs() {
     const all = wgslFiles("include"), taken = new Set(), text = (folder, file) => readFileSync(join(ROOT, folder, file), "utf8");
     const take = (from) => {
         for (const [, name] of from.matchAll(/\binclude[ /]"?(\w+\.wgsl)"/g)) {
-            const named = new RegExp(`^${name.replace(/HOW|WAY|FORM/, "\\w+")}$`);
+            const named = new RegExp(`^${name.replace(/REDUCE|EXCHANGE|XTYPE/, "\\w+")}$`);
             for (const file of all.filter((other) => named.test(other) && !taken.has(other))) {
                 taken.add(file);
                 take(text("include", file));
@@ -137,7 +137,7 @@ function includesOfGraphs() {
 }
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
-for (const folder of [...(forSims ? [] : [VARIED, "include", "weight"]), ...(forPage && !forSims ? [] : ["sim", "simlib"])])
+for (const folder of [...(forSims ? [] : [VARIED, "include", "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
     for (const file of [...(folder === "include" ? includesOfGraphs() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 

@@ -6,10 +6,10 @@ const CAPPED = 1u; // 0: scores have no cap
 //!wgsl-only
 //!include "graph.wgsl"
 
-// Elements i and i+1 of the state at word `begin`.
-fn pair_at(begin: u32, i: u32) -> vec2<f32> {
-    if (HALVES == 1u) { return unpack2x16float(state_word(begin + i / 2u)); }
-    return vec2<f32>(bitcast<f32>(state_word(begin + i)), bitcast<f32>(state_word(begin + i + 1u)));
+// Elements i and i+1 of the state at word `prefetch`.
+fn pair_at(prefetch: u32, i: u32) -> vec2<f32> {
+    if (HALVES == 1u) { return unpack2x16float(state_word(prefetch + i / 2u)); }
+    return vec2<f32>(bitcast<f32>(state_word(prefetch + i)), bitcast<f32>(state_word(prefetch + i + 1u)));
 }
 
 fn body(args: u32, v: u32, local: u32) {

@@ -1,10 +1,10 @@
 // The same as op_attention for one row of q, or a few, and a state of f16, made for a size of heads and for subgroups:
-// what was stored before this run is fetched before q is there (`begin`), and each thread has its words of a whole block
+// what was stored before this run is fetched before q is there (`prefetch`), and each thread has its words of a whole block
 // of positions on their way at once. Arguments as there; 16, 17: with NOW, where the key and value of this run are.
 const THREADS = 512u;
 const TEAM = 32u;
 const HEAD = 64u;                // elements of a head
-const BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are joined
+const BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are combined
 const LANES = THREADS / BLOCK;   // threads that share a position's score; they are in one subgroup
 const PAIRS = HEAD / 2u;
 const ROWS = THREADS / PAIRS;    // positions whose values are added up side by side
@@ -14,9 +14,9 @@ const NOW = 0u;                  // 1: there is one row, and its own key and val
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "floats.wgsl"
-//!include "staged.wgsl"
-//!include "over_subgroup.wgsl"
-// In `staged`: q, with NOW the row's own key and value; then the sums of values, by rows, one in each quarter and then around, and
+//!include "shared_x.wgsl"
+//!include "subgroup_sum.wgsl"
+// In `shared_x`: q, with NOW the row's own key and value; then the sums of values, by rows, one in each quarter and then around, and
 // beside them those of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
 
@@ -37,12 +37,12 @@ fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
     return vec2<u32>(first, min(first + share, last + 1u));
 }
 
-// Where the head's keys and values begin in a row of the state, in words.
+// Where the head's keys and values prefetch in a row of the state, in words.
 fn head_of(args: u32, v: u32) -> u32 { return v / arg(args, 14) % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * PAIRS; }
 fn words_of_row(args: u32) -> u32 { return arg(args, 5) * PAIRS; }
 
 // Of a block of positions.
-struct begun {
+struct prefetched {
 //!for i KEYS
     key_#i: u32,
 //!end
@@ -51,10 +51,10 @@ struct begun {
 //!end
 }
 
-fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(staged_two(first * 2u + pair)); }
+fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(shared_x_vec2(first * 2u + pair)); }
 
 // Of the block's positions from `least` to `end`; the others' stay as they are.
-fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+fn fetch_keys(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let p = block + local / LANES;
     if (p >= least && p < end) {
         let at = arg(args, 10) + p * words_of_row(args) + head_of(args, v) + local % LANES;
@@ -64,7 +64,7 @@ fn fetch_keys(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32
     }
 }
 
-fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
+fn fetch_values(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let at = arg(args, 11) + head_of(args, v) + local % PAIRS;
 //!for i VALUES
     let p_#i = block + local / PAIRS + #iu * ROWS;
@@ -72,8 +72,8 @@ fn fetch_values(b: ptr<function, begun>, args: u32, v: u32, block: u32, least: u
 //!end
 }
 
-fn begin(args: u32, v: u32, local: u32) -> begun {
-    var b: begun;
+fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
+    var b: prefetched;
     let position = load_word(arg(args, 6));
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
@@ -84,14 +84,14 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 
 fn sum_of_weights() -> f32 {
     var sum = 0.0;
-    for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[3u - i % 4u][THREADS / 2u + i / 4u]); }
+    for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(shared_x[3u - i % 4u][THREADS / 2u + i / 4u]); }
     return sum;
 }
 
 var<workgroup> position_of_row: u32;
 
-fn work(args: u32, v: u32, local: u32, begun_with: begun) {
-    var b = begun_with;
+fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
+    var b = fetched;
     let row = v / arg(args, 14);
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
     if (local < HEAD / 4u * (1u + 2u * NOW)) {
@@ -99,7 +99,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
         var begins = arg(args, 2) + row * HEAD;
         if (!of_q) { begins = select(arg(args, 17), arg(args, 16), local < HEAD / 2u) + head_of(args, v) * 2u; }
         let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + local % (HEAD / 4u) * 4u;
-        stage_four(local, floats_of(bits_of_four(at), at, !of_q || arg(args, 15) == 1u) * select(1.0, arg_float(args, 7), of_q));
+        store_shared_vec4(local, floats_of(bits_of_four(at), at, !of_q || arg(args, 15) == 1u) * select(1.0, arg_float(args, 7), of_q));
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
@@ -111,7 +111,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
 //!for i KEYS
     let pair_#i = local % LANES + #iu * LANES;
-    let q_#i = staged_two(pair_#i);
+    let q_#i = shared_x_vec2(pair_#i);
 //!end
     var now = 0u; // the row's own value
     if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
@@ -158,14 +158,14 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
     let row_here = local / PAIRS;
     let lies_at = row_here / 4u * HEAD + local % PAIRS * 2u;
-    staged[row_here % 4u][lies_at] = bitcast<u32>(value.x);
-    staged[row_here % 4u][lies_at + 1u] = bitcast<u32>(value.y);
-    if (local % PAIRS == 0u) { staged[3u - row_here % 4u][THREADS / 2u + row_here / 4u] = bitcast<u32>(total); }
+    shared_x[row_here % 4u][lies_at] = bitcast<u32>(value.x);
+    shared_x[row_here % 4u][lies_at + 1u] = bitcast<u32>(value.y);
+    if (local % PAIRS == 0u) { shared_x[3u - row_here % 4u][THREADS / 2u + row_here / 4u] = bitcast<u32>(total); }
     workgroupBarrier();
     let splits = arg(args, 14);
     if (local < HEAD) {
         var sum = 0.0;
-        for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(staged[i % 4u][i / 4u * HEAD + local]); }
+        for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(shared_x[i % 4u][i / 4u * HEAD + local]); }
         if (splits == 1u) { sum *= inverse_of(sum_of_weights()); }
         store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
@@ -175,4 +175,4 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
 }
 
-fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, prefetch(args, v, local)); }

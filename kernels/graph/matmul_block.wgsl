@@ -1,4 +1,4 @@
-// Matrix products for many rows of x on GPUs: a thread makes a block of eight rows by two quads, so that a number it reads
+// Matrix products for many rows of x on GPUs: a thread makes a block of eight rows by two row4s, so that a number it reads
 // from workgroup memory serves eight sums. ROWS by COLUMNS threads make a tile. SLICES of such teams work on the same tile,
 // each on other k, and add up at the end: a matrix of few rows gives few tiles, and a multiprocessor wants many threads.
 // The next numbers are on their way while those in workgroup memory are worked on.
@@ -12,7 +12,7 @@ const WHOLE = 0u;   // 1: k is a multiple of DEPTH
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
-//!include "after.wgsl"
+//!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
@@ -20,13 +20,13 @@ const WHOLE = 0u;   // 1: k is a multiple of DEPTH
 const TEAM = ROWS * COLUMNS;
 const QUADS = COLUMNS * 2u;
 const SHARE = DEPTH / SLICES;     // of k, a slice's
-const FOURS = SHARE / 4u;
-// In workgroup memory a thread reads one line of x and one of weights: only where they begin is not known beforehand. A line
-// is odd, and slices are some lines further apart, so that neighbours use different banks.
+const CHUNK_VEC4S = SHARE / 4u;
+// In workgroup memory a thread reads one line of x and one of weights: only where they prefetch is not known beforehand. A line
+// is odd, and slices are some lines shuffle_down apart, so that neighbours use different banks.
 //    of x        [four rows][k]: a vector is four rows, as threads that read along k have them
 //    of weights  [row][four k]: a vector is four k, as they come unpacked
 const LINE = 2u * SHARE + 1u;
-const APART = select(0u, FOURS, SLICES > 1u);
+const APART = select(0u, CHUNK_VEC4S, SLICES > 1u);
 const X_LINES = (ROWS + APART) * SLICES;
 const W_LINES = (COLUMNS + APART) * SLICES;
 var<workgroup> tile_x: array<array<vec4<f32>, LINE>, X_LINES>;
@@ -45,13 +45,13 @@ const_assert X_EACH <= 4u;
 const_assert W_EACH <= 4u;
 const_assert LINE * (X_LINES + W_LINES) >= (SLICES - 1u) * TEAM * 4u; // sum_of_slices needs it
 
-fn x_item(args: u32, t0: u32, begin: u32, i: u32) -> vec4<f32> {
+fn x_item(args: u32, t0: u32, prefetch: u32, i: u32) -> vec4<f32> {
     let k = arg(args, 1);
     let t = t0 + i / DEPTH * 4u;
     let last = arg(args, 10) - 1u; // rows beyond it are it again, which nobody needs
-    let at = arg(args, 4) + begin + i % DEPTH;
+    let at = arg(args, 4) + prefetch + i % DEPTH;
     let y = vec4<f32>(load(at + min(t, last) * k), load(at + min(t + 1u, last) * k), load(at + min(t + 2u, last) * k), load(at + min(t + 3u, last) * k));
-    return select(vec4<f32>(), y, WHOLE == 1u || begin + i % DEPTH < k);
+    return select(vec4<f32>(), y, WHOLE == 1u || prefetch + i % DEPTH < k);
 }
 
 fn put_x(i: u32, y: vec4<f32>) {
@@ -65,9 +65,9 @@ struct row_place {
     chunk: u32, // the row's first
 }
 
-fn place_of(args: u32, part: u32, first_quad: u32, chunks: u32, i: u32) -> row_place {
+fn place_of(args: u32, part: u32, first_row4: u32, chunks: u32, i: u32) -> row_place {
     let row = i / PIECES;
-    let q = quad_of(args, part, first_quad + row / 4u, chunks);
+    let q = row4_of(args, part, first_row4 + row / 4u, chunks);
     let later = (row & 2u) == 2u;
     let at = select(q.at.xy, q.at.zw, later);
     let rows = select(q.rows.xy, q.rows.zw, later);
@@ -75,22 +75,22 @@ fn place_of(args: u32, part: u32, first_quad: u32, chunks: u32, i: u32) -> row_p
     return row_place(matrix(select(at.x, at.y, odd), q.chunks), select(rows.x, rows.y, odd) * chunks);
 }
 
-fn w_item(p: row_place, chunks: u32, begin: u32, i: u32) -> bits_of_chunk {
-    var c = (begin / PIECE + i % PIECES) / (CHUNK / PIECE);
+fn w_item(p: row_place, chunks: u32, prefetch: u32, i: u32) -> bits_of_chunk {
+    var c = (prefetch / PIECE + i % PIECES) / (CHUNK / PIECE);
     if (WHOLE == 0u) { c = min(c, chunks - 1u); } // x is 0 there
     return fetch(p.m, p.chunk + c);
 }
 
-fn put_w(begin: u32, i: u32, b: bits_of_chunk) {
+fn put_w(prefetch: u32, i: u32, b: bits_of_chunk) {
     let row = i / PIECES;
-    let j = (begin / PIECE + i % PIECES) % (CHUNK / PIECE) * (PIECE / 4u);
+    let j = (prefetch / PIECE + i % PIECES) % (CHUNK / PIECE) * (PIECE / 4u);
     for (var f = 0u; f < PIECE / 4u; f++) {
         let four_k = i % PIECES * (PIECE / 4u) + f;
-        tile_w[four_k / FOURS * (COLUMNS + APART) + row / 8u][row % 8u * FOURS + four_k % FOURS] = four(b, j + f);
+        tile_w[four_k / CHUNK_VEC4S * (COLUMNS + APART) + row / 8u][row % 8u * CHUNK_VEC4S + four_k % CHUNK_VEC4S] = four(b, j + f);
     }
 }
 
-// sums[j] += x * w[j]: a column for each row of a quad, with a number for each of four rows of x.
+// sums[j] += x * w[j]: a column for each row of a row4, with a number for each of four rows of x.
 fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
     return mat4x4<f32>(fma(vec4<f32>(w.x), x, sums[0]), fma(vec4<f32>(w.y), x, sums[1]),
                        fma(vec4<f32>(w.z), x, sums[2]), fma(vec4<f32>(w.w), x, sums[3]));
@@ -110,7 +110,7 @@ fn spare(i: u32) -> vec4<f32> {
     return tile_w[i / LINE - X_LINES][i % LINE];
 }
 
-// What all slices have of four rows by a quad, together; only `owner` gets it.
+// What all slices have of four rows by a row4, together; only `owner` gets it.
 fn sum_of_slices(sums: mat4x4<f32>, owner: u32, slice: u32, member: u32) -> mat4x4<f32> {
     workgroupBarrier();
     if (slice != owner) {
@@ -139,9 +139,9 @@ fn block_of(i: u32, a: mat4x4<f32>, b: mat4x4<f32>, c: mat4x4<f32>, d: mat4x4<f3
     return y;
 }
 
-fn finish_rows(args: u32, part: u32, rows: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
-    if (quad >= arg(args, part + 14u)) { return; }
-    let q = quad_of(args, part, quad, chunks);
+fn finish_rows(args: u32, part: u32, rows: mat4x4<f32>, row4: u32, chunks: u32, t: u32) {
+    if (row4 >= arg(args, part + 14u)) { return; }
+    let q = row4_of(args, part, row4, chunks);
     let last = arg(args, 10) - 1u;
     // All is asked for before anything is written: reads do not overtake writes.
     let r0 = get_ready(args, part, q.rows, min(t, last));
@@ -160,7 +160,7 @@ fn body(args: u32, v: u32, local: u32) {
     let t0 = v / arg(args, 2) * ROWS * 8u;
     let p = part_of(args, v % arg(args, 2) * QUADS);
     let part = p.part;
-    let first_quad = v % arg(args, 2) * QUADS - p.begin;
+    let first_row4 = v % arg(args, 2) * QUADS - p.prefetch;
     // Four neighbours are a square: pairs that read the same let workgroup memory answer twice as many at a time.
     let slice = local / TEAM;
     let member = local % TEAM;
@@ -178,10 +178,10 @@ fn body(args: u32, v: u32, local: u32) {
     if (X_EACH > 1u) { x1 = x_item(args, t0, 0u, i1); }
     if (X_EACH > 2u) { x2 = x_item(args, t0, 0u, i2); }
     if (X_EACH > 3u) { x3 = x_item(args, t0, 0u, i3); }
-    let p0 = place_of(args, part, first_quad, chunks, local);
-    let p1 = place_of(args, part, first_quad, chunks, i1);
-    let p2 = place_of(args, part, first_quad, chunks, i2);
-    let p3 = place_of(args, part, first_quad, chunks, i3);
+    let p0 = place_of(args, part, first_row4, chunks, local);
+    let p1 = place_of(args, part, first_row4, chunks, i1);
+    let p2 = place_of(args, part, first_row4, chunks, i2);
+    let p3 = place_of(args, part, first_row4, chunks, i3);
     var w0 = w_item(p0, chunks, 0u, local);
     var w1: bits_of_chunk;
     var w2: bits_of_chunk;
@@ -190,21 +190,21 @@ fn body(args: u32, v: u32, local: u32) {
     if (W_EACH > 2u) { w2 = w_item(p2, chunks, 0u, i2); }
     if (W_EACH > 3u) { w3 = w_item(p3, chunks, 0u, i3); }
 
-    var a = mat4x4<f32>(); // the first four rows by the first quad
+    var a = mat4x4<f32>(); // the first four rows by the first row4
     var b = mat4x4<f32>(); // by the second
     var c = mat4x4<f32>(); // the other four rows
     var d = mat4x4<f32>();
-    for (var begin = 0u; begin < k; begin += DEPTH) {
+    for (var prefetch = 0u; prefetch < k; prefetch += DEPTH) {
         if (local < X_ITEMS) { put_x(local, x0); }
         if (X_EACH > 1u && i1 < X_ITEMS) { put_x(i1, x1); }
         if (X_EACH > 2u && i2 < X_ITEMS) { put_x(i2, x2); }
         if (X_EACH > 3u && i3 < X_ITEMS) { put_x(i3, x3); }
-        if (local < W_ITEMS) { put_w(begin, local, w0); }
-        if (W_EACH > 1u && i1 < W_ITEMS) { put_w(begin, i1, w1); }
-        if (W_EACH > 2u && i2 < W_ITEMS) { put_w(begin, i2, w2); }
-        if (W_EACH > 3u && i3 < W_ITEMS) { put_w(begin, i3, w3); }
+        if (local < W_ITEMS) { put_w(prefetch, local, w0); }
+        if (W_EACH > 1u && i1 < W_ITEMS) { put_w(prefetch, i1, w1); }
+        if (W_EACH > 2u && i2 < W_ITEMS) { put_w(prefetch, i2, w2); }
+        if (W_EACH > 3u && i3 < W_ITEMS) { put_w(prefetch, i3, w3); }
         workgroupBarrier();
-        let next = begin + DEPTH;
+        let next = prefetch + DEPTH;
         if (next < k) {
             x0 = x_item(args, t0, next, local);
             if (X_EACH > 1u) { x1 = x_item(args, t0, next, i1); }
@@ -217,11 +217,11 @@ fn body(args: u32, v: u32, local: u32) {
         }
         let xl = slice * (ROWS + APART) + row;
         let wl = slice * (COLUMNS + APART) + column;
-        for (var f = 0u; f < FOURS; f++) {
-            // Four k: a column for each, of the first and the second quad. Compilers mind the order of what follows: x fetched
+        for (var f = 0u; f < CHUNK_VEC4S; f++) {
+            // Four k: a column for each, of the first and the second row4. Compilers mind the order of what follows: x fetched
             // earlier, and the factors the other way round, took a seventh longer on an H200.
-            let first = transpose(mat4x4<f32>(tile_w[wl][f], tile_w[wl][FOURS + f], tile_w[wl][2u * FOURS + f], tile_w[wl][3u * FOURS + f]));
-            let second = transpose(mat4x4<f32>(tile_w[wl][4u * FOURS + f], tile_w[wl][5u * FOURS + f], tile_w[wl][6u * FOURS + f], tile_w[wl][7u * FOURS + f]));
+            let first = transpose(mat4x4<f32>(tile_w[wl][f], tile_w[wl][CHUNK_VEC4S + f], tile_w[wl][2u * CHUNK_VEC4S + f], tile_w[wl][3u * CHUNK_VEC4S + f]));
+            let second = transpose(mat4x4<f32>(tile_w[wl][4u * CHUNK_VEC4S + f], tile_w[wl][5u * CHUNK_VEC4S + f], tile_w[wl][6u * CHUNK_VEC4S + f], tile_w[wl][7u * CHUNK_VEC4S + f]));
             let upper0 = tile_x[xl][4u * f];
             a = outer(a, upper0, first[0]);
             b = outer(b, upper0, second[0]);
@@ -258,6 +258,6 @@ fn body(args: u32, v: u32, local: u32) {
     for (var i = 0u; i < arg(args, 12); i++) {
         if (slice != i % SLICES) { continue; }
         if (SLICES == 1u) { mine = block_of(i, a, b, c, d); }
-        finish_rows(args, part, transpose(mine), first_quad + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);
+        finish_rows(args, part, transpose(mine), first_row4 + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);
     }
 }

@@ -1,18 +1,18 @@
 // Matrix products for software, where compiling takes longer than running, and each access to memory that stands in the text
-// takes milliseconds of it: a thread has a quad to itself, so that nothing is shared and nobody waits. Neighbouring threads run as one
+// takes milliseconds of it: a thread has a row4 to itself, so that nothing is shared and nobody waits. Neighbouring threads run as one
 // vector. What a kernel never needs is not even in its text. Arguments: kernels/include/matmul.wgsl.
 const THREADS = 8u;
 const NORMS = 1u;
 const GATES = 1u;
-const TURNS = 1u;
+const ROPE = 1u;
 const STATES = 1u;
 const OPERANDS = 1u;
 const FUNCTIONS = 1u;
-const AFTERS = 4u;   // so many of these two at most
+const EPILOGUE_STEPS = 4u;   // so many of these two at most
 const DIVISORS = 1u; // 0: angles have none
 const PLACED = 1u;   // one of turns and states
 const PARTS = 1u;    // 0: there never is more than one
-const APART = 1u;    // a dispatch of its own; else TABLE
+const SEPARATE = 1u;    // a dispatch of its own; else TABLE
 const TABLE = 0u;
 const PART = 16u;
 const PART_WORDS = 32u;
@@ -21,14 +21,14 @@ const PART_WORDS = 32u;
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
 //!for _ FUNCTIONS
-//!include "after.wgsl"
+//!include "epilogue_functions.wgsl"
 //!end
 //!for _ OPERANDS
 //!include "binary.wgsl"
 //!end
 
 // Four arguments of a part. In a dispatch of its own a compiler is told that they are a vector.
-//!for _ APART
+//!for _ SEPARATE
 fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> { return arguments[part / 4u + i]; }
 //!end
 //!for _ TABLE
@@ -45,44 +45,44 @@ fn body(args: u32, v: u32, local: u32) {
     let t = v / arg(args, 2);
     for (var start = v % arg(args, 2) * THREADS; start < arg(args, 3); start += arg(args, 2) * THREADS) {
         var part = PART; // the same for the whole workgroup
-        var begin = 0u;
+        var prefetch = 0u;
 //!for _ PARTS
         for (var i = 1u; i < arg(args, 9); i++) {
             if (start >= arg(args, part)) {
-                begin = arg(args, part);
+                prefetch = arg(args, part);
                 part += PART_WORDS;
             }
         }
 //!end
-        let shape = words_at(args, part, 0u); // quads up to its end, rows, their weights, the gate's others
+        let shape = words_at(args, part, 0u); // row4s up to its end, rows, their weights, the gate's others
         let goes = words_at(args, part, 1u);  // form, to what, where, from row to row there
-        let more = words_at(args, part, 3u);  // magnitude, divisors, quads, steps afterwards
+        let more = words_at(args, part, 3u);  // magnitude, divisors, row4s, steps epilogue
 //!for _ PLACED
         let state = words_at(args, part, 2u); // position, rows of a state, size of a head, base of the angles
 //!end
-        let quad = start + local - begin;
-        if (quad >= more.z) { continue; }
+        let row4 = start + local - prefetch;
+        if (row4 >= more.z) { continue; }
         let form = goes.x;
         let count = shape.y;
         // Two rows side by side, and two more so far from them, which may be of another matrix.
-        var first = quad * 4u;
+        var first = row4 * 4u;
         var apart = 2u;
         var other_at = shape.z;
 //!for _ GATES
         if (form == 1u) {
-            first = quad * 2u;
+            first = row4 * 2u;
             apart = 0u;
             other_at = shape.w;
         }
 //!end
-//!for _ TURNS
+//!for _ ROPE
         if (form == 2u) {
             apart = state.z / 2u;
-            first = quad / (apart / 2u) * 2u * apart + quad % (apart / 2u) * 2u;
+            first = row4 / (apart / 2u) * 2u * apart + row4 % (apart / 2u) * 2u;
         }
 //!end
         let ends = select(4u, 2u, form == 1u); // so many sums are left in the end
-        var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u)); // the last quad may be short
+        var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u)); // the last row4 may be short
         var sums = vec4<f32>();
 //!for _ NORMS
         var squares = 0.0;
@@ -107,7 +107,7 @@ fn body(args: u32, v: u32, local: u32) {
 //!for _ NORMS
         if (arg(args, 5) == 1u) { sums *= inverseSqrt(squares / f32(k) + arg_float(args, 7)); }
 //!end
-//!for i AFTERS
+//!for i EPILOGUE_STEPS
         if (#iu < more.w) {
             let step = words_at(args, part, 4u + #iu); // kind, operand, a, b
             for (var r = 0u; r < ends; r++) {
@@ -129,7 +129,7 @@ fn body(args: u32, v: u32, local: u32) {
 //!for _ PLACED
         let position = load_word(state.x) + t;
 //!end
-//!for _ TURNS
+//!for _ ROPE
         for (var j = 0u; j < select(0u, 2u, form > 1u); j++) {
             let size = state.z;
             let i = select(first % size, first % size / 2u, form == 3u) + j;

@@ -1,62 +1,62 @@
-// Matrix products for one row of x, for subgroups: TEAM threads share a quad, each with the same few chunks of every row, so
-// that what a thread needs of x stays in its registers. A workgroup has quads that follow each other, and its teams take
-// turns; so many turns' weights are always on their way, the first before x is there (`begin`).
+// Matrix products for one row of x, for subgroups: TEAM threads share a row4, each with the same few chunks of every row, so
+// that what a thread needs of x stays in its registers. A workgroup has row4s that follow each other, and its teams take
+// turns; so many turns' weights are always on their way, the first before x is there (`prefetch`).
 //
 // Everyone wants all of x at the same time, and it is little: what counts is how often memory is asked for it. So each
 // workgroup asks once, neighbours for neighbours, and its teams then have it from workgroup memory.
 //
-// A row's sum is made in the same order however the quads are shared out: TEAM, STEPS and the subgroups' size decide.
+// A row's sum is made in the same order however the row4s are shared out: TEAM, STEPS and the subgroups' size decide.
 const THREADS = 512u;
 const TEAM = 128u;
 const LENGTH = 896u;  // of a row
-const FOURS = 2u;     // a quarter of a chunk
+const CHUNK_VEC4S = 2u;     // a quarter of a chunk
 const STEPS = 1u;     // chunks of a row that a thread has
-const AT_ONCE = 1u;     // quads of a team that are on their way at once
+const AT_ONCE = 1u;     // row4s of a team that are on their way at once
 const ONCE = 0u;        // 1: those are all that a workgroup has
 const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
 const PIECES = 1u;      // of x,
 const PIECE_WORDS = 2u; // and elements of each that a thread asks for
 const NORMS = 0u;     // 1: x is normed
 const CHAINS = 1u;    // sums of squares that a thread has: SQUARED / THREADS
-const JOINS = 0u;     // 1: x is in parts, that split attention left
+const COMBINES_SPLITS = 0u;     // 1: x is in parts, that split attention left
 const SPLITS = 1u;    // parts of a head then
-const JOINED_WORDS = 1u; // elements of x that a thread joins at once
-const PARTS_OF_X = 1u; // of all heads: room for them
-const TOUCHES = 0u;    // words that a thread may touch long before
+const COMBINED_WORDS = 1u; // elements of x that a thread combines at once
+const SPLITS_OF_X = 1u; // of all heads: room for them
+const WARMED_WORDS = 0u;    // words that a thread may warm_cache long before
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
-//!include "after.wgsl"
+//!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
-//!include "quad.wgsl"
-//!include "staged.wgsl"
-//!include "over_subgroup.wgsl"
-//!include "x_FORM.wgsl"
+//!include "row4.wgsl"
+//!include "shared_x.wgsl"
+//!include "subgroup_sum.wgsl"
+//!include "x_XTYPE.wgsl"
 
 const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
 const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
-const APART = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
+const STRIDE = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
 const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
-const APART_SUMS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
-var<workgroup> sums_of: array<f32, APART_SUMS * SUMS>;
+const SUM_BUFFERS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
+var<workgroup> sums_of: array<f32, SUM_BUFFERS * SUMS>;
 const SQUARED = 512u; // the squares of elements that lie so far apart are one sum, whatever the number of threads
 const_assert PIECES == 1u || PIECE_WORDS % CHAINS == 0u;
 var<workgroup> squares_of: array<f32, SQUARED / SUBGROUP>; // of as many such sums as a subgroup has threads
-var<workgroup> most_of_part: array<f32, PARTS_OF_X>;
-var<workgroup> total_of_part: array<f32, PARTS_OF_X>;
-var<workgroup> weight_of_part: array<f32, PARTS_OF_X>;
+var<workgroup> max_of_split: array<f32, SPLITS_OF_X>;
+var<workgroup> sum_of_split: array<f32, SPLITS_OF_X>;
+var<workgroup> weight_of_split: array<f32, SPLITS_OF_X>;
 
 // ---- weights ----------------------------------------------------------------
 
 // What is on its way before x is there: weights, and those of the norm for the elements that this thread asks for.
-struct begun {
+struct prefetched {
 //!for i AT_ONCE
 //!for s STEPS
-    held_#i_#s: quad_bits,
+    held_#i_#s: row4_bits,
 //!end
 //!end
 //!for p PIECES
@@ -66,50 +66,50 @@ struct begun {
 //!end
 }
 
-// The quads of workgroup v: from, up to. All have arg(13), and the first arg(14) of them one more.
-fn quads_of(args: u32, v: u32) -> vec2<u32> {
+// The row4s of workgroup v: from, up to. All have arg(13), and the first arg(14) of them one more.
+fn row4s_of(args: u32, v: u32) -> vec2<u32> {
     let first = v * arg(args, 13) + min(v, arg(args, 14));
     return vec2<u32>(first, first + arg(args, 13) + select(0u, 1u, v < arg(args, 14)));
 }
 
-fn rows_of(args: u32, quad: u32) -> quad_rows {
-    let p = part_of(args, quad);
-    return quad_of(args, p.part, quad - p.begin, CHUNKS);
+fn rows_of(args: u32, row4: u32) -> row4_rows {
+    let p = part_of(args, row4);
+    return row4_of(args, p.part, row4 - p.prefetch, CHUNKS);
 }
 
-// Step s of the team's turn i, from `quad` on.
+// Step s of the team's turn i, from `row4` on.
 //!for i AT_ONCE
 //!for s STEPS
-fn fetch_#i_#s(b: ptr<function, begun>, args: u32, quad: u32, end: u32, lane: u32) {
-    if (quad + #iu * TEAMS < end) { (*b).held_#i_#s = fetch_quad(rows_of(args, quad + #iu * TEAMS), CHUNKS, lane + #su * TEAM); }
+fn fetch_#i_#s(b: ptr<function, prefetched>, args: u32, row4: u32, end: u32, lane: u32) {
+    if (row4 + #iu * TEAMS < end) { (*b).held_#i_#s = fetch_row4(rows_of(args, row4 + #iu * TEAMS), CHUNKS, lane + #su * TEAM); }
 }
 //!end
 //!end
 
 // The first weights of workgroup v, of its only part, a word of every two chunks: while the phases before leave memory idle, they
 // come nearer, and need few registers.
-struct touched {
+struct warmed {
     word: u32,
-//!for i TOUCHES
+//!for i WARMED_WORDS
     word_#i: u32,
 //!end
 }
 
-fn touch(args: u32, v: u32, local: u32) -> touched {
-    var t: touched;
-    let quads = quads_of(args, v);
+fn warm_cache(args: u32, v: u32, local: u32) -> warmed {
+    var t: warmed;
+    let row4s = row4s_of(args, v);
     let matrices = select(1u, 2u, GATES == 1u && part_arg(args, PART, 4u) == 1u);
-    let first = quads.x * (4u / matrices) * CHUNKS;
-    let last = quads.y * (4u / matrices) * CHUNKS - 1u;
-//!for i TOUCHES
+    let first = row4s.x * (4u / matrices) * CHUNKS;
+    let last = row4s.y * (4u / matrices) * CHUNKS - 1u;
+//!for i WARMED_WORDS
     t.word_#i = weights[part_arg(args, PART, 2u + #iu % matrices) / 4u + min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
 //!end
     return t;
 }
 
-fn bits_touched(t: touched) -> u32 {
+fn warmed_bits(t: warmed) -> u32 {
     var bits = t.word;
-//!for i TOUCHES
+//!for i WARMED_WORDS
     bits |= t.word_#i;
 //!end
     return bits;
@@ -122,28 +122,28 @@ const EMPTY = -3.4e38;
 // What each part that attention left counts for in its head: parts have sums of values, the maximum that they are relative to, and the
 // sum of their weights. Until all are there, only these two numbers are looked at, by one thread each: everyone wants all of x at the
 // same time, and looking at all of its parts again and again would keep memory from those who still make them.
-fn weigh_parts(args: u32, x: u32, local: u32) {
+fn weigh_splits(args: u32, x: u32, local: u32) {
     let at = x + local * (arg(args, 6) + 2u) + arg(args, 6);
     let counts = local < LENGTH / arg(args, 6) * SPLITS;
     if (counts) {
         var most = bits_at(at);
         var total = bits_at(at + 1u);
-        for (var looks = 0u; looks < MOST_LOOKS; looks++) {
-            if ((late(most) | late(total)) == 0u || !look_again(looks)) { break; }
+        for (var spins = 0u; spins < MAX_SPINS; spins++) {
+            if ((is_stale(most) | is_stale(total)) == 0u || !keep_spinning(spins)) { break; }
             most = bits_at(at);
             total = bits_at(at + 1u);
         }
-        most_of_part[local] = float_of(most);
-        total_of_part[local] = float_of(total);
+        max_of_split[local] = float_of(most);
+        sum_of_split[local] = float_of(total);
     }
     workgroupBarrier();
     if (counts) {
         let first = local / SPLITS * SPLITS;
         var highest = EMPTY;
-        for (var s = 0u; s < SPLITS; s++) { highest = max(highest, most_of_part[first + s]); }
+        for (var s = 0u; s < SPLITS; s++) { highest = max(highest, max_of_split[first + s]); }
         var total = 0.0;
-        for (var s = 0u; s < SPLITS; s++) { total = fma(total_of_part[first + s], exp(most_of_part[first + s] - highest), total); }
-        weight_of_part[local] = select(0.0, exp(most_of_part[local] - highest) * inverse_of(total), most_of_part[local] > EMPTY);
+        for (var s = 0u; s < SPLITS; s++) { total = fma(sum_of_split[first + s], exp(max_of_split[first + s] - highest), total); }
+        weight_of_split[local] = select(0.0, exp(max_of_split[local] - highest) * inverse_of(total), max_of_split[local] > EMPTY);
     }
     workgroupBarrier();
 }
@@ -156,16 +156,16 @@ struct squares {
 }
 
 // Threads have their elements of x on their way all at once, and put them where all can read them piece by piece. (No branches around
-// loads: behind one, they would begin when those before it have ended. And one copy of everything: the instructions of all phases are
+// loads: behind one, they would prefetch when those before it have ended. And one copy of everything: the instructions of all phases are
 // more than the GPU's nearest caches have room for, so `pieces` is a number that compilers do not know.)
-fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
+fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
     var s: squares;
-    if (JOINS == 1u) {
+    if (COMBINES_SPLITS == 1u) {
         let size = arg(args, 6);
-        weigh_parts(args, x, local);
-        for (var left = pieces * PIECE_WORDS / JOINED_WORDS; left > 0u; left--) {
-            let first = pieces * PIECE_WORDS - left * JOINED_WORDS;
-//!for w JOINED_WORDS
+        weigh_splits(args, x, local);
+        for (var left = pieces * PIECE_WORDS / COMBINED_WORDS; left > 0u; left--) {
+            let first = pieces * PIECE_WORDS - left * COMBINED_WORDS;
+//!for w COMBINED_WORDS
             let at_#w = local + (first + #wu) * THREADS;
             let part_#w = min(at_#w, LENGTH - 1u) / size * SPLITS;
             let begins_#w = x + part_#w * (size + 2u) + min(at_#w, LENGTH - 1u) % size;
@@ -173,29 +173,29 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
             var bits_#w_#p: u32;
 //!end
 //!end
-            for (var looks = 0u; looks < MOST_LOOKS; looks++) {
+            for (var spins = 0u; spins < MAX_SPINS; spins++) {
                 var missing = 0u;
-//!for w JOINED_WORDS
+//!for w COMBINED_WORDS
 //!for p SPLITS
                 bits_#w_#p = bits_at(begins_#w + #pu * (size + 2u));
 //!end
 //!end
-//!for w JOINED_WORDS
+//!for w COMBINED_WORDS
 //!for p SPLITS
-                missing |= late(bits_#w_#p);
+                missing |= is_stale(bits_#w_#p);
 //!end
 //!end
-                if (missing == 0u || !look_again(looks)) { break; }
+                if (missing == 0u || !keep_spinning(spins)) { break; }
             }
-//!for w JOINED_WORDS
+//!for w COMBINED_WORDS
             var value_#w = 0.0;
 //!for p SPLITS
-            value_#w = fma(weight_of_part[part_#w + #pu], float_of(bits_#w_#p), value_#w); // said so that it is the same everywhere
+            value_#w = fma(weight_of_split[part_#w + #pu], float_of(bits_#w_#p), value_#w); // said so that it is the same everywhere
 //!end
             put_x(at_#w, select(0.0, value_#w, at_#w < LENGTH), at_#w < CHUNKS * CHUNK);
 //!end
-            let there = first + JOINED_WORDS;
-            if (there % PIECE_WORDS == 0u) { settle_x(first / PIECE_WORDS, local, there < pieces * PIECE_WORDS); }
+            let there = first + COMBINED_WORDS;
+            if (there % PIECE_WORDS == 0u) { pack_x(first / PIECE_WORDS, local, there < pieces * PIECE_WORDS); }
         }
         return s;
     }
@@ -204,7 +204,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
     var bits_#p_#w: u32;
 //!end
 //!end
-    for (var looks = 0u; looks < MOST_LOOKS; looks++) {
+    for (var spins = 0u; spins < MAX_SPINS; spins++) {
         var missing = 0u;
 //!for p PIECES
 //!for w PIECE_WORDS
@@ -213,10 +213,10 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 //!end
 //!for p PIECES
 //!for w PIECE_WORDS
-        missing |= late(bits_#p_#w);
+        missing |= is_stale(bits_#p_#w);
 //!end
 //!end
-        if (missing == 0u || arg(args, 15) == 0u || !look_again(looks)) { break; }
+        if (missing == 0u || arg(args, 15) == 0u || !keep_spinning(spins)) { break; }
     }
     for (var left = pieces; left > 0u; left--) {
         let piece = pieces - left;
@@ -236,7 +236,7 @@ fn stage(b: ptr<function, begun>, args: u32, x: u32, pieces: u32, local: u32) ->
 //!end
         put_x(at_#w, select(value_#w, value_#w * norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
 //!end
-        settle_x(piece, local, piece + 1u < pieces);
+        pack_x(piece, local, piece + 1u < pieces);
     }
     return s;
 }
@@ -257,8 +257,8 @@ fn sum_of_squares() -> f32 {
 
 // ---- products ---------------------------------------------------------------
 
-fn begin(args: u32, v: u32, local: u32) -> begun {
-    var b: begun;
+fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
+    var b: prefetched;
     // first, since memory answers in turn, and these are wanted as soon as x is there
     if (NORMS == 1u) {
 //!for p PIECES
@@ -267,10 +267,10 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 //!end
 //!end
     }
-    let quads = quads_of(args, v);
+    let row4s = row4s_of(args, v);
 //!for i AT_ONCE
 //!for s STEPS
-    fetch_#i_#s(&b, args, quads.x + local / TEAM, quads.y, local % TEAM);
+    fetch_#i_#s(&b, args, row4s.x + local / TEAM, row4s.y, local % TEAM);
 //!end
 //!end
     return b;
@@ -280,9 +280,9 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 fn folded(sums: vec4<f32>, local: u32) -> f32 {
     let upper = local / (SUBGROUP / 2u) % 2u == 1u;
     let others = select(sums.zw, sums.xy, upper);
-    let two = select(sums.xy, sums.zw, upper) + vec2<f32>(across(others.x, SUBGROUP / 2u, local), across(others.y, SUBGROUP / 2u, local));
+    let two = select(sums.xy, sums.zw, upper) + vec2<f32>(shuffle_xor(others.x, SUBGROUP / 2u, local), shuffle_xor(others.y, SUBGROUP / 2u, local));
     let second = local / (SUBGROUP / 4u) % 2u == 1u;
-    let one = select(two.x, two.y, second) + across(select(two.y, two.x, second), SUBGROUP / 4u, local);
+    let one = select(two.x, two.y, second) + shuffle_xor(select(two.y, two.x, second), SUBGROUP / 4u, local);
     return sum_over(one, SUBGROUP / 4u, local);
 }
 
@@ -293,9 +293,9 @@ fn sum_of_row(at: u32) -> f32 {
     return sum;
 }
 
-fn work(args: u32, v: u32, local: u32, begun_with: begun) {
-    var b = begun_with;
-    let quads = quads_of(args, v);
+fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
+    var b = fetched;
+    let row4s = row4s_of(args, v);
     let lane = local % TEAM;
     let team = local / TEAM;
     let x = arg(args, 4);
@@ -305,36 +305,36 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     var own: squares;
     var scale = 1.0;
     var sums_at = 0u;
-    var start = quads.x;
-    for (var left = (quads.y - quads.x + AT_ONCE * TEAMS - 1u) / (AT_ONCE * TEAMS); left > 0u; left--) {
-        // Four threads finish a quad, the first of them in the end; of a team that is a subgroup one, each of its first few threads
-        // another quad.
+    var start = row4s.x;
+    for (var left = (row4s.y - row4s.x + AT_ONCE * TEAMS - 1u) / (AT_ONCE * TEAMS); left > 0u; left--) {
+        // Four threads finish a row4, the first of them in the end; of a team that is a subgroup one, each of its first few threads
+        // another row4.
         let turn = select(local / 4u, team + lane * TEAMS, WIDTH == 1u);
-        let mine = turn < AT_ONCE * TEAMS && start + turn < quads.y;
+        let mine = turn < AT_ONCE * TEAMS && start + turn < row4s.y;
         let finishes = mine && (WIDTH == 1u || local % 4u == 0u);
-        let quad = min(start + turn, quads.y - 1u);
-        let p = part_of(args, quad);
-        let q = quad_of(args, p.part, quad - p.begin, CHUNKS);
+        let row4 = min(start + turn, row4s.y - 1u);
+        let p = part_of(args, row4);
+        let q = row4_of(args, p.part, row4 - p.prefetch, CHUNKS);
         var r: ready;
         if (finishes) { r = get_ready(args, p.part, q.rows, 0u); }
-        if (start == quads.x) {
-            own = stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && quads.y == 0u), local); // (there is always a quad)
+        if (start == row4s.x) {
+            own = stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && row4s.y == 0u), local); // (there is always a row4)
             workgroupBarrier();
 //!for s STEPS
             x_#s = x_at(#su * TEAM + lane);
 //!end
-        } else if (WIDTH > 1u && APART_SUMS == 1u) {
+        } else if (WIDTH > 1u && SUM_BUFFERS == 1u) {
             workgroupBarrier();
         }
 //!for i AT_ONCE
         var sums_#i = vec4<f32>();
 //!for s STEPS
         sums_#i = add_chunk(sums_#i, b.held_#i_#s, x_#s);
-        if (ONCE == 0u) { fetch_#i_#s(&b, args, start + AT_ONCE * TEAMS + team, quads.y, lane); }
+        if (ONCE == 0u) { fetch_#i_#s(&b, args, start + AT_ONCE * TEAMS + team, row4s.y, lane); }
 //!end
 //!end
         var total = vec4<f32>();
-        // By quads in the order of the workgroup's, rows, subgroups.
+        // By row4s in the order of the workgroup's, rows, subgroups.
 //!for i AT_ONCE
         let sum_#i = folded(sums_#i, local);
         if (WIDTH == 1u) {
@@ -344,7 +344,7 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             sums_of[sums_at + ((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
         }
 //!end
-        if (NORMS == 1u && start == quads.x) {
+        if (NORMS == 1u && start == row4s.x) {
             note_squares(own, local);
             if (WIDTH == 1u) { workgroupBarrier(); }
         }
@@ -352,14 +352,14 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
             workgroupBarrier();
             var row = 0.0;
             if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
-            total = vec4<f32>(row, further(row, 1u, local), further(row, 2u, local), further(row, 3u, local));
+            total = vec4<f32>(row, shuffle_down(row, 1u, local), shuffle_down(row, 2u, local), shuffle_down(row, 3u, local));
         }
-        if (NORMS == 1u && start == quads.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, 7))); }
+        if (NORMS == 1u && start == row4s.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, 7))); }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
-        if (APART_SUMS == 2u) { sums_at = SUMS - sums_at; }
+        if (SUM_BUFFERS == 2u) { sums_at = SUMS - sums_at; }
         start += AT_ONCE * TEAMS;
     }
 }
 
-fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, prefetch(args, v, local)); }

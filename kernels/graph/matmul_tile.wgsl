@@ -1,5 +1,5 @@
-// Matrix products for many rows of x: a workgroup makes 64 rows by COLUMNS quads, so that every number it reads serves many
-// sums. A thread has four rows and a quad; the next numbers are on their way while it works on those in workgroup memory.
+// Matrix products for many rows of x: a workgroup makes 64 rows by COLUMNS row4s, so that every number it reads serves many
+// sums. A thread has four rows and a row4; the next numbers are on their way while it works on those in workgroup memory.
 // Short, for devices that compile in software or have little workgroup memory; others get matmul_block.wgsl.
 // The arguments of matmul_vec.wgsl, but 2: workgroups for each 64 rows of x; x is never normed here.
 const THREADS = 128u;
@@ -7,21 +7,21 @@ const COLUMNS = 8u; // of threads; there are 16 rows of them
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
-//!include "after.wgsl"
+//!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
 
 const DEPTH = 32u; // of k, at a time
 const QUADS = COLUMNS;
-const FOURS = 16u;                    // groups of four rows of x
-const X_STRIDE = FOURS + 1u;          // one more, so that neighbours write to different banks
+const CHUNK_VEC4S = 16u;                    // groups of four rows of x
+const X_STRIDE = CHUNK_VEC4S + 1u;          // one more, so that neighbours write to different banks
 const W_STRIDE = QUADS * 4u + 4u;
-const X_EACH = FOURS * DEPTH / THREADS;
+const X_EACH = CHUNK_VEC4S * DEPTH / THREADS;
 const CHUNKS = QUADS * 4u * (DEPTH / CHUNK); // of weights, in a tile
 const W_EACH = (CHUNKS + THREADS - 1u) / THREADS;
 var<workgroup> tile_x: array<vec4<f32>, DEPTH * X_STRIDE>; // [k][four rows]
-var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][quad][row]
+var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][row4][row]
 
 // Element i of four rows of x from t on.
 fn four_rows(args: u32, t: u32, i: u32) -> vec4<f32> {
@@ -36,10 +36,10 @@ fn four_rows(args: u32, t: u32, i: u32) -> vec4<f32> {
     return y;
 }
 
-// Chunk number i of the tile: a row of a quad, and which of its chunks.
-fn chunk_of_tile(args: u32, part: u32, first_quad: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
+// Chunk number i of the tile: a row of a row4, and which of its chunks.
+fn chunk_of_tile(args: u32, part: u32, first_row4: u32, chunks: u32, from_chunk: u32, i: u32) -> bits_of_chunk {
     let row = i % (QUADS * 4u);
-    let q = quad_of(args, part, first_quad + row / 4u, chunks);
+    let q = row4_of(args, part, first_row4 + row / 4u, chunks);
     let c = min(from_chunk + i / (QUADS * 4u), chunks - 1u);
     return fetch(matrix(q.at[row % 4u], q.chunks), q.rows[row % 4u] * chunks + c);
 }
@@ -55,9 +55,9 @@ fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
                        fma(vec4<f32>(x.z), w, sums[2]), fma(vec4<f32>(x.w), w, sums[3]));
 }
 
-fn finish_rows(args: u32, part: u32, sums: mat4x4<f32>, quad: u32, chunks: u32, t: u32) {
-    if (quad >= arg(args, part + 14u)) { return; }
-    let q = quad_of(args, part, quad, chunks);
+fn finish_rows(args: u32, part: u32, sums: mat4x4<f32>, row4: u32, chunks: u32, t: u32) {
+    if (row4 >= arg(args, part + 14u)) { return; }
+    let q = row4_of(args, part, row4, chunks);
     var rows = sums;
     for (var i = 0u; i < 4u && t + i < arg(args, 10); i++) { finish(args, part, q.first, q.rows, rows[i], t + i, get_ready(args, part, q.rows, t + i)); }
 }
@@ -65,10 +65,10 @@ fn finish_rows(args: u32, part: u32, sums: mat4x4<f32>, quad: u32, chunks: u32, 
 fn body(args: u32, v: u32, local: u32) {
     let k = arg(args, 1);
     let chunks = (k + CHUNK - 1u) / CHUNK;
-    let t0 = v / arg(args, 2) * FOURS * 4u;
+    let t0 = v / arg(args, 2) * CHUNK_VEC4S * 4u;
     let p = part_of(args, v % arg(args, 2) * QUADS);
     let part = p.part;
-    let first_quad = v % arg(args, 2) * QUADS - p.begin;
+    let first_row4 = v % arg(args, 2) * QUADS - p.prefetch;
     let column = local % COLUMNS;
     let row = local / COLUMNS;
     var x_next: array<vec4<f32>, X_EACH>;
@@ -78,8 +78,8 @@ fn body(args: u32, v: u32, local: u32) {
         let e = i * THREADS + local;
         x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, e % DEPTH);
     }
-    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(args, part, first_quad, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
-    for (var begin = 0u; begin < k; begin += DEPTH) {
+    for (var i = 0u; i < W_EACH; i++) { w_next[i] = chunk_of_tile(args, part, first_row4, chunks, 0u, min(i * THREADS + local, CHUNKS - 1u)); }
+    for (var prefetch = 0u; prefetch < k; prefetch += DEPTH) {
         for (var i = 0u; i < X_EACH; i++) {
             let e = i * THREADS + local;
             tile_x[e % DEPTH * X_STRIDE + e / DEPTH] = x_next[i];
@@ -98,13 +98,13 @@ fn body(args: u32, v: u32, local: u32) {
             }
         }
         workgroupBarrier();
-        if (begin + DEPTH < k) {
+        if (prefetch + DEPTH < k) {
             for (var i = 0u; i < X_EACH; i++) {
                 let e = i * THREADS + local;
-                x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, begin + DEPTH + e % DEPTH);
+                x_next[i] = four_rows(args, t0 + e / DEPTH * 4u, prefetch + DEPTH + e % DEPTH);
             }
             for (var i = 0u; i < W_EACH; i++) {
-                w_next[i] = chunk_of_tile(args, part, first_quad, chunks, (begin + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
+                w_next[i] = chunk_of_tile(args, part, first_row4, chunks, (prefetch + DEPTH) / CHUNK, min(i * THREADS + local, CHUNKS - 1u));
             }
         }
         for (var i = 0u; i < DEPTH; i++) {
@@ -112,5 +112,5 @@ fn body(args: u32, v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    finish_rows(args, part, sums, first_quad + column, chunks, t0 + row * 4u);
+    finish_rows(args, part, sums, first_row4 + column, chunks, t0 + row * 4u);
 }

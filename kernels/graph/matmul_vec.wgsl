@@ -1,6 +1,6 @@
-// Matrix products for one row of x, or a few: TEAM threads share a quad, each with chunks of its own, so that the
+// Matrix products for one row of x, or a few: TEAM threads share a row4, each with chunks of its own, so that the
 // weights are read once, side by side. Weights do not depend on what was computed before, so the first of them are
-// fetched before x is there (`begin`), and the others always some steps before they are needed. x lies in workgroup
+// fetched before x is there (`prefetch`), and the others always some steps before they are needed. x lies in workgroup
 // memory, already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
 //
 // A row's sum is made in the same order whatever the number of threads in a workgroup: TEAM and SEGMENT decide.
@@ -9,20 +9,20 @@ const TEAM = 32u;
 const SEGMENT = 2048u; // elements of x that are there at a time: so many steps' worth, or all
 const LENGTH = 0u;     // of a row, if it is known beforehand
 const NORMS = 1u;      // 0: x is never normed
-const JOINS = 1u;      // 0: x is never in parts
-const AHEAD = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
+const COMBINES_SPLITS = 1u;      // 0: x is never in parts
+const PREFETCHES = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
-//!include "reduce_HOW.wgsl"
-//!include "squares_HOW.wgsl"
-//!include "after.wgsl"
+//!include "reduce_REDUCE.wgsl"
+//!include "squares_REDUCE.wgsl"
+//!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
-//!include "quad.wgsl"
-//!include "staged.wgsl"
-//!include "attention_parts.wgsl"
+//!include "row4.wgsl"
+//!include "shared_x.wgsl"
+//!include "attention_splits.wgsl"
 
 const TEAMS = THREADS / TEAM;
 
@@ -34,7 +34,7 @@ fn length_of_row(args: u32) -> u32 {
 // ---- x ----------------------------------------------------------------------
 
 fn four_at(i: u32) -> vec4<f32> {
-    if (SHORT == 0u) { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
+    if (COMPACT == 0u) { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
     var y = vec4<f32>();
     for (var j = 0u; j < at_run_time(4u); j++) { y[j] = load(i + j); }
     return y;
@@ -44,7 +44,7 @@ fn four_at(i: u32) -> vec4<f32> {
 fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
     if (i + 3u < length_of_row(args)) { return four_at(list + i); }
     var y = vec4<f32>();
-    if (SHORT == 1u) {
+    if (COMPACT == 1u) {
         for (var j = 0u; i + j < length_of_row(args); j++) { y[j] = load(list + i + j); }
         return y;
     }
@@ -55,15 +55,15 @@ fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
 }
 
 // Four elements of x, put together from the parts of their head, four parts at a time.
-fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
+fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
     let size = arg(args, 6);
     let splits = arg(args, 7);
     let first = i / size * splits;
     let at = x + first * (size + 2u) + i % size;
     var sum = vec4<f32>();
     for (var s = 0u; s < splits; s += 4u) {
-        if (SHORT == 1u) {
-            for (var j = s; j < min(s + 4u, splits); j++) { sum += part_weight[first + j] * four_at(at + j * (size + 2u)); }
+        if (COMPACT == 1u) {
+            for (var j = s; j < min(s + 4u, splits); j++) { sum += split_weight[first + j] * four_at(at + j * (size + 2u)); }
             continue;
         }
         let b = min(s + 1u, splits - 1u);
@@ -73,8 +73,8 @@ fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
         let two = four_at(at + b * (size + 2u));
         let three = four_at(at + c * (size + 2u));
         let four = four_at(at + d * (size + 2u));
-        sum += part_weight[first + s] * one + select(0.0, part_weight[first + b], s + 1u < splits) * two +
-               select(0.0, part_weight[first + c], s + 2u < splits) * three + select(0.0, part_weight[first + d], s + 3u < splits) * four;
+        sum += split_weight[first + s] * one + select(0.0, split_weight[first + b], s + 1u < splits) * two +
+               select(0.0, split_weight[first + c], s + 2u < splits) * three + select(0.0, split_weight[first + d], s + 3u < splits) * four;
     }
     return sum;
 }
@@ -84,18 +84,18 @@ fn joined(args: u32, x: u32, i: u32) -> vec4<f32> {
 fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
     let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
-    let joins = JOINS == 1u && arg(args, 5) == 2u;
+    let combines = COMBINES_SPLITS == 1u && arg(args, 5) == 2u;
     let norms = NORMS == 1u && arg(args, 5) == 1u;
-    if (joins) { weigh_parts(x, k / max(arg(args, 6), 1u) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
+    if (combines) { weigh_splits(x, k / max(arg(args, 6), 1u) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
     for (var start = 0u; start < count; start += THREADS) {
         let i = start + local;
         let at = segment + i * 4u;
         var value = vec4<f32>();
         var weight = vec4<f32>(1.0);
         if (i < count && at < k) {
-            if (joins) {
-                value = joined(args, x, at);
-            } else if (SHORT == 0u && at + 3u < k) {
+            if (combines) {
+                value = combined(args, x, at);
+            } else if (COMPACT == 0u && at + 3u < k) {
                 let place = vec4<u32>(0u, 1u, 2u, 3u) + x + at;
                 value = floats_of(bits_of_four(place), place, arg(args, 15) == 1u);
             } else {
@@ -104,51 +104,51 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
             if (norms) { weight = rounded(four_of_row(args, arg(args, 6), at) + arg_float(args, 8)); }
         }
         if (norms) { note_squares(i, value); }
-        if (i < count) { stage_four(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }
+        if (i < count) { store_shared_vec4(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }
     }
 }
 
 // ---- weights ----------------------------------------------------------------
 
-// What was fetched and not yet used, and where fetching goes on: a team has every so-many-th quad, and each takes some
+// What was fetched and not yet used, and where fetching goes on: a team has every so-many-th row4, and each takes some
 // steps.
-struct begun {
-    held: quad_bits,
-    quad: u32,
+struct prefetched {
+    held: row4_bits,
+    row4: u32,
     step: u32,
-    rows: quad_rows,
+    rows: row4_rows,
 }
 
-fn rows_ahead(b: ptr<function, begun>, args: u32, chunks: u32) {
+fn rows_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32) {
     (*b).step = 0u;
-    if ((*b).quad < arg(args, 3)) {
-        let p = part_of(args, (*b).quad);
-        (*b).rows = quad_of(args, p.part, (*b).quad - p.begin, chunks);
+    if ((*b).row4 < arg(args, 3)) {
+        let p = part_of(args, (*b).row4);
+        (*b).rows = row4_of(args, p.part, (*b).row4 - p.prefetch, chunks);
     }
 }
 
-fn fetch_ahead(b: ptr<function, begun>, args: u32, chunks: u32, local: u32) {
-    if ((*b).quad < arg(args, 3)) {
-        (*b).held = fetch_quad((*b).rows, chunks, (*b).step * TEAM + local % TEAM);
+fn fetch_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32, local: u32) {
+    if ((*b).row4 < arg(args, 3)) {
+        (*b).held = fetch_row4((*b).rows, chunks, (*b).step * TEAM + local % TEAM);
         (*b).step += 1u;
         if ((*b).step * TEAM >= chunks) {
-            (*b).quad += arg(args, 2) * TEAMS;
+            (*b).row4 += arg(args, 2) * TEAMS;
             rows_ahead(b, args, chunks);
         }
     }
 }
 
-// The first quad of this workgroup, v, of those that work on the same row of x.
-fn first_quad(args: u32, v: u32) -> u32 {
+// The first row4 of this workgroup, v, of those that work on the same row of x.
+fn first_row4(args: u32, v: u32) -> u32 {
     if (arg(args, 10) == 1u) { return v; }
     return v % arg(args, 2);
 }
 
-fn begin(args: u32, v: u32, local: u32) -> begun {
-    var b: begun;
-    if (AHEAD == 1u) {
+fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
+    var b: prefetched;
+    if (PREFETCHES == 1u) {
         let chunks = (length_of_row(args) + CHUNK - 1u) / CHUNK;
-        b.quad = first_quad(args, v) + local / TEAM * arg(args, 2);
+        b.row4 = first_row4(args, v) + local / TEAM * arg(args, 2);
         rows_ahead(&b, args, chunks);
         fetch_ahead(&b, args, chunks, local);
     }
@@ -158,45 +158,45 @@ fn begin(args: u32, v: u32, local: u32) -> begun {
 // ---- products ---------------------------------------------------------------
 
 // Without fetching ahead: one row after the other.
-fn dot_rows(args: u32, q: quad_rows, chunks: u32, c: u32, here: u32) -> vec4<f32> {
+fn dot_rows(args: u32, q: row4_rows, chunks: u32, c: u32, here: u32) -> vec4<f32> {
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
     for (var r = 0u; r < at_run_time(arg(args, 12)); r++) {
         let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
         var sum = 0.0;
-        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), staged_four(i * (SEGMENT / CHUNK) + here)); }
+        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), shared_x_vec4(i * (SEGMENT / CHUNK) + here)); }
         sums[r] = sum;
     }
     return sums;
 }
 
-fn add_quad(before: vec4<f32>, b: quad_bits, here: u32) -> vec4<f32> {
+fn add_row4(before: vec4<f32>, b: row4_bits, here: u32) -> vec4<f32> {
     var sums = before;
     for (var i = 0u; i < CHUNK / 4u; i++) {
-        sums = add_four(sums, b, i, staged_four(i * (SEGMENT / CHUNK) + here));
+        sums = add_four(sums, b, i, shared_x_vec4(i * (SEGMENT / CHUNK) + here));
     }
     return sums;
 }
 
-fn work(args: u32, v: u32, local: u32, begun_with: begun) {
-    var b = begun_with;
+fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
+    var b = fetched;
     let k = length_of_row(args);
     var t = 0u;
     if (arg(args, 10) > 1u) { t = v / arg(args, 2); }
     // Parts of split attention lie there for one row of x only.
-    let x = arg(args, 4) + select(t * k, 0u, JOINS == 1u && arg(args, 5) == 2u);
+    let x = arg(args, 4) + select(t * k, 0u, COMBINES_SPLITS == 1u && arg(args, 5) == 2u);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let team = local / TEAM;
     let norms = NORMS == 1u && arg(args, 5) == 1u;
     var squares = 0.0;
-    for (var start = first_quad(args, v); start < arg(args, 3); start += arg(args, 2) * TEAMS) {
+    for (var start = first_row4(args, v); start < arg(args, 3); start += arg(args, 2) * TEAMS) {
         let first_turn = start < arg(args, 2);
-        let quad = start + team * arg(args, 2);
-        let busy = quad < arg(args, 3);
-        let p = part_of(args, min(quad, arg(args, 3) - 1u));
-        let q = quad_of(args, p.part, quad - p.begin, chunks);
+        let row4 = start + team * arg(args, 2);
+        let busy = row4 < arg(args, 3);
+        let p = part_of(args, min(row4, arg(args, 3) - 1u));
+        let q = row4_of(args, p.part, row4 - p.prefetch, chunks);
         var sums = vec4<f32>();
         var r: ready;
         if (busy && lane == 0u) { r = get_ready(args, p.part, q.rows, t); }
@@ -209,10 +209,10 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
                 if (norms && first_turn) { squares += noted_squares(min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u, local); }
             }
             let c = step * TEAM + lane;
-            if (AHEAD == 1u) {
+            if (PREFETCHES == 1u) {
                 let bits = b.held;
                 fetch_ahead(&b, args, chunks, local);
-                if (busy && c < chunks) { sums = add_quad(sums, bits, c - segment / CHUNK); }
+                if (busy && c < chunks) { sums = add_row4(sums, bits, c - segment / CHUNK); }
             } else if (busy && c < chunks) {
                 sums += dot_rows(args, q, chunks, c, c - segment / CHUNK);
             }
@@ -224,4 +224,4 @@ fn work(args: u32, v: u32, local: u32, begun_with: begun) {
     }
 }
 
-fn body(args: u32, v: u32, local: u32) { work(args, v, local, begin(args, v, local)); }
+fn body(args: u32, v: u32, local: u32) { work(args, v, local, prefetch(args, v, local)); }

@@ -1,7 +1,7 @@
 // One head of one row over the positions it sees, in one pass over them: the running maximum and sum are mended as
-// larger scores come. The positions may be split among several workgroups, whose parts op_attention_join puts together.
+// larger scores come. The positions may be split among several workgroups, whose parts op_attention_combine puts together.
 // Arguments: 0 rows * heads * splits, 1 out, or the parts, 2 q, 3 size of a head, 4 heads, 5 stored heads, 6 position,
-// 7 scale, 8 softcap, 9 window, 10 word at which the keys begin, 11 the values, 12 they are f16, 13 rows stored, 14 splits.
+// 7 scale, 8 softcap, 9 window, 10 word at which the keys prefetch, 11 the values, 12 they are f16, 13 rows stored, 14 splits.
 const THREADS = 256u;
 const TEAM = 32u;
 const LANES = 4u;                // threads that share a position's score
@@ -9,16 +9,16 @@ const BLOCK = THREADS / LANES;   // positions at a time
 const MAX_SIZE = 256u;
 const HALVES = 2u;               // 1: keys and values are f16, 0: they are f32, 2: argument 12 says it
 //!include "graph.wgsl"
-//!include "reduce_HOW.wgsl"
+//!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
 var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
 var<workgroup> scores: array<f32, THREADS>;
 var<workgroup> sums: array<vec2<f32>, THREADS>;
 
-// Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `begin`.
-fn pair_at(args: u32, begin: u32, at: u32, i: u32) -> vec2<f32> {
-    if (HALVES == 1u || (HALVES == 2u && arg(args, 12) == 1u)) { return unpack2x16float(state_word(begin + at / 2u + i)); }
-    return vec2<f32>(bitcast<f32>(state_word(begin + at + 2u * i)), bitcast<f32>(state_word(begin + at + 2u * i + 1u)));
+// Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `prefetch`.
+fn pair_at(args: u32, prefetch: u32, at: u32, i: u32) -> vec2<f32> {
+    if (HALVES == 1u || (HALVES == 2u && arg(args, 12) == 1u)) { return unpack2x16float(state_word(prefetch + at / 2u + i)); }
+    return vec2<f32>(bitcast<f32>(state_word(prefetch + at + 2u * i)), bitcast<f32>(state_word(prefetch + at + 2u * i + 1u)));
 }
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -63,7 +63,7 @@ fn body(args: u32, v: u32, local: u32) {
             var i = local % LANES;
             // Four at a time, so that four are on their way together.
             for (; i + 3u * LANES < pairs; i += 4u * LANES) {
-                if (SHORT == 1u) {
+                if (COMPACT == 1u) {
                     var four = vec2<f32>();
                     for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) { four += q[j] * pair_at(args, arg(args, 10), at, j); }
                     dot2 += four;
@@ -97,7 +97,7 @@ fn body(args: u32, v: u32, local: u32) {
             let at = block * stride + kv;
             var i = mine;
             for (; i + 3u * groups < seen_here; i += 4u * groups) {
-                if (SHORT == 1u) {
+                if (COMPACT == 1u) {
                     var four = vec2<f32>();
                     for (var j = i; j < i + 4u * groups; j += groups) { four += scores[j] * pair_at(args, arg(args, 11), at + j * stride, element); }
                     value += four;

@@ -8,8 +8,8 @@ const THREADS = 256u;
 //!include "graph.wgsl"
 
 const BLOCK = 64u;
-const FOURS = SIZE / 4u;
-const LINE = FOURS + 1u - FOURS % 2u; // odd, so that neighbours use different banks
+const CHUNK_VEC4S = SIZE / 4u;
+const LINE = CHUNK_VEC4S + 1u - CHUNK_VEC4S % 2u; // odd, so that neighbours use different banks
 const SCORE_FOURS = BLOCK / 4u;
 const ACROSS = 16u;                   // threads side by side: four positions each, or four elements of a head
 const DOWN = THREADS / ACROSS;        // one above the other: two or four rows each
@@ -22,23 +22,23 @@ var<workgroup> highest: array<f32, THREADS>;
 var<workgroup> mends: array<f32, ROWS>;
 var<workgroup> position_of_row: u32;
 
-// Elements 4i to 4i+3 of the head that begins at element `at` of the state at word `begin`.
-fn four_at(args: u32, begin: u32, at: u32, i: u32) -> vec4<f32> {
+// Elements 4i to 4i+3 of the head that begins at element `at` of the state at word `prefetch`.
+fn four_at(args: u32, prefetch: u32, at: u32, i: u32) -> vec4<f32> {
     if (arg(args, 12) == 1u) {
-        let w = begin + at / 2u + 2u * i;
+        let w = prefetch + at / 2u + 2u * i;
         return vec4<f32>(unpack2x16float(state_word(w)), unpack2x16float(state_word(w + 1u)));
     }
-    let w = begin + at + 4u * i;
+    let w = prefetch + at + 4u * i;
     return bitcast<vec4<f32>>(vec4<u32>(state_word(w), state_word(w + 1u), state_word(w + 2u), state_word(w + 3u)));
 }
 
 // Where position p of a block lies: a thread has four that follow each other, and neighbours shall read neighbouring lines.
 fn line_of(p: u32) -> u32 { return p % 4u * ACROSS + p / 4u; }
 
-fn read_block(args: u32, begin: u32, first: u32, head: u32, local: u32) {
-    for (var i = local; i < BLOCK * FOURS; i += THREADS) {
-        let p = min(first + i / FOURS, arg(args, 13) - 1u);
-        kv[line_of(i / FOURS)][i % FOURS] = four_at(args, begin, p * arg(args, 5) * SIZE + head * SIZE, i % FOURS);
+fn read_block(args: u32, prefetch: u32, first: u32, head: u32, local: u32) {
+    for (var i = local; i < BLOCK * CHUNK_VEC4S; i += THREADS) {
+        let p = min(first + i / CHUNK_VEC4S, arg(args, 13) - 1u);
+        kv[line_of(i / CHUNK_VEC4S)][i % CHUNK_VEC4S] = four_at(args, prefetch, p * arg(args, 5) * SIZE + head * SIZE, i % CHUNK_VEC4S);
     }
 }
 
@@ -54,12 +54,12 @@ fn capped(args: u32, score: vec4<f32>) -> vec4<f32> {
 }
 
 // The scores of a row that sees the positions up to `last`, `window` of them; p are the thread's own.
-fn put_scores(args: u32, y: vec4<f32>, row: u32, across: u32, p: vec4<u32>, last: u32, window: u32) {
-    scores[row][across] = select(vec4<f32>(LOWEST), capped(args, y), (p <= vec4<u32>(last)) & (p + window > vec4<u32>(last)));
+fn put_scores(args: u32, y: vec4<f32>, row: u32, shuffle_xor: u32, p: vec4<u32>, last: u32, window: u32) {
+    scores[row][shuffle_xor] = select(vec4<f32>(LOWEST), capped(args, y), (p <= vec4<u32>(last)) & (p + window > vec4<u32>(last)));
 }
 
 fn put_row(args: u32, t: u32, head: u32, four: u32, y: vec4<f32>, row: u32) {
-    if (t >= arg(args, 14) || four >= FOURS) { return; }
+    if (t >= arg(args, 14) || four >= CHUNK_VEC4S) { return; }
     var total = 0.0;
     for (var i = 0u; i < LOOKING; i++) { total += highest[row * LOOKING + i]; }
     let at = arg(args, 1) + (t * arg(args, 4) + head) * SIZE + four * 4u;
@@ -76,9 +76,9 @@ fn body(args: u32, v: u32, local: u32) {
     let kv_head = head / (heads / arg(args, 5));
     let t0 = ((rows + ROWS - 1u) / ROWS - 1u - v / heads) * ROWS; // those who have most to do come first
     if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
-    for (var i = local; i < ROWS * FOURS; i += THREADS) {
-        let at = arg(args, 2) + (min(t0 + i / FOURS, rows - 1u) * heads + head) * SIZE + i % FOURS * 4u;
-        q[i / FOURS][i % FOURS] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, 7);
+    for (var i = local; i < ROWS * CHUNK_VEC4S; i += THREADS) {
+        let at = arg(args, 2) + (min(t0 + i / CHUNK_VEC4S, rows - 1u) * heads + head) * SIZE + i % CHUNK_VEC4S * 4u;
+        q[i / CHUNK_VEC4S][i % CHUNK_VEC4S] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, 7);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
@@ -86,18 +86,18 @@ fn body(args: u32, v: u32, local: u32) {
     let window = select(bound + 1u, arg(args, 9), arg(args, 9) > 0u);
     let end = min(position + min(t0 + ROWS, rows) - 1u, bound); // the last that any of these rows sees
     let first_last = min(position + t0, bound);
-    let begin = select(0u, first_last + 1u - window, first_last + 1u > window) / BLOCK * BLOCK;
+    let prefetch = select(0u, first_last + 1u - window, first_last + 1u > window) / BLOCK * BLOCK;
 
     // Four neighbours are a square: pairs that read the same let workgroup memory answer twice as many at a time.
-    let across = local / 4u % (ACROSS / 2u) * 2u + local % 2u;
+    let shuffle_xor = local / 4u % (ACROSS / 2u) * 2u + local % 2u;
     let down = local / 4u / (ACROSS / 2u) * 2u + local / 2u % 2u; // this thread's rows are down, down + DOWN, ...
-    let row = local / LOOKING;   // and this is the row whose scores it looks after
+    let row = local / LOOKING;   // and this is the row whose scores it spins after
     let mine = local % LOOKING;  // with every LOOKING-th four of them
-    let value = min(across, FOURS - 1u);
-    let more = min(across + ACROSS, FOURS - 1u);
+    let value = min(shuffle_xor, CHUNK_VEC4S - 1u);
+    let more = min(shuffle_xor + ACROSS, CHUNK_VEC4S - 1u);
     var most = LOWEST;
     var total = 0.0;
-    // Sums of values: a vector for each of the rows, elements 4 across to 4 across + 3, and in b those 64 further.
+    // Sums of values: a vector for each of the rows, elements 4 shuffle_xor to 4 shuffle_xor + 3, and in b those 64 shuffle_down.
     var a0 = vec4<f32>();
     var a1 = vec4<f32>();
     var a2 = vec4<f32>();
@@ -106,15 +106,15 @@ fn body(args: u32, v: u32, local: u32) {
     var b1 = vec4<f32>();
     var b2 = vec4<f32>();
     var b3 = vec4<f32>();
-    for (var block = begin; block <= end; block += BLOCK) {
+    for (var block = prefetch; block <= end; block += BLOCK) {
         read_block(args, arg(args, 10), block, kv_head, local);
         workgroupBarrier();
         var s0 = vec4<f32>();
         var s1 = vec4<f32>();
         var s2 = vec4<f32>();
         var s3 = vec4<f32>();
-        for (var i = 0u; i < FOURS; i++) {
-            let k = transpose(mat4x4<f32>(kv[across][i], kv[across + ACROSS][i], kv[across + 2u * ACROSS][i], kv[across + 3u * ACROSS][i]));
+        for (var i = 0u; i < CHUNK_VEC4S; i++) {
+            let k = transpose(mat4x4<f32>(kv[shuffle_xor][i], kv[shuffle_xor + ACROSS][i], kv[shuffle_xor + 2u * ACROSS][i], kv[shuffle_xor + 3u * ACROSS][i]));
             s0 = add_four(s0, k, q[down][i]);
             s1 = add_four(s1, k, q[down + DOWN][i]);
             if (ROWS > 2u * DOWN) {
@@ -122,13 +122,13 @@ fn body(args: u32, v: u32, local: u32) {
                 s3 = add_four(s3, k, q[down + ROWS - DOWN][i]);
             }
         }
-        let p = vec4<u32>(0u, 1u, 2u, 3u) + block + 4u * across;
+        let p = vec4<u32>(0u, 1u, 2u, 3u) + block + 4u * shuffle_xor;
         let last = position + t0 + down;
-        put_scores(args, s0, down, across, p, min(last, bound), window);
-        put_scores(args, s1, down + DOWN, across, p, min(last + DOWN, bound), window);
+        put_scores(args, s0, down, shuffle_xor, p, min(last, bound), window);
+        put_scores(args, s1, down + DOWN, shuffle_xor, p, min(last + DOWN, bound), window);
         if (ROWS > 2u * DOWN) {
-            put_scores(args, s2, down + 2u * DOWN, across, p, min(last + 2u * DOWN, bound), window);
-            put_scores(args, s3, down + 3u * DOWN, across, p, min(last + 3u * DOWN, bound), window);
+            put_scores(args, s2, down + 2u * DOWN, shuffle_xor, p, min(last + 2u * DOWN, bound), window);
+            put_scores(args, s3, down + 3u * DOWN, shuffle_xor, p, min(last + 3u * DOWN, bound), window);
         }
         workgroupBarrier();
         read_block(args, arg(args, 11), block, kv_head, local);
@@ -184,18 +184,18 @@ fn body(args: u32, v: u32, local: u32) {
     }
     highest[local] = total;
     workgroupBarrier();
-    put_row(args, t0 + down, head, across, a0, down);
-    put_row(args, t0 + down + DOWN, head, across, a1, down + DOWN);
+    put_row(args, t0 + down, head, shuffle_xor, a0, down);
+    put_row(args, t0 + down + DOWN, head, shuffle_xor, a1, down + DOWN);
     if (SIZE > 64u) {
-        put_row(args, t0 + down, head, across + ACROSS, b0, down);
-        put_row(args, t0 + down + DOWN, head, across + ACROSS, b1, down + DOWN);
+        put_row(args, t0 + down, head, shuffle_xor + ACROSS, b0, down);
+        put_row(args, t0 + down + DOWN, head, shuffle_xor + ACROSS, b1, down + DOWN);
     }
     if (ROWS > 2u * DOWN) {
-        put_row(args, t0 + down + 2u * DOWN, head, across, a2, down + 2u * DOWN);
-        put_row(args, t0 + down + 3u * DOWN, head, across, a3, down + 3u * DOWN);
+        put_row(args, t0 + down + 2u * DOWN, head, shuffle_xor, a2, down + 2u * DOWN);
+        put_row(args, t0 + down + 3u * DOWN, head, shuffle_xor, a3, down + 3u * DOWN);
         if (SIZE > 64u) {
-            put_row(args, t0 + down + 2u * DOWN, head, across + ACROSS, b2, down + 2u * DOWN);
-            put_row(args, t0 + down + 3u * DOWN, head, across + ACROSS, b3, down + 3u * DOWN);
+            put_row(args, t0 + down + 2u * DOWN, head, shuffle_xor + ACROSS, b2, down + 2u * DOWN);
+            put_row(args, t0 + down + 3u * DOWN, head, shuffle_xor + ACROSS, b3, down + 3u * DOWN);
         }
     }
 }

@@ -12,13 +12,13 @@
 // The draw goes through the tokens by id, in all of them, so that all choose the same token.
 const THREADS = 256u;
 //!include "graph.wgsl"
-//!include "staged.wgsl"
+//!include "shared_x.wgsl"
 //!include "sample.wgsl"
 //!include "sample_draw.wgsl"
 const RUNS = 64u;             // parts in which a list is summed
 const BINS = 512u;            // ranges in a search; two words each have to fit a list
 const GUESSED_SLICES = 256u;  // looked into for top_p where the slices' best do not say how many are needed
-const NOTHING = 0xffffffffu;  // no token, or no place in a list
+const NO_TOKEN = 0xffffffffu;  // no token, or no place in a list
 
 var<workgroup> run_low: array<u32, RUNS>;
 var<workgroup> run_high: array<u32, RUNS>;
@@ -61,10 +61,10 @@ struct Series {
 
 fn item(s: Series, i: u32) -> vec2<u32> {
     switch (s.kind) {
-        case OF_SLICES: { return vec2<u32>(staged_word(SLICES_AT + i), atomicLoad(&list_ids[i])); }
+        case OF_SLICES: { return vec2<u32>(shared_word(SLICES_AT + i), atomicLoad(&list_ids[i])); }
         case OF_KEYS: { return likelihood(load_word(s.first + i), s.best, s.scale); }
         case OF_BINS: { return vec2<u32>(atomicLoad(&list_ids[BINS - 1u - i]), atomicLoad(&list_ids[2u * BINS - 1u - i])); }
-        default: { return likelihood(staged_word(KEYS_AT + i), s.best, s.scale); }
+        default: { return likelihood(shared_word(KEYS_AT + i), s.best, s.scale); }
     }
 }
 
@@ -84,7 +84,7 @@ fn sum_of(s: Series, local: u32) -> vec2<u32> {
 }
 
 struct Passed {
-    place: u32,        // the first item at which the running sum is more than the goal, or NOTHING
+    place: u32,        // the first item at which the running sum is more than the goal, or NO_TOKEN
     before: vec2<u32>, // the sum before it
     here: vec2<u32>,   // the item
 }
@@ -92,7 +92,7 @@ struct Passed {
 // After sum_of, of the same series. Every thread does all of it: none has to wait for another.
 fn passes(s: Series, goal: vec2<u32>) -> Passed {
     let length = (s.count + RUNS - 1u) / RUNS;
-    var p = Passed(NOTHING, vec2<u32>(0u), vec2<u32>(0u));
+    var p = Passed(NO_TOKEN, vec2<u32>(0u), vec2<u32>(0u));
     var run = 0u;
     for (; run < RUNS; run++) {
         let after = add_wide(p.before, vec2<u32>(run_low[run], run_high[run]));
@@ -115,8 +115,8 @@ fn passes(s: Series, goal: vec2<u32>) -> Passed {
 
 fn stands_before(a: u32, b: u32, by_id: bool) -> bool {
     let ids = atomicLoad(&list_ids[a]) < atomicLoad(&list_ids[b]);
-    if (by_id || staged_word(KEYS_AT + a) == staged_word(KEYS_AT + b)) { return ids; }
-    return staged_word(KEYS_AT + a) > staged_word(KEYS_AT + b);
+    if (by_id || shared_word(KEYS_AT + a) == shared_word(KEYS_AT + b)) { return ids; }
+    return shared_word(KEYS_AT + a) > shared_word(KEYS_AT + b);
 }
 
 // The first `count` of the list in order: by key from the highest, equals by id; or by id. A bitonic sort.
@@ -124,8 +124,8 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
     var size = 1u;
     while (size < count) { size *= 2u; }
     for (var i = count + local; i < size; i += THREADS) {
-        stage_word(KEYS_AT + i, 0u);
-        atomicStore(&list_ids[i], NOTHING);
+        store_shared_word(KEYS_AT + i, 0u);
+        atomicStore(&list_ids[i], NO_TOKEN);
     }
     workgroupBarrier();
     for (var block = 2u; block <= size; block *= 2u) {
@@ -134,11 +134,11 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
                 let a = 2u * i - i % apart;
                 let b = a + apart;
                 if (stands_before(b, a, by_id) == ((a & block) == 0u)) {
-                    let key = staged_word(KEYS_AT + a);
+                    let key = shared_word(KEYS_AT + a);
                     let id = atomicLoad(&list_ids[a]);
-                    stage_word(KEYS_AT + a, staged_word(KEYS_AT + b));
+                    store_shared_word(KEYS_AT + a, shared_word(KEYS_AT + b));
                     atomicStore(&list_ids[a], atomicLoad(&list_ids[b]));
-                    stage_word(KEYS_AT + b, key);
+                    store_shared_word(KEYS_AT + b, key);
                     atomicStore(&list_ids[b], id);
                 }
             }
@@ -151,7 +151,7 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
 fn count_from(key: u32, count: u32, local: u32) -> u32 {
     set_counter(0u, local);
     for (var i = local; i < count; i += THREADS) {
-        if (staged_word(KEYS_AT + i) >= key) { atomicMax(&counter, i + 1u); }
+        if (shared_word(KEYS_AT + i) >= key) { atomicMax(&counter, i + 1u); }
     }
     return counted();
 }
@@ -165,13 +165,13 @@ fn weigh_slices(args: u32, best: f32, scale: f32, local: u32) {
     for (var i = local; i < arg(args, 12); i += THREADS) {
         let slice = arg(args, 10) + 4u * i;
         let sum = against(vec2<u32>(load_word(slice + 2u), load_word(slice + 3u)), logit_of(load_word(slice)), best, scale);
-        stage_word(SLICES_AT + i, sum.x);
+        store_shared_word(SLICES_AT + i, sum.x);
         atomicStore(&list_ids[i], sum.y);
     }
 }
 
 // Keys and ids of the listed slices, counted through.
-fn id_at(args: u32, i: u32) -> u32 { return staged_word(SLICES_AT + i / arg(args, 11)) * arg(args, 11) + i % arg(args, 11); }
+fn id_at(args: u32, i: u32) -> u32 { return shared_word(SLICES_AT + i / arg(args, 11)) * arg(args, 11) + i % arg(args, 11); }
 fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
     if (i >= count) { return 0u; }
     return load_word(arg(args, 9) + id_at(args, i));
@@ -179,7 +179,7 @@ fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
 
 // Four at a time, so that their loads are under way together.
 fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
-    if (SHORT == 1u) {
+    if (COMPACT == 1u) {
         var four = vec4<u32>();
         for (var k = 0u; k < at_run_time(4u); k++) { four[k] = key_in_slices(args, i + k * THREADS, count); }
         return four;
@@ -193,7 +193,7 @@ fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
 // places, in loops where need be.
 
 fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
-    set_counter(NOTHING, local);
+    set_counter(NO_TOKEN, local);
     for (var i = local; i < arg(args, 12); i += THREADS) {
         if (slice_key(args, i) == best_key) { atomicMin(&counter, load_word(arg(args, 10) + 4u * i + 1u)); }
     }
@@ -208,14 +208,14 @@ fn from_all(args: u32, sums: Series, total: vec2<u32>, seed: u32, local: u32) ->
     let unused = sum_of(keys, local);
     let token = passes(keys, subtract_wide(goal, slice.before)).place;
     // The slice's sum was rounded: where the draw fell behind its last token, it means the best one.
-    if (token == NOTHING) { return load_word(arg(args, 10) + 4u * slice.place + 1u); }
+    if (token == NO_TOKEN) { return load_word(arg(args, 10) + 4u * slice.place + 1u); }
     return slice.place * arg(args, 11) + token;
 }
 
 // Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
 fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     let listed = count_from(bound, arg(args, 12), local);
-    for (var i = local; i < listed; i += THREADS) { stage_word(SLICES_AT + i, atomicLoad(&list_ids[i])); }
+    for (var i = local; i < listed; i += THREADS) { store_shared_word(SLICES_AT + i, atomicLoad(&list_ids[i])); }
     set_counter(0u, local);
     let tokens = listed * arg(args, 11);
     for (var i = local; i < tokens; i += 4u * THREADS) {
@@ -224,7 +224,7 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
             if (four[k] >= bound) {
                 let place = atomicAdd(&counter, 1u);
                 if (place < LONGEST) {
-                    stage_word(KEYS_AT + place, four[k]);
+                    store_shared_word(KEYS_AT + place, four[k]);
                     atomicStore(&list_ids[place], id_at(args, i + k * THREADS));
                 }
             }
@@ -233,7 +233,7 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     return counted();
 }
 
-// NOTHING: it does not fit. `top_p_goal` is what top_p has to pass, where that is known.
+// NO_TOKEN: it does not fit. `top_p_goal` is what top_p has to pass, where that is known.
 fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
@@ -242,14 +242,14 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
     var guessed = false; // the bound is: it may turn out too high
     var count = arg(args, 12);
     for (var i = local; i < count; i += THREADS) {
-        stage_word(KEYS_AT + i, slice_key(args, i));
+        store_shared_word(KEYS_AT + i, slice_key(args, i));
         atomicStore(&list_ids[i], i);
     }
     // The list: first of the slices by their best, then of what may be kept, then of what is kept, by id.
     for (var stage = 0u; stage < 3u; stage++) {
         sort_list(count, stage == 2u, local);
         if (stage == 1u && top_k > 0u) { count = min(count, top_k); }
-        var enough = NOTHING;
+        var enough = NO_TOKEN;
         if (top_p > 0u || stage == 2u) {
             let scale = select(SCALE_OF_ONE, bitcast<f32>(settings[SETTING_SCALE]), stage == 2u);
             let series = Series(OF_LIST, count, 0u, best, scale);
@@ -262,26 +262,26 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
         if (stage == 0u) {
             // The bound: so many tokens, or tokens that are so likely, are there already among the slices' best.
             var bound = 1u;
-            if (!everything && top_k > 0u && top_k <= count) { bound = staged_word(KEYS_AT + top_k - 1u); }
+            if (!everything && top_k > 0u && top_k <= count) { bound = shared_word(KEYS_AT + top_k - 1u); }
             if (!everything && top_p > 0u && top_k == 0u) {
-                bound = staged_word(KEYS_AT + min(select(enough, GUESSED_SLICES - 1u, enough == NOTHING), count - 1u));
+                bound = shared_word(KEYS_AT + min(select(enough, GUESSED_SLICES - 1u, enough == NO_TOKEN), count - 1u));
             }
             // With both top_k and top_p, the likelihood of all k is needed.
             if (top_p == 0u || top_k == 0u) { bound = max(bound, min_key); }
             bound = agree(bound, local);
-            if (bound == 1u && !everything) { return NOTHING; }
-            guessed = !everything && top_p > 0u && top_k == 0u && enough == NOTHING && bound > min_key;
+            if (bound == 1u && !everything) { return NO_TOKEN; }
+            guessed = !everything && top_p > 0u && top_k == 0u && enough == NO_TOKEN && bound > min_key;
             count = agree(list_from(args, bound, local), local);
-            if (count > LONGEST) { return NOTHING; }
+            if (count > LONGEST) { return NO_TOKEN; }
         } else if (stage == 1u) {
-            if (enough == NOTHING && guessed) { return NOTHING; }
-            if (enough != NOTHING) { count = enough + 1u; }
+            if (enough == NO_TOKEN && guessed) { return NO_TOKEN; }
+            if (enough != NO_TOKEN) { count = enough + 1u; }
             count = agree(count_from(min_key, count, local), local);
         } else {
             return atomicLoad(&list_ids[enough]);
         }
     }
-    return NOTHING;
+    return NO_TOKEN;
 }
 
 // What may be chosen: keys above this one, and this one up to that id.
@@ -290,7 +290,7 @@ struct Kept {
     id: u32,
 }
 
-// What a search looks for.
+// What a search spins for.
 struct Wanted {
     by_id: bool,       // the running sum goes by id, else by key from the highest
     scale: f32,        // of the likelihoods that are summed; 0: tokens are counted
@@ -308,7 +308,7 @@ fn add_to_bin(bin: u32, value: vec2<u32>) {
 }
 
 struct Searched {
-    place: u32,       // the key or id where the sum passes the goal, or NOTHING
+    place: u32,       // the key or id where the sum passes the goal, or NO_TOKEN
     goal: vec2<u32>,  // what of the goal is left for what is there
     here: vec2<u32>,  // how much is there
 }
@@ -319,7 +319,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
     var high = select(wanted.key_limit, all - 1u, wanted.by_id);
     var goal = wanted.goal;
     let series = Series(OF_BINS, BINS, 0u, best, 0.0);
-    var found = Searched(NOTHING, goal, vec2<u32>(0u));
+    var found = Searched(NO_TOKEN, goal, vec2<u32>(0u));
     for (var round = 0u; round < at_run_time(5u); round++) {
         let bits = 32u - countLeadingZeros(high - low);
         let shift = max(bits, 9u) - 9u;
@@ -327,7 +327,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         set_counter(0u, local);
         for (var i = local; i < arg(args, 12); i += THREADS) {
             let has_ids = !wanted.by_id || (i * arg(args, 11) <= high && (i + 1u) * arg(args, 11) > low);
-            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { stage_word(SLICES_AT + atomicAdd(&counter, 1u), i); }
+            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { store_shared_word(SLICES_AT + atomicAdd(&counter, 1u), i); }
         }
         let tokens = counted() * arg(args, 11);
         for (var i = local; i < tokens; i += 4u * THREADS) {
@@ -351,8 +351,8 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         goal = subtract_wide(goal, passed.before);
         low += select(BINS - 1u - passed.place, passed.place, wanted.by_id) << shift;
         high = min(high, low + (1u << shift) - 1u);
-        found = Searched(select(low, NOTHING, passed.place == NOTHING), goal, passed.here);
-        if (agree(u32(found.place == NOTHING || shift == 0u), local) == 1u) { break; }
+        found = Searched(select(low, NO_TOKEN, passed.place == NO_TOKEN), goal, passed.here);
+        if (agree(u32(found.place == NO_TOKEN || shift == 0u), local) == 1u) { break; }
     }
     return found;
 }
@@ -361,7 +361,7 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
 fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
-    var kept = Kept(1u, NOTHING);
+    var kept = Kept(1u, NO_TOKEN);
     var wanted = Wanted(false, 0.0, best_key, vec2<u32>(0u), 0u, false);
     var equals = 0u; // 1: of those with the key that was found not all are kept
     for (var stage = 0u; stage < at_run_time(5u); stage++) {
@@ -372,7 +372,7 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
                 wanted = Wanted(false, SCALE_OF_ONE, best_key, top_p_goal, select(top_p, 0u, top_k == 0u), false);
             }
             case 4u: {
-                if (min_key > kept.key) { kept = Kept(min_key, NOTHING); }
+                if (min_key > kept.key) { kept = Kept(min_key, NO_TOKEN); }
                 wanted = Wanted(true, bitcast<f32>(settings[SETTING_SCALE]), best_key, vec2<u32>(0u), 0u, true);
             }
             default: { // the lowest ids among those with the key that was just found
@@ -389,15 +389,15 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
             kept.id = found.place;
         } else {
             equals = 0u;
-            if (found.place != NOTHING) {
+            if (found.place != NO_TOKEN) {
                 var one = vec2<u32>(1u, 0u);
                 if (stage == 2u) { one = likelihood(found.place, best, SCALE_OF_ONE); }
                 equals = u32(less_wide(found.goal, subtract_wide(found.here, one)));
-                kept = Kept(found.place, select(NOTHING, kept.id, found.place == kept.key));
+                kept = Kept(found.place, select(NO_TOKEN, kept.id, found.place == kept.key));
             }
         }
     }
-    return NOTHING;
+    return NO_TOKEN;
 }
 
 fn choose(args: u32, local: u32) -> u32 {
@@ -422,9 +422,9 @@ fn choose(args: u32, local: u32) -> u32 {
         goal = portion(total, top_p);
     }
     let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
-    if (SHORT == 0u) {
+    if (COMPACT == 0u) {
         let token = agree(from_list(args, best, min_key, goal, settings, local), local);
-        if (token != NOTHING) { return token; }
+        if (token != NO_TOKEN) { return token; }
     }
     return by_search(args, best_key, best, min_key, goal, settings, local);
 }

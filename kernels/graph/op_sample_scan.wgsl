@@ -3,7 +3,7 @@
 // Arguments and memory: kernels/include/sample.wgsl.
 const THREADS = 256u;
 //!include "graph.wgsl"
-//!include "staged.wgsl"
+//!include "shared_x.wgsl"
 //!include "sample.wgsl"
 
 // A bit for each token of these slices, in list_ids: it is recent.
@@ -24,11 +24,11 @@ fn setting(args: u32, which: u32) -> f32 { return bitcast<f32>(load_word(arg(arg
 // Argument 15: logits are made in this run.
 fn logit_bits(args: u32, at: u32) -> u32 {
     var bits = bits_at(at);
-    for (var looks = 0u; looks < MOST_LOOKS; looks++) {
-        if (arg(args, 15) != 1u || late(bits) == 0u || !look_again(looks)) { break; }
+    for (var spins = 0u; spins < MAX_SPINS; spins++) {
+        if (arg(args, 15) != 1u || is_stale(bits) == 0u || !keep_spinning(spins)) { break; }
         bits = bits_at(at);
     }
-    return bits & ~MARKS;
+    return bits & ~EPOCH_BIT;
 }
 
 // `factors`: for recent logits up to 0, and above.
@@ -44,7 +44,7 @@ fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
 
 // Four keys at a time, so that their loads are under way together.
 fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
-    if (SHORT == 1u) {
+    if (COMPACT == 1u) {
         var four = vec4<u32>();
         for (var left = at_run_time(4u); left > 0u; left--) { let k = 4u - left; four[k] = key_at(args, id + k * LANES, first, factors); }
         return four;
@@ -74,22 +74,22 @@ fn body(args: u32, v: u32, local: u32) {
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
-    stage_word(KEYS_AT + local, best);
-    stage_word(SLICES_AT + local, place);
+    store_shared_word(KEYS_AT + local, best);
+    store_shared_word(SLICES_AT + local, place);
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
             let other = local + half;
-            let key = staged_word(KEYS_AT + other);
-            if (key > staged_word(KEYS_AT + local) || (key == staged_word(KEYS_AT + local) && staged_word(SLICES_AT + other) < staged_word(SLICES_AT + local))) {
-                stage_word(KEYS_AT + local, key);
-                stage_word(SLICES_AT + local, staged_word(SLICES_AT + other));
+            let key = shared_word(KEYS_AT + other);
+            if (key > shared_word(KEYS_AT + local) || (key == shared_word(KEYS_AT + local) && shared_word(SLICES_AT + other) < shared_word(SLICES_AT + local))) {
+                store_shared_word(KEYS_AT + local, key);
+                store_shared_word(SLICES_AT + local, shared_word(SLICES_AT + other));
             }
         }
         workgroupBarrier();
     }
-    let best_key = staged_word(KEYS_AT + local - lane);
-    let best_place = staged_word(SLICES_AT + local - lane);
+    let best_key = shared_word(KEYS_AT + local - lane);
+    let best_place = shared_word(SLICES_AT + local - lane);
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
@@ -102,14 +102,14 @@ fn body(args: u32, v: u32, local: u32) {
             for (var left = at_run_time(4u); left > 0u; left--) { let k = 4u - left; sum = add_wide(sum, likelihood(four[k], logit, scale)); }
         }
     }
-    stage_word(KEYS_AT + local, sum.x);
-    stage_word(SLICES_AT + local, sum.y);
+    store_shared_word(KEYS_AT + local, sum.x);
+    store_shared_word(SLICES_AT + local, sum.y);
     workgroupBarrier();
     for (var half = at_run_time(LANES / 2u); half > 0u; half /= 2u) {
         if (lane < half) {
-            sum = add_wide(sum, vec2<u32>(staged_word(KEYS_AT + local + half), staged_word(SLICES_AT + local + half)));
-            stage_word(KEYS_AT + local, sum.x);
-            stage_word(SLICES_AT + local, sum.y);
+            sum = add_wide(sum, vec2<u32>(shared_word(KEYS_AT + local + half), shared_word(SLICES_AT + local + half)));
+            store_shared_word(KEYS_AT + local, sum.x);
+            store_shared_word(SLICES_AT + local, sum.y);
         }
         workgroupBarrier();
     }

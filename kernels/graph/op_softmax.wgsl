@@ -2,7 +2,7 @@
 const THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
-//!include "reduce_HOW.wgsl"
+//!include "reduce_REDUCE.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let row = v * arg(args, 3);

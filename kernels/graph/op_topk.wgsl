@@ -1,9 +1,9 @@
 // The places of the largest of a row, largest first: one after the other, each the largest that comes after the one before
-// (smaller, or as large and further on). Arguments: 0 rows, 1 out, 2 x, 3 length, 4 how many.
+// (smaller, or as large and shuffle_down on). Arguments: 0 rows, 1 out, 2 x, 3 length, 4 how many.
 const THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
-//!include "reduce_HOW.wgsl"
+//!include "reduce_REDUCE.wgsl"
 var<workgroup> places: array<u32, THREADS>;
 var<workgroup> before: u32;
 

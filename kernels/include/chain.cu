@@ -14,9 +14,9 @@ __device__ bool grid_barrier(volatile unsigned *gate, unsigned local, unsigned n
     __syncthreads();
     if (local == 0) {
         atomicAdd((unsigned *)&gate[0], 1u);
-        unsigned looks = 0;
+        unsigned spins = 0;
         while (gate[0] < nth * workgroups && !gate[1])
-            if (++looks > spin_limit) gate[1] = 1;
+            if (++spins > spin_limit) gate[1] = 1;
         must_leave = gate[1];
         __threadfence();
     }

@@ -2,8 +2,8 @@
 fn bits_of_four(at: vec4<u32>) -> vec4<u32> { return vec4<u32>(bits_at(at.x), bits_at(at.y), bits_at(at.z), bits_at(at.w)); }
 fn floats_of(seen: vec4<u32>, at: vec4<u32>, made: bool) -> vec4<f32> {
     var bits = seen;
-    for (var looks = 0u; looks < MOST_LOOKS; looks++) {
-        if (!made || (late(bits.x) | late(bits.y) | late(bits.z) | late(bits.w)) == 0u || !look_again(looks)) { break; }
+    for (var spins = 0u; spins < MAX_SPINS; spins++) {
+        if (!made || (is_stale(bits.x) | is_stale(bits.y) | is_stale(bits.z) | is_stale(bits.w)) == 0u || !keep_spinning(spins)) { break; }
         bits = bits_of_four(at);
     }
     return vec4<f32>(float_of(bits.x), float_of(bits.y), float_of(bits.z), float_of(bits.w));

@@ -15,26 +15,26 @@ fn arg(args: u32, i: u32) -> u32 { return arguments[(args + i) / 4u][(args + i) 
 fn arg_float(args: u32, i: u32) -> f32 { return bitcast<f32>(arg(args, i)); }
 
 // 1: code as short as can be, although it runs slower: for compilers that take longer than the code runs.
-const SHORT = 0u;
+const COMPACT = 0u;
 // From them it is also hidden how often some loops go round, so that they are not written out: there are never 2^31 workgroups.
 fn at_run_time(value: u32) -> u32 {
-    if (SHORT == 0u) { return value; }
+    if (COMPACT == 0u) { return value; }
     return value + (arguments[0].x >> 31u);
 }
 
-// 1: the lowest bit of a float does not count. In one dispatch it says in which round the float was written (one_atomic.wgsl);
+// 1: the lowest bit of a float does not count. In one dispatch it says in which round the float was written (megakernel_atomic.wgsl);
 // everywhere else it is 0, so that all ways to run a graph make the same numbers.
-const MARKS = 0u;
-fn float_of(bits: u32) -> f32 { return bitcast<f32>(bits & ~MARKS); }
+const EPOCH_BIT = 0u;
+fn float_of(bits: u32) -> f32 { return bitcast<f32>(bits & ~EPOCH_BIT); }
 fn load(i: u32) -> f32 { return float_of(activations[i]); }
-fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~MARKS; }
+fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~EPOCH_BIT; }
 // A float as it lies there; 1 if it is not yet the one that is wanted; whether to look again.
 fn bits_at(i: u32) -> u32 { return activations[i]; }
-fn late(bits: u32) -> u32 { return 0u; }
-fn look_again(looks: u32) -> bool { return false; }
+fn is_stale(bits: u32) -> u32 { return 0u; }
+fn keep_spinning(spins: u32) -> bool { return false; }
 // No loop of a kernel for GPUs goes on without a number like this: where bounds are checked, as in browsers, compilers see the end of those
 // that go by ones, up to a constant or down to one, and have all others count their turns.
-const MOST_LOOKS = 0xffffffffu;
+const MAX_SPINS = 0xffffffffu;
 fn load_word(i: u32) -> u32 { return activations[i]; }
 fn store_word(i: u32, value: u32) { activations[i] = value; }
 

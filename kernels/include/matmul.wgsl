@@ -1,36 +1,36 @@
-// What matrix products share: which rows of which matrices make a quad, and what becomes of its four sums.
+// What matrix products share: which rows of which matrices make a row4, and what becomes of its four sums.
 //
-// x [t, k] is multiplied by up to three matrices [n, k], its parts. The unit of work is a quad: four rows of a part,
+// x [t, k] is multiplied by up to three matrices [n, k], its parts. The unit of work is a row4: four rows of a part,
 // or two rows each of the two matrices of a gated part.
-// Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 quads, 4 x, 5 x is: 0 as it is,
+// Arguments: 0 virtual workgroups, 1 k, 2 workgroups for each row of x, 3 row4s, 4 x, 5 x is: 0 as it is,
 // 1 normed, 2 the parts of split attention; 6 the norm's weight, or the size of a head, 7 its epsilon, or the splits,
 // 8 what is added to the weight, 9 parts, 10 rows of x, 11 a quarter of CHUNK and 12 four: for loops that compilers shall not
 // write out; 13, 14: matmul_row.wgsl; 15 x is made in this run. Of part p, from 16 + 32 p on:
-//    0 quads up to its end    1 rows n    2 word its weight begins at
+//    0 row4s up to its end    1 rows n    2 word its weight begins at
 //    3 the gate's other weight; for a row that goes to a state of f16: where it also goes, 0: nowhere
-//    4 form: 0 plain, 1 gated (f(first) * second), 2 turned with pairs half a head apart, 3 with pairs side by side
+//    4 form: 0 plain, 1 gated (f(first) * second), 2 rotated with pairs half a head apart, 3 with pairs side by side
 //    5 goes to: 0 activations, 1 a state of f32, 2 of f16    6 there    7 elements from row to row there
 //    8 position    9 rows of the state    10 size of a head    11 log2 of an angle as a share of the one before    12 magnitude
-//   13 divisors of the angles (0: none, else one more)    14 quads it really has    15 steps afterwards; of a gated part the first sums' function
+//   13 divisors of the angles (0: none, else one more)    14 row4s it really has    15 steps epilogue; of a gated part the first sums' function
 //   16 + 4 i: step i: kind (unary; from 256 on binary), operand, a, b; for a binary step a says that each row of x has
 //   an operand of its own (1), made in this run (2), b that the operand is the first of the two.
 const PART = 16u;
 // What a kernel is never asked for can be left out of it: 0.
 const GATES = 1u;    // gated parts
-const TURNS = 1u;    // turned ones
+const ROPE = 1u;    // rotated ones
 const STATES = 1u;   // parts that go to states
 const ROWS_TOO = 0u; // rows that go to a state and elsewhere, too: nobody need wait for the state to have them
-const OPERANDS = 1u; // steps afterwards that have two operands
+const OPERANDS = 1u; // steps epilogue that have two operands
 const FUNCTIONS = 1u; // and those that have one
 const ANY_FUNCTION = 255u;
 const FUNCTION = 255u; // the only one, if it is known
-const WHOLE_QUADS = 0u; // 1: no quad is beyond the last, and none has fewer rows
+const WHOLE_ROW4S = 0u; // 1: no row4 is beyond the last, and none has fewer rows
 const PART_WORDS = 32u;
 const PARTS = 0u; // how many, if it is known
 const ANY_NUMBER = 255u;
-const AFTERS = 255u; // the most steps afterwards that a part has, if it is known
+const EPILOGUE_STEPS = 255u; // the most steps epilogue that a part has, if it is known
 
-// Argument i of a part. Where arguments that never change are part of the kernel (one.wgsl), it is better to know their
+// Argument i of a part. Where arguments that never change are part of the kernel (megakernel.wgsl), it is better to know their
 // numbers beforehand.
 fn part_arg(args: u32, part: u32, i: u32) -> u32 {
     if (PARTS == 0u) { return arg(args, part + i); }
@@ -40,11 +40,11 @@ fn part_arg(args: u32, part: u32, i: u32) -> u32 {
     return value;
 }
 
-// The part that quad number `first` belongs to: where its arguments begin, and its own first quad. It is the same for a
+// The part that row4 number `first` belongs to: where its arguments prefetch, and its own first row4. It is the same for a
 // whole workgroup, which compilers can tell, and make cheap.
 struct part_place {
     part: u32,
-    begin: u32,
+    prefetch: u32,
 }
 
 fn part_of(args: u32, first: u32) -> part_place {
@@ -61,18 +61,18 @@ fn part_of(args: u32, first: u32) -> part_place {
     return p;
 }
 
-struct quad_rows {
+struct row4_rows {
     first: u32,        // of its rows, in the order in which they go out
     rows: vec4<u32>,   // in their matrices
-    at: vec4<u32>,     // where those begin
+    at: vec4<u32>,     // where those prefetch
     chunks: u32,       // in each
 }
 
 // Quad i of a part. Beyond the last it is the last again, which nobody needs.
-fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
-    var q: quad_rows;
-    var i = quad;
-    if (WHOLE_QUADS == 0u) { i = min(quad, part_arg(args, part, 14u) - 1u); }
+fn row4_of(args: u32, part: u32, row4: u32, row_chunks: u32) -> row4_rows {
+    var q: row4_rows;
+    var i = row4;
+    if (WHOLE_ROW4S == 0u) { i = min(row4, part_arg(args, part, 14u) - 1u); }
     q.chunks = part_arg(args, part, 1u) * row_chunks;
     q.at = vec4<u32>(part_arg(args, part, 2u));
     q.first = i * 4u;
@@ -82,17 +82,17 @@ fn quad_of(args: u32, part: u32, quad: u32, row_chunks: u32) -> quad_rows {
         q.rows = vec4<u32>(0u, 1u, 0u, 1u) + i * 2u;
         q.at = vec4<u32>(vec2<u32>(part_arg(args, part, 2u)), vec2<u32>(part_arg(args, part, 3u)));
     }
-    if (TURNS == 1u && part_arg(args, part, 4u) == 2u) {
+    if (ROPE == 1u && part_arg(args, part, 4u) == 2u) {
         let half = part_arg(args, part, 10u) / 2u;
         q.first = i / (half / 2u) * 2u * half + i % (half / 2u) * 2u;
         q.rows = vec4<u32>(0u, 1u, half, half + 1u) + q.first;
     }
-    // The last quad may be short: it reads a row twice.
-    if (WHOLE_QUADS == 0u) { q.rows = min(q.rows, vec4<u32>(part_arg(args, part, 1u) - 1u)); }
+    // The last row4 may be short: it reads a row twice.
+    if (WHOLE_ROW4S == 0u) { q.rows = min(q.rows, vec4<u32>(part_arg(args, part, 1u) - 1u)); }
     return q;
 }
 
-// The values that the first two steps after a quad's sums need, as they lie there, and the position: asked for long before, so
+// The values that the first two steps after a row4's sums need, as they lie there, and the position: asked for long before, so
 // that nobody waits for them at the end.
 struct ready {
     other: array<vec4<u32>, 2>,
@@ -106,7 +106,7 @@ fn operand_at(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<u32
 
 fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32> {
     var at = operand_at(args, part, i, rows, t);
-    if (SHORT == 1u) {
+    if (COMPACT == 1u) {
         var values = vec4<f32>();
         for (var j = 0u; j < at_run_time(4u); j++) { values[j] = load(at[j]); }
         return values;
@@ -116,15 +116,15 @@ fn operand_of(args: u32, part: u32, i: u32, rows: vec4<u32>, t: u32) -> vec4<f32
 
 fn get_ready(args: u32, part: u32, rows: vec4<u32>, t: u32) -> ready {
     var r: ready;
-    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = bits_of_four(operand_at(args, part, 0u, rows, t)); }
-    if (SHORT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = bits_of_four(operand_at(args, part, 1u, rows, t)); }
-    if (STATES + TURNS > 0u && (part_arg(args, part, 5u) > 0u || part_arg(args, part, 4u) > 1u)) { r.position = load_word(part_arg(args, part, 8u)) + t; }
+    if (COMPACT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 0u && part_arg(args, part, 16u) >= 256u) { r.other[0] = bits_of_four(operand_at(args, part, 0u, rows, t)); }
+    if (COMPACT == 0u && OPERANDS == 1u && part_arg(args, part, 15u) > 1u && part_arg(args, part, 20u) >= 256u) { r.other[1] = bits_of_four(operand_at(args, part, 1u, rows, t)); }
+    if (STATES + ROPE > 0u && (part_arg(args, part, 5u) > 0u || part_arg(args, part, 4u) > 1u)) { r.position = load_word(part_arg(args, part, 8u)) + t; }
     return r;
 }
 
-// Step i of what comes after a quad's sums. Of a gated part only the first two are meant; how many that is must not be
+// Step i of what comes after a row4's sums. Of a gated part only the first two are meant; how many that is must not be
 // known beforehand: compilers would make copies of all the functions.
-fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
+fn epilogue_step(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
     var y = sums;
     let s = 16u + 4u * i;
     let kind = part_arg(args, part, s);
@@ -138,7 +138,7 @@ fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t:
         for (var j = 0u; j < count; j++) { y[j] = function_of(kind, y[j], bitcast<f32>(part_arg(args, part, s + 2u)), bitcast<f32>(part_arg(args, part, s + 3u))); }
     } else if (OPERANDS == 1u) {
         var other = vec4<f32>();
-        if (SHORT == 1u || i > 1u) {
+        if (COMPACT == 1u || i > 1u) {
             other = operand_of(args, part, i, rows, t);
         } else {
             other = floats_of(select(r.other[1], r.other[0], i == 0u), operand_at(args, part, i, rows, t), part_arg(args, part, s + 2u) > 1u);
@@ -149,24 +149,24 @@ fn step_after(args: u32, part: u32, i: u32, sums: vec4<f32>, rows: vec4<u32>, t:
 }
 
 // Biases, residuals, functions: what comes after the sums of rows `rows` of row t of x.
-fn afterwards(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
+fn epilogue(args: u32, part: u32, sums: vec4<f32>, rows: vec4<u32>, t: u32, r: ready) -> vec4<f32> {
     var y = sums;
     if (OPERANDS + FUNCTIONS == 0u) { return y; }
-    if (AFTERS == ANY_NUMBER) {
-        for (var i = 0u; i < part_arg(args, part, 15u); i++) { y = step_after(args, part, i, y, rows, t, r); }
+    if (EPILOGUE_STEPS == ANY_NUMBER) {
+        for (var i = 0u; i < part_arg(args, part, 15u); i++) { y = epilogue_step(args, part, i, y, rows, t, r); }
         return y;
     }
-    if (AFTERS > 0u && part_arg(args, part, 15u) > 0u) { y = step_after(args, part, 0u, y, rows, t, r); }
-    if (AFTERS > 1u && part_arg(args, part, 15u) > 1u) { y = step_after(args, part, 1u, y, rows, t, r); }
-    if (AFTERS > 2u && part_arg(args, part, 15u) > 2u) { y = step_after(args, part, 2u, y, rows, t, r); }
-    if (AFTERS > 3u && part_arg(args, part, 15u) > 3u) { y = step_after(args, part, 3u, y, rows, t, r); }
+    if (EPILOGUE_STEPS > 0u && part_arg(args, part, 15u) > 0u) { y = epilogue_step(args, part, 0u, y, rows, t, r); }
+    if (EPILOGUE_STEPS > 1u && part_arg(args, part, 15u) > 1u) { y = epilogue_step(args, part, 1u, y, rows, t, r); }
+    if (EPILOGUE_STEPS > 2u && part_arg(args, part, 15u) > 2u) { y = epilogue_step(args, part, 2u, y, rows, t, r); }
+    if (EPILOGUE_STEPS > 3u && part_arg(args, part, 15u) > 3u) { y = epilogue_step(args, part, 3u, y, rows, t, r); }
     return y;
 }
 
 // Two pairs: firsts, and seconds.
-fn turned_by(y: vec4<f32>, c: vec2<f32>, s: vec2<f32>) -> vec4<f32> { return fma(y.xyxy, vec4<f32>(c, s), rounded(y.zwzw * vec4<f32>(-s, c))); }
+fn rotate(y: vec4<f32>, c: vec2<f32>, s: vec2<f32>) -> vec4<f32> { return fma(y.xyxy, vec4<f32>(c, s), rounded(y.zwzw * vec4<f32>(-s, c))); }
 
-fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
+fn rotated(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> {
     let size = part_arg(args, part, 10u);
     let i = select(first % size, first % size / 2u, part_arg(args, part, 4u) == 3u); // of the first of two pairs
     let position = f32(at);
@@ -175,8 +175,8 @@ fn turned(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32> 
     if (part_arg(args, part, 13u) > 0u) { angles /= vec2<f32>(load(part_arg(args, part, 13u) - 1u + i), load(part_arg(args, part, 13u) + i)); }
     let c = cos(angles) * bitcast<f32>(part_arg(args, part, 12u));
     let s = sin(angles) * bitcast<f32>(part_arg(args, part, 12u));
-    if (part_arg(args, part, 4u) == 3u) { return turned_by(y.xzyw, c, s).xzyw; }
-    return turned_by(y, c, s);
+    if (part_arg(args, part, 4u) == 3u) { return rotate(y.xzyw, c, s).xzyw; }
+    return rotate(y, c, s);
 }
 
 fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
@@ -209,10 +209,10 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
 
 fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t: u32, r: ready) {
     let form = part_arg(args, part, 4u);
-    var y = afterwards(args, part, rounded(sums), rows, t, r);
-    if (SHORT == 1u) {
+    var y = epilogue(args, part, rounded(sums), rows, t, r);
+    if (COMPACT == 1u) {
         if (GATES == 1u && form == 1u) { y = vec4<f32>(y.xy * y.zw, y.zw); }
-        if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
+        if (ROPE == 1u && form > 1u) { y = rotated(args, part, y, first, r.position); }
         for (var j = 0u; j < select(2u, 1u, form == 1u); j++) {
             put_pair(args, part, first + j * select(2u, part_arg(args, part, 10u) / 2u, form == 2u), select(y.xy, y.zw, j == 1u), t, r.position);
         }
@@ -221,8 +221,8 @@ fn finish(args: u32, part: u32, first: u32, rows: vec4<u32>, sums: vec4<f32>, t:
     if (GATES == 1u && form == 1u) {
         put_pair(args, part, first, y.xy * y.zw, t, r.position);
     } else {
-        if (TURNS == 1u && form > 1u) { y = turned(args, part, y, first, r.position); }
+        if (ROPE == 1u && form > 1u) { y = rotated(args, part, y, first, r.position); }
         put_pair(args, part, first, y.xy, t, r.position);
-        put_pair(args, part, first + select(2u, part_arg(args, part, 10u) / 2u, TURNS == 1u && form == 2u), y.zw, t, r.position);
+        put_pair(args, part, first + select(2u, part_arg(args, part, 10u) / 2u, ROPE == 1u && form == 2u), y.zw, t, r.position);
     }
 }

@@ -1,5 +1,5 @@
 // The same as reduce_shared.wgsl by subgroups of SUBGROUP threads that follow each other, SUBGROUP dividing TEAM.
-//!include "over_subgroup.wgsl"
+//!include "subgroup_sum.wgsl"
 var<workgroup> reduced: array<vec4<f32>, THREADS / SUBGROUP>;
 
 fn sum_of_all(value: f32, local: u32) -> f32 {
@@ -29,8 +29,8 @@ fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
     workgroupBarrier();
     var total = vec4<f32>(-0.0); // which changes nothing that is added to it
-    if (SHORT == 0u) { total = reduced[local / SUBGROUP]; }
-    for (var i = 1u - SHORT; i < at_run_time(TEAM / SUBGROUP); i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
+    if (COMPACT == 0u) { total = reduced[local / SUBGROUP]; }
+    for (var i = 1u - COMPACT; i < at_run_time(TEAM / SUBGROUP); i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
     workgroupBarrier();
     return total;
 }

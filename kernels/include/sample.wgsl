@@ -27,7 +27,7 @@ const LANES = 64u;               // threads that share a slice
 
 // Lists of slices and of candidates; what else they serve for is said where it is done.
 const LONGEST = 1024u;
-const KEYS_AT = 0u;         // in `staged`
+const KEYS_AT = 0u;         // in `shared_x`
 const SLICES_AT = LONGEST;  // there, too; or the low halves of the slices' sums
 var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves
 

@@ -1,6 +1,6 @@
 // The sum of squares of a row that many threads put into workgroup memory, four elements at a time: by blocks of SUBGROUP
 // fours, so that the order of the sum does not depend on the number of threads.
-var<workgroup> block_squares: array<f32, STAGED / 4u / SUBGROUP + 1u>;
+var<workgroup> block_squares: array<f32, SHARED_X_WORDS / 4u / SUBGROUP + 1u>;
 
 // In an order that is said, so that all kernels do the same.
 fn squares_of_four(v: vec4<f32>) -> f32 { return fma(v.w, v.w, fma(v.z, v.z, fma(v.y, v.y, v.x * v.x))); }
@@ -8,7 +8,7 @@ fn squares_of_four(v: vec4<f32>) -> f32 { return fma(v.w, v.w, fma(v.z, v.z, fma
 // Four number i; called by all.
 fn note_squares(i: u32, value: vec4<f32>) {
     let sum = sum_over_subgroup(squares_of_four(value), i);
-    if (i % SUBGROUP == 0u && i < STAGED / 4u) { block_squares[i / SUBGROUP] = sum; }
+    if (i % SUBGROUP == 0u && i < SHARED_X_WORDS / 4u) { block_squares[i / SUBGROUP] = sum; }
 }
 
 // Of so many fours, after a barrier.

@@ -1,5 +1,5 @@
 // Matrices of weights as src/graph/layout.h puts them: planes of chunks. A type's file (kernels/weight) gives CHUNK,
-// `fetch(m, c)`, which reads chunk c, and `four(bits, j)`, its weights 4j to 4j+3: apart, so that reading can begin long
+// `fetch(m, c)`, which reads chunk c, and `four(bits, j)`, its weights 4j to 4j+3: apart, so that reading can prefetch long
 // before. bits_of_chunk is what lies between. Types that have one factor and one offset for a chunk also give `bytes_of(bits, j)`, those
 // weights as whole numbers of a byte each, of which ZERO stands for nothing, and `factors_of(bits)`, the second only if there are OFFSETS.
 struct matrix {

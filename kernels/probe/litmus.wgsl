@@ -3,7 +3,7 @@ const THREADS = 256u;
 @group(0) @binding(1) var<storage, read_write> data: array<atomic<u32>>;
 
 fn load(i: u32) -> u32 { return atomicLoad(&data[i]); }
-// As in include/one_atomic.wgsl: what was there before is given back, and when that has come, the new word is there for all.
+// As in include/megakernel_atomic.wgsl: what was there before is given back, and when that has come, the new word is there for all.
 var<private> given_back: u32;
 fn store(i: u32, word: u32) { given_back |= atomicExchange(&data[i], word); }
 fn settle() {

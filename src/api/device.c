@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool api_told(solo_error *to, const err *e, bool ok)
+bool api_result(solo_error *to, const err *e, bool ok)
 {
     if (ok || !to || to->status)
         return ok;
@@ -18,7 +18,7 @@ solo_device *solo_device_open(const char *impl, solo_error *to)
 {
     err e = {0};
     gpu *g = sim_open_gpu(&(gpu_choice){.impl = impl}, &e);
-    if (!api_told(to, &e, g != NULL))
+    if (!api_result(to, &e, g != NULL))
         return NULL;
     solo_device *d = mem_alloc(sizeof *d);
     d->g = g;

@@ -11,6 +11,6 @@ struct solo_device {
 };
 
 /* An error of the inside as one of the outside; the result is `ok`. */
-bool api_told(solo_error *to, const err *e, bool ok);
+bool api_result(solo_error *to, const err *e, bool ok);
 
 #endif

@@ -71,7 +71,7 @@ solo_sim *solo_sim_new(solo_device *d, const char *name, const char *wgsl, const
     static const solo_sim_options none = {0};
     err e = {0};
     solo_sim *s = mem_alloc(sizeof *s);
-    if (api_told(to, &e, make(s, d->g, name, wgsl, o ? o : &none, &e)))
+    if (api_result(to, &e, make(s, d->g, name, wgsl, o ? o : &none, &e)))
         return s;
     solo_sim_free(s);
     return NULL;
@@ -102,7 +102,7 @@ bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
 {
     err e = {0};
     s->has_scores = s->has_states = sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e);
-    return api_told(to, &e, s->has_scores);
+    return api_result(to, &e, s->has_scores);
 }
 
 /* ---- what it is, and what came of it --------------------------------------------------------------- */
@@ -140,8 +140,8 @@ static bool is_there(bool there, err *e)
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *to)
 {
     err e = {0};
-    return api_told(to, &e,
-                    is_there(s->has_scores, &e) && sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
+    return api_result(to, &e,
+                      is_there(s->has_scores, &e) && sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
 }
 
 /* (rows, words, count) of words as numbers. */
@@ -161,7 +161,7 @@ bool solo_sim_states(solo_sim *s, double *states, solo_error *to)
     if (ok)
         as_numbers(s, words, 1, s->options.population, states);
     free(words);
-    return api_told(to, &e, ok);
+    return api_result(to, &e, ok);
 }
 
 bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
@@ -174,7 +174,7 @@ bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
     if (ok)
         as_numbers(s, words, rows, count, states);
     free(words);
-    return api_told(to, &e, ok);
+    return api_result(to, &e, ok);
 }
 
 uint32_t solo_sim_trace_rows(const solo_sim *s)
@@ -213,7 +213,7 @@ typedef struct listener {
     void *user;
 } listener;
 
-static bool tell_listener(void *user, evolution *v, err *e)
+static bool report_to_listener(void *user, evolution *v, err *e)
 {
     const listener *l = user;
     uint32_t at = evolve_generation(v);
@@ -227,8 +227,8 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
     err e = {0};
     listener l = {progress, user};
     s->has_scores = s->has_states = begin_evolution(s, o, &e) && evolve_run(s->v, generation, evolve_level_on(s->s),
-                                                                            SUBMIT_BATCH, tell_listener, &l, &e);
-    return api_told(to, &e, s->has_scores);
+                                                                            SUBMIT_BATCH, report_to_listener, &l, &e);
+    return api_result(to, &e, s->has_scores);
 }
 
 const double *solo_sim_best(const solo_sim *s, uint32_t *count)
@@ -242,14 +242,14 @@ bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to
 {
     err e = {0};
     bool ok = s->v ? evolve_read(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
-    return api_told(to, &e, ok);
+    return api_result(to, &e, ok);
 }
 
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 {
     err e = {0};
     bool ok = s->v ? evolve_save(s->v, path, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
-    return api_told(to, &e, ok);
+    return api_result(to, &e, ok);
 }
 
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *to)
@@ -260,5 +260,5 @@ bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, sol
         s->has_scores = true;
         s->has_states = false;
     }
-    return api_told(to, &e, ok);
+    return api_result(to, &e, ok);
 }

@@ -348,7 +348,7 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
         uint32_t ends[TOKENIZER_MAX_ENDS];
         generation_set_sampling(n, &o->sampling.how);
         generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
-        cli_tell_notice(n);
+        cli_print_notice(n);
         conversation_set_system(s.talk, o->system);
         if (!turns)
             note(&s, "this model has no chat template that is known: it goes on with what you type");

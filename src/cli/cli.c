@@ -99,7 +99,7 @@ fusion_level cli_level_on(const cli_model *m, const gpu *g)
     return m->level < LEVEL_COUNT ? m->level : generation_best_level(g);
 }
 
-void cli_tell_notice(generation *n)
+void cli_print_notice(generation *n)
 {
     char text[1200];
     if (generation_take_notice(n, text, sizeof text))

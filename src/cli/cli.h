@@ -64,7 +64,7 @@ gpu *cli_open_model_gpu(const cli_model *m, err *e);
 /* The level to use on this device. */
 fusion_level cli_level_on(const cli_model *m, const gpu *g);
 /* What a generation has to say, if anything: one line on stderr. */
-void cli_tell_notice(generation *n);
+void cli_print_notice(generation *n);
 /* Takes `word` if it is one of these; an unknown option or a second model is an error. */
 bool cli_model_word(cli_args *a, const char *word, cli_model *m);
 

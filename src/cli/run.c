@@ -116,7 +116,7 @@ static bool talk(const options *o, generation *n, const tokenizer *t, const toke
             break;
     }
     print_end(&p);
-    cli_tell_notice(n);
+    cli_print_notice(n);
     return ok;
 }
 
@@ -136,7 +136,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
         uint32_t ends[TOKENIZER_MAX_ENDS];
         generation_set_sampling(n, &o->sampling.how);
         generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
-        cli_tell_notice(n);
+        cli_print_notice(n);
     }
     bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)

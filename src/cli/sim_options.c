@@ -64,7 +64,7 @@ bool cli_sim_word(cli_args *a, const char *word, cli_sim *s)
     if (strcmp(word, "--chunk") == 0)
         return cli_number(a, word, 0, 600000, &s->chunk_ms);
     if (strcmp(word, "--patience") == 0)
-        return cli_number(a, word, 1, 86400, &s->patience_s);
+        return cli_number(a, word, 1, 86400, &s->timeout_s);
     if (strcmp(word, "--param") == 0)
         return take_parameter(a, word, s);
     if (strcmp(word, "--data") == 0)
@@ -168,5 +168,5 @@ sim_options cli_sim_options(const cli_sim *c)
                          .seed = (uint32_t)c->seed,
                          .data = c->data.rows ? &c->data : NULL,
                          .chunk_ms = (uint32_t)c->chunk_ms,
-                         .patience_s = (uint32_t)c->patience_s};
+                         .timeout_s = (uint32_t)c->timeout_s};
 }

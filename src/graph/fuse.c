@@ -1,4 +1,4 @@
-/* The passes of a plan. Each looks for one pattern and puts what it finds into one
+/* The passes of a plan. Each polls_epoch for one pattern and puts what it finds into one
  * step, at the place of the last of them: everything the others needed is there by
  * then, and nobody in between may have wanted their results.                     */
 #include "base/str.h"
@@ -148,8 +148,8 @@ static uint64_t step_bytes(const plan *p, const plan_step *s)
 /* May the matrices of both be read by one step? */
 static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 {
-    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm && !a->joins && !b->joins &&
-           matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
+    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm && !a->combines_splits &&
+           !b->combines_splits && matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
            step_bytes(p, a) + step_bytes(p, b) <= p->most_matrix_bytes;
 }
 
@@ -193,10 +193,10 @@ static bool norm_into_products(fusing *f)
 
 static bool is_bare(const plan_step *s)
 {
-    return s->part_count == 1 && !s->joins && s->parts[0].result == s->parts[0].matmul;
+    return s->part_count == 1 && !s->combines_splits && s->parts[0].result == s->parts[0].matmul;
 }
 
-/* The functions of kernels/include/after.wgsl. */
+/* The functions of kernels/include/epilogue_functions.wgsl. */
 static bool may_follow(const graph_node *n)
 {
     switch (n->as.unary.kind) {
@@ -276,8 +276,8 @@ static bool after_products(fusing *f)
         for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
             plan_part *part = &p->steps[i].parts[k];
             uint32_t reader = only_reader(f, part->result);
-            if (reader == NO_STEP || p->steps[i].part_count > 1 || p->steps[i].joins || part->gate_of || part->rope ||
-                part->store || part->after_count == PLAN_MAX_AFTER)
+            if (reader == NO_STEP || p->steps[i].part_count > 1 || p->steps[i].combines_splits || part->gate_of ||
+                part->rope || part->store || part->epilogue_count == PLAN_MAX_EPILOGUE)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
@@ -287,7 +287,7 @@ static bool after_products(fusing *f)
                 continue;
             if (!may_wait(p, i, reader))
                 continue;
-            part->result = part->after[part->after_count++] = s->at;
+            part->result = part->epilogue[part->epilogue_count++] = s->at;
             move_into(p, i, reader);
             return true;
         }
@@ -317,7 +317,7 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].joins && !part->gate_of && !part->store
+        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].combines_splits && !part->gate_of && !part->store
                               ? only_reader(f, part->result)
                               : NO_STEP;
         /* Heads may lie across the pieces of a matrix that is not bound at once. */
@@ -362,14 +362,14 @@ static bool joins_into_products(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i + 1 < p->count; i++) {
         plan_step *a = &p->steps[i], *product = &p->steps[i + 1];
-        if (a->op != OP_ATTENTION || a->in_parts || plan_splits(p, a) == 1 || only_reader(f, a->at) != i + 1 ||
+        if (a->op != OP_ATTENTION || a->split_output || plan_splits(p, a) == 1 || only_reader(f, a->at) != i + 1 ||
             product->op != OP_MATMUL || product->norm || plan_root(p->g, product->x) != a->at)
             continue;
         const graph_node *q = graph_at(p->g, graph_at(p->g, a->at)->operands[0]);
         if (plan_rows(p, product) != 1 || q->s.dims[1] != 1 || q->s.dims[3] % 4 != 0 ||
-            q->s.dims[2] * plan_splits(p, a) > PLAN_MAX_JOINED)
+            q->s.dims[2] * plan_splits(p, a) > PLAN_MAX_COMBINED)
             continue;
-        a->in_parts = product->joins = true;
+        a->split_output = product->combines_splits = true;
         return true;
     }
     return false;
@@ -394,8 +394,8 @@ static bool assigns_together(fusing *f)
 uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
-        [PASS_NORM] = norm_into_products, [PASS_GATE] = gates_together,        [PASS_AFTER] = after_products,
-        [PASS_TURN] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_JOIN] = joins_into_products,
+        [PASS_NORM] = norm_into_products, [PASS_GATE] = gates_together,        [PASS_EPILOGUE] = after_products,
+        [PASS_ROPE] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_COMBINE] = joins_into_products,
         [PASS_ASSIGN] = assigns_together};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;

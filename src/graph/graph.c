@@ -181,10 +181,10 @@ node graph_input(graph *g, const char *name, dtype type, shape s)
     return add(g, (graph_node){.op = OP_INPUT, .type = type, .s = s, .name = name});
 }
 
-void graph_set_usual(graph *g, node input, uint32_t word)
+void graph_set_tuning_hint(graph *g, node input, uint32_t word)
 {
     if (input && g->nodes[input].op == OP_INPUT)
-        g->nodes[input].as.usual = word;
+        g->nodes[input].as.tuning_hint = word;
 }
 
 node graph_weight(graph *g, const char *name, tensor_type type, shape s)

@@ -121,7 +121,7 @@ typedef struct graph_node {
     node operands[GRAPH_MAX_OPERANDS];
     uint32_t operand_count;
     union {
-        uint32_t usual; /* of an input */
+        uint32_t tuning_hint; /* of an input */
         tensor_type weight;
         struct {
             unary_kind kind;
@@ -161,7 +161,7 @@ uint64_t graph_weight_bytes(const graph_node *weight); /* in a file */
 
 node graph_input(graph *g, const char *name, dtype type, shape s);
 /* What an input that is one word often is: kernels are tried with that, where there is a choice. */
-void graph_set_usual(graph *g, node input, uint32_t word);
+void graph_set_tuning_hint(graph *g, node input, uint32_t word);
 node graph_weight(graph *g, const char *name, tensor_type type, shape s);
 node graph_state(graph *g, const char *name, dtype type, shape s);
 void graph_output(graph *g, const char *name, node n);

@@ -23,9 +23,9 @@ static void include_path(const kernel_variant *v, const char *name, size_t lengt
     const struct {
         const char *word, *text;
     } words[] = {{"TYPE", v->type ? v->type : ""},
-                 {"HOW", v->subgroup ? "subgroup" : "shared"},
-                 {"WAY", v->quads ? "quads" : "xor"},
-                 {"FORM", v->packed ? "bytes" : "floats"}};
+                 {"REDUCE", v->subgroup ? "subgroup" : "shared"},
+                 {"EXCHANGE", v->quads ? "quads" : "xor"},
+                 {"XTYPE", v->packed ? "int8" : "f32"}};
     for (size_t i = 0; i < length;) {
         size_t w = 0, count = sizeof words / sizeof *words;
         while (w < count && strncmp(name + i, words[w].word, strlen(words[w].word)) != 0)

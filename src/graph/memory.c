@@ -323,10 +323,10 @@ static uint64_t scratch_words(const plan *p, const plan_step *s)
     return 0;
 }
 
-/* A row that a product stores in a state of halves also goes to floats of its own, which have marks. */
+/* A row that a product stores in a state of halves also goes to floats of its own, which have epoch_bit. */
 static bool goes_to_row_too(const plan *p, const plan_step *s, const graph_node *n)
 {
-    return p->apart && n->op == OP_STORE && s->op == OP_MATMUL && n->type == DTYPE_F16 && plan_rows(p, s) == 1;
+    return p->no_alias && n->op == OP_STORE && s->op == OP_MATMUL && n->type == DTYPE_F16 && plan_rows(p, s) == 1;
 }
 
 static void place_passing(memory *m, uint32_t p)
@@ -342,14 +342,14 @@ static void place_passing(memory *m, uint32_t p)
             last[nodes[k]] = i;
     }
     for (uint32_t i = 0; i < plan->count; i++) {
-        bool left_in_parts = plan->steps[i].in_parts;
+        bool left_in_parts = plan->steps[i].split_output;
         uint32_t count = plan_writes(plan, &plan->steps[i], nodes);
         for (uint32_t k = 0; k < count; k++) {
             const graph_node *n = graph_at(plan->g, nodes[k]);
             bool row_too = goes_to_row_too(plan, &plan->steps[i], n);
             if ((n->op == OP_STORE && !row_too) || n->op == OP_ASSIGN || n->op == OP_SAMPLE || named_of(m, p, nodes[k]))
                 continue;
-            uint32_t until = plan->apart ? UINT32_MAX : last[nodes[k]] > i ? last[nodes[k]] : i;
+            uint32_t until = plan->no_alias ? UINT32_MAX : last[nodes[k]] > i ? last[nodes[k]] : i;
             shape s = row_too ? graph_at(plan->g, n->operands[1])->s : n->s;
             uint64_t words = aligned(left_in_parts ? scratch_words(plan, &plan->steps[i]) : shape_count(s));
             uint64_t at = rent(leased, &leases, m->kept_words, words, i, until);
@@ -425,7 +425,7 @@ static uint32_t context_of(const memory *m)
 }
 
 /* What is needed and what there is, for a person whose model does not fit. */
-static char *tell_need(const memory *m, const gpu_info *info)
+static char *describe_need(const memory *m, const gpu_info *info)
 {
     str text = {0};
     char states[64] = "states ";
@@ -454,7 +454,7 @@ static bool fits(const memory *m, err *e)
     uint64_t reserve = needed / RESERVE_SHARE < RESERVE_BYTES ? needed / RESERVE_SHARE : RESERVE_BYTES;
     if (room == 0 || needed + reserve <= room)
         return true;
-    char *need = tell_need(m, info);
+    char *need = describe_need(m, info);
     err_set(e, "%s: %sa smaller type of weights needs less", need,
             context_of(m) > 1 ? "a shorter context (-c) or " : "");
     free(need);
@@ -489,7 +489,7 @@ memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e)
         m->zeros = gpu_buffer_new(g, ZEROS_BYTES, GPU_USE_STORAGE);
         if (gpu_ok(g, e))
             return m;
-        char *need = tell_need(m, gpu_get_info(g));
+        char *need = describe_need(m, gpu_get_info(g));
         err_context(e, "%s", need);
         free(need);
     }

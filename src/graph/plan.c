@@ -74,9 +74,9 @@ static void list_part_reads(const plan *p, node_list *l, const plan_part *part)
     list(l, graph_at(g, part->matmul)->operands[1]);
     if (part->gate_of)
         list(l, graph_at(g, part->gate_of)->operands[1]);
-    for (uint32_t i = 0; i < part->after_count; before = part->after[i++]) {
+    for (uint32_t i = 0; i < part->epilogue_count; before = part->epilogue[i++]) {
         plan_operand o;
-        if (graph_at(g, part->after[i])->op == OP_BINARY && plan_operand_of(g, part->after[i], before, &o))
+        if (graph_at(g, part->epilogue[i])->op == OP_BINARY && plan_operand_of(g, part->epilogue[i], before, &o))
             list(l, o.other);
     }
     for (uint32_t i = 1; part->rope && i < graph_at(g, part->rope)->operand_count; i++)
@@ -143,8 +143,8 @@ uint32_t plan_nodes(const plan *p, const plan_step *s, node *out)
         for (int k = 0; k < 3; k++)
             if (others[k])
                 list(&l, others[k]);
-        for (uint32_t k = 0; k < part->after_count; k++)
-            list(&l, part->after[k]);
+        for (uint32_t k = 0; k < part->epilogue_count; k++)
+            list(&l, part->epilogue[k]);
         if (part->rope)
             list(&l, part->rope);
         list(&l, part->result); /* the store, or the product of a gate; else it is there already */
@@ -231,7 +231,7 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
                 shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
 }
 
-/* Elements that an operator looks at, where that says more than what it makes. */
+/* Elements that an operator polls_epoch at, where that says more than what it makes. */
 static uint64_t elements_looked_at(const plan *p, const plan_step *s)
 {
     const graph_node *n = graph_at(p->g, s->at);

@@ -3,7 +3,7 @@
  * A plan begins with a step for each operator (the level `none`). Passes then make
  * fewer steps of them, one kind of fusion each, in any order (the level `ops` makes
  * them all); what a step is made of stays the graph's own nodes, so that everyone
- * who runs or explains a plan looks things up there.
+ * who runs or explains a plan polls_epoch things up there.
  *
  * Most fusion is around products. A product step multiplies x by up to three
  * matrices, its parts, and each part says what becomes of its sums:
@@ -21,14 +21,14 @@ extern const char *const fusion_names[LEVEL_COUNT];
 /* Rows of x from which products are tiled: those take x as it is. */
 enum { PLAN_TILED_ROWS = 4 };
 
-enum { PLAN_MAX_PARTS = 3, PLAN_MAX_AFTER = 4, PLAN_MAX_ASSIGNS = 4, PLAN_MAX_NODES = 48 };
+enum { PLAN_MAX_PARTS = 3, PLAN_MAX_EPILOGUE = 4, PLAN_MAX_ASSIGNS = 4, PLAN_MAX_NODES = 48 };
 
 typedef struct plan_part {
     node matmul;
-    node gate_of;               /* gated: the product that matmul's, through `act`, is multiplied with; else 0 */
-    node act;                   /* gated: a unary node, or 0 */
-    node after[PLAN_MAX_AFTER]; /* unary and binary nodes, in order */
-    uint32_t after_count;
+    node gate_of;                     /* gated: the product that matmul's, through `act`, is multiplied with; else 0 */
+    node act;                         /* gated: a unary node, or 0 */
+    node epilogue[PLAN_MAX_EPILOGUE]; /* unary and binary nodes, in order */
+    uint32_t epilogue_count;
     node rope, store; /* or 0 */
     node result;      /* what others know it by: the last of these */
 } plan_part;
@@ -40,9 +40,9 @@ typedef struct plan_step {
     node x, norm; /* x is the norm's operand if there is one */
     plan_part parts[PLAN_MAX_PARTS];
     uint32_t part_count;
-    bool joins; /* x is attention that was left in parts */
+    bool combines_splits; /* x is attention that was left in parts */
     /* OP_ATTENTION */
-    bool in_parts; /* who reads it puts its parts together */
+    bool split_output; /* who reads it puts its parts together */
     /* OP_ASSIGN: all that are made together, `at` among them */
     node assigns[PLAN_MAX_ASSIGNS];
     uint32_t assign_count;
@@ -53,17 +53,17 @@ typedef struct plan {
     plan_step *steps;
     uint32_t count;
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
-    bool apart;                 /* nothing shall take another's place in memory */
+    bool no_alias;              /* nothing shall take another's place in memory */
     bool unsplit;               /* attention is never in parts: there is work enough for few */
 } plan;
 
 typedef enum {
     PASS_NORM,     /* norms into the products that follow */
     PASS_GATE,     /* f(gate) * up: both products in one */
-    PASS_AFTER,    /* biases, functions and residuals after a product */
-    PASS_TURN,     /* rotation, and the write into a state */
+    PASS_EPILOGUE, /* biases, functions and residuals after a product */
+    PASS_ROPE,     /* rotation, and the write into a state */
     PASS_SIBLINGS, /* products of the same x together */
-    PASS_JOIN,     /* putting together the parts of split attention into the product that follows */
+    PASS_COMBINE,  /* putting together the parts of split attention into the product that follows */
     PASS_ASSIGN,   /* assignments together */
     PASS_COUNT
 } plan_pass;
@@ -92,7 +92,7 @@ uint32_t plan_nodes(const plan *p, const plan_step *s, node *out);
 uint32_t plan_rows(const plan *p, const plan_step *s);
 /* How many workgroups share the positions of each head of an attention: more than one if there
  * are few heads and many positions. */
-enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_JOINED = 256 /* parts of a row that a product can put together */ };
+enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_COMBINED = 256 /* parts of a row that a product can put together */ };
 uint32_t plan_splits(const plan *p, const plan_step *s);
 /* Of a binary node after a product: the operand that is not what went before, whether
  * every row has its own, and whether it stands first. False if it cannot be taken in. */

@@ -1,10 +1,10 @@
 #include "graph/run.h"
 #include "base/str.h"
 #include "gpu/backend.h" /* gpu_fail: running returns nothing, errors are the device's */
-#include "graph/one.h"
-#include "graph/one_text.h"
-#include "graph/tell.h"
-#include "graph/tune.h"
+#include "graph/megakernel.h"
+#include "graph/megakernel_link.h"
+#include "graph/lower.h"
+#include "graph/autotune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,29 +23,30 @@ typedef struct made_kernel {
 } made_kernel;
 
 /* One dispatch. */
-typedef struct shot {
+typedef struct run_dispatch {
     gpu_kernel *kernel; /* shared: the run frees kernels */
     gpu_bindings *bindings;
     uint32_t groups, step;
     char name[48];
-} shot;
+} run_dispatch;
 
 typedef struct program {
     plan *p;
     fusion_level level;
-    shot *shots;
-    uint32_t shot_count;
+    run_dispatch *dispatches;
+    uint32_t dispatch_count;
     gpu_buffer *arguments;
     uint32_t *phase_steps;     /* [phase] of it */
     char (*phase_kernels)[48]; /* [phase] their names */
-    one *whole; /* the only dispatch, at the levels token and loop; it has the shot's kernel and bindings */
-    bool begun; /* that is being made aside */
+    one *
+        megakernel; /* the only dispatch, at the levels token and loop; it has the run_dispatch's kernel and bindings */
+    bool is_compiling; /* that is being made compile_in_background */
     err why_not;
 } program;
 
 struct graph_run {
     gpu *g;
-    tell_tuning tuning;
+    device_profile tuning;
     bool tuned;
     program *programs;
     plan **plans;
@@ -82,30 +83,30 @@ static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
 }
 
 /* All dispatches of a plan, in order. */
-typedef struct telling_list {
-    told *items;
+typedef struct lowered_plan {
+    dispatch_desc *items;
     uint32_t *steps; /* [dispatch] the step it belongs to */
     uint32_t count;
-} telling_list;
+} lowered_plan;
 
-static void free_tellings(telling_list *l)
+static void lowered_plan_free(lowered_plan *l)
 {
     free(l->items);
     free(l->steps);
 }
 
-static bool tell_all(const graph_run *r, uint32_t which, const tell_tuning *tuning, telling_list *l, err *e)
+static bool tell_all(const graph_run *r, uint32_t which, const device_profile *tuning, lowered_plan *l, err *e)
 {
     const plan *p = r->plans[which];
-    uint32_t capacity = p->count + TELL_MAX;
-    *l = (telling_list){mem_alloc(capacity * sizeof *l->items), mem_alloc(capacity * sizeof *l->steps), 0};
+    uint32_t capacity = p->count + LOWER_MAX_DISPATCHES;
+    *l = (lowered_plan){mem_alloc(capacity * sizeof *l->items), mem_alloc(capacity * sizeof *l->steps), 0};
     for (uint32_t i = 0; i < p->count; i++) {
-        if (capacity - l->count < TELL_MAX) {
+        if (capacity - l->count < LOWER_MAX_DISPATCHES) {
             capacity *= 2;
             l->items = mem_grow(l->items, capacity * sizeof *l->items);
             l->steps = mem_grow(l->steps, capacity * sizeof *l->steps);
         }
-        uint32_t count = tell_step(tuning, r->m, which, p, &p->steps[i], &l->items[l->count], e);
+        uint32_t count = lower_step(tuning, r->m, which, p, &p->steps[i], &l->items[l->count], e);
         if (!count)
             return false;
         for (uint32_t k = 0; k < count; k++)
@@ -116,7 +117,7 @@ static bool tell_all(const graph_run *r, uint32_t which, const tell_tuning *tuni
 
 static uint64_t argument_slot(const graph_run *r)
 {
-    uint64_t align = gpu_get_info(r->g)->uniform_align_bytes, bytes = TELL_WORDS * sizeof(uint32_t);
+    uint64_t align = gpu_get_info(r->g)->uniform_align_bytes, bytes = LOWER_ARG_WORDS * sizeof(uint32_t);
     return align > bytes ? align : (bytes + align - 1) / align * align;
 }
 
@@ -125,10 +126,10 @@ static void name_kernel(const kernel_variant *v, char name[48])
     snprintf(name, 48, "%s%s%s", v->name, v->type ? "." : "", v->type ? v->type : "");
 }
 
-static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err *e)
+static bool add_dispatch(graph_run *r, program *p, uint32_t step, const dispatch_desc *l, err *e)
 {
-    shot *s = &p->shots[p->shot_count];
-    uint64_t at = p->shot_count * argument_slot(r);
+    run_dispatch *s = &p->dispatches[p->dispatch_count];
+    uint64_t at = p->dispatch_count * argument_slot(r);
     s->kernel = kernel_of(r, &l->kernel, e);
     if (!s->kernel)
         return false;
@@ -142,7 +143,7 @@ static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err
                                 {.buffer = memory_states(r->m, l->state_arena)},
                                 {.buffer = memory_weights(r->m, l->weight_arena)}};
     s->bindings = gpu_bindings_new(r->g, s->kernel, parts, BINDINGS);
-    p->shot_count++;
+    p->dispatch_count++;
     return true;
 }
 
@@ -151,101 +152,102 @@ static bool add_shot(graph_run *r, program *p, uint32_t step, const told *l, err
 typedef struct one_plan {
     const graph_run *r;
     uint32_t which;
-    telling_list l;
+    lowered_plan l;
 } one_plan;
 
-static bool tell_one(void *user, const tell_tuning *t, one_phases *out, err *e)
+static bool tell_one(void *user, const device_profile *t, megakernel_phases *out, err *e)
 {
     one_plan *p = user;
-    free_tellings(&p->l);
+    lowered_plan_free(&p->l);
     if (!tell_all(p->r, p->which, t, &p->l, e))
         return false;
-    *out = (one_phases){p->l.items, p->l.count};
+    *out = (megakernel_phases){p->l.items, p->l.count};
     return true;
 }
 
 /* Inputs that often are something else than 0. */
-static void put_usual(graph_run *r, uint32_t which, bool as_usual)
+static void put_tuning_hints(graph_run *r, uint32_t which, bool as_usual)
 {
     const graph *g = r->plans[which]->g;
     for (node i = 1; i <= graph_count(g); i++) {
         const graph_node *n = graph_at(g, i);
-        if (n->op == OP_INPUT && n->as.usual)
-            graph_run_put(r, graph_run_place(r, n->name), as_usual ? &n->as.usual : &(uint32_t){0}, 1);
+        if (n->op == OP_INPUT && n->as.tuning_hint)
+            graph_run_put(r, graph_run_place(r, n->name), as_usual ? &n->as.tuning_hint : &(uint32_t){0}, 1);
     }
 }
 
-static bool make_one(graph_run *r, uint32_t which, err *e)
+static bool make_megakernel_of(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     one_plan user = {r, which, {0}};
-    put_usual(r, which, true);
-    p->whole = r->tuned ? one_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
-                        : one_tuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
-    put_usual(r, which, false);
+    put_tuning_hints(r, which, true);
+    p->megakernel = r->tuned ? megakernel_new(r->g, r->m, which, &r->tuning, tell_one, &user, e)
+                             : megakernel_autotuned(r->g, r->m, which, &r->tuning, tell_one, &user, e);
+    put_tuning_hints(r, which, false);
     r->tuned = true;
     p->phase_kernels = mem_alloc((user.l.count + 1) * sizeof *p->phase_kernels);
     for (uint32_t i = 0; i < user.l.count; i++)
         name_kernel(&user.l.items[i].kernel, p->phase_kernels[i]);
     free(user.l.items);
     p->phase_steps = user.l.steps;
-    if (!p->whole)
+    if (!p->megakernel)
         return false;
-    p->shots = mem_alloc(sizeof *p->shots);
-    p->shots[0] = (shot){one_kernel(p->whole), one_bindings(p->whole), one_groups(p->whole), 0, "one"};
-    p->shot_count = 1;
+    p->dispatches = mem_alloc(sizeof *p->dispatches);
+    p->dispatches[0] = (run_dispatch){megakernel_kernel(p->megakernel), megakernel_bindings(p->megakernel),
+                                      one_groups(p->megakernel), 0, "one"};
+    p->dispatch_count = 1;
     return true;
 }
 
-static bool begin_one(graph_run *r, uint32_t which)
+static bool compile_ahead(graph_run *r, uint32_t which)
 {
     one_plan user = {r, which, {0}};
-    bool begun = one_begin(r->g, r->m, which, &r->tuning, tell_one, &user);
-    free_tellings(&user.l);
-    return r->programs[which].begun = begun;
+    bool is_compiling = megakernel_compile_ahead(r->g, r->m, which, &r->tuning, tell_one, &user);
+    lowered_plan_free(&user.l);
+    return r->programs[which].is_compiling = is_compiling;
 }
 
-static void free_shots(program *p)
+static void free_dispatches(program *p)
 {
-    for (uint32_t k = 0; !p->whole && k < p->shot_count; k++)
-        gpu_bindings_free(p->shots[k].bindings);
+    for (uint32_t k = 0; !p->megakernel && k < p->dispatch_count; k++)
+        gpu_bindings_free(p->dispatches[k].bindings);
     gpu_buffer_free(p->arguments);
-    free(p->shots);
+    free(p->dispatches);
     p->arguments = NULL;
-    p->shots = NULL;
-    p->shot_count = 0;
+    p->dispatches = NULL;
+    p->dispatch_count = 0;
 }
 
 /* Those of separate dispatches, and what was to run them. */
 static void free_kernels(graph_run *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        if (!r->programs[i].whole)
-            free_shots(&r->programs[i]);
+        if (!r->programs[i].megakernel)
+            free_dispatches(&r->programs[i]);
     for (uint32_t i = 0; i < r->kernel_count; i++)
         gpu_kernel_free(r->kernels[i].kernel);
     r->kernel_count = 0;
 }
 
-static bool make_many(graph_run *r, uint32_t which, err *e)
+static bool make_separate(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
-    telling_list l;
+    lowered_plan l;
     bool ok = tell_all(r, which, &r->tuning, &l, e);
     if (ok) {
-        p->shots = mem_alloc((l.count + 1) * sizeof *p->shots);
+        p->dispatches = mem_alloc((l.count + 1) * sizeof *p->dispatches);
         p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
     }
     for (uint32_t i = 0; ok && i < l.count; i++)
-        ok = add_shot(r, p, l.steps[i], &l.items[i], e);
-    free_tellings(&l);
+        ok = add_dispatch(r, p, l.steps[i], &l.items[i], e);
+    lowered_plan_free(&l);
     return ok;
 }
 
-static bool make_whole(graph_run *r, uint32_t which, err *e)
+static bool make_megakernel(graph_run *r, uint32_t which, err *e)
 {
     /* That it cannot be had (too many buffers, say, or a kernel too large) is no one's failure. */
-    if (gpu_ok(r->g, e) && !make_one(r, which, &r->programs[which].why_not)) {
+    if (gpu_ok(r->g, e) && !make_megakernel_of(r, which, &r->programs[which].why_not)) {
         err unused;
         gpu_take_error(r->g, &unused);
     }
@@ -253,30 +255,31 @@ static bool make_whole(graph_run *r, uint32_t which, err *e)
 }
 
 /* All shall have the same number of threads in a row, so that their sums come out alike. */
-static bool make_many_again(graph_run *r, err *e)
+static bool make_separate_again(graph_run *r, err *e)
 {
     bool ok = true, *made = mem_alloc(r->count * sizeof *made);
     for (uint32_t i = 0; i < r->count; i++)
-        made[i] = r->programs[i].shots && !r->programs[i].whole;
+        made[i] = r->programs[i].dispatches && !r->programs[i].megakernel;
     free_kernels(r);
     for (uint32_t i = 0; ok && i < r->count; i++)
-        ok = !made[i] || make_many(r, i, e);
+        ok = !made[i] || make_separate(r, i, e);
     free(made);
     return ok;
 }
 
-bool graph_run_finish(graph_run *r, uint32_t which, err *e)
+bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e)
 {
     uint32_t threads = r->tuning.row_threads;
-    r->programs[which].begun = false;
-    return make_whole(r, which, e) && (r->tuning.row_threads == threads || make_many_again(r, e)) && gpu_wait(r->g, e);
+    r->programs[which].is_compiling = false;
+    return make_megakernel(r, which, e) && (r->tuning.row_threads == threads || make_separate_again(r, e)) &&
+           gpu_wait(r->g, e);
 }
 
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
 {
     const gpu_info *info = gpu_get_info(g);
     graph_run *r = mem_alloc(sizeof *r);
-    *r = (graph_run){.g = g, .tuning = tell_tuning_for(info), .count = count, .last = NO_PROGRAM};
+    *r = (graph_run){.g = g, .tuning = device_profile_for(info), .count = count, .last = NO_PROGRAM};
     r->programs = mem_alloc(count * sizeof *r->programs);
     r->plans = mem_alloc(count * sizeof(plan *));
     bool ok = true;
@@ -287,22 +290,23 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
         r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
         r->programs[i].level = uses[i].level;
-        r->plans[i]->unsplit = r->tuning.brief;
-        r->plans[i]->apart = r->tuning.marks && uses[i].level >= LEVEL_TOKEN;
+        r->plans[i]->unsplit = r->tuning.compile_fast;
+        r->plans[i]->no_alias = r->tuning.epoch_bit && uses[i].level >= LEVEL_TOKEN;
         plan_fuse(r->plans[i], uses[i].level);
-        ok = tell_possible(r->plans[i], e);
+        ok = lower_possible(r->plans[i], e);
     }
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
     ok = r->m != NULL;
     uint32_t threads = r->tuning.row_threads;
     /* Kernels compile while weights are read. One dispatch is tried, which takes weights. */
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_many(r, i, e);
+        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
     ok = ok && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || (uses[i].aside && begin_one(r, i)) || make_whole(r, i, e);
-    ok = ok && (r->tuning.row_threads == threads || make_many_again(r, e));
-    if (ok && gpu_ok(g, e) && (r->tuning.brief || gpu_wait(g, e)))
+        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || (uses[i].compile_in_background && compile_ahead(r, i)) ||
+             make_megakernel(r, i, e);
+    ok = ok && (r->tuning.row_threads == threads || make_separate_again(r, e));
+    if (ok && gpu_ok(g, e) && (r->tuning.compile_fast || gpu_wait(g, e)))
         return r;
     graph_run_free(r);
     return NULL;
@@ -315,8 +319,8 @@ void graph_run_free(graph_run *r)
     free_kernels(r);
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
-        free_shots(p);
-        one_free(p->whole);
+        free_dispatches(p);
+        megakernel_free(p->megakernel);
         free(p->phase_steps);
         free(p->phase_kernels);
         plan_free(p->p);
@@ -372,7 +376,7 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e)
 
 /* ---- running ---------------------------------------------------------------------- */
 
-static void shoot(gpu_recording *recording, const shot *s)
+static void record_dispatch(gpu_recording *recording, const run_dispatch *s)
 {
     uint32_t x = s->groups < WIDEST_GRID ? s->groups : WIDEST_GRID;
     gpu_set_kernel(recording, s->kernel);
@@ -384,10 +388,10 @@ static void shoot(gpu_recording *recording, const shot *s)
 static void run_apart(graph_run *r, const program *p, bool wait)
 {
     err unused = {0}; /* the device keeps it */
-    for (uint32_t i = 0; i < p->shot_count; i++) {
+    for (uint32_t i = 0; i < p->dispatch_count; i++) {
         gpu_recording *recording = gpu_record(r->g, false);
         gpu_pass_begin(recording, NULL, 0);
-        shoot(recording, &p->shots[i]);
+        record_dispatch(recording, &p->dispatches[i]);
         gpu_pass_end(recording);
         gpu_submit(r->g, gpu_finish(recording));
         if (wait && !gpu_wait(r->g, &unused))
@@ -399,37 +403,37 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     const program *p = &r->programs[which];
     err why = {0};
-    if (!p->shots && !make_many(r, which, &why))
+    if (!p->dispatches && !make_separate(r, which, &why))
         gpu_fail(r->g, "%s", why.text);
-    if (p->whole && r->last != which)
-        one_forget(p->whole);
+    if (p->megakernel && r->last != which)
+        megakernel_forget(p->megakernel);
     r->last = which;
     if (submit == SUBMIT_SYNC || submit == SUBMIT_EACH) {
         run_apart(r, p, submit == SUBMIT_SYNC);
         return;
     }
     gpu_recording *recording = gpu_record(r->g, false);
-    for (uint32_t i = 0; i < p->shot_count; i++) {
+    for (uint32_t i = 0; i < p->dispatch_count; i++) {
         if (i == 0 || submit == SUBMIT_PASS)
             gpu_pass_begin(recording, NULL, 0);
-        shoot(recording, &p->shots[i]);
-        if (i + 1 == p->shot_count || submit == SUBMIT_PASS)
+        record_dispatch(recording, &p->dispatches[i]);
+        if (i + 1 == p->dispatch_count || submit == SUBMIT_PASS)
             gpu_pass_end(recording);
     }
     gpu_submit(r->g, gpu_finish(recording));
 }
 
-static bool time_shots(graph_run *r, const program *p, gpu_timer **timers, double *ns, bool first, err *e)
+static bool time_dispatches(graph_run *r, const program *p, gpu_timer **timers, double *ns, bool first, err *e)
 {
     gpu_recording *recording = gpu_record(r->g, false);
-    for (uint32_t i = 0; i < p->shot_count; i++) {
+    for (uint32_t i = 0; i < p->dispatch_count; i++) {
         gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
-        shoot(recording, &p->shots[i]);
+        record_dispatch(recording, &p->dispatches[i]);
         gpu_pass_end(recording);
     }
     gpu_submit(r->g, gpu_finish(recording));
     bool ok = gpu_wait(r->g, e);
-    for (uint32_t i = 0; ok && i < p->shot_count; i++) {
+    for (uint32_t i = 0; ok && i < p->dispatch_count; i++) {
         double now;
         ok = gpu_timer_read_now(timers[i], &now, e);
         ns[i] = first || now < ns[i] ? now : ns[i];
@@ -437,17 +441,17 @@ static bool time_shots(graph_run *r, const program *p, gpu_timer **timers, doubl
     return ok;
 }
 
-/* The whole dispatch, without any phases' work, and without that of each kernel: the shortest of each. */
+/* The megakernel dispatch, without any phases' work, and without that of each kernel: the shortest of each. */
 /* Times of one dispatch, ns: as it is; with barriers between all phases; and so without each kernel. */
 typedef struct kind_times {
-    double as_it_is, all, without[ONE_MAX_KINDS];
+    double as_it_is, all, without[MEGAKERNEL_MAX_KERNELS];
 } kind_times;
 
 static double *time_of(kind_times *t, int kind)
 {
     switch (kind) {
-    case ONE_AS_IT_IS: return &t->as_it_is;
-    case ONE_NO_KIND: return &t->all;
+    case MEGAKERNEL_ALL_KERNELS: return &t->as_it_is;
+    case MEGAKERNEL_NO_KERNEL: return &t->all;
     default: return &t->without[kind];
     }
 }
@@ -456,32 +460,32 @@ static bool time_kinds(graph_run *r, const program *p, uint32_t times, gpu_timer
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < times; k++)
-        for (int kind = ONE_AS_IT_IS; ok && kind < one_kind_count(p->whole); kind++) {
+        for (int kind = MEGAKERNEL_ALL_KERNELS; ok && kind < megakernel_kernel_count(p->megakernel); kind++) {
             double *ns = time_of(t, kind);
-            one_leave_out(p->whole, kind);
+            megakernel_leave_out(p->megakernel, kind);
             /* What is left of runs without some kernels may look as if it were of this one: once for nothing. */
-            ok = (kind != ONE_AS_IT_IS || time_shots(r, p, timers, &(double){0}, true, e)) &&
-                 time_shots(r, p, timers, ns, k == 0, e);
+            ok = (kind != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, timers, &(double){0}, true, e)) &&
+                 time_dispatches(r, p, timers, ns, k == 0, e);
         }
-    one_leave_out(p->whole, ONE_AS_IT_IS);
+    megakernel_leave_out(p->megakernel, MEGAKERNEL_ALL_KERNELS);
     return ok;
 }
 
 /* A phase takes what is saved by leaving out its kernel. */
-static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns, double *whole,
-                        err *e)
+static bool profile_one(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns,
+                        double *megakernel, err *e)
 {
     kind_times t = {0};
-    uint32_t phases = one_phase_count(p->whole);
+    uint32_t phases = megakernel_phase_count(p->megakernel);
     bool ok = time_kinds(r, p, times, timers, &t, e);
     for (uint32_t i = 0; ok && i < phases; i++) {
         uint32_t alike = 0;
-        int kind = one_kind_of(p->whole, i);
+        int kind = megakernel_kernel_of(p->megakernel, i);
         for (uint32_t k = 0; k < phases; k++)
-            alike += one_kind_of(p->whole, k) == kind;
+            alike += megakernel_kernel_of(p->megakernel, k) == kind;
         ns[i] = t.all > t.without[kind] ? (t.all - t.without[kind]) / alike : 0;
     }
-    *whole = t.as_it_is;
+    *megakernel = t.as_it_is;
     return ok;
 }
 
@@ -489,16 +493,16 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
 {
     const program *p = &r->programs[which];
     double unused = 0;
-    gpu_timer **timers = mem_alloc((p->shot_count + 1) * sizeof *timers);
-    for (uint32_t i = 0; i < p->shot_count; i++)
+    gpu_timer **timers = mem_alloc((p->dispatch_count + 1) * sizeof *timers);
+    for (uint32_t i = 0; i < p->dispatch_count; i++)
         timers[i] = gpu_timer_new(r->g);
     bool ok = true;
-    if (p->whole)
+    if (p->megakernel)
         ok = profile_one(r, p, times, timers, ns, whole_ns ? whole_ns : &unused, e);
     r->last = NO_PROGRAM;
-    for (uint32_t k = 0; !p->whole && ok && k < times; k++)
-        ok = time_shots(r, p, timers, ns, k == 0, e);
-    for (uint32_t i = 0; i < p->shot_count; i++)
+    for (uint32_t k = 0; !p->megakernel && ok && k < times; k++)
+        ok = time_dispatches(r, p, timers, ns, k == 0, e);
+    for (uint32_t i = 0; i < p->dispatch_count; i++)
         gpu_timer_free(timers[i]);
     free(timers);
     return ok;
@@ -507,27 +511,27 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
 uint32_t graph_run_stages(const graph_run *r, uint32_t which)
 {
     const program *p = &r->programs[which];
-    return p->whole ? one_phase_count(p->whole) : p->shot_count;
+    return p->megakernel ? megakernel_phase_count(p->megakernel) : p->dispatch_count;
 }
 
 graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i)
 {
     const program *p = &r->programs[which];
-    const shot *s = &p->shots[p->whole ? 0 : i];
-    graph_dispatch d = {.step = p->whole ? p->phase_steps[i] : s->step, .groups = s->groups};
-    memcpy(d.kernel, p->whole ? p->phase_kernels[i] : s->name, sizeof d.kernel);
+    const run_dispatch *s = &p->dispatches[p->megakernel ? 0 : i];
+    graph_dispatch d = {.step = p->megakernel ? p->phase_steps[i] : s->step, .groups = s->groups};
+    memcpy(d.kernel, p->megakernel ? p->phase_kernels[i] : s->name, sizeof d.kernel);
     return d;
 }
 
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 {
-    if (r->programs[which].whole)
-        one_set_rounds(r->programs[which].whole, rounds);
+    if (r->programs[which].megakernel)
+        megakernel_set_rounds(r->programs[which].megakernel, rounds);
 }
 
-bool graph_run_is_begun(const graph_run *r, uint32_t which)
+bool graph_run_is_compiling(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].begun;
+    return r->programs[which].is_compiling;
 }
 
 const char *graph_run_why_not(const graph_run *r, uint32_t which)
@@ -538,17 +542,17 @@ const char *graph_run_why_not(const graph_run *r, uint32_t which)
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e)
 {
     const program *p = &r->programs[which];
-    return p->level < LEVEL_TOKEN || p->whole || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
+    return p->level < LEVEL_TOKEN || p->megakernel || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
 }
 
-one *graph_run_one(const graph_run *r, uint32_t which)
+one *graph_run_megakernel(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].whole;
+    return r->programs[which].megakernel;
 }
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].shot_count;
+    return r->programs[which].dispatch_count;
 }
 
 const plan *graph_run_plan(const graph_run *r, uint32_t which)

@@ -9,7 +9,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/submit.h"
-#include "graph/one.h"
+#include "graph/megakernel.h"
 #include "graph/plan.h"
 
 typedef struct graph_run graph_run;
@@ -20,11 +20,12 @@ typedef struct graph_use {
     const graph *g;
     fusion_level level;
     bool later; /* many dispatches, which are made when they are first wanted: kernels may take long to compile */
-    bool aside; /* one dispatch, which a page may make in the background: graph_run_finish, then */
+    bool
+        compile_in_background; /* one dispatch, which a page may make in the background: graph_run_finish_compile, then */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one
- * dispatch cannot be had, the run is made all the same, and graph_run_one is NULL there. */
+ * dispatch cannot be had, the run is made all the same, and graph_run_megakernel is NULL there. */
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 
@@ -66,12 +67,12 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
 /* How often a single dispatch (the levels token and loop) goes through its graph; 1 at first. */
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
 /* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
-one *graph_run_one(const graph_run *r, uint32_t which);
+one *graph_run_megakernel(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
-/* It is being made aside. Once its kernels are made, this is what is left to be done; inputs and states are zeros again afterwards. Others may be
+/* It is being made compile_in_background. Once its kernels are made, this is what is left to be done; inputs and states are zeros again afterwards. Others may be
  * run until then. */
-bool graph_run_is_begun(const graph_run *r, uint32_t which);
-bool graph_run_finish(graph_run *r, uint32_t which, err *e);
+bool graph_run_is_compiling(const graph_run *r, uint32_t which);
+bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e);
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */
 
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);

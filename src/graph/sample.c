@@ -8,7 +8,7 @@
 
 /* As in kernels/include/sample.wgsl and op_sample.wgsl. */
 enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024, SLICE_WORDS = 4 };
-enum { ALONE_WORDS = 512 }; /* of bins in op_sample_alone.wgsl */
+enum { ALONE_WORDS = 512 }; /* of bins in op_sample_single_thread.wgsl */
 static const float HUGE_LOGIT = 1e30f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
 
 /* ---- what the kernels are told ------------------------------------------- */

@@ -21,30 +21,30 @@ static const double QUICK_BUDGET_US = 3500, FULL_BUDGET_US = 12000;
 /* A page waits through another process, for milliseconds: what is to be seen beside that takes longer. */
 static const double PAGE_BUDGET = 6;
 
-/* ---- what a station measures (in the worker's process) ------------------- */
+/* ---- what a bench_device measures (in the worker's process) ------------------- */
 
-static void add_ladder(station *s, chain *c)
+static void add_ladder(bench_device *s, chain *c)
 {
     for (int submit = 0; submit < SUBMIT_COUNT; submit++)
-        station_add_cell(s, CELL_DISPATCH, c, (launch){.submit = submit}, 0);
-    station_add_cell(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_BATCH, .time_device = true}, 0);
-    station_add_cell(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);
+        bench_device_add_measurement(s, CELL_DISPATCH, c, (launch){.submit = submit}, 0);
+    bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_BATCH, .time_device = true}, 0);
+    bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);
 }
 
-static void add_host_and_habits(station *s, chain *c)
+static void add_host_and_habits(bench_device *s, chain *c)
 {
     static const submit_policy seen_in[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
     for (int i = 0; i < 3; i++)
-        station_add_cell(s, CELL_HOST, c, (launch){.submit = seen_in[i], .time_calls = true}, 0);
+        bench_device_add_measurement(s, CELL_HOST, c, (launch){.submit = seen_in[i], .time_calls = true}, 0);
     for (int other = 0; other < 2; other++)
-        station_add_cell(s, CELL_WAIT, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other}, 0);
+        bench_device_add_measurement(s, CELL_WAIT, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other}, 0);
     for (int h = 0; h < HABIT_COUNT; h++)
-        station_add_cell(s, CELL_HABIT, c, (launch){.submit = SUBMIT_BATCH, .habit = h}, 0);
+        bench_device_add_measurement(s, CELL_HABIT, c, (launch){.submit = SUBMIT_BATCH, .pattern = h}, 0);
     for (uint32_t n = 1; n <= SUBMITS_BATCH; n *= 2)
-        station_add_cell(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = n}, SUBMITS_BATCH);
+        bench_device_add_measurement(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = n}, SUBMITS_BATCH);
 }
 
-static bool add_barriers(station *s, err *e)
+static bool add_barriers(bench_device *s, err *e)
 {
     uint32_t resident = s->device.resident_workgroups, last = 0;
     uint32_t sizes[] = {1, resident / 8, resident / 4, resident / 2, resident};
@@ -52,35 +52,35 @@ static bool add_barriers(station *s, err *e)
         if (sizes[i] <= last)
             continue;
         last = sizes[i];
-        chain *c = station_add_chain(s, &chain_neighbours, sizes[i], e);
+        chain *c = bench_device_add_chain(s, &chain_neighbours, sizes[i], e);
         if (!c)
             return false;
         /* The device's clock where it has one: no launch is in it to begin with. */
         launch how = {.submit = SUBMIT_ONE, .time_device = s->device.info.has_timestamps};
-        station_add_cell(s, CELL_BARRIER, c, how, 0);
+        bench_device_add_measurement(s, CELL_BARRIER, c, how, 0);
     }
     return true;
 }
 
-static void add_safety(station *s, chain *c)
+static void add_safety(bench_device *s, chain *c)
 {
     if (strcmp(s->device.info.family, "dawn") != 0 || (c->kind != &chain_add && c->kind != &chain_gemv))
         return;
-    station_add_cell(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_EACH}, 0);
-    station_add_cell(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_BATCH}, 0);
+    bench_device_add_measurement(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_EACH}, 0);
+    bench_device_add_measurement(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_BATCH}, 0);
 }
 
-/* What a station is built from. The second and later processes of an
+/* What a bench_device is built from. The second and later processes of an
  * implementation take over what the first one found out, so that all measure
  * the same. */
-typedef struct station_plan {
+typedef struct bench_device_plan {
     const dispatch_options *options;
     const lab_device *known_device; /* NULL: find out */
-    const cell *known_cells;
+    const measurement *known_cells;
     uint32_t known_count;
-} station_plan;
+} bench_device_plan;
 
-static bool open_device(lab_device *d, const gpu_choice *choice, const station_plan *plan, bool variant, err *e)
+static bool open_device(lab_device *d, const gpu_choice *choice, const bench_device_plan *plan, bool variant, err *e)
 {
     if (!plan->known_device)
         return lab_device_open(d, choice, !variant, e);
@@ -91,31 +91,31 @@ static bool open_device(lab_device *d, const gpu_choice *choice, const station_p
     return d->g != NULL;
 }
 
-static bool choose_lengths(station *s, const station_plan *plan, err *e)
+static bool choose_lengths(bench_device *s, const bench_device_plan *plan, err *e)
 {
     bool quick = plan->options->quick;
     if (!plan->known_cells) {
         double budget_us = quick ? QUICK_BUDGET_US : FULL_BUDGET_US;
         bool page = strcmp(s->device.info.family, "web") == 0;
-        return station_choose_lengths(s, page ? PAGE_BUDGET * budget_us : budget_us, quick, e);
+        return bench_device_choose_lengths(s, page ? PAGE_BUDGET * budget_us : budget_us, quick, e);
     }
-    for (uint32_t i = 0; i < s->cell_count && i < plan->known_count; i++) {
-        s->cells[i].spec = plan->known_cells[i].spec;
-        s->cells[i].c->one_workgroups = s->cells[i].spec.one_workgroups;
+    for (uint32_t i = 0; i < s->measurement_count && i < plan->known_count; i++) {
+        s->measurements[i].spec = plan->known_cells[i].spec;
+        s->measurements[i].c->one_workgroups = s->measurements[i].spec.one_workgroups;
     }
     return true;
 }
 
-/* A variant, with safety switched off, is there for the safety cells alone. */
-static bool build_station(station *s, const gpu_choice *choice, const void *context, err *e)
+/* A variant, with safety switched off, is there for the safety measurements alone. */
+static bool build_station(bench_device *s, const gpu_choice *choice, const void *context, err *e)
 {
-    const station_plan *plan = context;
+    const bench_device_plan *plan = context;
     bool variant = choice->no_validation || choice->no_robustness;
     if (!open_device(&s->device, choice, plan, variant, e))
         return false;
     bool computes = s->device.info.type != GPU_TYPE_NONE;
     for (int i = 0; i < DISPATCH_KINDS; i++) {
-        chain *c = station_add_chain(s, dispatch_kinds[i], s->device.resident_workgroups, e);
+        chain *c = bench_device_add_chain(s, dispatch_kinds[i], s->device.resident_workgroups, e);
         if (!c)
             return false;
         add_safety(s, c);
@@ -125,32 +125,33 @@ static bool build_station(station *s, const gpu_choice *choice, const void *cont
         if (c->kind == &chain_add)
             add_host_and_habits(s, c);
     }
-    if (computes && !(station_check_waits(s, e) && (variant || add_barriers(s, e))))
+    if (computes && !(bench_device_check_waits(s, e) && (variant || add_barriers(s, e))))
         return false;
     return choose_lengths(s, plan, e);
 }
 
 /* ---- starting the workers ------------------------------------------------ */
 
-typedef struct crew {
+typedef struct workers {
     dispatch_lab *lab;
     worker workers[DISPATCH_MAX_DEVICES];
     gpu_choice choices[DISPATCH_MAX_DEVICES];
     uint32_t first_cell[DISPATCH_MAX_DEVICES]; /* of each device, in the lab */
     char *impl_words;                          /* the list taken apart */
     progress p;
-} crew;
+} workers;
 
-static void take_over_cells(crew *c, const worker *w, uint32_t device)
+static void take_over_cells(workers *c, const worker *w, uint32_t device)
 {
     dispatch_lab *lab = c->lab;
     const dispatch_options *o = &lab->options;
-    c->first_cell[device] = lab->cell_count;
-    lab->cells = mem_grow(lab->cells, (lab->cell_count + w->cell_count) * sizeof *lab->cells);
-    for (uint32_t i = 0; i < w->cell_count; i++) {
-        cell *k = &lab->cells[lab->cell_count++];
-        *k = (cell){.spec = w->cells[i], .device = device};
-        cell_prepare(k, o->rounds, o->rounds / o->processes);
+    c->first_cell[device] = lab->measurement_count;
+    lab->measurements =
+        mem_grow(lab->measurements, (lab->measurement_count + w->measurement_count) * sizeof *lab->measurements);
+    for (uint32_t i = 0; i < w->measurement_count; i++) {
+        measurement *k = &lab->measurements[lab->measurement_count++];
+        *k = (measurement){.spec = w->measurements[i], .device = device};
+        measurement_prepare(k, o->rounds, o->rounds / o->processes);
     }
 }
 
@@ -165,11 +166,11 @@ static bool already_here(const dispatch_lab *lab, const lab_device *d)
 }
 
 /* One after the other: two that set up at once would disturb each other. */
-static bool start(crew *c, const gpu_choice *choice, err *e)
+static bool start(workers *c, const gpu_choice *choice, err *e)
 {
     dispatch_lab *lab = c->lab;
     worker *w = &c->workers[lab->device_count];
-    station_plan plan = {.options = &lab->options};
+    bench_device_plan plan = {.options = &lab->options};
     if (!worker_start(w, build_station, choice, &plan, e))
         return false;
     if (already_here(lab, &w->device)) {
@@ -185,25 +186,25 @@ static bool start(crew *c, const gpu_choice *choice, err *e)
 }
 
 /* All again, in new processes. */
-static bool restart(crew *c, err *e)
+static bool restart(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     for (uint32_t i = 0; i < lab->device_count; i++) {
-        uint32_t cells = c->workers[i].cell_count;
-        station_plan plan = {&lab->options, &lab->devices[i], &lab->cells[c->first_cell[i]], cells};
+        uint32_t measurements = c->workers[i].measurement_count;
+        bench_device_plan plan = {&lab->options, &lab->devices[i], &lab->measurements[c->first_cell[i]], measurements};
         worker_stop(&c->workers[i]);
         if (!worker_start(&c->workers[i], build_station, &c->choices[i], &plan, e))
             return false;
         if (strcmp(c->workers[i].device.info.device, lab->devices[i].info.device) != 0)
             return err_set(e, "%s: started anew, it is on %s instead of %s", lab->devices[i].info.impl,
                            c->workers[i].device.info.device, lab->devices[i].info.device);
-        if (c->workers[i].cell_count != cells)
+        if (c->workers[i].measurement_count != measurements)
             return err_set(e, "%s: started anew, it offers other things to measure", lab->devices[i].info.impl);
     }
     return true;
 }
 
-static bool start_listed(crew *c, err *e)
+static bool start_listed(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     char *save;
@@ -217,7 +218,7 @@ static bool start_listed(crew *c, err *e)
     return lab->device_count > 0 || err_set_kind(e, ERR_USAGE, "--impl names no implementation");
 }
 
-static bool build_nothing(station *s, const gpu_choice *choice, const void *context, err *e)
+static bool build_nothing(bench_device *s, const gpu_choice *choice, const void *context, err *e)
 {
     (void)context;
     s->device.g = gpu_open_now(choice, e);
@@ -239,7 +240,7 @@ static bool has_only_software(const char *impl)
 }
 
 /* One that is not here is left out; one that is here and fails is an error. */
-static bool start_all(crew *c, err *e)
+static bool start_all(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     bool real = false;
@@ -264,7 +265,7 @@ static bool start_all(crew *c, err *e)
 }
 
 /* Dawn again with validation off, robustness off, both off. */
-static bool start_variants(crew *c, err *e)
+static bool start_variants(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     bool here = false;
@@ -281,7 +282,7 @@ static bool start_variants(crew *c, err *e)
     return true;
 }
 
-static bool start_crew(crew *c, err *e)
+static bool start_crew(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     c->p = progress_start("setting up", DISPATCH_MAX_IMPLS);
@@ -292,7 +293,7 @@ static bool start_crew(crew *c, err *e)
     return ok;
 }
 
-static void stop_crew(crew *c)
+static void stop_crew(workers *c)
 {
     for (uint32_t i = 0; i < c->lab->device_count; i++)
         worker_stop(&c->workers[i]);
@@ -302,33 +303,33 @@ static void stop_crew(crew *c)
 /* ---- measuring ----------------------------------------------------------- */
 
 typedef struct task {
-    uint32_t cell, point;
+    uint32_t measurement, point;
 } task;
 
 static task *list_tasks(const dispatch_lab *lab, uint32_t *count)
 {
     uint32_t n = 0;
-    task *tasks = mem_alloc(lab->cell_count * CELL_MAX_POINTS * sizeof *tasks);
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        for (uint32_t point = 0; point < lab->cells[i].spec.points; point++)
+    task *tasks = mem_alloc(lab->measurement_count * CELL_MAX_POINTS * sizeof *tasks);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        for (uint32_t point = 0; point < lab->measurements[i].spec.points; point++)
             tasks[n++] = (task){i, point};
     *count = n;
     return tasks;
 }
 
-/* Every point of every cell once, in an order of its own, so that whatever
+/* Every point of every measurement once, in an order of its own, so that whatever
  * drifts (clocks, heat, other programs) falls on all alike. */
-static bool run_round(crew *c, const task *tasks, uint32_t *order, uint32_t count, rng *r, uint32_t round, err *e)
+static bool run_round(workers *c, const task *tasks, uint32_t *order, uint32_t count, rng *r, uint32_t round, err *e)
 {
     dispatch_lab *lab = c->lab;
     rng_shuffle(r, order, count);
     for (uint32_t i = 0; i < count; i++) {
         task t = tasks[order[i]];
-        cell *k = &lab->cells[t.cell];
-        cell_time time;
-        if (!worker_measure(&c->workers[k->device], t.cell - c->first_cell[k->device], t.point, &time, e))
+        measurement *k = &lab->measurements[t.measurement];
+        measurement_time time;
+        if (!worker_measure(&c->workers[k->device], t.measurement - c->first_cell[k->device], t.point, &time, e))
             return false;
-        cell_store(k, round, t.point, &time);
+        measurement_store(k, round, t.point, &time);
         lab->outputs_checked += time.output_checked;
         lab->waits_checked += time.wait_checked;
         progress_at(&c->p, ++lab->runs);
@@ -338,7 +339,7 @@ static bool run_round(crew *c, const task *tasks, uint32_t *order, uint32_t coun
 
 /* Each block of rounds has new processes, and begins with a round that only
  * warms up: the next one writes over it. */
-static bool run_rounds(crew *c, err *e)
+static bool run_rounds(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     const dispatch_options *o = &lab->options;
@@ -380,32 +381,32 @@ bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e
     *lab = (dispatch_lab){.options = *options};
     uint64_t start = clock_ns();
     settle_options(&lab->options);
-    crew c = {.lab = lab};
+    workers c = {.lab = lab};
     bool ok = start_crew(&c, e) && run_rounds(&c, e);
     stop_crew(&c);
-    for (uint32_t i = 0; ok && i < lab->cell_count; i++)
-        cell_finish(&lab->cells[i]);
+    for (uint32_t i = 0; ok && i < lab->measurement_count; i++)
+        measurement_finish(&lab->measurements[i]);
     lab->seconds = (double)(clock_ns() - start) / 1e9;
     return ok;
 }
 
 void dispatch_free(dispatch_lab *lab)
 {
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        cell_free(&lab->cells[i]);
-    free(lab->cells);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        measurement_free(&lab->measurements[i]);
+    free(lab->measurements);
 }
 
-const char *dispatch_impl(const dispatch_lab *lab, const cell *k)
+const char *dispatch_impl(const dispatch_lab *lab, const measurement *k)
 {
     return lab->devices[k->device].info.impl;
 }
 
-const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *impl, submit_policy submit,
-                          const char *kernel)
+const measurement *dispatch_find(const dispatch_lab *lab, measurement_name name, const char *impl, submit_policy submit,
+                                 const char *kernel)
 {
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         if (k->spec.name == name && k->spec.how.submit == submit && strcmp(dispatch_impl(lab, k), impl) == 0 &&
             strcmp(k->spec.kernel, kernel) == 0)
             return k;

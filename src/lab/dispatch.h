@@ -3,7 +3,7 @@
 #ifndef SOLO_LAB_DISPATCH_H
 #define SOLO_LAB_DISPATCH_H
 
-#include "lab/cell.h"
+#include "lab/measurement.h"
 #include "lab/device.h"
 
 #include <stdio.h>
@@ -27,8 +27,8 @@ typedef struct dispatch_lab {
     uint32_t impl_count, device_count;
     err missing[DISPATCH_MAX_IMPLS]; /* why an implementation is not here */
     uint32_t missing_count;
-    cell *cells;
-    uint32_t cell_count;
+    measurement *measurements;
+    uint32_t measurement_count;
     uint64_t runs, outputs_checked, waits_checked;
     double seconds;
 } dispatch_lab;
@@ -39,12 +39,12 @@ extern const chain_kind *const dispatch_kinds[DISPATCH_KINDS];
 bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e);
 void dispatch_free(dispatch_lab *lab);
 
-/* The cell with these properties, or NULL. */
-const cell *dispatch_find(const dispatch_lab *lab, cell_name name, const char *impl, submit_policy submit,
-                          const char *kernel);
+/* The measurement with these properties, or NULL. */
+const measurement *dispatch_find(const dispatch_lab *lab, measurement_name name, const char *impl, submit_policy submit,
+                                 const char *kernel);
 /* Are all implementations on one device? Otherwise their difference says nothing. */
 bool dispatch_one_device(const dispatch_lab *lab);
-const char *dispatch_impl(const dispatch_lab *lab, const cell *k);
+const char *dispatch_impl(const dispatch_lab *lab, const measurement *k);
 
 /* ---- claims (dispatch_claims.c) ------------------------------------------ */
 

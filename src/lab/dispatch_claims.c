@@ -10,7 +10,7 @@ const char *const claim_verdict_names[] = {"confirmed", "partly", "contradicted"
 
 static double cost(const dispatch_lab *lab, const char *impl, submit_policy submit, const char *kind)
 {
-    const cell *k = dispatch_find(lab, CELL_DISPATCH, impl, submit, kind);
+    const measurement *k = dispatch_find(lab, CELL_DISPATCH, impl, submit, kind);
     return k ? k->result.median : NAN;
 }
 
@@ -18,11 +18,11 @@ static double cost(const dispatch_lab *lab, const char *impl, submit_policy subm
  * call but the wait. */
 static summary api_cost(const dispatch_lab *lab, const char *impl)
 {
-    const cell *k = dispatch_find(lab, CELL_HOST, impl, SUBMIT_EACH, "add");
+    const measurement *k = dispatch_find(lab, CELL_HOST, impl, SUBMIT_EACH, "add");
     if (!k)
         return stats_summary((samples){0});
     double *values = mem_alloc(k->rounds * sizeof *values);
-    summary s = cell_calls_summary(k, (1u << CALL_WAIT) - 1, values);
+    summary s = measurement_calls_summary(k, (1u << CALL_WAIT) - 1, values);
     free(values);
     return s;
 }
@@ -32,13 +32,13 @@ static bool on_software(const dispatch_lab *lab)
     return lab->devices[0].info.type == GPU_TYPE_SOFTWARE;
 }
 
-static samples samples_of(const cell *k)
+static samples samples_of(const measurement *k)
 {
     return (samples){k->samples, k->rounds, k->rounds_per_process};
 }
 
 /* Cost of one way over cost of another, with its interval. */
-static ratio cost_ratio(const cell *over, const cell *under)
+static ratio cost_ratio(const measurement *over, const measurement *under)
 {
     if (!over || !under)
         return (ratio){NAN, NAN, NAN};
@@ -142,7 +142,7 @@ static claim implementation_choice(const dispatch_lab *lab)
     return c;
 }
 
-static claim one_dispatch(const dispatch_lab *lab)
+static claim megakernel_dispatch(const dispatch_lab *lab)
 {
     static const submit_policy against[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
     claim c = {"one dispatch instead of a thousand is 20 to 71x faster (median over 92 devices)", "kernelfusion.dev",
@@ -167,9 +167,9 @@ static claim one_dispatch(const dispatch_lab *lab)
 
 dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit)
 {
-    const cell *webgpu = dispatch_find(lab, CELL_DISPATCH, impl, submit, "empty");
-    const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", submit, "empty");
-    const cell *stub = dispatch_find(lab, CELL_DISPATCH, "stub", submit, "empty");
+    const measurement *webgpu = dispatch_find(lab, CELL_DISPATCH, impl, submit, "empty");
+    const measurement *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", submit, "empty");
+    const measurement *stub = dispatch_find(lab, CELL_DISPATCH, "stub", submit, "empty");
     dispatch_shares s = {.known = webgpu && vulkan && stub && dispatch_one_device(lab)};
     if (s.known) {
         s.total = webgpu->result.median;
@@ -183,16 +183,16 @@ dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit
 static claim validation_is_the_overhead(const dispatch_lab *lab)
 {
     claim c = {"validation is what a WebGPU dispatch costs more", "common belief", "", CLAIM_CANNOT_TELL};
-    const cell *with = NULL, *without = NULL;
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    const measurement *with = NULL, *without = NULL;
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         const lab_device *d = &lab->devices[k->device];
         if (k->spec.name != CELL_SAFETY || strcmp(d->info.impl, "dawn") != 0 || k->spec.how.submit != SUBMIT_BATCH ||
             strcmp(k->spec.kernel, "add") != 0 || d->no_robustness)
             continue;
         *(d->no_validation ? &without : &with) = k;
     }
-    const cell *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
+    const measurement *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
     if (!with || !without || !vulkan || !dispatch_one_device(lab))
         return c;
     ratio saving = cost_ratio(with, without), gap = cost_ratio(with, vulkan);
@@ -222,6 +222,6 @@ void dispatch_claims(const dispatch_lab *lab, claim claims[CLAIM_COUNT])
     claims[0] = naive_timing(lab);
     claims[1] = api_cost_range(lab);
     claims[2] = implementation_choice(lab);
-    claims[3] = one_dispatch(lab);
+    claims[3] = megakernel_dispatch(lab);
     claims[4] = validation_is_the_overhead(lab);
 }

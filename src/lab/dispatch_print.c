@@ -57,7 +57,7 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
             fprintf(to, "  %-10s", impl);
             for (int s = 0; s < SUBMIT_COUNT; s++) {
                 char text[64] = "-";
-                const cell *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
+                const measurement *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
                 if (c)
                     result_text(&c->result, text);
                 fprintf(to, " %-20s", text);
@@ -77,15 +77,15 @@ static void print_calls(const dispatch_lab *lab, FILE *to)
     for (int call = 0; call < CALL_COUNT; call++)
         fprintf(to, " %14s", call_names[call]);
     fputc('\n', to);
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         if (k->spec.name != CELL_HOST)
             continue;
         double *samples = mem_alloc(k->rounds * sizeof *samples);
         fprintf(to, "  %-10s %-6s", dispatch_impl(lab, k), submit_names[k->spec.how.submit]);
         for (int call = 0; call < CALL_COUNT; call++) {
             char text[16];
-            figure(cell_calls_summary(k, 1u << call, samples).median, text);
+            figure(measurement_calls_summary(k, 1u << call, samples).median, text);
             fprintf(to, " %14s", text);
         }
         fputc('\n', to);
@@ -114,11 +114,11 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
         }
 }
 
-static const cell *find_habit(const dispatch_lab *lab, uint32_t device, launch_habit habit)
+static const measurement *find_habit(const dispatch_lab *lab, uint32_t device, launch_habit pattern)
 {
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
-        if (k->spec.name == CELL_HABIT && k->device == device && k->spec.how.habit == habit)
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
+        if (k->spec.name == CELL_HABIT && k->device == device && k->spec.how.pattern == pattern)
             return k;
     }
     return NULL;
@@ -128,12 +128,12 @@ static void print_habits(const dispatch_lab *lab, FILE *to)
 {
     fprintf(to, "\nWHAT HABITS COST, us per dispatch in one pass (kernel add)\n\n  %-10s", "");
     for (int h = 0; h < HABIT_COUNT; h++)
-        fprintf(to, " %-20s", habit_names[h]);
+        fprintf(to, " %-20s", pattern_names[h]);
     for (uint32_t d = 0; d < lab->impl_count; d++) {
         fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
         for (int h = 0; h < HABIT_COUNT; h++) {
             char text[64] = "-";
-            const cell *k = find_habit(lab, d, h);
+            const measurement *k = find_habit(lab, d, h);
             if (k)
                 result_text(&k->result, text);
             fprintf(to, " %-20s", text);
@@ -146,9 +146,9 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
 {
     bool titled = false;
     for (uint32_t d = 0; d < lab->impl_count; d++) {
-        const cell *best = NULL, *only = NULL;
-        for (uint32_t i = 0; i < lab->cell_count; i++) {
-            const cell *k = &lab->cells[i];
+        const measurement *best = NULL, *only = NULL;
+        for (uint32_t i = 0; i < lab->measurement_count; i++) {
+            const measurement *k = &lab->measurements[i];
             if (k->spec.name != CELL_SUBMITS || k->device != d)
                 continue;
             if (!titled)
@@ -161,8 +161,9 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
         if (!only)
             continue;
         fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
-        for (const cell *k = only;
-             k < lab->cells + lab->cell_count && k->spec.name == CELL_SUBMITS && k->device == only->device; k++) {
+        for (const measurement *k = only; k < lab->measurements + lab->measurement_count &&
+                                          k->spec.name == CELL_SUBMITS && k->device == only->device;
+             k++) {
             char text[16];
             figure(k->result.median, text);
             fprintf(to, " %u:%s%s", k->spec.how.submits, text, k == best ? "*" : "");
@@ -174,8 +175,8 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
 static void print_safety(const dispatch_lab *lab, FILE *to)
 {
     bool titled = false;
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         char text[64];
         if (k->spec.name != CELL_SAFETY)
             continue;
@@ -193,8 +194,8 @@ static void print_safety(const dispatch_lab *lab, FILE *to)
 static void print_waits(const dispatch_lab *lab, FILE *to)
 {
     fprintf(to, "\nHOW IT WAITS, us per submit and wait (kernel add)\n\n");
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         char text[64];
         if (k->spec.name != CELL_WAIT || lab->devices[k->device].info.type == GPU_TYPE_NONE)
             continue;
@@ -206,12 +207,12 @@ static void print_waits(const dispatch_lab *lab, FILE *to)
 static void print_barriers(const dispatch_lab *lab, FILE *to)
 {
     fprintf(to, "\nA GRID BARRIER inside one dispatch, us per step, by workgroups of 256 threads\n");
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const cell *k = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const measurement *k = &lab->measurements[i];
         char text[64];
         if (k->spec.name != CELL_BARRIER)
             continue;
-        if (i == 0 || lab->cells[i - 1].spec.name != CELL_BARRIER)
+        if (i == 0 || lab->measurements[i - 1].spec.name != CELL_BARRIER)
             fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
         result_text(&k->result, text);
         fprintf(to, " %u: %s ", k->spec.one_workgroups, text);

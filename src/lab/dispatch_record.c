@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_params(const dispatch_lab *lab, const cell *k, const char *call, jsonw *j)
+static void write_params(const dispatch_lab *lab, const measurement *k, const char *call, jsonw *j)
 {
-    const cell_spec *spec = &k->spec;
+    const measurement_spec *spec = &k->spec;
     jsonw_object(j, "params");
     jsonw_flat(j);
     jsonw_text(j, "impl", dispatch_impl(lab, k));
@@ -18,7 +18,7 @@ static void write_params(const dispatch_lab *lab, const cell *k, const char *cal
     if (call)
         jsonw_text(j, "call", call);
     if (spec->name == CELL_HABIT)
-        jsonw_text(j, "habit", habit_names[spec->how.habit]);
+        jsonw_text(j, "pattern", pattern_names[spec->how.pattern]);
     if (spec->name == CELL_SUBMITS) {
         jsonw_count(j, "dispatches", spec->n[0]);
         jsonw_count(j, "submits", spec->how.submits);
@@ -34,7 +34,7 @@ static void write_params(const dispatch_lab *lab, const cell *k, const char *cal
     jsonw_end(j);
 }
 
-static void write_points(const cell *k, jsonw *j)
+static void write_points(const measurement *k, jsonw *j)
 {
     jsonw_array(j, "points");
     jsonw_flat(j);
@@ -49,10 +49,10 @@ static void write_points(const cell *k, jsonw *j)
     jsonw_number(j, "r2", k->fit.r2);
 }
 
-static void write_cell(const dispatch_lab *lab, const cell *k, jsonw *j)
+static void write_cell(const dispatch_lab *lab, const measurement *k, jsonw *j)
 {
     jsonw_object(j, NULL);
-    jsonw_text(j, "name", cell_names[k->spec.name]);
+    jsonw_text(j, "name", measurement_names[k->spec.name]);
     write_params(lab, k, NULL, j);
     record_samples(j, "us", (samples){k->samples, k->rounds, k->rounds_per_process}, &k->result, k->counted);
     if (k->spec.points > 1)
@@ -60,13 +60,13 @@ static void write_cell(const dispatch_lab *lab, const cell *k, jsonw *j)
     jsonw_end(j);
 }
 
-static void write_calls(const dispatch_lab *lab, const cell *k, jsonw *j)
+static void write_calls(const dispatch_lab *lab, const measurement *k, jsonw *j)
 {
     double *values = mem_alloc(k->rounds * sizeof *values);
     for (int call = 0; call < CALL_COUNT; call++) {
-        summary s = cell_calls_summary(k, 1u << call, values);
+        summary s = measurement_calls_summary(k, 1u << call, values);
         jsonw_object(j, NULL);
-        jsonw_text(j, "name", cell_names[k->spec.name]);
+        jsonw_text(j, "name", measurement_names[k->spec.name]);
         write_params(lab, k, call_names[call], j);
         record_samples(j, "us", (samples){values, k->rounds, k->rounds_per_process}, &s, k->counted);
         jsonw_end(j);
@@ -132,11 +132,11 @@ void dispatch_record(const dispatch_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        if (lab->cells[i].spec.name == CELL_HOST)
-            write_calls(lab, &lab->cells[i], &j);
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        if (lab->measurements[i].spec.name == CELL_HOST)
+            write_calls(lab, &lab->measurements[i], &j);
         else
-            write_cell(lab, &lab->cells[i], &j);
+            write_cell(lab, &lab->measurements[i], &j);
     }
     jsonw_end(&j);
     write_checks(lab, &j);

@@ -85,7 +85,7 @@ static uint32_t step_dispatches(const plan *p, const plan_step *s)
 {
     if (s->op == OP_MATMUL || s->op == OP_GATHER)
         return pieces_of(p, s);
-    return s->op == OP_SAMPLE || (s->op == OP_ATTENTION && plan_splits(p, s) > 1 && !s->in_parts) ? 2 : 1;
+    return s->op == OP_SAMPLE || (s->op == OP_ATTENTION && plan_splits(p, s) > 1 && !s->split_output) ? 2 : 1;
 }
 
 static uint64_t bytes_of(const plan_cost *c)

@@ -37,10 +37,10 @@ static void add_amounts(str *out, const plan_cost *c)
 
 static const char *const PASS_WORDS[PASS_COUNT] = {[PASS_NORM] = "norms go into the products that follow",
                                                    [PASS_GATE] = "f(gate) * up: both products in one",
-                                                   [PASS_AFTER] = "biases, functions, residuals after a product",
-                                                   [PASS_TURN] = "rope, and the write into the cache",
+                                                   [PASS_EPILOGUE] = "biases, functions, residuals after a product",
+                                                   [PASS_ROPE] = "rope, and the write into the cache",
                                                    [PASS_SIBLINGS] = "products of the same x together",
-                                                   [PASS_JOIN] = "split attention is joined by who reads it",
+                                                   [PASS_COMBINE] = "split attention is joined by who reads it",
                                                    [PASS_ASSIGN] = "what is set for the next run together"};
 
 static void print_passes(const explain *x, str *out)

@@ -89,8 +89,8 @@ static void value_name(const graph *g, node of, char out[NAME_ROOM])
 static bool part_word(const plan *p, const plan_part *part, uint32_t i, char out[NAME_ROOM])
 {
     out[0] = 0;
-    if (i < part->after_count) {
-        const graph_node *n = graph_at(p->g, part->after[i]);
+    if (i < part->epilogue_count) {
+        const graph_node *n = graph_at(p->g, part->epilogue[i]);
         if (n->op == OP_UNARY)
             snprintf(out, NAME_ROOM, "%s", UNARY_WORDS[n->as.unary.kind]);
         else if (is_bias(p->g, n))
@@ -101,7 +101,7 @@ static bool part_word(const plan *p, const plan_part *part, uint32_t i, char out
             snprintf(out, NAME_ROOM, "(%s)", BINARY_WORDS[n->as.binary]);
         return true;
     }
-    i -= part->after_count;
+    i -= part->epilogue_count;
     if (part->rope && i-- == 0)
         snprintf(out, NAME_ROOM, "rope");
     else if (part->store && i == 0)
@@ -143,7 +143,7 @@ static void product_words(const plan *p, const plan_step *s, str *out)
     char name[NAME_ROOM], other[NAME_ROOM];
     if (s->norm)
         str_add(out, "norm + ");
-    if (s->joins)
+    if (s->combines_splits)
         str_add(out, "parts joined + ");
     for (uint32_t i = 0; i < s->part_count; i++) {
         const plan_part *part = &s->parts[i];
@@ -219,7 +219,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_ATTENTION:
         str_add(out, "attention");
         if (plan_splits(p, s) > 1)
-            str_addf(out, " in %u parts%s", plan_splits(p, s), s->in_parts ? "" : " + joining them");
+            str_addf(out, " in %u parts%s", plan_splits(p, s), s->split_output ? "" : " + joining them");
         break;
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the rows that are wanted"); break;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const habit_names[HABIT_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
+const char *const pattern_names[HABIT_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
 const char *const call_names[CALL_COUNT] = {
     "encoder", "begin_pass", "set_pipeline", "set_bind_group", "dispatch", "end_pass", "finish", "submit", "wait"};
 
@@ -15,9 +15,9 @@ bool launch_possible(const gpu_info *info, const launch *how)
         return false;
     if (how->time_device && !info->has_timestamps)
         return false;
-    if (how->habit == HABIT_INDIRECT && !info->can_indirect)
+    if (how->pattern == HABIT_INDIRECT && !info->can_indirect)
         return false;
-    if (how->habit == HABIT_REPLAY && !info->can_replay)
+    if (how->pattern == HABIT_REPLAY && !info->can_replay)
         return false;
     if (how->other_wait && !info->can_block)
         return false;
@@ -40,7 +40,7 @@ typedef struct run {
     launch_time *t;
     gpu_timer *timer;
     gpu_recording *recording;
-    gpu_bindings **fresh; /* bind groups the habit made, freed after the run */
+    gpu_bindings **fresh; /* bind groups the pattern made, freed after the run */
     err *e;
 } run;
 
@@ -59,7 +59,7 @@ typedef struct run {
 
 static void begin_recording(run *r)
 {
-    TIMED(r, CALL_ENCODER, r->recording = gpu_record(r->c->g, r->how->habit == HABIT_REPLAY));
+    TIMED(r, CALL_ENCODER, r->recording = gpu_record(r->c->g, r->how->pattern == HABIT_REPLAY));
 }
 
 static void begin_pass(run *r, int edges)
@@ -89,7 +89,7 @@ static bool wait_done(run *r)
 static gpu_bindings *bindings_for(run *r, uint32_t step)
 {
     chain *c = r->c;
-    if (r->how->habit != HABIT_BIND_GROUP)
+    if (r->how->pattern != HABIT_BIND_GROUP)
         return c->step[step % 2];
     gpu_part parts[CHAIN_BINDINGS];
     chain_parts(c, step % 2, parts);
@@ -100,7 +100,7 @@ static gpu_bindings *bindings_for(run *r, uint32_t step)
 static void dispatch_step(run *r, uint32_t step)
 {
     chain *c = r->c;
-    if (r->how->habit == HABIT_PARAM_WRITE) {
+    if (r->how->pattern == HABIT_PARAM_WRITE) {
         uint32_t words[4];
         chain_params(c, step % 2, 1, words);
         gpu_write(c->g, c->params, chain_slot_offset(c, step % 2), words, sizeof words);
@@ -108,7 +108,7 @@ static void dispatch_step(run *r, uint32_t step)
     gpu_bindings *bindings = bindings_for(r, step);
     TIMED(r, CALL_SET_PIPELINE, gpu_set_kernel(r->recording, c->each));
     TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, bindings));
-    if (r->how->habit == HABIT_INDIRECT)
+    if (r->how->pattern == HABIT_INDIRECT)
         gpu_dispatch_indirect(r->recording, c->indirect, 0);
     else
         TIMED(r, CALL_DISPATCH, gpu_dispatch(r->recording, c->kind->workgroups, 1, 1));
@@ -192,7 +192,7 @@ static bool run_replay(run *r)
 
 static bool run_timed(run *r)
 {
-    if (r->how->habit == HABIT_REPLAY)
+    if (r->how->pattern == HABIT_REPLAY)
         return run_replay(r);
     double start = clock_us();
     bool ok = r->how->submit == SUBMIT_ONE     ? run_one(r)
@@ -252,7 +252,7 @@ bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err
         return false;
     if (how->time_device)
         r.timer = gpu_timer_new(c->g);
-    if (how->habit == HABIT_BIND_GROUP)
+    if (how->pattern == HABIT_BIND_GROUP)
         r.fresh = mem_alloc(steps * sizeof *r.fresh);
     gpu_wait_mode usual = gpu_get_wait_mode(c->g);
     if (how->other_wait)

@@ -9,7 +9,7 @@
 #include "gpu/chain.h"
 #include "gpu/submit.h"
 
-/* Common habits, each on top of `batch`. */
+/* Common patterns, each on top of `batch`. */
 typedef enum {
     HABIT_NONE,
     HABIT_BIND_GROUP,  /* a new bind group for each dispatch */
@@ -18,7 +18,7 @@ typedef enum {
     HABIT_REPLAY,      /* recorded once beforehand, only submitted in the time taken */
     HABIT_COUNT
 } launch_habit;
-extern const char *const habit_names[HABIT_COUNT];
+extern const char *const pattern_names[HABIT_COUNT];
 
 /* The calls of the interface, in the order a dispatch makes them. */
 typedef enum {
@@ -37,7 +37,7 @@ extern const char *const call_names[CALL_COUNT];
 
 typedef struct launch {
     submit_policy submit;
-    launch_habit habit;
+    launch_habit pattern;
     uint32_t submits; /* `batch` in this many pieces, each with a submit; 0 or 1: one */
     bool other_wait;  /* wait in the way the device was not opened with */
     bool time_device; /* timestamps around the work */

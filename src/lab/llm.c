@@ -92,8 +92,8 @@ static bool check_tokens(session *s, llm_cell *c, err *e)
         return false;
     if (c->gap > NEAR_TIE)
         return err_set(e, "%s with %s made another token %u than %s with %s, and no near tie explains it (gap %.2g)",
-                       fusion_names[c->level], submit_names[c->submit], same + 1, fusion_names[lab->cells[0].level],
-                       submit_names[lab->cells[0].submit], c->gap);
+                       fusion_names[c->level], submit_names[c->submit], same + 1,
+                       fusion_names[lab->measurements[0].level], submit_names[lab->measurements[0].submit], c->gap);
     return true;
 }
 
@@ -142,7 +142,7 @@ static void add_cells(llm_lab *lab)
                 bool wanted = kind == LLM_PROMPT ? o->prompt_tok > 0 : o->made_tok > 0;
                 if (!o->levels[level] || !o->submits[submit] || !wanted || !is_told_apart(o, level, submit))
                     continue;
-                llm_cell *c = &lab->cells[lab->cell_count++];
+                llm_cell *c = &lab->measurements[lab->measurement_count++];
                 *c = (llm_cell){(llm_kind)kind, (fusion_level)level, (submit_policy)submit, .mismatch = o->made_tok};
                 c->seconds = mem_alloc(o->repetitions * sizeof *c->seconds);
             }
@@ -154,17 +154,17 @@ static bool run_all(session *s, err *e)
     llm_lab *lab = s->lab;
     uint32_t order[LLM_MAX_CELLS], repetitions = lab->options.repetitions;
     rng r = rng_seed(lab->options.seed);
-    progress bar = progress_start("measuring", (size_t)lab->cell_count * (repetitions + 1));
+    progress bar = progress_start("measuring", (size_t)lab->measurement_count * (repetitions + 1));
     size_t done = 0;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
-        ok = run_cell(s, &lab->cells[order[i] = i], 0, false, e);
+    for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
+        ok = run_cell(s, &lab->measurements[order[i] = i], 0, false, e);
         progress_at(&bar, ++done);
     }
     for (uint32_t k = 0; ok && k < repetitions; k++) {
-        rng_shuffle(&r, order, lab->cell_count);
-        for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
-            ok = run_cell(s, &lab->cells[order[i]], k, true, e);
+        rng_shuffle(&r, order, lab->measurement_count);
+        for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
+            ok = run_cell(s, &lab->measurements[order[i]], k, true, e);
             progress_at(&bar, ++done);
         }
     }
@@ -176,8 +176,8 @@ static void sum_up(llm_lab *lab)
 {
     uint32_t n = lab->options.repetitions;
     double *rates = mem_alloc(n * sizeof *rates);
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        llm_cell *c = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        llm_cell *c = &lab->measurements[i];
         for (uint32_t k = 0; k < n; k++)
             rates[k] = llm_tokens(lab, c) / c->seconds[k];
         c->rate = stats_summary((samples){rates, n, 0});
@@ -241,8 +241,8 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
 
 void llm_free(llm_lab *lab)
 {
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        free(lab->cells[i].seconds);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        free(lab->measurements[i].seconds);
     free(lab->reference);
     lab_device_close(&lab->device);
 }

@@ -45,9 +45,9 @@ enum { LLM_MAX_CELLS = 2 * LEVEL_COUNT * SUBMIT_COUNT };
 typedef struct llm_lab {
     llm_options options;
     lab_device device;
-    llm_cell cells[LLM_MAX_CELLS];
-    uint32_t cell_count;
-    uint32_t *reference;  /* (made_tok) the tokens of the first cell */
+    llm_cell measurements[LLM_MAX_CELLS];
+    uint32_t measurement_count;
+    uint32_t *reference;  /* (made_tok) the tokens of the first measurement */
     uint64_t bytes;       /* of GPU memory */
     uint64_t token_bytes; /* that one token at this depth must read at least: weights and states */
     double load_s, seconds;

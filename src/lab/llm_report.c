@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void cell_name(const llm_lab *lab, const llm_cell *c, char out[16])
+static void measurement_name(const llm_lab *lab, const llm_cell *c, char out[16])
 {
     snprintf(out, 16, "%s%u", c->kind == LLM_PROMPT ? "pp" : "tg", llm_tokens(lab, c));
 }
@@ -15,7 +15,7 @@ static void print_cell(const llm_lab *lab, const llm_cell *c, FILE *to)
 {
     char name[16], share[16] = "", interval[32];
     double per = c->kind == LLM_PROMPT ? 1 : llm_tokens(lab, c);
-    cell_name(lab, c, name);
+    measurement_name(lab, c, name);
     if (isfinite(llm_share(lab, c)))
         snprintf(share, sizeof share, "%.0f%%", 100 * llm_share(lab, c));
     snprintf(interval, sizeof interval, "[%.1f %.1f]", c->rate.ci95[0], c->rate.ci95[1]);
@@ -36,14 +36,14 @@ void llm_print(const llm_lab *lab, FILE *to)
             lab->device.copy_gbps * 1e9 / (double)lab->token_bytes);
     fprintf(to, "  %-7s %-6s %-6s %10s  %-21s %9s %6s %10s %8s %8s\n", "", "fuse", "submit", "tok/s", "95%", "us/tok",
             "limit", "dispatches", "passes", "submits");
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        print_cell(lab, &lab->cells[i], to);
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        if (lab->cells[i].kind == LLM_MADE && lab->cells[i].workgroups)
-            fprintf(to, "\n  %s: one dispatch of %u workgroups of %u threads", fusion_names[lab->cells[i].level],
-                    lab->cells[i].workgroups, lab->cells[i].threads);
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const llm_cell *c = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        print_cell(lab, &lab->measurements[i], to);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        if (lab->measurements[i].kind == LLM_MADE && lab->measurements[i].workgroups)
+            fprintf(to, "\n  %s: one dispatch of %u workgroups of %u threads", fusion_names[lab->measurements[i].level],
+                    lab->measurements[i].workgroups, lab->measurements[i].threads);
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const llm_cell *c = &lab->measurements[i];
         if (c->kind == LLM_PROMPT && c->submit == SUBMIT_BATCH)
             fprintf(to, "\n  time to the first token after %u at %s: %.1f ms", o->prompt_tok, fusion_names[c->level],
                     1e3 * o->prompt_tok / c->rate.median);
@@ -60,7 +60,7 @@ static void write_cell(const llm_lab *lab, const llm_cell *c, jsonw *j)
     double *rates = mem_alloc(n * sizeof *rates), per = c->kind == LLM_PROMPT ? 1 : llm_tokens(lab, c);
     for (uint32_t i = 0; i < n; i++)
         rates[i] = llm_tokens(lab, c) / c->seconds[i];
-    cell_name(lab, c, name);
+    measurement_name(lab, c, name);
     jsonw_object(j, NULL);
     jsonw_text(j, "name", name);
     jsonw_object(j, "params");
@@ -93,8 +93,8 @@ static void write_checks(const llm_lab *lab, jsonw *j)
 {
     uint32_t made = 0, ties = 0;
     str detail = {0};
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
-        const llm_cell *c = &lab->cells[i];
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
+        const llm_cell *c = &lab->measurements[i];
         made += c->kind == LLM_MADE;
         if (c->kind == LLM_MADE && c->mismatch < lab->options.made_tok) {
             ties++;
@@ -134,8 +134,8 @@ void llm_record(const llm_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        write_cell(lab, &lab->cells[i], &j);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        write_cell(lab, &lab->measurements[i], &j);
     jsonw_end(&j);
     if (lab->reference) {
         jsonw_array(&j, "tokens");

@@ -1,5 +1,5 @@
 /* The charts of the dispatch experiment in the order they are read, and those
- * of them that are bars: the ladder, habits, safety, device against host. */
+ * of them that are bars: the ladder, patterns, safety, device against host. */
 #include "lab/report_html.h"
 #include "lab/report_parts.h"
 #include "lab/report_svg.h"
@@ -11,11 +11,12 @@
 const char *const impl_order[] = {"dawn", "wgpu", "web", "vulkan", "cuda", "stub", NULL};
 const char *const submit_order[] = {"sync", "each", "pass", "batch", "one", NULL};
 const char *const kernel_order[] = {"empty", "add", "rmsnorm", "gemv", NULL};
-static const char *const habit_order[] = {"baseline", "bind_group", "param_write", "indirect", "replay", NULL};
+static const char *const pattern_order[] = {"baseline", "bind_group", "param_write", "indirect", "replay", NULL};
 
 bool report_dispatch_knows(const char *name)
 {
-    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier", "wait"};
+    static const char *const names[] = {"dispatch", "device", "host",    "pattern",
+                                        "submits",  "safety", "barrier", "wait"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -150,21 +151,21 @@ static void ladder(str *out, const record_view *record)
     picked_free(&p);
 }
 
-static void habits(str *out, const record_view *record)
+static void patterns(str *out, const record_view *record)
 {
-    picked p = results_named(record, "habit");
+    picked p = results_named(record, "pattern");
     if (p.count) {
-        section_open(out, "What habits cost",
+        section_open(out, "What patterns cost",
                      "The cost per dispatch in one pass when each dispatch also does something programs commonly do: "
                      "makes a new <b>bind group</b>, writes its <b>parameters</b>, takes its size from a buffer "
                      "(<b>indirect</b>), or <b>replays</b> commands recorded before. On the right: how many times the "
                      "baseline.");
         axis a = axis_of(&p);
         axis_finish_auto(&a);
-        bar_card_per_kernel(
-            out, &p,
-            &(bar_cards){"habit", habit_order, "baseline", "Microseconds per dispatch, by implementation and habit."},
-            a);
+        bar_card_per_kernel(out, &p,
+                            &(bar_cards){"pattern", pattern_order, "baseline",
+                                         "Microseconds per dispatch, by implementation and pattern."},
+                            a);
         section_close(out);
     }
     picked_free(&p);
@@ -337,7 +338,7 @@ void report_dispatch(str *out, const record_view *record)
     report_host_calls(out, record);
     report_time_against_n(out, record);
     device_against_host(out, record);
-    habits(out, record);
+    patterns(out, record);
     waits(out, record);
     report_submits(out, record);
     safety(out, record);

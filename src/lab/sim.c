@@ -13,14 +13,15 @@ static void add_cells(sim_lab *lab)
     const sim_lab_options *o = &lab->options;
     for (uint32_t i = 0; i < o->item_count; i++) {
         if (o->fused)
-            lab->cells[lab->cell_count++] = (sim_cell){.item = i, .level = LEVEL_LOOP, .submit = SUBMIT_BATCH};
+            lab->measurements[lab->measurement_count++] =
+                (sim_cell){.item = i, .level = LEVEL_LOOP, .submit = SUBMIT_BATCH};
         for (int submit = SUBMIT_BATCH; o->separate && submit >= SUBMIT_SYNC; submit--)
             if (o->submits[submit])
-                lab->cells[lab->cell_count++] =
+                lab->measurements[lab->measurement_count++] =
                     (sim_cell){.item = i, .level = LEVEL_NONE, .submit = (submit_policy)submit};
     }
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        lab->cells[i].seconds = mem_alloc(o->repetitions * sizeof(double));
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        lab->measurements[i].seconds = mem_alloc(o->repetitions * sizeof(double));
 }
 
 /* What came of a run, in two numbers: one to tell it from others here, one that other programs' can be held against. */
@@ -49,7 +50,7 @@ static bool check_bits(sim_lab *lab, const sim_cell *c, uint64_t before, err *e)
     if (before && before != c->hash)
         return err_set(e, "%s: %s by %s gave other bits than the time before", lab->options.items[c->item].source->path,
                        fusion_names[c->level], submit_names[c->submit]);
-    for (const sim_cell *other = lab->cells; other < lab->cells + lab->cell_count; other++)
+    for (const sim_cell *other = lab->measurements; other < lab->measurements + lab->measurement_count; other++)
         if (other->item == c->item && other->hash && other->hash != c->hash && !lab->differs[0])
             snprintf(lab->differs, sizeof lab->differs, "%s: %s by %s gave other bits than %s by %s",
                      lab->options.items[c->item].source->path, fusion_names[c->level], submit_names[c->submit],
@@ -92,18 +93,18 @@ static bool run_all(sim_lab *lab, err *e)
 {
     uint32_t order[SIM_LAB_MAX_CELLS], repetitions = lab->options.repetitions;
     rng r = rng_seed(lab->options.seed);
-    progress bar = progress_start("measuring", (size_t)lab->cell_count * (repetitions + 1));
+    progress bar = progress_start("measuring", (size_t)lab->measurement_count * (repetitions + 1));
     size_t done = 0;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
-        ok = run_cell(lab, &lab->cells[order[i] = i], &lab->cells[i].first_s, e);
-        sim_trust(lab->sims[lab->cells[i].item]);
+    for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
+        ok = run_cell(lab, &lab->measurements[order[i] = i], &lab->measurements[i].first_s, e);
+        sim_skip_watchdog(lab->sims[lab->measurements[i].item]);
         progress_at(&bar, ++done);
     }
     for (uint32_t k = 0; ok && k < repetitions; k++) {
-        rng_shuffle(&r, order, lab->cell_count);
-        for (uint32_t i = 0; ok && i < lab->cell_count; i++) {
-            ok = run_cell(lab, &lab->cells[order[i]], &lab->cells[order[i]].seconds[k], e);
+        rng_shuffle(&r, order, lab->measurement_count);
+        for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
+            ok = run_cell(lab, &lab->measurements[order[i]], &lab->measurements[order[i]].seconds[k], e);
             progress_at(&bar, ++done);
         }
     }
@@ -115,10 +116,10 @@ static void sum_up(sim_lab *lab)
 {
     uint32_t n = lab->options.repetitions;
     double *rates = mem_alloc(n * sizeof *rates);
-    for (uint32_t i = 0; i < lab->cell_count; i++) {
+    for (uint32_t i = 0; i < lab->measurement_count; i++) {
         for (uint32_t k = 0; k < n; k++)
-            rates[k] = 1 / lab->cells[i].seconds[k];
-        lab->cells[i].rate = stats_summary((samples){rates, n, 0});
+            rates[k] = 1 / lab->measurements[i].seconds[k];
+        lab->measurements[i].rate = stats_summary((samples){rates, n, 0});
     }
     free(rates);
 }
@@ -146,8 +147,8 @@ bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
 
 bool sim_lab_free(sim_lab *lab)
 {
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        free(lab->cells[i].seconds);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        free(lab->measurements[i].seconds);
     for (uint32_t i = 0; i < lab->options.item_count; i++)
         if (lab->sims[i] && sim_is_stuck(lab->sims[i]))
             return false;

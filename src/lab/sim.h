@@ -46,8 +46,8 @@ typedef struct sim_lab {
     sim_lab_options options;
     lab_device device;
     sim *sims[SIM_LAB_MAX_SIMS];
-    sim_cell cells[SIM_LAB_MAX_CELLS];
-    uint32_t cell_count;
+    sim_cell measurements[SIM_LAB_MAX_CELLS];
+    uint32_t measurement_count;
     double seconds;
     char differs[256]; /* the first two ways that gave different bits; empty: all gave the same */
 } sim_lab;

@@ -8,7 +8,7 @@
 /* The fused one of the same simulation; NULL: it was not measured. */
 static const sim_cell *fused_of(const sim_lab *lab, const sim_cell *c)
 {
-    for (const sim_cell *other = lab->cells; other < lab->cells + lab->cell_count; other++)
+    for (const sim_cell *other = lab->measurements; other < lab->measurements + lab->measurement_count; other++)
         if (other->item == c->item && other->level == LEVEL_LOOP)
             return other;
     return NULL;
@@ -40,8 +40,8 @@ static bool has_several_ways(const sim_lab *lab)
 {
     for (uint32_t i = 0; i < lab->options.item_count; i++) {
         uint32_t ways = 0;
-        for (uint32_t k = 0; k < lab->cell_count; k++)
-            ways += lab->cells[k].item == i;
+        for (uint32_t k = 0; k < lab->measurement_count; k++)
+            ways += lab->measurements[k].item == i;
         if (ways < 2)
             return false;
     }
@@ -57,8 +57,8 @@ void sim_lab_print(const sim_lab *lab, FILE *to)
                                     : "all of them");
     fprintf(to, "  %-12s %10s %6s  %-5s %-6s %11s %10s %10s %8s  %s\n", "", "population", "steps", "fuse", "submit",
             "ms", "gen/s", "dispatches", "submits", "times one dispatch [95%]");
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        print_cell(lab, &lab->cells[i], to);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        print_cell(lab, &lab->measurements[i], to);
 }
 
 /* NAME=VALUE of each, as --param takes them. */
@@ -123,8 +123,8 @@ void sim_lab_record(const sim_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
-    for (uint32_t i = 0; i < lab->cell_count; i++)
-        write_cell(lab, &lab->cells[i], &j);
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        write_cell(lab, &lab->measurements[i], &j);
     jsonw_end(&j);
     jsonw_array(&j, "checks");
     record_check(&j,

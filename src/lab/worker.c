@@ -14,18 +14,18 @@ const char worker_own[] = "process";
 /* What goes over the pipes: the structs themselves, since both ends are the same
  * program. An order asks for one point; an answer begins with how it went. */
 typedef struct order {
-    uint32_t cell, point;
+    uint32_t measurement, point;
 } order;
 
 typedef struct greeting {
     err e;
     lab_device device;
-    uint32_t cell_count; /* that many cell_specs follow */
+    uint32_t measurement_count; /* that many measurement_specs follow */
 } greeting;
 
 typedef struct answer {
     err e;
-    cell_time time;
+    measurement_time time;
 } answer;
 
 static bool read_all(int from, void *data, size_t bytes)
@@ -58,14 +58,15 @@ static bool write_all(int to, const void *data, size_t bytes)
 
 /* ---- the new process ----------------------------------------------------- */
 
-static bool greet(int to, const station *s, const err *e)
+static bool greet(int to, const bench_device *s, const err *e)
 {
-    greeting hello = {.e = *e, .device = s->device, .cell_count = e->kind == ERR_NONE ? s->cell_count : 0};
+    greeting hello = {
+        .e = *e, .device = s->device, .measurement_count = e->kind == ERR_NONE ? s->measurement_count : 0};
     hello.device.g = NULL;
     if (!write_all(to, &hello, sizeof hello))
         return false;
-    for (uint32_t i = 0; i < hello.cell_count; i++)
-        if (!write_all(to, &s->cells[i].spec, sizeof s->cells[i].spec))
+    for (uint32_t i = 0; i < hello.measurement_count; i++)
+        if (!write_all(to, &s->measurements[i].spec, sizeof s->measurements[i].spec))
             return false;
     return true;
 }
@@ -73,18 +74,18 @@ static bool greet(int to, const station *s, const err *e)
 /* Until the pipe is closed. */
 static void serve(int from, int to, worker_build build, const gpu_choice *choice, const void *options)
 {
-    station s = {0};
+    bench_device s = {0};
     err e = {0};
     build(&s, choice, options, &e);
     order o;
     bool ok = greet(to, &s, &e) && e.kind == ERR_NONE;
     while (ok && read_all(from, &o, sizeof o)) {
         answer a = {0};
-        station_measure(&s, o.cell, o.point, &a.time, &a.e);
+        bench_device_measure(&s, o.measurement, o.point, &a.time, &a.e);
         ok = write_all(to, &a, sizeof a);
     }
     if (s.device.g)
-        station_close(&s);
+        bench_device_close(&s);
 }
 
 /* A worker ends when its pipe closes, which it does not while any other process
@@ -119,9 +120,9 @@ static bool hear_greeting(worker *w, const char *impl, err *e)
     if (hello.e.kind != ERR_NONE)
         return err_set_kind(e, hello.e.kind, "%s", hello.e.text);
     w->device = hello.device;
-    w->cell_count = hello.cell_count;
-    w->cells = mem_alloc(hello.cell_count * sizeof *w->cells);
-    if (!read_all(w->from, w->cells, hello.cell_count * sizeof *w->cells))
+    w->measurement_count = hello.measurement_count;
+    w->measurements = mem_alloc(hello.measurement_count * sizeof *w->measurements);
+    if (!read_all(w->from, w->measurements, hello.measurement_count * sizeof *w->measurements))
         return ended(w, impl, e);
     return true;
 }
@@ -157,10 +158,10 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
     return false;
 }
 
-bool worker_measure(worker *w, uint32_t cell, uint32_t point, cell_time *t, err *e)
+bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
     answer a;
-    if (!write_all(w->to, &(order){cell, point}, sizeof(order)) || !read_all(w->from, &a, sizeof a))
+    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !read_all(w->from, &a, sizeof a))
         return ended(w, w->device.info.impl, e);
     *t = a.time;
     return a.e.kind == ERR_NONE || err_set_kind(e, a.e.kind, "%s", a.e.text);
@@ -174,6 +175,6 @@ void worker_stop(worker *w)
         close(w->from);
     if (w->pid > 0)
         waitpid(w->pid, NULL, 0);
-    free(w->cells);
+    free(w->measurements);
     *w = (worker){.to = -1, .from = -1};
 }

@@ -1,4 +1,4 @@
-/* worker: a station in a process of its own, told what to run over a pipe.
+/* worker: a bench_device in a process of its own, told what to run over a pipe.
  *
  * So implementations cannot disturb each other inside a process, one that crashes
  * is an error of one line and not the end of the run, and a process can be
@@ -7,7 +7,7 @@
 #ifndef SOLO_LAB_WORKER_H
 #define SOLO_LAB_WORKER_H
 
-#include "lab/station.h"
+#include "lab/bench_device.h"
 
 #include <sys/types.h>
 
@@ -15,20 +15,20 @@ typedef struct worker {
     pid_t pid;
     int to, from; /* pipes */
     lab_device device;
-    cell_spec *cells;
-    uint32_t cell_count;
+    measurement_spec *measurements;
+    uint32_t measurement_count;
 } worker;
 
 /* What a worker has to itself: "process", or in a page, where it cannot have one, "device". */
 extern const char worker_own[];
 
-/* Builds a station in the new process. False and the reason if it cannot. */
-typedef bool (*worker_build)(station *s, const gpu_choice *choice, const void *options, err *e);
+/* Builds a bench_device in the new process. False and the reason if it cannot. */
+typedef bool (*worker_build)(bench_device *s, const gpu_choice *choice, const void *options, err *e);
 
-/* Start, and wait until the station stands. No GPU library may be loaded in this
+/* Start, and wait until the bench_device stands. No GPU library may be loaded in this
  * process: the new one is a fork of it. */
 bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e);
-bool worker_measure(worker *w, uint32_t cell, uint32_t point, cell_time *t, err *e);
+bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e);
 void worker_stop(worker *w);
 
 #endif

@@ -47,7 +47,7 @@ struct generation {
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
-    fusion_level begun; /* the one that is being made aside; LEVEL_NONE: none is */
+    fusion_level begun; /* the one that is being made compile_in_background; LEVEL_NONE: none is */
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -65,7 +65,7 @@ struct generation {
     chunk chunks[2];
     uint32_t chunk_at, chunk_count, together, rounds;
     uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
-    uint32_t stops[ONE_MAX_STOPS], stop_count;
+    uint32_t stops[MEGAKERNEL_MAX_STOPS], stop_count;
     char notice[1200];
 };
 
@@ -99,7 +99,7 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
 }
 
 static bool compare_with_ops(generation *n, err *e);
-static void tell_stops(generation *n);
+static void write_stops(generation *n);
 
 static uint32_t program_of(const generation *n, uint32_t program)
 {
@@ -199,7 +199,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, o->aside};
+                uses[count++] =
+                    (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, o->compile_in_background};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -212,9 +213,9 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
 static void drop_levels(generation *n, fusion_level wanted)
 {
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
-        if (n->has_level[level] && !graph_run_one(n->run, n->programs[level][0])) {
+        if (n->has_level[level] && !graph_run_megakernel(n->run, n->programs[level][0])) {
             n->has_level[level] = false;
-            if (graph_run_is_begun(n->run, n->programs[level][0]))
+            if (graph_run_is_compiling(n->run, n->programs[level][0]))
                 n->begun = (fusion_level)level;
             else
                 snprintf(n->notice, sizeof n->notice,
@@ -240,7 +241,7 @@ static bool begin(generation *n, fusion_level level, err *e)
     drop_levels(n, level);
     forget_beyond(n, 0);
     generation_set_sampling(n, &(sampling){0});
-    tell_stops(n);
+    write_stops(n);
     return compare_with_ops(n, e);
 }
 
@@ -279,12 +280,12 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     return n;
 }
 
-bool generation_is_begun(const generation *n)
+bool generation_is_compiling(const generation *n)
 {
     return n->begun != LEVEL_NONE;
 }
 
-bool generation_finish(generation *n, err *e)
+bool generation_finish_compile(generation *n, err *e)
 {
     fusion_level level = n->begun;
     if (level == LEVEL_NONE)
@@ -293,7 +294,7 @@ bool generation_finish(generation *n, err *e)
     n->begun = LEVEL_NONE;
     n->written = n->context_tok; /* all of the history is zeros, not nothing */
     generation_set_sampling(n, &(sampling){0});
-    if (!graph_run_finish(n->run, n->programs[level][0], e))
+    if (!graph_run_finish_compile(n->run, n->programs[level][0], e))
         return false;
     n->has_level[level] = true;
     if (begin(n, level, e))
@@ -485,8 +486,8 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     if (!gpu_wait(n->g, e))
         return false;
     bool gave_up = false;
-    one *whole = graph_run_one(n->run, program_of(n, 0));
-    if (whole && !one_gave_up(whole, &gave_up, e))
+    one *whole = graph_run_megakernel(n->run, program_of(n, 0));
+    if (whole && !megakernel_timed_out(whole, &gave_up, e))
         return false;
     if (gave_up)
         stop_using_one(n, "the workgroups of one dispatch waited for each other in vain; from here on each step has a "
@@ -572,19 +573,20 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     return gpu_ok(n->g, e);
 }
 
-static void tell_stops(generation *n)
+static void write_stops(generation *n)
 {
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (n->has_level[level])
-            one_set_stops(graph_run_one(n->run, n->programs[level][0]), n->tokens.word, n->stops, n->stop_count);
+            megakernel_set_stops(graph_run_megakernel(n->run, n->programs[level][0]), n->tokens.word, n->stops,
+                                 n->stop_count);
 }
 
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
 {
     settle(n);
-    n->stop_count = count < ONE_MAX_STOPS ? count : 0; /* more than it can look for: it looks for none */
+    n->stop_count = count < MEGAKERNEL_MAX_STOPS ? count : 0; /* more than it can look for: it looks for none */
     memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
-    tell_stops(n);
+    write_stops(n);
 }
 
 void generation_set_limit(generation *n, uint32_t tokens)
@@ -626,7 +628,7 @@ static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, e
  * each device, implementation, driver and kernel. */
 static bool compare_with_ops(generation *n, err *e)
 {
-    const one *whole = graph_run_one(n->run, n->programs[n->level][0]);
+    const one *whole = graph_run_megakernel(n->run, n->programs[n->level][0]);
     if (!whole || one_groups(whole) == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
         n->context_tok < COMPARED_TOK + 4)
         return true;
@@ -635,7 +637,7 @@ static bool compare_with_ops(generation *n, err *e)
     uint32_t right[COMPARED_TOK], tokens[COMPARED_TOK];
     str key = {0};
     str_addf(&key, "one dispatch against many, kernel %016llx, %u workgroups\n",
-             (unsigned long long)one_text_hash(whole), one_groups(whole));
+             (unsigned long long)megakernel_text_hash(whole), one_groups(whole));
     gpu_add_identity(gpu_get_info(n->g), &key);
     char *known = cache_get(key.data);
     bool ok = true, same = known && strcmp(known, "same") == 0;
@@ -688,7 +690,7 @@ uint32_t generation_dispatches(const generation *n)
 
 uint32_t generation_workgroups(const generation *n, uint32_t *threads)
 {
-    const one *whole = graph_run_one(n->run, program_of(n, 0));
+    const one *whole = graph_run_megakernel(n->run, program_of(n, 0));
     *threads = whole ? one_threads(whole) : 0;
     return whole ? one_groups(whole) : 0;
 }
@@ -708,5 +710,5 @@ void generation_stall(generation *n, uint32_t barrier)
     settle(n);
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (n->has_level[level])
-            one_set_stall(graph_run_one(n->run, n->programs[level][0]), barrier);
+            megakernel_set_stall(graph_run_megakernel(n->run, n->programs[level][0]), barrier);
 }

@@ -23,14 +23,14 @@ typedef struct generation generation;
 enum { GENERATION_DEFAULT_CONTEXT = 2048, GENERATION_DEFAULT_CHUNK_MS = 50 };
 
 typedef struct generation_options {
-    fusion_level level;   /* the highest wanted */
-    bool all_levels;      /* the lower ones, too, over the same weights: generation_set_launch chooses */
-    submit_policy submit; /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
-    uint32_t context_tok; /* positions at most; 0: as many as the model was made for, up to the default */
-    bool exact_cache;     /* keys and values in f32 instead of f16 */
-    uint32_t chunk_ms;    /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
-    bool slide;           /* a full context forgets its older half instead of being the end */
-    bool aside;           /* the level may come later: generation_finish */
+    fusion_level level;         /* the highest wanted */
+    bool all_levels;            /* the lower ones, too, over the same weights: generation_set_launch chooses */
+    submit_policy submit;       /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
+    uint32_t context_tok;       /* positions at most; 0: as many as the model was made for, up to the default */
+    bool exact_cache;           /* keys and values in f32 instead of f16 */
+    uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
+    bool slide;                 /* a full context forgets its older half instead of being the end */
+    bool compile_in_background; /* the level may come later: generation_finish_compile */
 } generation_options;
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
@@ -45,8 +45,8 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
 void generation_free(generation *n);
 /* A page makes one dispatch in the background, the first time, and runs ops until then. Once its kernels are there this does the rest; what was taken
  * in is forgotten, and how tokens are chosen. */
-bool generation_is_begun(const generation *n);
-bool generation_finish(generation *n, err *e);
+bool generation_is_compiling(const generation *n);
+bool generation_finish_compile(generation *n, err *e);
 
 /* What a generation adds to a decoder's graph after the logits: everything is set for the next token, and that
  * is chosen. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_POSITION = 512 }; /* of a conversation that has begun */
+enum { TUNING_HINT_POSITION = 512 }; /* of a conversation that has begun */
 
 typedef struct building {
     graph *g;
@@ -138,7 +138,8 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
     node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
-    graph_set_usual(b.g, b.position, o->context_tok / 2 < USUAL_POSITION ? o->context_tok / 2 : USUAL_POSITION);
+    graph_set_tuning_hint(b.g, b.position,
+                          o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
     if (decoder_rope_divisors(c, o->context_tok))
         b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
     node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");

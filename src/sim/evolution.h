@@ -3,7 +3,7 @@
 #define SOLO_SIM_EVOLUTION_H
 
 #include "sim/evolve.h"
-#include "sim/inside.h"
+#include "sim/sim_internal.h"
 
 struct evolution {
     sim *s;

@@ -109,7 +109,7 @@ static bool make_children(evolution *v, err *e)
                          "solo_evolve", e))
         return false;
     s->told.generation++;
-    sim_tell(s);
+    sim_write_params(s);
     sim_launch_all(s, &s->evolve);
     return sim_wait(s, e);
 }

@@ -1,7 +1,7 @@
 /* Running a simulation: its kernels, waiting for them, all steps in pieces. */
 #include "base/clock.h"
 #include "base/str.h"
-#include "sim/inside.h"
+#include "sim/sim_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 enum {
     GROUPS_IN_ROW = 32768,
     MOST_IN_BATCH = 4096, /* dispatches of one submit */
-    PATIENCE_S = 60,
+    TIMEOUT_S = 60,
 };
 
-_Static_assert(sizeof(sim_told) == 20 * sizeof(uint32_t), "words, as in run.wgsl");
+_Static_assert(sizeof(sim_params) == 20 * sizeof(uint32_t), "words, as in run.wgsl");
 
 /* ---- kernels ----------------------------------------------------------------------------- */
 
@@ -63,9 +63,9 @@ bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char
                                  .binding_count = SIM_BINDINGS,
                                  .bindings = {GPU_BIND_UNIFORM, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ,
                                               GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_WRITE}});
-    gpu_part parts[SIM_BINDINGS] = {{.buffer = s->told_buffer}, {.buffer = s->states},  {.buffer = s->scores},
-                                    {.buffer = s->data},        {.buffer = s->genomes}, {.buffer = s->traced},
-                                    {.buffer = s->gate},        {.buffer = s->shared}};
+    gpu_part parts[SIM_BINDINGS] = {{.buffer = s->params_buffer}, {.buffer = s->states},  {.buffer = s->scores},
+                                    {.buffer = s->data},          {.buffer = s->genomes}, {.buffer = s->traced},
+                                    {.buffer = s->gate},          {.buffer = s->shared}};
     if (gpu_ok(s->g, e))
         k->bindings = gpu_bindings_new(s->g, k->kernel, parts, SIM_BINDINGS);
     free(text);
@@ -84,9 +84,9 @@ void sim_kernel_free(sim_kernel *k)
     *k = (sim_kernel){0};
 }
 
-void sim_tell(sim *s)
+void sim_write_params(sim *s)
 {
-    gpu_write(s->g, s->told_buffer, 0, &s->told, sizeof s->told);
+    gpu_write(s->g, s->params_buffer, 0, &s->told, sizeof s->told);
 }
 
 void sim_dispatch_all(const sim *s, gpu_recording *r, const sim_kernel *k)
@@ -125,20 +125,20 @@ static void on_done(void *user, bool ok)
 }
 
 /* With an eye on the clock: what a file does in a step may never end. The longer it takes, the more seldom it is asked. */
-static bool wait_with_patience(sim *s, err *e)
+static bool wait_with_timeout(sim *s, err *e)
 {
-    uint32_t patience_s = s->options.patience_s ? s->options.patience_s : PATIENCE_S;
+    uint32_t timeout_s = s->options.timeout_s ? s->options.timeout_s : TIMEOUT_S;
     waiting *w = mem_alloc(sizeof *w);
     double began = clock_us();
     gpu_when_done(s->g, on_done, w);
     while (!w->done && gpu_ok(s->g, NULL)) {
         double us = clock_us() - began;
-        if (us > patience_s * 1e6) {
+        if (us > timeout_s * 1e6) {
             w->abandoned = s->stuck = true;
             return err_set(e,
                            "%s: a dispatch of %u steps did not end in %u s; a loop that never ends, or steps that take "
                            "longer than --patience",
-                           s->source->path, s->told.steps, patience_s);
+                           s->source->path, s->told.steps, timeout_s);
         }
         gpu_poll(s->g);
         double pause_us = us < 100 ? 0 : us < 16000 ? us / 16 : 1000;
@@ -155,7 +155,7 @@ static bool wait_with_patience(sim *s, err *e)
 
 bool sim_wait(sim *s, err *e)
 {
-    return s->trusted ? gpu_wait(s->g, e) : wait_with_patience(s, e);
+    return s->skips_watchdog ? gpu_wait(s->g, e) : wait_with_timeout(s, e);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ uint32_t sim_next_share(const sim *s, double each_ns, uint32_t left)
     return fits < 1 ? 1 : fits < left ? (uint32_t)fits : left;
 }
 
-static void tell_progress(const sim *s, uint32_t step)
+static void report_progress(const sim *s, uint32_t step)
 {
     if (s->progress)
         s->progress(s->progress_user, step);
@@ -185,7 +185,7 @@ static bool run_fused(sim *s, uint32_t from, uint32_t count, submit_policy submi
     (void)submit;
     s->told.step = from;
     s->told.steps = count;
-    sim_tell(s);
+    sim_write_params(s);
     if (s->source->is_coupled) {
         sim_launch_together(s, &s->coupled, s->groups.count);
         return sim_passed_gate(s, e);
@@ -201,7 +201,7 @@ static bool run_separate(sim *s, uint32_t from, uint32_t count, submit_policy su
     gpu_recording *r = NULL;
     s->told.step = from;
     s->told.steps = submit == SUBMIT_SYNC ? 1 : count;
-    sim_tell(s);
+    sim_write_params(s);
     for (uint32_t n = 0; n < total; n++) {
         const sim_kernel *k = begins && n == 0 ? &s->first : ends && n == total - 1 ? &s->last : &s->each;
         bool own_submit = submit == SUBMIT_SYNC || submit == SUBMIT_EACH,
@@ -247,7 +247,7 @@ static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy su
             *step_ns = (clock_us() - began) * 1e3 / count;
         s->told.begins = 0;
         at += count;
-        tell_progress(s, at);
+        report_progress(s, at);
     }
     return true;
 }
@@ -318,7 +318,7 @@ bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e)
     return sim_run_generation(s, level, submit, e);
 }
 
-void sim_trust(sim *s)
+void sim_skip_watchdog(sim *s)
 {
-    s->trusted = true;
+    s->skips_watchdog = true;
 }

@@ -1,7 +1,7 @@
 /* A simulation on a device: what it needs there, and what came of it. */
 #include "base/str.h"
 #include "sim/builtin.h"
-#include "sim/inside.h"
+#include "sim/sim_internal.h"
 #include "sim/threefry.h"
 
 #include <math.h>
@@ -104,7 +104,7 @@ static void make_buffers(sim *s)
     const sim_options *o = &s->options;
     const table *data = o->data;
     uint64_t genes = (uint64_t)s->source->genes * o->population * 4;
-    s->told_buffer = gpu_buffer_new(s->g, sizeof s->told, GPU_USE_UNIFORM);
+    s->params_buffer = gpu_buffer_new(s->g, sizeof s->told, GPU_USE_UNIFORM);
     s->states = storage(s->g, states_bytes(s->source, o->population));
     s->scores = storage(s->g, (uint64_t)o->population * 2 * 4);
     s->data = storage(s->g, data ? (uint64_t)data->rows * data->columns * 4 : 0);
@@ -143,11 +143,11 @@ sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e)
         s->options.chunk_ms = 0; /* the controls do not go on where they stopped */
     if (s->options.trace_count > o->population)
         s->options.trace_count = o->population;
-    s->told = (sim_told){.population = o->population,
-                         .seed = o->seed,
-                         .trace_count = s->options.trace_count,
-                         .trace_every = s->options.trace_every,
-                         .total = o->steps};
+    s->told = (sim_params){.population = o->population,
+                           .seed = o->seed,
+                           .trace_count = s->options.trace_count,
+                           .trace_every = s->options.trace_every,
+                           .total = o->steps};
     if (!check_options(s, e)) {
         free(s);
         return NULL;
@@ -172,7 +172,8 @@ void sim_free(sim *s)
     if (!s)
         return;
     sim_kernel *kernels[] = {&s->fused, &s->first, &s->each, &s->last, &s->coupled, &s->evolve, &s->generations};
-    gpu_buffer *buffers[] = {s->told_buffer, s->states, s->scores, s->data, s->genomes, s->traced, s->gate, s->shared};
+    gpu_buffer *buffers[] = {s->params_buffer, s->states, s->scores, s->data,
+                             s->genomes,       s->traced, s->gate,   s->shared};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         sim_kernel_free(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)

@@ -25,7 +25,7 @@ typedef struct sim_options {
     uint32_t trace_every; /* steps from one entry to the next; 0: 1 */
     uint32_t chunk_ms;    /* how long a dispatch may take, about; 0: as long as it takes */
     bool evolves;         /* there will be generations (evolve.h) */
-    uint32_t patience_s;  /* a dispatch that takes longer is given up; 0: a minute */
+    uint32_t timeout_s;   /* a dispatch that takes longer is given up; 0: a minute */
 } sim_options;
 
 /* A device that compiles WGSL: the first that works, unless one is named. */
@@ -46,7 +46,7 @@ bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);
 /* How far it is, while it runs; NULL: nobody wants to know. */
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
 /* For measuring: from now on waits are the device's own, without an eye on the clock for what never ends. */
-void sim_trust(sim *s);
+void sim_skip_watchdog(sim *s);
 /* A dispatch did not come back: the device cannot be closed in an orderly way any more. */
 bool sim_is_stuck(const sim *s);
 /* Something to tell, once: coupled steps that had to be made by separate dispatches. */

@@ -254,7 +254,7 @@ static void add_calls(str *out, const sim_source *s)
 static void add_file(str *out, const char *name, const char *ending)
 {
     char path[64];
-    snprintf(path, sizeof path, "simlib/%s%s", name, ending);
+    snprintf(path, sizeof path, "sim_runtime/%s%s", name, ending);
     const kernel_file *f = kernel_files;
     while (f->path && strcmp(f->path, path) != 0)
         f++;

@@ -1,5 +1,5 @@
 /* text: the WGSL of a simulation's kernels. The file comes first, line for line, so that what a compiler says of a line is
- * true of the file's; behind it what Solo adds: kernels/simlib and the functions between the two.                       */
+ * true of the file's; behind it what Solo adds: kernels/sim_runtime and the functions between the two.                       */
 #ifndef SOLO_SIM_TEXT_H
 #define SOLO_SIM_TEXT_H
 

@@ -1,4 +1,4 @@
-/* threefry: the random numbers of kernels/simlib/rng.wgsl on the CPU, bit for bit. */
+/* threefry: the random numbers of kernels/sim_runtime/rng.wgsl on the CPU, bit for bit. */
 #ifndef SOLO_SIM_THREEFRY_H
 #define SOLO_SIM_THREEFRY_H
 

@@ -1,7 +1,7 @@
 /* Workgroups of one dispatch that wait for each other: how many there may be, and whether they did. */
 #include "base/str.h"
 #include "gpu/litmus.h"
-#include "sim/inside.h"
+#include "sim/sim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ void sim_launch_together(sim *s, const sim_kernel *k, uint32_t groups)
     s->told.spin_limit =
         s->told.roll_call ? GPU_ROLL_LOOKS : wished("SOLO_SIM_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS);
     s->told.stall = wished("SOLO_SIM_STALL", 0);
-    sim_tell(s);
+    sim_write_params(s);
     gpu_launch(s->g, k->kernel, k->bindings, groups);
 }
 

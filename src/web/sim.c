@@ -8,7 +8,7 @@
 #include "base/jsonw.h"
 #include "base/str.h"
 #include "web/host.h"
-#include "web/said.h"
+#include "web/reply.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static solo_sim *made;
 
 static int failed(const solo_error *e)
 {
-    str_add(said_anew(), e->text);
+    str_add(reply_text(), e->text);
     return e->status ? e->status : STATUS_FAILED;
 }
 
@@ -29,7 +29,7 @@ static int ended(bool ok, const solo_error *e)
 {
     if (!ok)
         return failed(e);
-    said_anew();
+    reply_text();
     return 0;
 }
 
@@ -55,9 +55,9 @@ EXPORT(sim_open) int sim_open(int adapter)
     solo_error e = {0};
     sim_close();
     device.g = gpu_open_now(&(gpu_choice){.impl = "web", .adapter = (gpu_adapter_want)adapter}, &why);
-    if (!api_told(&e, &why, device.g != NULL))
+    if (!api_result(&e, &why, device.g != NULL))
         return failed(&e);
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     jsonw_text(&j, "device", gpu_get_info(device.g)->device);
     jsonw_end(&j);
     return 0;
@@ -71,7 +71,7 @@ EXPORT(sim_lose) void sim_lose(void)
 
 /* ---- a simulation ----------------------------------------------------------------- */
 
-static void tell_progress(void *unused, uint32_t step)
+static void report_progress(void *unused, uint32_t step)
 {
     (void)unused;
     page_progress("simulating", step, solo_sim_steps(made));
@@ -79,7 +79,7 @@ static void tell_progress(void *unused, uint32_t step)
 
 static void write_made(void)
 {
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     jsonw_count(&j, "population", solo_sim_population(made));
     jsonw_count(&j, "steps", solo_sim_steps(made));
     jsonw_count(&j, "genes", solo_sim_genes(made));
@@ -121,7 +121,7 @@ int sim_make(const char *name, const char *wgsl, char *parameters, uint32_t popu
                         &e);
     if (!made)
         return failed(&e);
-    solo_sim_set_progress(made, tell_progress, NULL);
+    solo_sim_set_progress(made, report_progress, NULL);
     write_made();
     return 0;
 }
@@ -138,7 +138,7 @@ static int say_what_it_took(double began_us, gpu_counters before)
     uint32_t generations;
     const double *best = solo_sim_best(made, &generations);
     gpu_counters c = gpu_counters_since(device.g, before);
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     jsonw_count(&j, "dispatches", c.dispatches);
     jsonw_count(&j, "submits", c.submits);
     jsonw_number(&j, "seconds", (clock_us() - began_us) * 1e-6);
@@ -163,7 +163,7 @@ EXPORT(sim_run_all) int sim_run_all(int each_step)
     return say_what_it_took(began_us, before);
 }
 
-static bool tell_generation(void *generations, uint32_t generation, double best)
+static bool report_generation(void *generations, uint32_t generation, double best)
 {
     (void)best;
     page_progress("evolving", generation, *(uint32_t *)generations);
@@ -179,7 +179,7 @@ int sim_evolve(uint32_t generations, uint32_t tournament, uint32_t elite, float 
     double began_us = clock_us();
     solo_sim_set_progress(made, NULL, NULL); /* of steps */
     if (!solo_sim_evolve(made, generations, &(solo_evolution){tournament, elite, crossover, mutation, sigma},
-                         tell_generation, &generations, &e))
+                         report_generation, &generations, &e))
         return failed(&e);
     return say_what_it_took(began_us, before);
 }

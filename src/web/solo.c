@@ -10,7 +10,7 @@
 #include "llm/conversation.h"
 #include "model/model_text.h"
 #include "web/host.h"
-#include "web/said.h"
+#include "web/reply.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static volatile sig_atomic_t interrupted;
 
 static int failed(const err *e)
 {
-    str_add(said_anew(), e->text);
+    str_add(reply_text(), e->text);
     return e->kind;
 }
 
@@ -85,7 +85,7 @@ EXPORT(solo_open) int solo_open(int adapter)
         return failed(&e);
     }
     device.info = *gpu_get_info(device.g);
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     lab_device_write(&device, &j, "gpu");
     jsonw_text(&j, "best_level", fusion_names[generation_best_level(device.g)]);
     jsonw_end(&j);
@@ -125,7 +125,7 @@ static void write_model(void)
     const model_config *c = model_get_config(opened);
     char notice[1200];
     uint32_t threads;
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     jsonw_text(&j, "name", opened_name);
     jsonw_text(&j, "architecture", config_arch_name(c->arch));
     jsonw_count(&j, "layers", c->layer_count);
@@ -133,7 +133,7 @@ static void write_model(void)
     jsonw_count(&j, "context", generation_context(made));
     jsonw_text(&j, "format", has_format ? format.name : NULL);
     jsonw_text(&j, "level", fusion_names[generation_level(made)]);
-    jsonw_bool(&j, "improving", generation_is_begun(made));
+    jsonw_bool(&j, "improving", generation_is_compiling(made));
     jsonw_count(&j, "dispatches", generation_dispatches(made));
     jsonw_count(&j, "workgroups", generation_workgroups(made, &threads));
     jsonw_count(&j, "gpu_bytes", generation_bytes(made));
@@ -170,7 +170,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     gpu_take_error(device.g, NULL);
     generation_options o = {.level =
                                 (unsigned)level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
-                            .aside = soon && !all_levels,
+                            .compile_in_background = soon && !all_levels,
                             .all_levels = all_levels != 0,
                             .submit = SUBMIT_BATCH,
                             .context_tok = context_tok};
@@ -195,7 +195,7 @@ EXPORT(solo_improve) int solo_improve(void)
     }
     conversation_free(talk); /* it knows what was taken in */
     talk = NULL;
-    if (!generation_finish(made, &e))
+    if (!generation_finish_compile(made, &e))
         return failed(&e);
     if (chosen >= 0)
         generation_set_launch(made, (fusion_level)chosen, SUBMIT_BATCH);
@@ -248,7 +248,7 @@ EXPORT(solo_begin) int solo_begin(int chat)
     }
     conversation_set_system(talk, NULL);
     conversation_reset(talk);
-    said_anew(); /* nothing: an error that was said before is over */
+    reply_text(); /* nothing: an error that was said before is over */
     return 0;
 }
 
@@ -308,7 +308,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
         return failed(&e);
     char notice[1200];
     gpu_counters since = gpu_counters_since(device.g, c.first);
-    jsonw j = said_begin();
+    jsonw j = reply_begin();
     jsonw_text(&j, "end", end_name(r.end));
     jsonw_count(&j, "prompt_tokens", r.fed_tok + r.reused_tok);
     jsonw_count(&j, "reused_tokens", r.reused_tok);
@@ -336,7 +336,7 @@ EXPORT(solo_bench_dispatch) int solo_bench_dispatch(int quick, uint32_t rounds, 
             .quick = quick != 0, .rounds = rounds, .processes = processes, .seed = seed, .adapter = wanted},
         &e);
     if (ok) {
-        dispatch_record(&lab, said_anew());
+        dispatch_record(&lab, reply_text());
     }
     dispatch_free(&lab);
     return ok ? 0 : failed(&e);
@@ -362,7 +362,7 @@ int solo_bench_llm(uint32_t levels, uint32_t submits, uint32_t prompt_tok, uint3
         o.submits[i] = submits >> i & 1;
     bool ok = opened ? llm_measure(&lab, opened, &o, &e) : err_set(&e, "no model is loaded");
     if (ok) {
-        llm_record(&lab, said_anew());
+        llm_record(&lab, reply_text());
     }
     llm_free(&lab);
     return ok ? 0 : failed(&e);

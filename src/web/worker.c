@@ -1,4 +1,4 @@
-/* lab/worker.h in a page, which has no processes to start: the station stands right here. Starting it anew gives it a new
+/* lab/worker.h in a page, which has no processes to start: the bench_device stands right here. Starting it anew gives it a new
  * device, and nothing more. */
 #include "lab/worker.h"
 #include "base/str.h"
@@ -8,7 +8,7 @@
 const char worker_own[] = "device";
 
 enum { MOST = 8 };
-static station stations[MOST]; /* worker.to is the number of its station */
+static bench_device bench_devices[MOST]; /* worker.to is the number of its bench_device */
 static bool taken[MOST];
 
 bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e)
@@ -20,33 +20,33 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
     *w = (worker){.to = -1, .from = -1};
     if (at == MOST)
         return err_set(e, "more than %d devices at a time", MOST);
-    station *s = &stations[at];
-    *s = (station){0};
+    bench_device *s = &bench_devices[at];
+    *s = (bench_device){0};
     if (!build(s, choice, options, &why)) {
         if (s->device.g)
-            station_close(s);
+            bench_device_close(s);
         return err_set_kind(e, why.kind, "%s", why.text);
     }
     taken[at] = true;
-    *w = (worker){.to = at, .from = -1, .device = s->device, .cell_count = s->cell_count};
+    *w = (worker){.to = at, .from = -1, .device = s->device, .measurement_count = s->measurement_count};
     w->device.g = NULL;
-    w->cells = mem_alloc(s->cell_count * sizeof *w->cells);
-    for (uint32_t i = 0; i < s->cell_count; i++)
-        w->cells[i] = s->cells[i].spec;
+    w->measurements = mem_alloc(s->measurement_count * sizeof *w->measurements);
+    for (uint32_t i = 0; i < s->measurement_count; i++)
+        w->measurements[i] = s->measurements[i].spec;
     return true;
 }
 
-bool worker_measure(worker *w, uint32_t cell, uint32_t point, cell_time *t, err *e)
+bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
-    return station_measure(&stations[w->to], cell, point, t, e);
+    return bench_device_measure(&bench_devices[w->to], measurement, point, t, e);
 }
 
 void worker_stop(worker *w)
 {
     if (w->to >= 0) {
-        station_close(&stations[w->to]);
+        bench_device_close(&bench_devices[w->to]);
         taken[w->to] = false;
     }
-    free(w->cells);
+    free(w->measurements);
     *w = (worker){.to = -1, .from = -1};
 }

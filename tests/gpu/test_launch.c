@@ -69,12 +69,12 @@ static void strategies_make_the_calls_they_say(void **unused)
     chain_free(c);
 }
 
-static void habits_give_the_same_answer(void **unused)
+static void patterns_give_the_same_answer(void **unused)
 {
     (void)unused;
     chain *c = chain_or_fail(&chain_add, 1);
     for (int h = 0; h < HABIT_COUNT; h++) {
-        launch how = {.submit = SUBMIT_BATCH, .habit = h};
+        launch how = {.submit = SUBMIT_BATCH, .pattern = h};
         launch_time t;
         if (!launch_possible(gpu_get_info(device), &how))
             continue;
@@ -90,7 +90,7 @@ static void habits_give_the_same_answer(void **unused)
 static void replay_is_for_those_who_can(void **unused)
 {
     (void)unused;
-    launch how = {.submit = SUBMIT_BATCH, .habit = HABIT_REPLAY};
+    launch how = {.submit = SUBMIT_BATCH, .pattern = HABIT_REPLAY};
     assert_int_equal(launch_possible(gpu_get_info(device), &how), !is_webgpu());
     if (!is_webgpu())
         return;
@@ -237,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_gives_the_cpus_answer),
         cmocka_unit_test(strategies_make_the_calls_they_say),
-        cmocka_unit_test(habits_give_the_same_answer),
+        cmocka_unit_test(patterns_give_the_same_answer),
         cmocka_unit_test(replay_is_for_those_who_can),
         cmocka_unit_test(calls_and_device_are_timed),
         cmocka_unit_test(waits_wait),

@@ -1,4 +1,4 @@
-/* Is the litmus test to be trusted? It must pass where data goes through atomics, and notice each way in which passing
+/* Is the litmus test to be skips_watchdog? It must pass where data goes through atomics, and notice each way in which passing
  * data between workgroups is known to go wrong.
  *
  * Plain stores, which a newer Dawn on an NVIDIA GPU loses, are kept by everything that was tried in software: Dawn of

@@ -52,7 +52,7 @@ static void want_kernels(uint32_t threads)
         return;
     drop_kernels();
     if (threads == ALONE)
-        kernels = (struct kernels){NULL, make_kernel("op_sample_alone", threads), threads};
+        kernels = (struct kernels){NULL, make_kernel("op_sample_single_thread", threads), threads};
     else
         kernels = (struct kernels){make_kernel("op_sample_scan", threads), make_kernel("op_sample", threads), threads};
 }

@@ -1,7 +1,7 @@
 /* The kernels that GPUs get, made for the shapes they work on, against the CPU's answer: software runs them when
  * SOLO_TUNE=gpu says so, and takes long to compile them. */
 #include "gpu/compare.h"
-#include "graph/one.h"
+#include "graph/megakernel.h"
 
 /* The kernels that a GPU gets for its shapes, several turns and pieces of x included. */
 static void matrices_as_on_a_gpu(void **unused)
@@ -179,15 +179,15 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
     assert_true(graph_run_write(run, "x", x, &e));
     graph_run_once(run, 1, SUBMIT_BATCH);
     assert_true(graph_run_read(run, "y", apart, &e));
-    one *whole = graph_run_one(run, 0);
-    assert_int_equal(one_phase_count(whole), 6);
+    one *whole = graph_run_megakernel(run, 0);
+    assert_int_equal(megakernel_phase_count(whole), 6);
     for (uint32_t barrier = 0; barrier < 6; barrier++) {
         bool gave_up = false;
-        one_set_stall(whole, barrier);
+        megakernel_set_stall(whole, barrier);
         graph_run_once(run, 0, SUBMIT_BATCH);
-        assert_true(gpu_wait(device, &e) && one_gave_up(whole, &gave_up, &e));
+        assert_true(gpu_wait(device, &e) && megakernel_timed_out(whole, &gave_up, &e));
         assert_int_equal(gave_up, barrier > 0);
-        one_set_stall(whole, 0);
+        megakernel_set_stall(whole, 0);
         for (int time = 0; time < 3; time++) {
             graph_run_once(run, 0, SUBMIT_BATCH);
             assert_true(graph_run_read(run, "y", together, &e));

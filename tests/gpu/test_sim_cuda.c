@@ -14,7 +14,7 @@
 static unsigned individual;
 
 /* each has a function of the same name, and parameters that the host defines from the file's */
-#include "../../kernels/simlib/run.cu"
+#include "../../kernels/sim_runtime/run.cu"
 #define SOLO_KERNEL static
 #define solo_all    acrobot
 #include "../../kernels/sim/acrobot.cu"

@@ -1,7 +1,7 @@
 /* src/graph/plan and its passes, one by one on small graphs; memory's places; costs. */
 #include "graph/layout.h"
 #include "graph/memory.h"
-#include "graph/tell.h"
+#include "graph/lower.h"
 #include "model/decoder.h"
 #include "random_graph.h"
 #include "tiny_model.h"
@@ -258,7 +258,7 @@ static void a_norm_that_is_added_as_well_stays(void **unused)
     node n = norm(&s, s.x);
     graph_output(s.g, "o", add(&s, product(&s, n, 8), n));
     s.p = plan_new(s.g, NO_LIMIT);
-    assert_int_equal(plan_apply(s.p, PASS_AFTER), 1);
+    assert_int_equal(plan_apply(s.p, PASS_EPILOGUE), 1);
     assert_int_equal(plan_apply(s.p, PASS_NORM), 0);
     check_plan(s.p);
     end(&s);
@@ -339,12 +339,12 @@ static void biases_functions_and_residuals(void **unused)
     node m = product(&s, s.x, 8), biased = add(&s, m, vector(&s, 8));
     node f = graph_unary(s.g, UNARY_SILU, biased), difference = graph_binary(s.g, BINARY_SUB, s.y, f);
     graph_output(s.g, "o", difference);
-    assert_int_equal(apply(&s, PASS_AFTER), 3);
+    assert_int_equal(apply(&s, PASS_EPILOGUE), 3);
     const plan_part *part = &s.p->steps[0].parts[0];
     assert_int_equal(s.p->count, 1);
-    assert_int_equal(part->after_count, 3);
-    assert_int_equal(part->after[0], biased);
-    assert_int_equal(part->after[1], f);
+    assert_int_equal(part->epilogue_count, 3);
+    assert_int_equal(part->epilogue[0], biased);
+    assert_int_equal(part->epilogue[1], f);
     assert_int_equal(part->result, difference);
     plan_operand o;
     assert_true(plan_operand_of(s.g, biased, m, &o));
@@ -360,10 +360,10 @@ static void so_many_afterwards_and_no_more(void **unused)
     (void)unused;
     small s = begin(1);
     node y = product(&s, s.x, 8);
-    for (int i = 0; i < PLAN_MAX_AFTER + 2; i++)
+    for (int i = 0; i < PLAN_MAX_EPILOGUE + 2; i++)
         y = graph_unary(s.g, UNARY_TANH, y);
     graph_output(s.g, "o", y);
-    assert_int_equal(apply(&s, PASS_AFTER), PLAN_MAX_AFTER);
+    assert_int_equal(apply(&s, PASS_EPILOGUE), PLAN_MAX_EPILOGUE);
     assert_int_equal(s.p->count, 3);
     end(&s);
 }
@@ -399,7 +399,7 @@ static void what_is_not_taken_in_afterwards(void **unused)
             graph_output(s.g, "o", graph_unary(s.g, UNARY_EXP, gated));
             s.p = plan_new(s.g, NO_LIMIT);
             assert_int_equal(plan_apply(s.p, PASS_GATE), 2);
-            assert_int_equal(plan_apply(s.p, PASS_AFTER), 0);
+            assert_int_equal(plan_apply(s.p, PASS_EPILOGUE), 0);
             check_plan(s.p);
             end(&s);
             continue;
@@ -407,7 +407,7 @@ static void what_is_not_taken_in_afterwards(void **unused)
         default: break;
         }
         graph_output(s.g, "o", y);
-        uint32_t removed = apply(&s, PASS_AFTER);
+        uint32_t removed = apply(&s, PASS_EPILOGUE);
         if (removed)
             fail_msg("case %d: %u steps are gone", c, removed);
         end(&s);
@@ -421,7 +421,7 @@ static void a_product_is_another_ones_residual(void **unused)
     small s = begin(1);
     node a = product(&s, s.x, 8), b = product(&s, s.y, 8), sum = add(&s, a, b);
     graph_output(s.g, "o", sum);
-    assert_int_equal(apply(&s, PASS_AFTER), 1);
+    assert_int_equal(apply(&s, PASS_EPILOGUE), 1);
     assert_int_equal(s.p->count, 2);
     assert_int_equal(step_with(&s, sum)->parts[0].matmul, a);
     assert_int_equal(step_with(&s, b), &s.p->steps[0]);
@@ -446,7 +446,7 @@ static void turned_and_stored(void **unused)
     node values = graph_store(s.g, state(&s, "values", 2, 8), graph_reshape(s.g, v, shape3(5, 2, 8)), at);
     node turned_q = rope_of(&s, q, 2, at, 0);
     graph_output(s.g, "o", graph_attention(s.g, turned_q, keys, values, at, (attention_spec){.scale = 1}));
-    assert_int_equal(apply(&s, PASS_TURN), 4);
+    assert_int_equal(apply(&s, PASS_ROPE), 4);
     const plan_part *part = &step_with(&s, keys)->parts[0];
     assert_int_equal(part->matmul, k);
     assert_int_equal(part->rope, turned);
@@ -474,7 +474,7 @@ static void what_is_not_turned(void **unused)
             y = rope_of(&s, graph_reshape(s.g, y, shape2(1, 16)), 2, at, 0);
         }
         graph_output(s.g, "o", y);
-        uint32_t removed = apply(&s, PASS_TURN);
+        uint32_t removed = apply(&s, PASS_ROPE);
         if (removed != (c == WHOLE || c == TWICE))
             fail_msg("case %d: %u steps are gone", c, removed);
         end(&s);
@@ -488,7 +488,7 @@ static void stored_elsewhere_than_turned(void **unused)
     small s = begin(1);
     node at = number(&s, "at"), row = number(&s, "row"), m = product(&s, s.x, 16), turned = rope_of(&s, m, 2, at, 0);
     node kept = graph_store(s.g, state(&s, "keys", 2, 8), turned, row);
-    assert_int_equal(apply(&s, PASS_TURN), 1);
+    assert_int_equal(apply(&s, PASS_ROPE), 1);
     assert_int_equal(step_with(&s, kept)->op, OP_STORE);
     assert_int_equal(step_with(&s, turned)->parts[0].rope, turned);
     end(&s);
@@ -502,8 +502,8 @@ static void matrices_in_pieces_are_not_turned(void **unused)
     node at = number(&s, "at"), m = product(&s, s.x, 1024);
     graph_store(s.g, state(&s, "keys", 8, 128), rope_of(&s, m, 8, at, 0), at);
     uint64_t bytes = layout_bytes(TYPE_F32, 1024, 8);
-    assert_int_equal(apply_within(&s, PASS_TURN, bytes - 256), 0);
-    assert_int_equal(apply_within(&s, PASS_TURN, bytes), 2);
+    assert_int_equal(apply_within(&s, PASS_ROPE, bytes - 256), 0);
+    assert_int_equal(apply_within(&s, PASS_ROPE, bytes), 2);
     end(&s);
 }
 
@@ -515,7 +515,7 @@ static void nothing_is_turned_by_a_later_position(void **unused)
     node at = number(&s, "at"), m = product(&s, s.x, 16), turned = rope_of(&s, m, 2, at, 0);
     graph_assign(s.g, at, at, (assign_spec){.added = 1});
     graph_store(s.g, state(&s, "keys", 2, 8), turned, at);
-    assert_int_equal(apply(&s, PASS_TURN), 1); /* the rotation, not the store */
+    assert_int_equal(apply(&s, PASS_ROPE), 1); /* the rotation, not the store */
     end(&s);
 }
 
@@ -559,7 +559,7 @@ static void products_that_stay_apart(void **unused)
         s.p = plan_new(s.g, NO_LIMIT);
         plan_apply(s.p, PASS_NORM);
         if (c == NEEDED)
-            assert_int_equal(plan_apply(s.p, PASS_AFTER), 2);
+            assert_int_equal(plan_apply(s.p, PASS_EPILOGUE), 2);
         uint32_t removed = plan_apply(s.p, PASS_SIBLINGS);
         check_plan(s.p);
         if (removed != (c == TOGETHER))
@@ -604,7 +604,7 @@ static void stores_keep_their_order(void **unused)
             stored(&s, keys, product(&s, s.x, 8), at);
         graph_output(s.g, "p", product(&s, s.x, 4));
         s.p = plan_new(s.g, NO_LIMIT);
-        plan_apply(s.p, PASS_TURN);
+        plan_apply(s.p, PASS_ROPE);
         plan_apply(s.p, PASS_SIBLINGS);
         check_plan(s.p);
         assert_int_equal(step_with(&s, first)->part_count, 1);
@@ -904,11 +904,11 @@ static void what_does_not_lie_together_is_told(void **unused)
     memory *m = memory_new(g, &s.p, 1, &e);
     if (!m)
         fail_msg("%s", e.text);
-    tell_tuning t = tell_tuning_for(gpu_get_info(g));
-    told out[TELL_MAX];
+    device_profile t = device_profile_for(gpu_get_info(g));
+    dispatch_desc out[LOWER_MAX_DISPATCHES];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < s.p->count; i++)
-        refused += tell_step(&t, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
+        refused += lower_step(&t, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
     assert_int_equal(refused, 2);
     assert_non_null(strstr(e.text, "keys and values"));
     memory_free(m);
@@ -928,7 +928,7 @@ static void odd_states_are_told(void **unused)
         err e = {0};
         s.p = plan_new(s.g, NO_LIMIT);
         plan_fuse(s.p, (fusion_level)level);
-        assert_false(tell_possible(s.p, &e));
+        assert_false(lower_possible(s.p, &e));
         assert_non_null(strstr(e.text, "even number"));
         plan_free(s.p);
     }

@@ -12,21 +12,21 @@
 
 #include <cmocka.h>
 
-static bool build_stub(station *s, const gpu_choice *choice, const void *options, err *e)
+static bool build_stub(bench_device *s, const gpu_choice *choice, const void *options, err *e)
 {
     (void)options;
     if (!lab_device_open(&s->device, choice, true, e))
         return false;
-    chain *c = station_add_chain(s, &chain_add, 1, e);
+    chain *c = bench_device_add_chain(s, &chain_add, 1, e);
     if (!c)
         return false;
-    station_add_cell(s, CELL_DISPATCH, c, (launch){.submit = SUBMIT_EACH}, 0);
-    station_add_cell(s, CELL_HOST, c, (launch){.submit = SUBMIT_BATCH, .time_calls = true}, 0);
-    station_add_cell(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = 4}, 64);
-    return station_choose_lengths(s, 500, true, e);
+    bench_device_add_measurement(s, CELL_DISPATCH, c, (launch){.submit = SUBMIT_EACH}, 0);
+    bench_device_add_measurement(s, CELL_HOST, c, (launch){.submit = SUBMIT_BATCH, .time_calls = true}, 0);
+    bench_device_add_measurement(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = 4}, 64);
+    return bench_device_choose_lengths(s, 500, true, e);
 }
 
-static bool build_and_crash(station *s, const gpu_choice *choice, const void *options, err *e)
+static bool build_and_crash(bench_device *s, const gpu_choice *choice, const void *options, err *e)
 {
     (void)s, (void)choice, (void)options, (void)e;
     signal(SIGSEGV, SIG_DFL); /* a sanitizer would report it instead */
@@ -34,7 +34,7 @@ static bool build_and_crash(station *s, const gpu_choice *choice, const void *op
     return true;
 }
 
-static bool build_and_fail(station *s, const gpu_choice *choice, const void *options, err *e)
+static bool build_and_fail(bench_device *s, const gpu_choice *choice, const void *options, err *e)
 {
     (void)s, (void)choice;
     return err_set_kind(e, ERR_NO_GPU, "no luck with %s", (const char *)options);
@@ -47,20 +47,20 @@ static void a_worker_measures(void **unused)
     (void)unused;
     err e = {0};
     worker w;
-    cell_time t;
+    measurement_time t;
     assert_true(worker_start(&w, build_stub, &STUB, NULL, &e));
     assert_string_equal(w.device.info.impl, "stub");
     assert_null(w.device.g);
-    assert_int_equal(w.cell_count, 3);
-    assert_string_equal(w.cells[0].kernel, "add");
-    assert_int_equal(w.cells[0].points, 3);
-    assert_true(w.cells[0].n[0] < w.cells[0].n[1] && w.cells[0].n[1] < w.cells[0].n[2]);
+    assert_int_equal(w.measurement_count, 3);
+    assert_string_equal(w.measurements[0].kernel, "add");
+    assert_int_equal(w.measurements[0].points, 3);
+    assert_true(w.measurements[0].n[0] < w.measurements[0].n[1] && w.measurements[0].n[1] < w.measurements[0].n[2]);
     for (uint32_t point = 0; point < 3; point++) {
         assert_true(worker_measure(&w, 0, point, &t, &e));
         assert_true(t.us > 0);
-        assert_int_equal(t.counted.dispatches, w.cells[0].n[point]);
+        assert_int_equal(t.counted.dispatches, w.measurements[0].n[point]);
     }
-    assert_int_equal(w.cells[1].points, 3); /* what a call costs is a slope too */
+    assert_int_equal(w.measurements[1].points, 3); /* what a call costs is a slope too */
     assert_true(worker_measure(&w, 2, 0, &t, &e));
     assert_int_equal(t.counted.submits, 4);
     worker_stop(&w);
@@ -90,7 +90,7 @@ static void the_others_go_on_when_one_dies(void **unused)
     (void)unused;
     err e = {0};
     worker first, second;
-    cell_time t;
+    measurement_time t;
     assert_true(worker_start(&first, build_stub, &STUB, NULL, &e));
     assert_true(worker_start(&second, build_stub, &STUB, NULL, &e));
     kill(first.pid, SIGKILL);

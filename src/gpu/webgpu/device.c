@@ -1,7 +1,7 @@
 /* Opening a WebGPU device, hearing its errors, waiting for it. */
 #include "gpu/webgpu/device.h"
 #include "base/clock.h"
-#include "base/quiet.h"
+#include "base/mute_stderr.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -361,9 +361,9 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
             err_set(e, "%s: validation and robustness can be switched off in Dawn only", lib->family);
     }
     /* Without a driver Dawn prints warnings of its own. */
-    int terminal = quiet_begin();
+    int terminal = mute_stderr();
     bool connected = e->kind == ERR_NONE && connect(w, choice, e);
-    quiet_end(terminal);
+    unmute_stderr(terminal);
     if (!connected) {
         webgpu_close(&w->base);
         return NULL;
@@ -380,9 +380,9 @@ memory_size webgpu_memory(gpu *g)
     const webgpu *w = (const webgpu *)g;
     if (g->info.type == GPU_TYPE_SOFTWARE)
         return memory_size_of_host();
-    int terminal = quiet_begin(); /* loaders have warnings of their own */
+    int terminal = mute_stderr(); /* loaders have warnings of their own */
     memory_size size = memory_size_by_vulkan(w->vendor_id, w->device_id);
-    quiet_end(terminal);
+    unmute_stderr(terminal);
     return size;
 }
 

@@ -1,3 +1,0 @@
-// Kernels made as fast as can be.
-const SHORT = 0u;
-fn at_run_time(value: u32) -> u32 { return value; }

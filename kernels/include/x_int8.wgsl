@@ -1,0 +1,77 @@
+// x for matmul_row.wgsl, as whole numbers of a byte and a factor for each 32 of them; weights are whole numbers, too, with a factor
+// and an offset for each chunk. Four products are then one step.
+const PIECE = PIECE_WORDS * THREADS;         // elements of x that lie there as floats until they are bytes: 8 of each thread at most
+const LINES = 2u * STRIDE;                    // of bytes
+const FLOATS = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, a piece at a time
+
+fn put_x(i: u32, value: f32, inside: bool) {
+    if (inside) { shared_x[i % 4u][FLOATS + i % PIECE / 4u] = bitcast<u32>(value); }
+}
+
+fn number_of(value: f32, up: f32) -> i32 { return i32(round(value * up)); }
+fn scale_for(most: f32) -> f32 { return select(0.0, 127.0 * inverse_of(most), most > 1e-30); }
+fn numbers_of(four: vec4<f32>, up: f32) -> vec4<i32> { return vec4<i32>(number_of(four.x, up), number_of(four.y, up), number_of(four.z, up), number_of(four.w, up)); }
+fn bytes_of_numbers(n: vec4<i32>) -> u32 {
+    let u = bitcast<vec4<u32>>(n) & vec4<u32>(255u);
+    return u.x | (u.y << 8u) | (u.z << 16u) | (u.w << 24u);
+}
+
+// A piece of x, when all of it lies there. Four threads share a chunk, each with two of its fours, so that neighbours read from banks
+// of their own. Sums of whole numbers as floats are exact. (Over a subgroup, maxima and sums of whole numbers were seen to come out
+// wrong on NVIDIA.)
+fn pack_x(piece: u32, local: u32, more: bool) {
+    workgroupBarrier();
+    let in_piece = min(local / 4u, min(CHUNKS, PIECE / 32u) - 1u);
+    let chunk = piece * (PIECE / 32u) + in_piece;
+    let upper = local / 16u % 2u;
+    let a = shared_x_vec4(FLOATS + in_piece * 8u + local % 4u + upper * 4u);
+    let b = shared_x_vec4(FLOATS + in_piece * 8u + local % 4u + (1u - upper) * 4u);
+    let larger = max(abs(a), abs(b));
+    var most = max(max(larger.x, larger.y), max(larger.z, larger.w));
+    most = max(most, shuffle_xor(most, 1u, local));
+    most = max(most, shuffle_xor(most, 2u, local));
+    let up = scale_for(most);
+    let numbers_a = numbers_of(a, up);
+    let numbers_b = numbers_of(b, up);
+    let four = numbers_a + numbers_b;
+    var sum = f32(four.x + four.y + four.z + four.w);
+    sum += shuffle_xor(sum, 1u, local);
+    sum += shuffle_xor(sum, 2u, local);
+    if (in_piece == local / 4u && chunk < CHUNKS) {
+        shared_x[local % 4u][upper * STRIDE + chunk] = bytes_of_numbers(numbers_a);
+        shared_x[local % 4u][(1u - upper) * STRIDE + chunk] = bytes_of_numbers(numbers_b);
+        if (local % 4u == 0u) {
+            shared_x[chunk % 2u * 2u][LINES + chunk / 2u] = bitcast<u32>(most * (1.0 / 127.0));
+            shared_x[chunk % 2u * 2u + 1u][LINES + chunk / 2u] = bitcast<u32>(i32(sum));
+        }
+    }
+    if (more) { workgroupBarrier(); }
+}
+
+struct x_of_chunk {
+    first: vec4<u32>,
+    second: vec4<u32>,
+    factor: f32,
+    sum: i32, // of the whole numbers
+}
+
+fn x_at(chunk: u32) -> x_of_chunk {
+    let c = min(chunk, CHUNKS - 1u);
+    let words = shared_x_words(LINES + c / 2u);
+    let two = select(vec2<u32>(), select(words.xy, words.zw, c % 2u == 1u), chunk < CHUNKS);
+    return x_of_chunk(shared_x_words(c), shared_x_words(STRIDE + c), bitcast<f32>(two.x), bitcast<i32>(two.y));
+}
+
+// Products are only ever factors of another: which of two products that are added up is rounded would be the compiler's choice.
+fn add_row(before: f32, b: bits_of_chunk, x: x_of_chunk) -> f32 {
+    var sum = -ZERO * x.sum;
+//!for j CHUNK_VEC4S
+    sum += dot4I8Packed(bytes_of(b, #ju), select(x.second, x.first, #ju < 4u)[#ju % 4u]);
+//!end
+    let factors = factors_of(b);
+    let row = fma(factors.x, x.factor * f32(sum), before);
+    if (OFFSETS == 0u) { return row; }
+    return fma(factors.y, x.factor * f32(x.sum), row);
+}
+
+fn add_chunk(before: vec4<f32>, b: row4_bits, x: x_of_chunk) -> vec4<f32> { return vec4<f32>(add_row(before.x, b.x, x), add_row(before.y, b.y, x), add_row(before.z, b.z, x), add_row(before.w, b.w, x)); }

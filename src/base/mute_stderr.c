@@ -1,0 +1,25 @@
+#include "base/mute_stderr.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int mute_stderr(void)
+{
+    fflush(stderr);
+    int was = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+    if (was >= 0 && nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0)
+        close(nowhere);
+    return was;
+}
+
+void unmute_stderr(int was)
+{
+    if (was < 0)
+        return;
+    fflush(stderr);
+    dup2(was, STDERR_FILENO);
+    close(was);
+}

@@ -1,0 +1,396 @@
+#include "graph/lower_internal.h"
+#include "graph/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    LAST = LOWER_LAST_DIM,
+    THREADS = 64,         /* of the small operators' workgroups, as their files say */
+    SAMPLE_THREADS = 256, /* as in op_sample.wgsl */
+    TEAM = 32,            /* of products' threads, as in matmul_vec.wgsl */
+};
+
+/* One dispatch has the memory of all its kernels at once, and they need some beside x: all in bytes, as in their files. */
+static uint32_t floats_of_x(const device_profile *t)
+{
+    enum {
+        LEAST = 2048,
+        ATTENTION = 512,
+        PARTS = 3072,
+        CHOICE = 4096 + 512,
+        SQUARES = 2048,
+        SINGLES = 256,
+        BANKS = 512
+    };
+    uint32_t subgroups = t->row_threads / (t->subgroup ? t->subgroup : 1), no_alias = t->subgroup >= 16 ? 2 : 1;
+    uint32_t sums = 16 * subgroups + (t->subgroup ? no_alias * LOWER_ROW_TURNS * 16 * subgroups : 0);
+    /* With each float of x goes its share of the squares' sums, in matmul_vec.wgsl; those of matmul_row.wgsl are so many. */
+    uint32_t each = t->subgroup ? t->subgroup : 4,
+             beside = sums + SQUARES / each + ATTENTION + PARTS + CHOICE + SINGLES + BANKS;
+    uint32_t left = t->workgroup_bytes > beside ? t->workgroup_bytes - beside : 0;
+    uint32_t floats = (uint32_t)((uint64_t)left * each / (4 * each + 1)) / 8 * 8;
+    return floats > LEAST ? floats : LEAST;
+}
+
+device_profile device_profile_for(const gpu_info *info)
+{
+    device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
+    bool bare = strcmp(info->family, "vulkan") == 0; /* has only the SPIR-V that the build made of the files */
+    if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
+        TEAM % info->subgroup_min == 0 && !bare)
+        t.subgroup = info->subgroup_min;
+    bool tuned = gpu_is_worth_tuning(info);
+    t.compile_fast = !tuned && !bare;
+    if (!tuned || bare)
+        return t;
+    t.specialize = true;
+    t.busy_groups = 128;
+    t.workgroup_bytes = info->max_workgroup_bytes;
+    t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
+    t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
+    t.epoch_bit = t.subgroup >= 4;
+    t.quads = info->has_quads;
+    t.int8_dot = info->has_packed_dot && t.subgroup >= 8;
+    t.x_floats = floats_of_x(&t);
+    return t;
+}
+
+bool lower_possible(const plan *p, err *e)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        const graph_node *n = graph_at(p->g, p->steps[i].at);
+        if (p->steps[i].op == OP_ATTENTION) {
+            uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST];
+            if (size > LOWER_MAX_HEAD || size % 2)
+                return err_set(e, "heads of %u elements: an even number up to %d is wanted", size, LOWER_MAX_HEAD);
+        }
+        node written[PLAN_MAX_NODES];
+        uint32_t count = plan_writes(p, &p->steps[i], written);
+        for (uint32_t k = 0; k < count; k++) {
+            const graph_node *w = graph_at(p->g, written[k]);
+            if (w->op == OP_STORE && w->s.dims[2] * w->s.dims[3] % 2 != 0)
+                return err_set(e, "rows of a state must have an even number of elements");
+        }
+    }
+    return true;
+}
+
+/* ---- words ------------------------------------------------------------------- */
+
+bool lower_is_computed(const lowering *c, node n)
+{
+    while (node_at(c, n)->op == OP_RESHAPE)
+        n = node_at(c, n)->operands[0];
+    graph_op op = node_at(c, n)->op;
+    return op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE;
+}
+
+static uint32_t groups_for(uint64_t threads)
+{
+    return (uint32_t)((threads + THREADS - 1) / THREADS);
+}
+
+static void lower_binary(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    shape y = node_at(c, n->operands[1])->s;
+    uint32_t stride = 1;
+    l->words[3] = at(c, n->operands[1]);
+    l->words[4] = (uint32_t)shape_count(n->s);
+    l->words[5] = n->as.binary;
+    for (int d = LAST; d >= 0; d--) {
+        l->words[8 + d] = n->s.dims[d];
+        l->words[12 + d] = y.dims[d] == 1 ? 0 : stride;
+        stride *= y.dims[d];
+    }
+    l->words[0] = groups_for(l->words[4]);
+}
+
+static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    const rope_spec *spec = &n->as.rope;
+    uint32_t rest[] = {n->s.dims[3],
+                       n->s.dims[2],
+                       at(c, n->operands[1]),
+                       spec->rotated,
+                       spec->interleaved,
+                       angles_fall(spec, spec->rotated),
+                       as_word(spec->magnitude > 0 ? spec->magnitude : 1),
+                       n->operand_count > 2,
+                       n->operand_count > 2 ? at(c, n->operands[2]) : 0};
+    l->words[0] = n->s.dims[1] * n->s.dims[2];
+    memcpy(l->words + 3, rest, sizeof rest);
+}
+
+static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    uint32_t count = (uint32_t)shape_count(node_at(c, n->operands[1])->s);
+    uint32_t rest[] = {at(c, n->operands[0]),       at(c, n->operands[1]), count,
+                       n->s.dims[2] * n->s.dims[3], at(c, n->operands[2]), n->s.dims[1],
+                       n->type == DTYPE_F16};
+    l->words[0] = groups_for(count / 2);
+    l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
+    memcpy(l->words + 1, rest, sizeof rest);
+}
+
+/* Positions that attention_vec.wgsl has at a time: of long heads fewer, which more workgroups then share. */
+static uint32_t attention_block(uint32_t head)
+{
+    return head >= 128 ? 64 : 128;
+}
+
+/* One row, or a few, of heads whose words a workgroup's threads can share out. */
+static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, dtype type)
+{
+    uint32_t lanes = c->t->row_threads / attention_block(head);
+    return rows < PLAN_TILED_ROWS && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
+           (head & (head - 1)) == 0 && c->t->row_threads >= head;
+}
+
+/* Many rows share what they read, if workgroup memory has room for them; see op_attention_tile.wgsl. */
+static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shape *q)
+{
+    enum { BLOCK = 64, LEAST_ROWS = 8, MOST_SIZE = 128 };
+    uint32_t rows = q->dims[1], heads = q->dims[2], size = q->dims[3], line = size / 4 | 1;
+    for (uint32_t at_once = size > 64 ? 16 : 32; at_once >= 16; at_once /= 2) {
+        uint32_t threads = 8 * at_once;
+        uint32_t bytes = 16 * ((at_once + BLOCK) * line + at_once * (BLOCK / 4 + 1)) + 4 * (threads + at_once + 1);
+        if (rows < LEAST_ROWS || size % 4 || size > MOST_SIZE || bytes > c->t->workgroup_bytes)
+            continue;
+        l->kernel = (kernel_variant){.name = "op_attention_tile"};
+        kernel_set_constant(&l->kernel, "SIZE", size);
+        kernel_set_constant(&l->kernel, "ROWS", at_once);
+        kernel_set_constant(&l->kernel, "THREADS", threads);
+        l->words[0] = (rows + at_once - 1) / at_once * heads;
+        l->words[14] = rows;
+        return;
+    }
+}
+
+/* In one dispatch this run's own keys and values come with epoch_bit. */
+static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    l->words[16] = memory_row_at(c->m, c->which, n->operands[1]);
+    l->words[17] = memory_row_at(c->m, c->which, n->operands[2]);
+    l->epoch_only = c->t->one_threads && l->words[16] && l->words[17];
+    kernel_set_constant(&l->kernel, "NOW", l->epoch_only);
+}
+
+static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n, err *e)
+{
+    if (memory_state_arena(c->m, c->which, n->operands[1]) != memory_state_arena(c->m, c->which, n->operands[2]))
+        return err_set(e, "keys and values of an attention do not lie in one buffer"), 0;
+    const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
+    uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
+    uint32_t rest[] = {q->s.dims[3],
+                       q->s.dims[2],
+                       k->s.dims[2],
+                       at(c, n->operands[3]),
+                       as_word(n->as.attention.scale),
+                       as_word(n->as.attention.softcap),
+                       n->as.attention.window,
+                       at(c, n->operands[1]),
+                       at(c, n->operands[2]),
+                       k->type == DTYPE_F16,
+                       k->s.dims[1],
+                       splits};
+    if (c->t->specialize && fits_attention_vec(c, q->s.dims[3], q->s.dims[1], k->type)) {
+        l->kernel.name = "attention_vec";
+        l->polls_epoch = true;
+        lower_own_row(c, l, n);
+        kernel_set_constant(&l->kernel, "THREADS", c->t->row_threads);
+        kernel_set_constant(&l->kernel, "HEAD", q->s.dims[3]);
+        uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
+        kernel_set_constant(&l->kernel, "BLOCK", block);
+        kernel_set_constant(&l->kernel, "KEYS", pairs / (c->t->row_threads / block));
+        kernel_set_constant(&l->kernel, "VALUES", block / (c->t->row_threads / pairs));
+        if (c->t->one_threads)
+            kernel_set_constant(&l->kernel, "SHARED_X_WORDS", c->t->x_floats);
+    } else if (c->t->compile_fast) {
+        kernel_set_constant(&l->kernel, "HALVES", k->type == DTYPE_F16);
+        if (splits == 1 && q->s.dims[1] < PLAN_TILED_ROWS && q->s.dims[3] % 4 == 0) {
+            l->kernel.name = "attention_plain";
+            l->kernel.subgroup = 0;
+            kernel_set_constant(&l->kernel, "CAPPED", n->as.attention.softcap > 0);
+        }
+    }
+    l->words[0] = heads * splits;
+    l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
+    memcpy(l->words + 3, rest, sizeof rest);
+    l->words[15] = lower_is_computed(c, n->operands[0]);
+    if (splits == 1) {
+        if (!c->t->one_threads)
+            lower_attention_tile(c, l, &q->s);
+        return 1;
+    }
+    if (s->split_output)
+        return 1;
+    uint32_t out = l->words[1];
+    l->words[1] = memory_scratch_at(c->m, c->which);
+    dispatch_desc *join = l + 1;
+    *join = (dispatch_desc){.kernel.name = "op_attention_combine"};
+    uint32_t words[] = {heads, out, memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
+    memcpy(join->words, words, sizeof words);
+    return 2;
+}
+
+static void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
+{
+    bool indexed = false, more = false;
+    l->words[0] = 1;
+    l->words[1] = s->assign_count;
+    l->polls_epoch = true;
+    for (uint32_t i = 0; i < s->assign_count; i++) {
+        const graph_node *n = node_at(c, s->assigns[i]);
+        const assign_spec *spec = &n->as.assign;
+        uint32_t words[] = {at(c, n->operands[1]),
+                            at(c, n->operands[0]),
+                            (uint32_t)shape_count(node_at(c, n->operands[0])->s),
+                            spec->added,
+                            spec->more ? at(c, spec->more) + 1 : 0,
+                            spec->index ? at(c, spec->index) + 1 : 0,
+                            (uint32_t)shape_count(n->s)};
+        memcpy(l->words + 4 + 8 * i, words, sizeof words);
+        indexed |= spec->index != 0;
+        more |= spec->more != 0;
+    }
+    if (c->t->compile_fast) {
+        l->kernel.name = "op_assign_single_thread";
+        kernel_set_constant(&l->kernel, "COPIES", s->assign_count);
+        kernel_set_constant(&l->kernel, "INDEXED", indexed);
+        kernel_set_constant(&l->kernel, "MORE", more);
+    }
+}
+
+static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    sample_places places = {.out = at(c, n->operands[1]),
+                            .logits = at(c, n->operands[0]),
+                            .vocab = node_at(c, n->operands[0])->s.dims[LAST],
+                            .settings = at(c, n->operands[2]),
+                            .position = at(c, n->operands[3]),
+                            .history = at(c, n->operands[4]),
+                            .history_tok = (uint32_t)shape_count(node_at(c, n->operands[4])->s),
+                            .append = 1,
+                            .scratch = memory_scratch_at(c->m, c->which)};
+    l[0] = (dispatch_desc){.kernel.name = "op_sample_scan", .polls_epoch = true};
+    l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
+    sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
+    l[0].words[15] = lower_is_computed(c, n->operands[0]);
+    if (c->t->compile_fast) { /* one thread, one kernel that is soon compiled */
+        l[1].kernel.name = "op_sample_single_thread";
+        l[0] = l[1];
+        return 1;
+    }
+    for (int half = 0; half < 2 && c->t->specialize && c->t->one_threads; half++)
+        kernel_set_constant(&l[half].kernel, "SHARED_X_WORDS", c->t->x_floats);
+    return 2;
+}
+
+/* One for each piece of the table. */
+static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    const graph_node *w = node_at(c, n->operands[0]);
+    const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
+    dispatch_desc first = *l;
+    first.polls_epoch = first.epoch_only = true;
+    first.kernel.type = lower_weight_type(c, w->as.weight, n->s.dims[LAST]);
+    for (uint32_t i = 0; i < matrix->piece_count; i++) {
+        const memory_piece *piece = &matrix->pieces[i];
+        l[i] = first;
+        l[i].weight_arena = piece->arena;
+        uint32_t words[] = {n->s.dims[LAST - 1],     first.words[1], at(c, n->operands[1]), n->s.dims[LAST],
+                            w->s.dims[LAST - 1] - 1, piece->at,      piece->rows,           piece->first};
+        memcpy(l[i].words, words, sizeof words);
+    }
+    return matrix->piece_count;
+}
+
+/* ---- all steps -------------------------------------------------------------------- */
+
+static const char *kernel_name(graph_op op)
+{
+    switch (op) {
+    case OP_UNARY: return "op_unary";
+    case OP_BINARY: return "op_binary";
+    case OP_REDUCE: return "op_reduce";
+    case OP_SOFTMAX: return "op_softmax";
+    case OP_RMSNORM: return "op_rmsnorm";
+    case OP_GATHER: return "op_gather";
+    case OP_ROPE: return "op_rope";
+    case OP_STORE: return "op_store";
+    case OP_ATTENTION: return "op_attention";
+    case OP_SLICE: return "op_slice";
+    case OP_PICK: return "op_pick";
+    case OP_TOPK: return "op_topk";
+    default: return "op_assign";
+    }
+}
+
+static uint32_t lower_dispatches(const device_profile *t, const memory *m, uint32_t which_plan, const plan *p,
+                                 const plan_step *s, dispatch_desc *l, err *e)
+{
+    lowering c = {t, m, which_plan, p};
+    if (s->op == OP_MATMUL)
+        return lower_matmul(&c, l, s, e);
+    const graph_node *n = node_at(&c, s->at), *x = node_at(&c, n->operands[0]);
+    uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
+    uint32_t rows = (uint32_t)(shape_count(x->s) / length);
+    bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
+    *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
+    if (by_row || n->op == OP_ATTENTION)
+        lower_with_subgroups(&c, l);
+    if (by_row && t->specialize)
+        kernel_set_constant(&l->kernel, "THREADS", t->row_threads);
+    l->words[0] = by_row ? rows : groups_for(count);
+    l->words[1] = at(&c, s->at);
+    l->words[2] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
+    l->words[3] = by_row ? length : count;
+    switch (n->op) {
+    case OP_UNARY:
+        l->words[4] = n->as.unary.kind;
+        l->words[5] = as_word(n->as.unary.a);
+        l->words[6] = as_word(n->as.unary.b);
+        break;
+    case OP_BINARY: lower_binary(&c, l, n); break;
+    case OP_REDUCE: l->words[4] = n->as.reduce; break;
+    case OP_SOFTMAX: l->words[4] = as_word(n->as.softmax_scale); break;
+    case OP_TOPK: l->words[4] = n->s.dims[LAST]; break;
+    case OP_RMSNORM:
+        l->words[4] = at(&c, n->operands[1]);
+        l->words[5] = as_word(n->as.rmsnorm.epsilon);
+        l->words[6] = as_word(n->as.rmsnorm.weight_offset);
+        break;
+    case OP_GATHER: return lower_gather(&c, l, n);
+    case OP_ROPE: lower_rope(&c, l, n); break;
+    case OP_STORE: lower_store(&c, l, n); break;
+    case OP_ATTENTION: return lower_attention(&c, l, s, n, e);
+    case OP_SLICE:
+        l->words[4] = n->s.dims[LAST];
+        l->words[5] = length;
+        l->words[6] = n->as.slice_start;
+        break;
+    case OP_PICK:
+        l->words[0] = n->s.dims[LAST - 1];
+        l->words[3] = length;
+        l->words[4] = at(&c, n->operands[1]);
+        l->words[5] = x->s.dims[LAST - 1] - 1;
+        break;
+    case OP_ASSIGN: lower_assigns(&c, l, s); break;
+    case OP_SAMPLE: return lower_sample(&c, l, n);
+    default: break;
+    }
+    return 1;
+}
+
+uint32_t lower_step(const device_profile *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
+                    dispatch_desc *l, err *e)
+{
+    uint32_t count = lower_dispatches(t, m, which_plan, p, s, l, e);
+    /* In one dispatch all are, or none is. */
+    for (uint32_t i = 0; i < count && t->compile_fast && !t->one_threads; i++)
+        kernel_set_constant(&l[i].kernel, "COMPACT", 1);
+    for (uint32_t i = 0; i < count && t->epoch_bit; i++)
+        kernel_set_constant(&l[i].kernel, "EPOCH_BIT", 1);
+    return count;
+}

@@ -1,0 +1,60 @@
+/* What lower.c and lower_matmul.c share. */
+#ifndef SOLO_GRAPH_LOWER_INTERNAL_H
+#define SOLO_GRAPH_LOWER_INTERNAL_H
+
+#include "graph/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    LOWER_LAST_DIM = GRAPH_MAX_DIMS - 1,
+    LOWER_ROW_TURNS = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
+};
+
+/* A plan's step is being dispatch_desc. */
+typedef struct lowering {
+    const device_profile *t;
+    const memory *m;
+    uint32_t which;
+    const plan *p;
+} lowering;
+
+static inline uint32_t as_word(float f)
+{
+    uint32_t w;
+    memcpy(&w, &f, sizeof w);
+    return w;
+}
+
+/* log2 of what the angle of a pair is of the one before it. */
+static inline uint32_t angles_fall(const rope_spec *spec, uint32_t rotated)
+{
+    return as_word(-2 * log2f(spec->base) / (float)rotated);
+}
+
+static inline uint32_t at(const lowering *c, node n)
+{
+    return memory_at(c->m, c->which, n);
+}
+
+static inline const graph_node *node_at(const lowering *c, node n)
+{
+    return graph_at(c->p->g, n);
+}
+
+/* A kernel whose threads add up by subgroups, if there are any. */
+static inline void lower_with_subgroups(const lowering *c, dispatch_desc *l)
+{
+    l->kernel.subgroup = c->t->subgroup;
+    l->kernel.quads = c->t->quads;
+}
+
+/* Is it made in the course of a run, so that its floats have epoch_bit? */
+bool lower_is_computed(const lowering *c, node n);
+/* The file in kernels/weight for rows of a type: software has some of its own, which compile sooner. */
+const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length);
+/* The dispatches of matrix products; 0 with an error. */
+uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
+
+#endif

@@ -1,0 +1,315 @@
+#include "graph/megakernel_link.h"
+#include "base/str.h"
+#include "graph/megakernel_schedule.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A declaration at the top level of a kernel. */
+typedef struct declaration {
+    char *name, *text;
+    bool apart; /* this kernel's own: it gets a name of its own */
+    bool given; /* by those who launch: not this kernel's */
+} declaration;
+
+typedef struct declarations {
+    declaration *items;
+    size_t count, capacity;
+} declarations;
+
+static char *copy_of(const char *text, size_t length)
+{
+    char *copy = mem_alloc(length + 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+/* Comments name things that are not used, and say different things of the same ones. */
+static void drop_comments(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from;) {
+        if (from[0] == '/' && from[1] == '/')
+            from += strcspn(from, "\n");
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+static void declare(declarations *d, const char *name, size_t name_length, const char *text, size_t length)
+{
+    if (d->count == d->capacity) {
+        d->capacity = d->capacity ? d->capacity * 2 : 64;
+        d->items = mem_grow(d->items, d->capacity * sizeof *d->items);
+    }
+    d->items[d->count] = (declaration){copy_of(name, name_length), copy_of(text, length), false, false};
+    drop_comments(d->items[d->count++].text);
+}
+
+static const declaration *find(const declarations *d, const char *name, size_t length)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (strlen(d->items[i].name) == length && memcmp(d->items[i].name, name, length) == 0)
+            return &d->items[i];
+    return NULL;
+}
+
+static void free_declarations(declarations *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        free(d->items[i].name);
+        free(d->items[i].text);
+    }
+    free(d->items);
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Kernels are laid out so that declarations begin in the first column: const and var end with the
+ * line, fn and struct with the brace that closes them. */
+static void take_apart(const char *text, declarations *d)
+{
+    static const char *const begins[] = {"fn ", "const ", "struct ", "var<workgroup> ", "var<private> "};
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n") + 1, taken = length;
+        for (int b = 0; b < 5; b++) {
+            size_t begin = strlen(begins[b]);
+            if (strncmp(line, begins[b], begin) != 0)
+                continue;
+            const char *name = line + begin;
+            size_t name_length = 0;
+            while (is_word(name[name_length]))
+                name_length++;
+            if (b == 0 || b == 2) {
+                int depth = 0;
+                const char *at = line + strcspn(line, "{");
+                do {
+                    depth += (*at == '{') - (*at == '}');
+                    at++;
+                } while (depth > 0 && *at);
+                taken = (size_t)(at - line) + strcspn(at, "\n") + 1;
+            }
+            declare(d, name, name_length, line, taken);
+        }
+        line += taken;
+    }
+}
+
+/* Buffers of weights beyond the first have names of their own. */
+static bool is_weights(const char *name, size_t length)
+{
+    return (length == 7 && memcmp(name, "weights", 7) == 0) || (length == 12 && memcmp(name, "weight_words", 12) == 0);
+}
+
+/* Does a text use a name that its kernel has for itself? */
+static bool uses_apart(const char *text, const declarations *own, uint32_t arena)
+{
+    for (const char *at = text; *at;) {
+        if (!is_word(*at)) {
+            at++;
+            continue;
+        }
+        size_t length = 0;
+        while (is_word(at[length]))
+            length++;
+        const declaration *d = find(own, at, length);
+        if ((d && d->apart) || (arena && is_weights(at, length)))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* What is asked for by its number. */
+static bool is_always_apart(const char *name)
+{
+    static const char *const names[] = {"body", "work", "begin", "begun", "arg", "touch", "touched", "bits_touched"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void set_apart(declarations *own, const declarations *shared, const declarations *given, uint32_t arena)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        declaration *d = &own->items[i];
+        const declaration *there = find(shared, d->name, strlen(d->name));
+        d->given = strcmp(d->name, "main") == 0 || find(given, d->name, strlen(d->name));
+        d->apart = !d->given && (is_always_apart(d->name) || (there && strcmp(there->text, d->text) != 0));
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < own->count; i++) {
+            declaration *d = &own->items[i];
+            if (!d->given && !d->apart && uses_apart(d->text, own, arena))
+                changed = d->apart = true;
+        }
+    }
+}
+
+/* If `arg(args, NUMBER)` stands here, and that argument is always the same, the argument; returns how much it was. */
+static size_t add_argument(const char *at, const phase_kernel *k, str *out)
+{
+    static const char begin[] = "arg(args, ";
+    if (strncmp(at, begin, sizeof begin - 1) != 0 || !isdigit((unsigned char)at[sizeof begin - 1]))
+        return 0;
+    char *end;
+    unsigned long i = strtoul(at + sizeof begin - 1, &end, 10);
+    end += *end == 'u';
+    if (*end != ')' || i >= MEGAKERNEL_ARG_WORDS || k->slots[i])
+        return 0;
+    str_addf(out, "%uu", k->words[i]);
+    return (size_t)(end + 1 - at);
+}
+
+/* A text with this kernel's own names numbered, and with its arguments in their places if it shall be compile_fast. */
+static void add_numbered(const char *text, const declarations *own, uint32_t number, const phase_kernel *k,
+                         bool compile_fast, str *out)
+{
+    uint32_t arena = k->weight_arena;
+    for (const char *at = text; *at;) {
+        size_t length = compile_fast ? add_argument(at, k, out) : 0;
+        if (length) {
+            at += length;
+            continue;
+        }
+        while (is_word(at[length]))
+            length++;
+        if (length == 0) {
+            str_add_bytes(out, at++, 1);
+            continue;
+        }
+        const declaration *d = find(own, at, length);
+        str_add_bytes(out, at, length);
+        if (d && d->apart)
+            str_addf(out, "_%u", number);
+        else if (arena && is_weights(at, length))
+            str_addf(out, "_of_%u", arena);
+        at += length;
+    }
+}
+
+/* fn arg, for this kernel. */
+static char *arguments_of(const phase_kernel *k, bool compile_fast)
+{
+    str s = {0};
+    if (compile_fast) {
+        str_addf(&s, "fn arg(args: u32, i: u32) -> u32 { return phase_word(args, i + %uu); }\n", MEGAKERNEL_FIRST_SLOT);
+        return s.data;
+    }
+    str_add(&s, "fn arg(args: u32, i: u32) -> u32 {\n    switch (i) {\n");
+    for (uint32_t i = 0; i < MEGAKERNEL_ARG_WORDS; i++)
+        if (k->slots[i] && k->depends_on_groups[i])
+            str_addf(&s, "        case %uu: { return phase_word(%uu * PHASE_WORDS, %uu); }\n", i, k->first_phase,
+                     k->slots[i]);
+        else if (k->slots[i] && k->per_iteration)
+            str_addf(&s, "        case %uu: { return phase_word((args * %uu + %uu) * PHASE_WORDS, %uu); }\n", i,
+                     k->period, k->first_phase, k->slots[i]);
+        else if (k->slots[i])
+            str_addf(&s, "        case %uu: { return phase_word(args, %uu); }\n", i, k->slots[i]);
+        else if (k->strides[i])
+            str_addf(&s, "        case %uu: { return %uu + args * %uu; }\n", i, k->words[i], k->strides[i]);
+        else if (k->words[i])
+            str_addf(&s, "        case %uu: { return %uu; }\n", i, k->words[i]);
+    str_add(&s, "        default: { return 0u; }\n    }\n}\n");
+    return s.data;
+}
+
+/* Returns whether the kernel has something to begin with. */
+static bool add_kernel(const phase_kernel *k, uint32_t number, bool compile_fast, declarations *shared,
+                       const declarations *given, str *out)
+{
+    gpu_source *source = kernel_text(&k->kernel);
+    declarations own = {0};
+    take_apart(source->wgsl, &own);
+    for (size_t i = 0; i < own.count; i++)
+        if (strcmp(own.items[i].name, "arg") == 0) {
+            free(own.items[i].text);
+            own.items[i].text = arguments_of(k, compile_fast);
+        }
+    set_apart(&own, shared, given, k->weight_arena);
+    for (size_t i = 0; i < own.count; i++) {
+        declaration *d = &own.items[i];
+        if (d->given)
+            continue;
+        if (d->apart)
+            add_numbered(d->text, &own, number, k, compile_fast, out);
+        else if (!find(shared, d->name, strlen(d->name))) {
+            str_add(out, d->text);
+            declare(shared, d->name, strlen(d->name), d->text, strlen(d->text));
+        }
+    }
+    bool begins = find(&own, "begin", 5);
+    free_declarations(&own);
+    kernel_text_free(source);
+    return begins;
+}
+
+static void add_choice(uint32_t count, str *out)
+{
+    str_add(out, "\nfn body_of(kind: u32, args: u32, v: u32, local: u32) {\n    switch (kind) {\n");
+    for (uint32_t i = 0; i < count; i++)
+        str_addf(out, "        case %uu: { body_%u(args, v, local); }\n", i, i);
+    str_add(out, "        default: {}\n    }\n}\n");
+}
+
+static void add_weights(uint32_t arenas, str *out)
+{
+    for (uint32_t a = 0; a < arenas; a++) {
+        char suffix[16] = "";
+        if (a)
+            snprintf(suffix, sizeof suffix, "_of_%u", a);
+        str_addf(out, "@group(0) @binding(%u) var<storage, read> weights%s: array<vec4<u32>>;\n",
+                 MEGAKERNEL_BINDINGS + 2 * a, suffix);
+        str_addf(out, "@group(0) @binding(%u) var<storage, read> weight_words%s: array<u32>;\n",
+                 MEGAKERNEL_BINDINGS + 2 * a + 1, suffix);
+    }
+}
+
+gpu_source *megakernel_link(const megakernel_module *m)
+{
+    gpu_source *s = mem_alloc(sizeof *s);
+    declarations shared = {0}, given = {0};
+    bool begins[MEGAKERNEL_MAX_KERNELS] = {false};
+    str text = {0}, launch = {0};
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        if (m->kinds[i].kernel.subgroup) {
+            str_add(&text, "enable subgroups;\n");
+            break;
+        }
+    str_addf(&launch, "const PHASE_WORDS = %uu;\n@group(0) @binding(0) var<%s> phase_table: array<vec4<u32>, %uu>;\n",
+             m->row_words, m->uniform_table ? "uniform" : "storage, read", m->row_words * m->phases / 4);
+    str_addf(&launch, "const MARKED = %uu;\n", m->marked);
+    kernel_add_file(m->plain ? "include/megakernel_single.wgsl" : "include/megakernel_atomic.wgsl", &launch);
+    kernel_add_file("include/megakernel.wgsl", &launch);
+    kernel_add_file(m->compile_fast ? "include/megakernel_compact.wgsl" : "include/megakernel_fast.wgsl", &launch);
+    add_weights(m->arenas, &launch);
+    take_apart(launch.data, &given);
+    str_add(&text, launch.data);
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        begins[i] = add_kernel(&m->kinds[i], i, m->compile_fast, &shared, &given, &text);
+    if (!m->compile_fast && schedule_possible(m->phase_kinds, m->phases)) {
+        schedule_kernel kinds[MEGAKERNEL_MAX_KERNELS];
+        for (uint32_t i = 0; i < m->kind_count; i++)
+            kinds[i] = (schedule_kernel){begins[i], m->kinds[i].single_pass, m->kinds[i].per_iteration,
+                                         m->marked && m->kinds[i].epoch_only, !m->plain && m->kinds[i].warms_cache};
+        schedule_add(&(schedule){m->phase_kinds, m->phases, kinds, m->kind_count}, &text);
+    } else {
+        add_choice(m->kind_count, &text);
+        kernel_add_file("include/megakernel_table.wgsl", &text);
+    }
+    free_declarations(&shared);
+    free_declarations(&given);
+    str_free(&launch);
+    s->name = mem_dup("one dispatch");
+    s->wgsl = text.data;
+    return s;
+}

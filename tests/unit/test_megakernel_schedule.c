@@ -1,0 +1,110 @@
+/* Phases of one dispatch as text: what comes again is a loop; and kernels that are written out. */
+#include "graph/kernel_text.h"
+#include "graph/megakernel_schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void what_comes_again_is_found(void **unused)
+{
+    (void)unused;
+    static const uint32_t model[] = {0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 4, 5}, all_alike[] = {7, 7, 7, 7},
+                          none[] = {1, 2, 3};
+    schedule_loop l = schedule_find_loop(model, 12);
+    assert_int_equal(l.first, 1);
+    assert_int_equal(l.period, 3);
+    assert_int_equal(l.times, 3);
+    l = schedule_find_loop(all_alike, 4);
+    assert_int_equal(l.period, 1);
+    assert_int_equal(l.times, 4);
+    assert_int_equal(schedule_find_loop(none, 3).times, 1);
+    assert_true(schedule_possible(model, 12));
+}
+
+static void too_many_places_are_refused(void **unused)
+{
+    (void)unused;
+    uint32_t different[SCHEDULE_MAX_SITES + 1];
+    for (uint32_t i = 0; i <= SCHEDULE_MAX_SITES; i++)
+        different[i] = i;
+    assert_true(schedule_possible(different, SCHEDULE_MAX_SITES));
+    assert_false(schedule_possible(different, SCHEDULE_MAX_SITES + 1));
+}
+
+static uint32_t count_of(const char *text, const char *what)
+{
+    uint32_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+/* Each phase stands in the text once, however often it comes. */
+static void phases_stand_in_the_text_once(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 1, 2, 1, 2, 3};
+    static const schedule_kernel kinds[] = {{0},
+                                            {.begins = true, .single_pass = true, .per_iteration = true},
+                                            {.single_pass = true, .per_iteration = true},
+                                            {0}};
+    str text = {0};
+    schedule_add(&(schedule){phases, 8, kinds, 4}, &text);
+    for (int i = 0; i < 4; i++) {
+        char call[32];
+        snprintf(call, sizeof call, i == 1 ? "work_%d(" : "body_%d(", i);
+        assert_int_equal(count_of(text.data, call), 1);
+    }
+    assert_int_equal(count_of(text.data, "begin_1("), 2); /* before the loop, and in it for the next time */
+    assert_int_equal(count_of(text.data, "time < 3u"), 1);
+    str_free(&text);
+}
+
+/* Only where epoch_bit say to both sides what is there does nobody wait. */
+static void marks_stand_for_barriers(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 1, 2, 3};
+    for (int marked = 0; marked < 2; marked++)
+        for (int last = 0; last < 2; last++) {
+            schedule_kernel kinds[4] = {{.epoch_only = marked}, {.epoch_only = marked}, {.epoch_only = marked}, {0}};
+            kinds[3].epoch_only = marked && last;
+            str text = {0};
+            schedule_add(&(schedule){phases, 6, kinds, 4}, &text);
+            /* 0 to 1, 1 to 2, and 2 to 1 or 3, which is one place; the end of a round is always a barrier. */
+            assert_int_equal(count_of(text.data, "pass_by_marks("), marked ? 2 + last : 0);
+            assert_int_equal(count_of(text.data, "wait_for_all("), 4);
+            assert_int_equal(count_of(text.data, "if (course.polls_epoch == 0u) {\nwait_for_all("),
+                             marked ? 2 + last : 0);
+            str_free(&text);
+        }
+}
+
+static void variables_are_written_out(void **unused)
+{
+    (void)unused;
+    kernel_variant v = {
+        .name = "matmul_row", .type = "f16", .subgroup = 32, .constants = {{"AT_ONCE", 3}, {"STEPS", 2}}};
+    gpu_source *s = kernel_text(&v);
+    assert_null(strchr(s->wgsl, '#'));
+    assert_null(strstr(s->wgsl, "//!for"));
+    assert_non_null(strstr(s->wgsl, "held_2_1: row4_bits"));
+    assert_null(strstr(s->wgsl, "held_3_0"));
+    assert_null(strstr(s->wgsl, "held_0_2"));
+    kernel_text_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_again_is_found),     cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once), cmocka_unit_test(marks_stand_for_barriers),
+        cmocka_unit_test(variables_are_written_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
