@@ -5,8 +5,8 @@
 import { hostName } from "./gpu.js";
 import { adapterNumber, fetchBeside, placeOf, Program } from "./program.js";
 
-export const LEVELS = ["none", "ops", "token", "loop"];
-export const SUBMITS = ["sync", "each", "pass", "batch"];
+export const LEVELS = ["auto", "none", "ops", "token", "loop"];
+export const SUBMITS = ["auto", "sync", "each", "pass", "batch"];
 const ROLES = ["system", "user", "assistant"];
 
 /** A model's file that is all in memory: the built-in one. */
@@ -61,11 +61,11 @@ export class Engine extends Program {
     }
 
     /** @param source { name, size, read(offset, length) => Promise<Uint8Array> } */
-    load(source, { level, allLevels = false, context = 0, soon = !level && !allLevels, onProgress = () => {} } = {}) {
+    load(source, { level, allLevels = false, context = 0, soon = (level || "auto") === "auto" && !allLevels, onProgress = () => {} } = {}) {
         return this.next(() => this.wasm.withTexts([source.name], async (name) => {
             this.#source = source;
             this.onProgress = onProgress;
-            const wanted = level ? placeOf(LEVELS, level, "level") : LEVELS.length;
+            const wanted = placeOf(LEVELS, level || "auto", "level");
             const model = await this.ask("solo_load", name, source.size, wanted, Number(allLevels), context, Number(soon));
             const begun = (this.#begun = model.improving ? { made: null } : null);
             this.#improved = begun ? this.madeAhead().then(() => this.next(() => this.#finish(begun))) : Promise.resolve(null);
@@ -84,7 +84,7 @@ export class Engine extends Program {
         return this.#improved;
     }
 
-    /** From the next answer on; of those levels that were made. */
+    /** From the next answer on; of those levels that were made ("auto": the highest). */
     setLevel(level) {
         return this.next(() => this.ask("solo_set_level", placeOf(LEVELS, level, "level")));
     }
@@ -150,7 +150,7 @@ export class Engine extends Program {
     }
 
     /** How fast the loaded model is, in more and in fewer dispatches: a record. */
-    benchLlm({ levels = LEVELS, submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
+    benchLlm({ levels = LEVELS.slice(1), submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
         return this.#undisturbed(async () => {
             this.onProgress = onProgress;
             const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];

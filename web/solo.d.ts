@@ -18,8 +18,8 @@ export interface LoadOptions {
     model?: ModelChoice;
     /** What a download's SHA-256 must be. */
     sha256?: string;
-    /** The highest wanted; the best that is safe here if not said. */
-    level?: Level;
+    /** The highest wanted; "auto", the default: the best that is safe here. */
+    level?: Level | "auto";
     /** The lower ones, too, for setLevel. */
     allLevels?: boolean;
     /** Answers may be made by lower levels until the one that is wanted is ready (Solo.improved). Usual where no level is asked for. */
@@ -240,7 +240,7 @@ export class Solo {
 
     loadModel(options?: LoadOptions): Promise<ModelInfo>;
     recover(options?: { onProgress?: (progress: Progress) => void }): Promise<ModelInfo | null>;
-    setLevel(level: Level): Promise<ModelInfo>;
+    setLevel(level: Level | "auto"): Promise<ModelInfo>;
     /** Ends the answers that are under way; one alone is ended by its signal. */
     stop(): Promise<void>;
     /** Gives up the model that is being fetched or loaded. */

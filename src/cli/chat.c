@@ -369,8 +369,7 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
 int cmd_chat(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_COUNT,
-                 .sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
+    options o = {.sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "graph/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ bool cli_level(const char *name, fusion_level *level, err *e)
             *level = (fusion_level)i;
             return true;
         }
-    return err_set_kind(e, ERR_USAGE, "--fuse takes none, ops, token or loop, not '%s'", name);
+    return err_set_kind(e, ERR_USAGE, "--fuse takes auto, none, ops, token or loop, not '%s'", name);
 }
 
 bool cli_model_word(cli_args *a, const char *word, cli_model *m)
@@ -96,7 +97,7 @@ gpu *cli_open_model_gpu(const cli_model *m, err *e)
 
 fusion_level cli_level_on(const cli_model *m, const gpu *g)
 {
-    return m->level < LEVEL_COUNT ? m->level : generation_best_level(g);
+    return graph_run_level(g, m->level);
 }
 
 void cli_print_notice(generation *n)

@@ -56,7 +56,7 @@ typedef struct cli_model {
     const char *path, *impl;
     bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
     long chunk_ms;      /* 0: not said */
-    fusion_level level; /* initialise it with the default; LEVEL_COUNT: the best that is safe on the device */
+    fusion_level level; /* initialise it with the default; LEVEL_AUTO: the best that is safe on the device */
 } cli_model;
 /* The device it asks for, opened or not. */
 gpu_choice cli_choice(const cli_model *m);

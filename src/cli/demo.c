@@ -68,13 +68,14 @@ static bool tell(story *s, err *e)
  * opens its own. */
 static bool show_ladder(const model *m, bool with_one, err *e)
 {
-    llm_options o = {.model_name = "the built-in model",
-                     .levels = {true, true, with_one, with_one},
-                     .submits = {true, true, true, true},
-                     .made_tok = LADDER_TOK,
-                     .depth_tok = LADDER_TOK,
-                     .repetitions = 2,
-                     .seed = 1};
+    llm_options o = {
+        .model_name = "the built-in model",
+        .levels = {[LEVEL_NONE] = true, [LEVEL_OPS] = true, [LEVEL_TOKEN] = with_one, [LEVEL_LOOP] = with_one},
+        .submits = {[SUBMIT_SYNC] = true, [SUBMIT_EACH] = true, [SUBMIT_PASS] = true, [SUBMIT_BATCH] = true},
+        .made_tok = LADDER_TOK,
+        .depth_tok = LADDER_TOK,
+        .repetitions = 2,
+        .seed = 1};
     llm_lab lab = {0};
     bool ok = llm_measure(&lab, m, &o, e);
     if (ok) {

@@ -110,7 +110,7 @@ static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *toke
 int cmd_logits(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_OPS};
+    options o = {0};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {
@@ -121,7 +121,8 @@ int cmd_logits(int argc, char **argv)
     model *m = model_open(o.model.path, &e);
     uint32_t *tokens = m ? read_tokens(o.tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
     gpu *g = tokens ? cli_open_model_gpu(&o.model, &e) : NULL;
-    bool ok = g && run(g, m, o.model.level, tokens, count, &e);
+    fusion_level level = o.model.level == LEVEL_AUTO ? LEVEL_OPS : o.model.level;
+    bool ok = g && run(g, m, level, tokens, count, &e);
     gpu_close(g);
     free(tokens);
     model_close(m);

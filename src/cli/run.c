@@ -151,7 +151,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
 int cmd_run(int argc, char **argv)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_COUNT, .tokens = 128};
+    options o = {.tokens = 128};
     if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
         return cli_fail(&e);
     if (o.help) {

@@ -171,7 +171,7 @@ static bool run_steps(sim *s, const sim_result *r, err *e)
 
 static fusion_level level_on(const options *o, const sim *s)
 {
-    if (o->sim.level != LEVEL_COUNT)
+    if (o->sim.level != LEVEL_AUTO)
         return o->sim.level;
     return o->evolve.generations ? evolve_level_on(s) : LEVEL_LOOP;
 }

@@ -26,20 +26,21 @@ static bool take_level(cli_args *a, const char *word, fusion_level *level)
     const char *name = cli_value(a, word);
     if (!name)
         return false;
-    if (strcmp(name, "loop") != 0 && strcmp(name, "token") != 0 && strcmp(name, "none") != 0)
-        return err_set_kind(a->e, ERR_USAGE, "--fuse takes loop, token or none for a simulation, not '%s'", name);
+    if (strcmp(name, "auto") != 0 && strcmp(name, "loop") != 0 && strcmp(name, "token") != 0 &&
+        strcmp(name, "none") != 0)
+        return err_set_kind(a->e, ERR_USAGE, "--fuse takes auto, loop, token or none for a simulation, not '%s'", name);
     return cli_level(name, level, a->e);
 }
 
 static bool take_submit(cli_args *a, const char *word, submit_policy *submit)
 {
     const char *name = cli_value(a, word);
-    for (int i = SUBMIT_SYNC; name && i <= SUBMIT_BATCH; i++)
+    for (int i = SUBMIT_AUTO; name && i <= SUBMIT_BATCH; i++)
         if (strcmp(name, submit_names[i]) == 0) {
-            *submit = (submit_policy)i;
+            *submit = i == SUBMIT_AUTO ? SUBMIT_BATCH : (submit_policy)i;
             return true;
         }
-    return name && err_set_kind(a->e, ERR_USAGE, "--submit takes sync, each, pass or batch, not '%s'", name);
+    return name && err_set_kind(a->e, ERR_USAGE, "--submit takes auto, sync, each, pass or batch, not '%s'", name);
 }
 
 static bool take_parameter(cli_args *a, const char *word, cli_sim *s)

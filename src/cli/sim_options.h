@@ -12,7 +12,7 @@ typedef struct cli_sim {
     const char *parameters[CLI_SIM_MAX_PARAMETERS];
     int parameter_count;
     long population, steps, seed, chunk_ms, timeout_s; /* population, steps 0: as the file says */
-    fusion_level level;                                /* LEVEL_COUNT: not said */
+    fusion_level level;                                /* LEVEL_AUTO: not said */
     submit_policy submit;
     gpu_adapter_want adapter;
     /* filled in by cli_sim_open */
@@ -22,7 +22,7 @@ typedef struct cli_sim {
 
 #define CLI_SIM_DEFAULTS \
     { \
-        .seed = 1, .chunk_ms = 500, .timeout_s = 60, .level = LEVEL_COUNT, .submit = SUBMIT_BATCH \
+        .seed = 1, .chunk_ms = 500, .timeout_s = 60, .submit = SUBMIT_BATCH \
     }
 
 extern const char CLI_SIM_HELP[];

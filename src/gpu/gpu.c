@@ -453,7 +453,7 @@ bool gpu_wait(gpu *g, err *e)
     return gpu_ok(g, e);
 }
 
-const char *const submit_names[SUBMIT_COUNT] = {"sync", "each", "pass", "batch", "one"};
+const char *const submit_names[SUBMIT_COUNT] = {"auto", "sync", "each", "pass", "batch", "one"};
 const char *const gpu_wait_names[] = {"polling", "blocking"};
 
 void gpu_set_wait_mode(gpu *g, gpu_wait_mode mode)

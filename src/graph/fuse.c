@@ -415,6 +415,6 @@ uint32_t plan_apply(plan *p, plan_pass pass)
 
 void plan_fuse(plan *p, fusion_level level)
 {
-    for (int pass = 0; level >= LEVEL_OPS && pass < PASS_COUNT; pass++)
+    for (int pass = 0; level != LEVEL_NONE && pass < PASS_COUNT; pass++)
         plan_apply(p, (plan_pass)pass);
 }

@@ -7,7 +7,7 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1 };
 
-const char *const fusion_names[LEVEL_COUNT] = {"none", "ops", "token", "loop"};
+const char *const fusion_names[LEVEL_COUNT] = {"auto", "none", "ops", "token", "loop"};
 
 static bool is_work(graph_op op)
 {

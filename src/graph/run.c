@@ -275,6 +275,14 @@ bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e)
            gpu_wait(r->g, e);
 }
 
+fusion_level graph_run_level(const gpu *g, fusion_level wanted)
+{
+    const gpu_info *info = gpu_get_info(g);
+    if (wanted != LEVEL_AUTO)
+        return wanted;
+    return info->has_wgsl && info->type != GPU_TYPE_SOFTWARE ? LEVEL_LOOP : LEVEL_OPS;
+}
+
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
 {
     const gpu_info *info = gpu_get_info(g);
@@ -289,10 +297,10 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
             break;
         uint64_t limit = info->max_storage_binding_bytes < UINT32_MAX ? info->max_storage_binding_bytes : UINT32_MAX;
         r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
-        r->programs[i].level = uses[i].level;
+        fusion_level level = r->programs[i].level = graph_run_level(g, uses[i].level);
         r->plans[i]->unsplit = r->tuning.compile_fast;
-        r->plans[i]->no_alias = r->tuning.epoch_bit && uses[i].level >= LEVEL_TOKEN;
-        plan_fuse(r->plans[i], uses[i].level);
+        r->plans[i]->no_alias = r->tuning.epoch_bit && level >= LEVEL_TOKEN;
+        plan_fuse(r->plans[i], level);
         ok = lower_possible(r->plans[i], e);
     }
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
@@ -300,11 +308,14 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
     uint32_t threads = r->tuning.row_threads;
     /* Kernels compile while weights are read. One dispatch is tried, which takes weights. */
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].later || uses[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
+        ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
     ok = ok && memory_upload(r->m, source, user, e);
     for (uint32_t i = 0; ok && i < count; i++)
-        ok = uses[i].level < LEVEL_TOKEN || uses[i].later || (uses[i].compile_in_background && compile_ahead(r, i)) ||
-             make_megakernel(r, i, e);
+        ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later ||
+             (uses[i].compile_in_background && compile_ahead(r, i)) || make_megakernel(r, i, e);
+    for (uint32_t i = 0; i < count; i++)
+        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !r->programs[i].is_compiling)
+            r->programs[i].level = LEVEL_OPS;
     ok = ok && (r->tuning.row_threads == threads || make_separate_again(r, e));
     if (ok && gpu_ok(g, e) && (r->tuning.compile_fast || gpu_wait(g, e)))
         return r;

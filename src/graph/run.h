@@ -14,6 +14,10 @@
 
 typedef struct graph_run graph_run;
 
+/* LEVEL_AUTO as what it means on a device: `loop` where a dispatch of many workgroups may be had (if it then cannot, the
+ * run's steps have dispatches of their own), else `ops`. Other levels as they are. */
+fusion_level graph_run_level(const gpu *g, fusion_level wanted);
+
 /* A graph may be there several times, at different levels; the highest goes first, so that
  * what it binds together lies together. */
 typedef struct graph_use {

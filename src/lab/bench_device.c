@@ -109,7 +109,7 @@ bool bench_device_check_waits(bench_device *s, err *e)
     if (!c)
         return false;
     for (int other = 0; other < 2; other++)
-        for (int submit = 0; submit < SUBMIT_COUNT; submit++) {
+        for (int submit = SUBMIT_SYNC; submit < SUBMIT_COUNT; submit++) {
             launch how = {.submit = submit, .time_device = true, .other_wait = other};
             launch_time t; /* launch_run compares the two clocks */
             if (launch_possible(&s->device.info, &how) && !launch_run(c, &how, steps, &t, e))

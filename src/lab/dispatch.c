@@ -25,7 +25,7 @@ static const double PAGE_BUDGET = 6;
 
 static void add_ladder(bench_device *s, chain *c)
 {
-    for (int submit = 0; submit < SUBMIT_COUNT; submit++)
+    for (int submit = SUBMIT_SYNC; submit < SUBMIT_COUNT; submit++)
         bench_device_add_measurement(s, CELL_DISPATCH, c, (launch){.submit = submit}, 0);
     bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_BATCH, .time_device = true}, 0);
     bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);

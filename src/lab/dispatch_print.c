@@ -49,13 +49,13 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
     fprintf(to, "\nWHAT ONE DISPATCH COSTS, in us: slope of time against dispatches [95%% interval]\n");
     for (int k = 0; k < DISPATCH_KINDS; k++) {
         fprintf(to, "\n  %-10s", dispatch_kinds[k]->name);
-        for (int s = 0; s < SUBMIT_COUNT; s++)
+        for (int s = SUBMIT_SYNC; s < SUBMIT_COUNT; s++)
             fprintf(to, " %-20s", submit_names[s]);
         fputc('\n', to);
         for (uint32_t d = 0; d < lab->impl_count; d++) {
             const char *impl = lab->devices[d].info.impl;
             fprintf(to, "  %-10s", impl);
-            for (int s = 0; s < SUBMIT_COUNT; s++) {
+            for (int s = SUBMIT_SYNC; s < SUBMIT_COUNT; s++) {
                 char text[64] = "-";
                 const measurement *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
                 if (c)

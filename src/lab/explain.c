@@ -161,11 +161,13 @@ explain *explain_new(const graph *g, const explain_options *o)
 {
     explain *x = mem_alloc(sizeof *x);
     x->o = *o;
+    if (x->o.level == LEVEL_AUTO)
+        x->o.level = LEVEL_OPS;
     if (!x->o.most_matrix_bytes || x->o.most_matrix_bytes > UINT32_MAX)
         x->o.most_matrix_bytes = UINT32_MAX;
     explain_plan(&x->before, plan_new(g, x->o.most_matrix_bytes), &x->o);
     plan *p = plan_new(g, x->o.most_matrix_bytes);
-    for (int pass = 0; o->level >= LEVEL_OPS && pass < PASS_COUNT; pass++)
+    for (int pass = 0; o->level != LEVEL_NONE && pass < PASS_COUNT; pass++)
         x->removed[pass] = plan_apply(p, (plan_pass)pass);
     explain_plan(&x->after, p, &x->o);
     return x;

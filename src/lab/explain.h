@@ -13,7 +13,7 @@
 enum { EXPLAIN_FLOPS_PER_BYTE = 16 }; /* what a GPU computes while it moves a byte, where nobody says */
 
 typedef struct explain_options {
-    fusion_level level;
+    fusion_level level; /* LEVEL_AUTO: ops, which needs no device to be there */
     uint32_t rows, depth, context_tok;
     uint64_t most_matrix_bytes; /* that a device binds; 0: as many as can be */
     double gbps;                /* bytes moved in a second, over 1e9; 0: not known */

@@ -53,7 +53,7 @@ void explain_json(const explain *x, str *out)
         jsonw_null(&j, "gbps");
     jsonw_count(&j, "operators", x->before.p->count);
     jsonw_array(&j, "passes");
-    for (int pass = 0; x->o.level >= LEVEL_OPS && pass < PASS_COUNT; pass++) {
+    for (int pass = 0; x->o.level != LEVEL_NONE && pass < PASS_COUNT; pass++) {
         jsonw_object(&j, NULL);
         jsonw_flat(&j);
         jsonw_text(&j, "name", pass_names[pass]);

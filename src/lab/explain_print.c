@@ -49,7 +49,7 @@ static void print_passes(const explain *x, str *out)
     str_addf(out, "STEPS\n  %-55s %5u  ", "each operator by itself", steps);
     add_bar(out, 1, BAR - 10);
     str_add(out, "\n");
-    for (int pass = 0; x->o.level >= LEVEL_OPS && pass < PASS_COUNT; pass++) {
+    for (int pass = 0; x->o.level != LEVEL_NONE && pass < PASS_COUNT; pass++) {
         steps -= x->removed[pass];
         str_addf(out, "  %-9s %-45s %5d  ", pass_names[pass], PASS_WORDS[pass], -(int)x->removed[pass]);
         add_bar(out, (double)steps / x->before.p->count, BAR - 10);

@@ -195,10 +195,14 @@ static bool run_timed(run *r)
     if (r->how->pattern == HABIT_REPLAY)
         return run_replay(r);
     double start = clock_us();
-    bool ok = r->how->submit == SUBMIT_ONE     ? run_one(r)
-              : r->how->submit == SUBMIT_BATCH ? run_batch(r)
-              : r->how->submit == SUBMIT_PASS  ? run_pass_each(r)
-                                               : run_submits_each(r);
+    bool ok = false;
+    switch (r->how->submit) {
+    case SUBMIT_ONE: ok = run_one(r); break;
+    case SUBMIT_PASS: ok = run_pass_each(r); break;
+    case SUBMIT_SYNC:
+    case SUBMIT_EACH: ok = run_submits_each(r); break;
+    default: ok = run_batch(r);
+    }
     r->t->total_us = clock_us() - start;
     return ok;
 }

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "graph/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,8 +137,8 @@ static bool is_told_apart(const llm_options *o, int level, int submit)
 static void add_cells(llm_lab *lab)
 {
     const llm_options *o = &lab->options;
-    for (int level = LEVEL_COUNT - 1; level >= 0; level--)
-        for (int submit = SUBMIT_COUNT - 1; submit >= 0; submit--)
+    for (int level = LEVEL_COUNT - 1; level >= LEVEL_NONE; level--)
+        for (int submit = SUBMIT_COUNT - 1; submit >= SUBMIT_SYNC; submit--)
             for (int kind = LLM_PROMPT; kind <= LLM_MADE; kind++) {
                 bool wanted = kind == LLM_PROMPT ? o->prompt_tok > 0 : o->made_tok > 0;
                 if (!o->levels[level] || !o->submits[submit] || !wanted || !is_told_apart(o, level, submit))
@@ -203,9 +204,12 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
     double began = clock_us();
     if (!lab_device_open(&lab->device, &o->choice, true, e))
         return false;
+    lab->options.levels[graph_run_level(lab->device.g, LEVEL_AUTO)] |= o->levels[LEVEL_AUTO];
+    lab->options.submits[SUBMIT_BATCH] |= o->submits[SUBMIT_AUTO];
+    o = &lab->options;
     int highest = LEVEL_NONE;
     uint32_t levels = 0;
-    for (int i = 0; i < LEVEL_COUNT; i++)
+    for (int i = LEVEL_NONE; i < LEVEL_COUNT; i++)
         if (o->levels[i]) {
             highest = i;
             levels++;

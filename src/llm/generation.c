@@ -47,7 +47,7 @@ struct generation {
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
-    fusion_level begun; /* the one that is being made compile_in_background; LEVEL_NONE: none is */
+    fusion_level begun; /* the one that is being made compile_in_background; LEVEL_AUTO: none is */
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -192,8 +192,9 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     uint32_t count = 0;
     /* Software takes its time to compile, and may never be told a long text. */
     bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE;
-    for (int level = (int)o->level; level >= 0; level--) {
-        if (level < (int)o->level && !o->all_levels && !(level == LEVEL_OPS && o->level > LEVEL_OPS))
+    fusion_level highest = graph_run_level(n->g, o->level);
+    for (int level = (int)highest; level >= LEVEL_NONE; level--) {
+        if (level < (int)highest && !o->all_levels && !(level == LEVEL_OPS && highest > LEVEL_OPS))
             continue;
         n->has_level[level] = true;
         for (uint32_t i = 0; i < n->program_count; i++) {
@@ -273,7 +274,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
-    if (!begin(n, o->level, e)) {
+    if (!begin(n, graph_run_level(g, o->level), e)) {
         generation_free(n);
         return NULL;
     }
@@ -282,16 +283,16 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
 
 bool generation_is_compiling(const generation *n)
 {
-    return n->begun != LEVEL_NONE;
+    return n->begun != LEVEL_AUTO;
 }
 
 bool generation_finish_compile(generation *n, err *e)
 {
     fusion_level level = n->begun;
-    if (level == LEVEL_NONE)
+    if (level == LEVEL_AUTO)
         return true;
     generation_rewind(n, 0);
-    n->begun = LEVEL_NONE;
+    n->begun = LEVEL_AUTO;
     n->written = n->context_tok; /* all of the history is zeros, not nothing */
     generation_set_sampling(n, &(sampling){0});
     if (!graph_run_finish_compile(n->run, n->programs[level][0], e))
@@ -322,7 +323,10 @@ void generation_free(generation *n)
 void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
 {
     settle(n);
-    n->level = n->has_level[level] ? level : LEVEL_OPS;
+    int wanted = level == LEVEL_AUTO ? LEVEL_LOOP : (int)level;
+    while (level == LEVEL_AUTO && !n->has_level[wanted])
+        wanted--;
+    n->level = n->has_level[wanted] ? (fusion_level)wanted : LEVEL_OPS;
     n->submit = submit;
     n->ahead = runs_ahead(n->g, submit);
     forget_beyond(n, n->position);
@@ -655,12 +659,6 @@ static bool compare_with_ops(generation *n, err *e)
     free(known);
     str_free(&key);
     return ok;
-}
-
-fusion_level generation_best_level(const gpu *g)
-{
-    const gpu_info *info = gpu_get_info(g);
-    return info->has_wgsl && info->type != GPU_TYPE_SOFTWARE ? LEVEL_LOOP : LEVEL_OPS;
 }
 
 bool generation_logits(generation *n, float *logits, err *e)

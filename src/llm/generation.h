@@ -23,9 +23,9 @@ typedef struct generation generation;
 enum { GENERATION_DEFAULT_CONTEXT = 2048, GENERATION_DEFAULT_CHUNK_MS = 50 };
 
 typedef struct generation_options {
-    fusion_level level;         /* the highest wanted */
+    fusion_level level;         /* the highest wanted; LEVEL_AUTO: the best that is safe on the device */
     bool all_levels;            /* the lower ones, too, over the same weights: generation_set_launch chooses */
-    submit_policy submit;       /* of the dispatches of a token; SUBMIT_SYNC is 0: say what you want */
+    submit_policy submit;       /* of the dispatches of a token */
     uint32_t context_tok;       /* positions at most; 0: as many as the model was made for, up to the default */
     bool exact_cache;           /* keys and values in f32 instead of f16 */
     uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
@@ -35,10 +35,6 @@ typedef struct generation_options {
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
 typedef sample_settings sampling;
-
-/* The best level that is safe on a device: `loop` where a dispatch of many workgroups may be had (if it then cannot,
- * generation falls back to `ops`), else `ops`. */
-fusion_level generation_best_level(const gpu *g);
 
 /* The model is needed only during this call. */
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
@@ -64,7 +60,7 @@ void generation_set_limit(generation *n, uint32_t tokens);
 const char *generation_take_notice(generation *n, char *text, size_t size);
 fusion_level generation_level(const generation *n); /* as it is now */
 
-/* From the next token on, by another level (one that was made) and submit policy. */
+/* From the next token on, by another level (one that was made; LEVEL_AUTO: the highest of those) and submit policy. */
 void generation_set_launch(generation *n, fusion_level level, submit_policy submit);
 
 /* Take in `count` tokens, one or more. False if one is none of the model's or they do

@@ -217,6 +217,7 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
     sim *s = v->s;
     kept k = {0};
     bool ok = true, going = true;
+    level = level == LEVEL_AUTO ? evolve_level_on(s) : level;
     if (until > EVOLVE_MOST_GENERATIONS)
         return err_set_kind(e, ERR_USAGE, "more than %d generations", EVOLVE_MOST_GENERATIONS);
     gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_WORDS]){0}, SIM_GATE_WORDS * 4);

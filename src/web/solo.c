@@ -4,6 +4,7 @@
  * text, is then at solo_said(). Calls may suspend, and only one may be under way.              */
 #include "base/jsonw.h"
 #include "gpu/probe.h"
+#include "graph/run.h"
 #include "lab/dispatch.h"
 #include "lab/llm.h"
 #include "lab/record.h"
@@ -87,7 +88,7 @@ EXPORT(solo_open) int solo_open(int adapter)
     device.info = *gpu_get_info(device.g);
     jsonw j = reply_begin();
     lab_device_write(&device, &j, "gpu");
-    jsonw_text(&j, "best_level", fusion_names[generation_best_level(device.g)]);
+    jsonw_text(&j, "best_level", fusion_names[graph_run_level(device.g, LEVEL_AUTO)]);
     jsonw_end(&j);
     return 0;
 }
@@ -154,7 +155,7 @@ static bool make_generation(const generation_options *o, err *e)
     return gpu_ok(device.g, e);
 }
 
-/* `level` is a fusion_level, or LEVEL_COUNT for the best; `all_levels` makes the lower ones, too; `soon`: the level may come later. */
+/* `level` is a fusion_level, LEVEL_AUTO for the best; `all_levels` makes the lower ones, too; `soon`: the level may come later. */
 EXPORT(solo_load)
 int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok, int soon)
 {
@@ -168,11 +169,9 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     /* what went wrong with another model is over, unless the device is lost */
     gpu_poll(device.g);
     gpu_take_error(device.g, NULL);
-    generation_options o = {.level =
-                                (unsigned)level < LEVEL_COUNT ? (fusion_level)level : generation_best_level(device.g),
+    generation_options o = {.level = (fusion_level)level,
                             .compile_in_background = soon && !all_levels,
                             .all_levels = all_levels != 0,
-                            .submit = SUBMIT_BATCH,
                             .context_tok = context_tok};
     opened_name = mem_dup(name);
     opened = model_open_reader(&(model_reader){(uint64_t)file_bytes, read_file, NULL}, name, &e);
@@ -198,7 +197,7 @@ EXPORT(solo_improve) int solo_improve(void)
     if (!generation_finish_compile(made, &e))
         return failed(&e);
     if (chosen >= 0)
-        generation_set_launch(made, (fusion_level)chosen, SUBMIT_BATCH);
+        generation_set_launch(made, (fusion_level)chosen, SUBMIT_AUTO);
     write_model();
     return 0;
 }
@@ -211,7 +210,7 @@ EXPORT(solo_set_level) int solo_set_level(int level)
         return failed(&e);
     }
     chosen = level;
-    generation_set_launch(made, (fusion_level)level, SUBMIT_BATCH);
+    generation_set_launch(made, (fusion_level)level, SUBMIT_AUTO);
     write_model();
     return 0;
 }

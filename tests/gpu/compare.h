@@ -127,7 +127,7 @@ static inline void compare_ways(graph *g, weight_box *box, const char *const *in
     err e = {0};
     graph_run *ways[LEVEL_COUNT] = {0};
     cpu_run *cpu = cpu_run_new(g, find_weight, box, &e);
-    for (int level = 0; cpu && level < LEVELS; level++)
+    for (int level = LEVEL_NONE; cpu && level < LEVELS; level++)
         ways[level] =
             graph_run_new(device, &(graph_use){.g = g, .level = (fusion_level)level}, 1, find_weight, box, &e);
     if (cpu && e.kind == ERR_NONE)
@@ -144,18 +144,18 @@ static inline void compare_ways(graph *g, weight_box *box, const char *const *in
                     cpu_floats(cpu, *in)[i] = random_input(&box->r, i);
             }
             const void *data = n->type == DTYPE_U32 ? (const void *)cpu_words(cpu, *in) : cpu_floats(cpu, *in);
-            for (int level = 0; level < LEVELS; level++)
+            for (int level = LEVEL_NONE; level < LEVELS; level++)
                 assert_true(graph_run_write(ways[level], *in, data, &e));
         }
         if (!cpu_run_once(cpu, &e))
             fail_msg("%s", e.text);
-        for (int level = 0; level < LEVELS; level++) {
+        for (int level = LEVEL_NONE; level < LEVELS; level++) {
             graph_run_once(ways[level], 0, SUBMIT_BATCH);
             for (const char *const *o = outputs; *o; o++)
                 compare_output(ways[level], cpu, graph_at(g, graph_find(g, *o)), *o, (fusion_level)level);
         }
     }
-    for (int level = 0; level < LEVELS; level++)
+    for (int level = LEVEL_NONE; level < LEVELS; level++)
         graph_run_free(ways[level]);
     cpu_run_free(cpu);
     graph_free(g);

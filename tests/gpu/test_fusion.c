@@ -35,7 +35,7 @@ static void put(const ways *w, const char *name, const void *data, size_t words)
     assert_int_equal(words, shape_count(graph_at(w->b->g, n)->s));
     memcpy(graph_at(w->b->g, n)->type == DTYPE_U32 ? (void *)cpu_words(w->cpu, name) : (void *)cpu_floats(w->cpu, name),
            data, words * 4);
-    for (int level = 0; level < LEVELS; level++)
+    for (int level = LEVEL_NONE; level < LEVELS; level++)
         if (w->gpu[level] && graph_run_place(w->gpu[level], name).words &&
             !graph_run_write(w->gpu[level], name, data, &e))
             fail_msg("%s", e.text);
@@ -95,7 +95,7 @@ static void run_graph(uint64_t seed, uint32_t steps, int levels)
     err e = {0};
     random_graph b = random_graph_new(seed, steps);
     ways w = {&b, seed, cpu_run_new(b.g, random_find_weight, &b, &e), {NULL}};
-    for (int level = 0; w.cpu && level < levels; level++) {
+    for (int level = LEVEL_NONE; w.cpu && level < levels; level++) {
         w.gpu[level] =
             graph_run_new(device, &(graph_use){.g = b.g, .level = (fusion_level)level}, 1, random_find_weight, &b, &e);
         if (w.gpu[level])
@@ -108,7 +108,7 @@ static void run_graph(uint64_t seed, uint32_t steps, int levels)
         put_all(&w);
         if (!cpu_run_once(w.cpu, &e))
             fail_msg("seed %u: %s", (unsigned)seed, e.text);
-        for (int level = 0; level < levels; level++) {
+        for (int level = LEVEL_NONE; level < levels; level++) {
             graph_run_once(w.gpu[level], 0, SUBMIT_BATCH);
             for (uint32_t i = 0; i < b.output_count; i++) {
                 char name[16];
@@ -119,7 +119,7 @@ static void run_graph(uint64_t seed, uint32_t steps, int levels)
             compare(&w, "ids", (fusion_level)level);
         }
     }
-    for (int level = 0; level < LEVELS; level++)
+    for (int level = LEVEL_NONE; level < LEVELS; level++)
         graph_run_free(w.gpu[level]);
     cpu_run_free(w.cpu);
     random_graph_free(&b);
