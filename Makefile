@@ -184,11 +184,11 @@ WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SI
 NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c mute_stderr.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c nfc.c nfc_tables.c safetensors.c synth.c tokenizer_json.c) \
              src/graph/cpu.c src/web/sim.c
-WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
+WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
 # simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
-SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/reply.c src/web/sim.c
+SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/reply.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file

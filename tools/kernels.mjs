@@ -8,7 +8,7 @@
 // of simulations (sim), which stay as they are, since errors name their lines.
 //
 // In a kernel, `//!include "FILE"` takes in kernels/include/FILE (kernels/FILE if
-// there is a / in it), and `//!wgsl-only` says that no other language is wanted.
+// there is a / in it), with ` ARRAY=NAME` behind it with that name for ARRAY, and `//!wgsl-only` says that no other language is wanted.
 //
 // The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
 // for a weight type, REDUCE and EXCHANGE for how threads add up and exchange what they have. Their files go into the binary
@@ -26,9 +26,10 @@ const ROOT = "kernels";
 const VARIED = "graph";
 
 function expand(path, type = "", how = "shared") {
-    return readFileSync(path, "utf8").replace(/^\/\/!include "(.+)"$/gm, (_, name) => {
+    return readFileSync(path, "utf8").replace(/^\/\/!include "(.+?)"(?: ARRAY=(\w+))?$/gm, (_, name, array) => {
         const file = name.replace("TYPE", type).replace("REDUCE", how).replace("EXCHANGE", "xor");
-        return expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
+        const text = expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
+        return array ? text.replaceAll("ARRAY", array) : text;
     });
 }
 
@@ -120,8 +121,8 @@ for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weig
     }
 }
 
-// Of kernels/include those that kernels of graphs take in, or C does by name: what others take in is in them already.
-function includesOfGraphs() {
+// Of kernels/include those that kernels of graphs include, or C adds by name: stand-alone kernels contain theirs already.
+function includesWanted() {
     const all = wgslFiles("include"), taken = new Set(), text = (folder, file) => readFileSync(join(ROOT, folder, file), "utf8");
     const take = (from) => {
         for (const [, name] of from.matchAll(/\binclude[ /]"?(\w+\.wgsl)"/g)) {
@@ -132,13 +133,14 @@ function includesOfGraphs() {
             }
         }
     };
-    take(wgslFiles(VARIED).map((file) => text(VARIED, file)).join("\n") + allTexts("src", /\.c$/));
+    if (!forSims) take(wgslFiles(VARIED).map((file) => text(VARIED, file)).join("\n") + allTexts("src/graph", /\.c$/));
+    if (!forPage || forSims) take(allTexts("src/sim", /\.c$/));
     return all.filter((file) => taken.has(file));
 }
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
-for (const folder of [...(forSims ? [] : [VARIED, "include", "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
-    for (const file of [...(folder === "include" ? includesOfGraphs() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
+    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
 c += `  {0}};\n`;
 
 let list = "";

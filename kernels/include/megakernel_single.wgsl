@@ -1,4 +1,4 @@
-// Memory of a single workgroup, whose barriers are enough.
+// The megakernel's memory where one workgroup has it to itself: the barriers of a workgroup are enough.
 @group(0) @binding(1) var<storage, read_write> activations: array<u32>;
 @group(0) @binding(2) var<storage, read_write> states: array<u32>;
 
@@ -13,5 +13,4 @@ fn store_word(i: u32, value: u32) { activations[i] = value; }
 fn state_word(i: u32) -> u32 { return states[i]; }
 fn store_state_word(i: u32, value: u32) { states[i] = value; }
 
-fn settle() {}
-fn begin_round(round: u32) {}
+fn start_round(round: u32) {}

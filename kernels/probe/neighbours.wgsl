@@ -7,7 +7,7 @@ const MAX_WORKGROUPS = 4096u;
 fn step_body(v: u32, step: u32, local: u32) {
     if (local == 0u) {
         let old = (step & 1u) * MAX_WORKGROUPS;
-        let word = atomicLoad(&state[old + (v + 1u) % params.workgroups]);
+        let word = atomicLoad(&state[old + (v + 1u) % solo_params.workgroups]);
         atomicStore(&state[MAX_WORKGROUPS - old + v], word + 1u);
     }
 }

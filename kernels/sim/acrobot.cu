@@ -28,7 +28,7 @@ SOLO_DEVICE float wrapped(float a) {
 
 SOLO_DEVICE float limited(float x, float most) { return fminf(fmaxf(x, -most), most); }
 
-SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
+SOLO_KERNEL void solo_all(const Params *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
                           unsigned *gate, unsigned *shared) {
     enum { UNITS = 16, OUT = 7 * UNITS, GENES = OUT + 3 * UNITS + 3 };
     unsigned i = SOLO_INDIVIDUAL, n = run->population;

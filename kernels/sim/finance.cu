@@ -1,5 +1,5 @@
 // finance.wgsl by hand: all days in one kernel, the account in registers, genes copied once, prices shared by all threads through the caches.
-SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
+SOLO_KERNEL void solo_all(const Params *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
                           unsigned *gate, unsigned *shared) {
     enum { ASSETS = 16, INPUTS = 7, UNITS = 10, OUTPUTS = 6, HISTORY = 20, OUT = UNITS * (INPUTS + UNITS + 1), GENES = OUT + OUTPUTS * UNITS + OUTPUTS };
     unsigned i = SOLO_INDIVIDUAL, n = run->population, trades = 0, calls = 0;

@@ -1,5 +1,5 @@
 // rastrigin.wgsl by hand.
-SOLO_KERNEL void solo_all(const Told *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
+SOLO_KERNEL void solo_all(const Params *run, unsigned *states, unsigned *scores, const float *data, float *genomes, unsigned *traced,
                           unsigned *gate, unsigned *shared) {
     unsigned i = SOLO_INDIVIDUAL, n = run->population;
     (void)data, (void)traced, (void)gate, (void)shared;

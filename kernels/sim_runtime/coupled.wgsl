@@ -4,10 +4,10 @@
 fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let threads = groups.x * SOLO_THREADS;
     let mine = group.x * SOLO_THREADS + local;
-    if (solo_run.roll_call != 0u) { solo_call_roll(local); return; }
-    if (solo_run.begins != 0u) {
-        solo_turn(0u);
-        for (var i = mine; i < solo_run.population; i += threads) {
+    if (solo_params.launch.roll_call != 0u) { solo_roll_call(local); return; }
+    if (solo_params.begins != 0u) {
+        solo_at_step(0u);
+        for (var i = mine; i < solo_params.population; i += threads) {
             solo_is(i);
             let s = solo_begin(i);
             solo_store(i, s);
@@ -16,26 +16,27 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
     }
     var nth = 1u;
     if (!solo_barrier(group.x, local, nth, groups.x)) { return; }
-    for (var n = 0u; n < solo_run.steps; n++) {
-        let t = solo_run.step + n;
-        for (var i = mine; i < solo_run.population; i += threads) {
+    for (var n = 0u; n < solo_params.steps; n++) {
+        let t = solo_params.step + n;
+        for (var i = mine; i < solo_params.population; i += threads) {
             solo_is(i);
-            solo_turn(t);
+            solo_at_step(t);
             var s = solo_load(i);
             if (!solo_ends(s, i, t)) { s = solo_next(s, i, t); }
-            solo_turn(t + 1u);
+            solo_at_step(t + 1u);
             solo_store(i, s);
             solo_trace(s, i, t + 1u);
         }
         nth += 1u;
         if (!solo_barrier(group.x, local, nth, groups.x)) { return; }
     }
-    if (solo_run.scores != 0u) {
-        solo_turn(solo_run.step + solo_run.steps);
-        for (var i = mine; i < solo_run.population; i += threads) {
+    if (solo_params.scores != 0u) {
+        solo_at_step(solo_params.step + solo_params.steps);
+        for (var i = mine; i < solo_params.population; i += threads) {
             solo_is(i);
             solo_set_score(solo_score_place(i), solo_score(solo_load(i), i));
         }
     }
-    solo_leave();
+    solo_note_strays();
+    solo_leave(local, groups.x, 1u);
 }

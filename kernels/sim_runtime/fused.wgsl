@@ -2,15 +2,15 @@
 @compute @workgroup_size(SOLO_THREADS)
 fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
-    if (i >= solo_run.population) { return; }
+    if (i >= solo_params.population) { return; }
     solo_is(i);
     var s: State;
-    if (solo_run.begins != 0u) {
+    if (solo_params.begins != 0u) {
         s = solo_begin(i);
         solo_trace(s, i, 0u);
     } else { s = solo_load(i); }
-    let end = solo_run.step + solo_run.steps;
-    for (var t = solo_run.step; t < end; t++) {
+    let end = solo_params.step + solo_params.steps;
+    for (var t = solo_params.step; t < end; t++) {
         if (solo_ends(s, i, t)) {
             if (SOLO_TRACES) { solo_trace(s, i, t + 1u); } else { break; }
         } else {
@@ -19,6 +19,6 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
         }
     }
     solo_store(i, s);
-    if (solo_run.scores != 0u) { solo_set_score(solo_score_place(i), solo_score(s, i)); }
-    solo_leave();
+    if (solo_params.scores != 0u) { solo_set_score(solo_score_place(i), solo_score(s, i)); }
+    solo_note_strays();
 }

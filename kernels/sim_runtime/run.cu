@@ -1,4 +1,4 @@
-// What hand-written CUDA kernels of simulations share: the control for the fused WGSL. The buffers and what they are told are those
+// What hand-written CUDA kernels of simulations share: the control for the fused WGSL. The buffers and parameters are those
 // of run.wgsl. Written in the part of C++ that is also C, so that tests run it on a CPU.
 #ifdef __CUDACC_RTC__
 #define SOLO_KERNEL extern "C" __global__
@@ -25,11 +25,12 @@ SOLO_DEVICE float solo_tanh(float x) {
 #define solo_tanh tanhf
 #endif
 
-typedef struct Told {
-    unsigned population, step, steps, begins, scores, seed, generation, generations, spin_limit, trace_count, trace_every, tournament, elite;
+typedef struct Params {
+    unsigned launch[8]; // include/persistent.wgsl
+    unsigned population, step, steps, begins, scores, seed, generation, generations, trace_count, trace_every, tournament, elite;
     float crossover, mutation, sigma;
-    unsigned nothing, stall, roll_call, total;
-} Told;
+    unsigned total;
+} Params;
 
 SOLO_DEVICE unsigned solo_bits(float x) {
     union { float f; unsigned u; } w;
@@ -38,7 +39,7 @@ SOLO_DEVICE unsigned solo_bits(float x) {
 }
 
 // The n-th pair that individual i draws in a step; 0xffffffff: at the beginning.
-SOLO_DEVICE void solo_draw(const Told *run, unsigned i, unsigned step, unsigned n, float out[2]) {
+SOLO_DEVICE void solo_draw(const Params *run, unsigned i, unsigned step, unsigned n, float out[2]) {
     const unsigned turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
     const unsigned keys[3] = {run->seed + run->generation * 0x9e3779b9u, i, 0x1bd11bdau ^ (run->seed + run->generation * 0x9e3779b9u) ^ i};
     unsigned x = step + keys[0], y = n + keys[1];

@@ -101,8 +101,6 @@ extern const gpu_backend gpu_stub_backend;   /* src/gpu/stub.c */
 /* By the name --impl takes; NULL: unknown. backends.c, or in a page web/backends.c. */
 const gpu_backend *gpu_backend_named(const char *impl);
 
-/* Keep this as the device's error, unless it has one already. */
-void gpu_fail(gpu *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The device is gone; nothing will work on it again. */
 void gpu_mark_lost(gpu *g, const char *why);
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "gpu/backend.h"
-#include "gpu/submit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -453,7 +452,6 @@ bool gpu_wait(gpu *g, err *e)
     return gpu_ok(g, e);
 }
 
-const char *const submit_names[SUBMIT_COUNT] = {"auto", "sync", "each", "pass", "batch", "one"};
 const char *const gpu_wait_names[] = {"polling", "blocking"};
 
 void gpu_set_wait_mode(gpu *g, gpu_wait_mode mode)

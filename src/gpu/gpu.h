@@ -120,6 +120,8 @@ extern const char *const gpu_impl_names[];
 
 /* The error the device keeps, if any: false and its text. */
 bool gpu_ok(const gpu *g, err *e);
+/* Keep this as the device's error, unless it has one already. */
+void gpu_fail(gpu *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Take it away so that the device can be used again (a lost one cannot). */
 void gpu_take_error(gpu *g, err *e);
 /* Lose the device on purpose; for tests. */

@@ -1,8 +1,8 @@
+/* Probing a device: each feature by a shader that uses it, bandwidth by a copy kernel. */
 #include "gpu/probe.h"
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/str.h"
-#include "gpu/chain.h"
 #include "kernels.h"
 
 #include <stdlib.h>
@@ -29,6 +29,48 @@ static bool run_on_words(gpu *g, const gpu_source *source, const char *entry, ui
     gpu_buffer_free(b);
     gpu_kernel_free(k);
     return ok;
+}
+
+/* A kernel that copies memory. */
+typedef struct copier {
+    gpu_kernel *kernel;
+    gpu_buffer *source, *target, *count;
+    gpu_bindings *bindings;
+} copier;
+
+static copier copier_new(gpu *g, uint64_t bytes)
+{
+    copier c = {
+        .kernel = gpu_kernel_new(g, &(gpu_kernel_desc){.source = &kernel_copy,
+                                                       .entry = "copy",
+                                                       .workgroup_size = 256,
+                                                       .binding_count = 3,
+                                                       .bindings = {GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_UNIFORM}}),
+        .source = gpu_buffer_new(g, bytes, GPU_USE_STORAGE),
+        .target = gpu_buffer_new(g, bytes, GPU_USE_STORAGE),
+        .count = gpu_buffer_new(g, 16, GPU_USE_UNIFORM)};
+    gpu_write(g, c.count, 0, (uint32_t[4]){(uint32_t)(bytes / 16)}, 16);
+    c.bindings =
+        gpu_bindings_new(g, c.kernel, (gpu_part[]){{.buffer = c.source}, {.buffer = c.target}, {.buffer = c.count}}, 3);
+    return c;
+}
+
+static void copier_record(const copier *c, gpu_recording *r, uint32_t groups, int times)
+{
+    for (int i = 0; i < times; i++) {
+        gpu_set_kernel(r, c->kernel);
+        gpu_set_bindings(r, c->bindings);
+        gpu_dispatch(r, groups, 1, 1);
+    }
+}
+
+static void copier_free(copier *c)
+{
+    gpu_bindings_free(c->bindings);
+    gpu_buffer_free(c->source);
+    gpu_buffer_free(c->target);
+    gpu_buffer_free(c->count);
+    gpu_kernel_free(c->kernel);
 }
 
 static bool f16_works(gpu *g)
@@ -68,23 +110,21 @@ static bool quads_work(gpu *g)
     return ok;
 }
 
+/* Long enough for a coarse clock to move. */
 static bool timestamps_work(gpu *g)
 {
+    enum { BYTES = 1 << 20, TIMES = 8, GROUPS = 16 };
     double ns = -1;
     gpu_timer *t = gpu_timer_new(g);
-    chain *c = chain_new(g, &chain_rmsnorm, 1);
+    copier c = copier_new(g, BYTES);
     gpu_recording *r = gpu_record(g, false);
     gpu_pass_begin(r, t, GPU_TIME_BEGIN | GPU_TIME_END);
-    for (int i = 0; i < 32; i++) { /* long enough for a coarse clock to move */
-        gpu_set_kernel(r, c->each);
-        gpu_set_bindings(r, c->step[i % 2]);
-        gpu_dispatch(r, 1, 1, 1);
-    }
+    copier_record(&c, r, GROUPS, TIMES);
     gpu_pass_end(r);
     gpu_submit(g, gpu_finish(r));
     bool ok = gpu_wait(g, NULL) && gpu_timer_read_now(t, &ns, NULL) && ns > 0;
     gpu_take_error(g, NULL);
-    chain_free(c);
+    copier_free(&c);
     gpu_timer_free(t);
     return ok;
 }
@@ -117,72 +157,14 @@ bool gpu_check_features(gpu *g, err *e)
     return gpu_ok(g, e);
 }
 
-/* ---- resident workgroups ------------------------------------------------- */
-
-/* Three barriers over this many workgroups, each looking a bounded number of
- * times. A software adapter's look takes nanoseconds and its threads may be kept
- * waiting by others, so there it looks longer and is tried more often. */
-static bool barrier_passes(gpu *g, uint32_t workgroups, bool *passes, err *e)
-{
-    enum { STEPS = 3 };
-    bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
-    int tries = software ? 6 : 3;
-    chain *c = chain_new(g, &chain_neighbours, workgroups);
-    bool ok = true;
-    *passes = false;
-    c->spin_limit = software ? 1u << 20 : 1u << 16;
-    for (int i = 0; ok && i < tries && !*passes; i++) {
-        bool gave_up = false;
-        ok = chain_reset(c, STEPS, e);
-        gpu_launch(g, c->one, c->whole, workgroups);
-        ok = ok && gpu_wait(g, e) && chain_gave_up(c, &gave_up, e);
-        *passes = ok && !gave_up;
-        ok = ok && (gave_up || chain_check(c, STEPS, e));
-    }
-    chain_free(c);
-    return ok;
-}
-
-bool gpu_resident_workgroups(gpu *g, uint32_t *workgroups, err *e)
-{
-    *workgroups = 0;
-    if (gpu_get_info(g)->type == GPU_TYPE_NONE)
-        return true;
-    uint32_t good = 0, bad = chain_neighbours.width + 1;
-    bool passes = true;
-    for (uint32_t n = 1; n < bad; n *= 2) {
-        if (!barrier_passes(g, n, &passes, e))
-            return false;
-        if (!passes)
-            bad = n;
-        else
-            good = n;
-    }
-    while (bad - good > 1) {
-        uint32_t n = good + (bad - good) / 2;
-        if (!barrier_passes(g, n, &passes, e))
-            return false;
-        if (passes)
-            good = n;
-        else
-            bad = n;
-    }
-    *workgroups = good;
-    return true;
-}
-
 /* ---- copy bandwidth ------------------------------------------------------ */
 
-static bool time_copies(gpu *g, gpu_kernel *k, gpu_bindings *b, uint32_t groups, int copies, double *us, err *e)
+static bool time_copies(gpu *g, const copier *c, uint32_t groups, int copies, double *us, err *e)
 {
     double start = clock_us();
     gpu_recording *r = gpu_record(g, false);
     gpu_pass_begin(r, NULL, 0);
-    for (int i = 0; i < copies; i++) {
-        gpu_set_kernel(r, k);
-        gpu_set_bindings(r, b);
-        gpu_dispatch(r, groups, 1, 1);
-    }
+    copier_record(c, r, groups, copies);
     gpu_pass_end(r);
     gpu_submit(g, gpu_finish(r));
     bool ok = gpu_wait(g, e);
@@ -202,42 +184,27 @@ bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e)
     if (bytes > info->max_storage_binding_bytes)
         bytes = info->max_storage_binding_bytes / 16 * 16;
     uint32_t groups = info->type == GPU_TYPE_SOFTWARE ? 16 : 4096;
-    gpu_kernel *k =
-        gpu_kernel_new(g, &(gpu_kernel_desc){.source = &kernel_copy,
-                                             .entry = "copy",
-                                             .workgroup_size = 256,
-                                             .binding_count = 3,
-                                             .bindings = {GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_UNIFORM}});
-    gpu_buffer *source = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
-    gpu_buffer *target = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
-    gpu_buffer *count = gpu_buffer_new(g, 16, GPU_USE_UNIFORM);
-    gpu_write(g, count, 0, (uint32_t[4]){(uint32_t)(bytes / 16)}, 16);
+    copier c = copier_new(g, bytes);
     uint32_t mark = 0x50105010, seen = 0;
-    gpu_write(g, source, bytes - 4, &mark, 4);
-    gpu_bindings *b =
-        gpu_bindings_new(g, k, (gpu_part[]){{.buffer = source}, {.buffer = target}, {.buffer = count}}, 3);
+    gpu_write(g, c.source, bytes - 4, &mark, 4);
 
     /* The slope between few and many copies leaves the cost of launching out. */
     double rates[ROUNDS], few, many = 0;
     int times = FEW;
-    bool ok = time_copies(g, k, b, groups, FEW, &few, e);
+    bool ok = time_copies(g, &c, groups, FEW, &few, e);
     while (ok && many < LONG_US && times < MOST) {
         times *= 2;
-        ok = time_copies(g, k, b, groups, times, &many, e);
+        ok = time_copies(g, &c, groups, times, &many, e);
     }
     for (int i = 0; ok && i < ROUNDS; i++) {
-        ok = time_copies(g, k, b, groups, FEW, &few, e) && time_copies(g, k, b, groups, times, &many, e);
+        ok = time_copies(g, &c, groups, FEW, &few, e) && time_copies(g, &c, groups, times, &many, e);
         rates[i] = 2.0 * (double)bytes * (times - FEW) / ((many - few) * 1e3);
     }
-    ok = ok && gpu_read_now(g, target, bytes - 4, &seen, 4, e);
+    ok = ok && gpu_read_now(g, c.target, bytes - 4, &seen, 4, e);
     if (ok && seen != mark)
         ok = err_set(e, "%s: the copy kernel did not copy", info->impl);
     if (ok)
         *gbps = stats_summary((samples){rates, ROUNDS, 1}).median;
-    gpu_bindings_free(b);
-    gpu_buffer_free(source);
-    gpu_buffer_free(target);
-    gpu_buffer_free(count);
-    gpu_kernel_free(k);
+    copier_free(&c);
     return ok;
 }

@@ -11,12 +11,6 @@ bool gpu_check_features(gpu *g, err *e);
  * of its own, without f16 and packed products, and is believed what it says of subgroups: to try takes it a while. */
 bool gpu_check_language(gpu *g, err *e);
 
-/* How many workgroups of 256 threads of a small kernel run at the same time:
- * the largest number that passes a grid barrier in a bounded test. Another
- * kernel, with more registers or memory, may have fewer. 0 where no kernel
- * runs (stub). */
-bool gpu_resident_workgroups(gpu *g, uint32_t *workgroups, err *e);
-
 /* Bytes read plus bytes written per second by a copy kernel over memory larger
  * than the caches, in GB/s. 0 where no kernel runs. */
 bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e);

@@ -1,3 +1,4 @@
+/* Autotuning: candidates of a megakernel timed against each other. */
 #include "graph/autotune.h"
 #include "base/cache.h"
 #include "base/clock.h"
@@ -20,52 +21,48 @@ enum {
     LEAST_THREADS = 256,
 };
 
-typedef struct form {
-    device_profile tuning;
-    one *made; /* NULL: cannot be had, or gave up */
-    double us; /* of a round, the shortest that counts; 0: not known yet */
-} form;
+typedef struct candidate {
+    launch_form form;
+    megakernel *made; /* NULL: cannot be had, or timed out */
+    double us;        /* of a round, the shortest that counts; 0: not known yet */
+} candidate;
 
 typedef struct search {
-    gpu *g;
-    const memory *m;
-    uint32_t which_plan;
-    megakernel_lower tell;
-    void *user;
-    form forms[MOST_FORMS]; /* the first is the usual one */
+    megakernel_source from;
+    candidate candidates[MOST_FORMS]; /* the first has the usual form */
     uint32_t count;
 } search;
 
-static one *make(const search *s, const device_profile *t)
+static megakernel *make(const search *s, const launch_form *f)
 {
     err unused = {0};
-    one *o = megakernel_new(s->g, s->m, s->which_plan, t, s->tell, s->user, &unused);
+    megakernel *o = megakernel_new(&s->from, f, &unused);
     if (!o)
-        gpu_take_error(s->g, &unused); /* what cannot be had is not the best */
+        gpu_take_error(s->from.g, &unused); /* what cannot be had is not the best */
     return o;
 }
 
-static void add_form(search *s, const device_profile *t, one *made)
+static void add_candidate(search *s, const launch_form *f, megakernel *made)
 {
     if (made)
-        s->forms[s->count++] = (form){.tuning = *t, .made = made};
+        s->candidates[s->count++] = (candidate){.form = *f, .made = made};
 }
 
 /* Of a round, in a dispatch that follows on a short one of the same kind; negative if one failed or gave up. */
-static double time_of(const search *s, one *o, uint32_t rounds)
+static double time_of(const search *s, megakernel *o, uint32_t rounds)
 {
     err unused = {0};
-    bool gave_up = false;
+    bool timed_out = false;
     double us = 0;
     megakernel_forget(o); /* another was here before */
     megakernel_set_rounds(o, 1);
     for (int i = 0; i < 2; i++) {
         double began = clock_us();
         megakernel_dispatch(o);
-        bool done = gpu_wait(s->g, &unused);
+        bool done = gpu_wait(s->from.g, &unused);
         us = clock_us() - began;
-        if (!done || !megakernel_timed_out(o, &gave_up, &unused) || gave_up) {
-            gpu_take_error(s->g, &unused);
+        if (!done || !megakernel_timed_out(o, &timed_out, &unused) || timed_out) {
+            gpu_take_error(s->from.g, &unused);
             return -1;
         }
         megakernel_set_rounds(o, i == 0 ? rounds : 1);
@@ -79,7 +76,7 @@ static double time_pass(search *s, bool backwards, uint32_t rounds, bool counts)
 {
     double shortest = SLICE_US;
     for (uint32_t i = 0; i < s->count; i++) {
-        form *f = &s->forms[backwards ? s->count - 1 - i : i];
+        candidate *f = &s->candidates[backwards ? s->count - 1 - i : i];
         double us = f->made ? time_of(s, f->made, rounds) : -1;
         if (us < 0) {
             megakernel_free(f->made);
@@ -111,11 +108,11 @@ static void time_forms(search *s)
 }
 
 /* The usual form, unless another is clearly shorter; all others are freed. */
-static form take_best(search *s)
+static candidate take_best(search *s)
 {
     const double CLEARLY = 0.97;
-    form best = {0};
-    for (form *f = s->forms; f < s->forms + s->count; f++) {
+    candidate best = {0};
+    for (candidate *f = s->candidates; f < s->candidates + s->count; f++) {
         if (!f->made)
             continue;
         if (!best.made || f->us < CLEARLY * best.us) {
@@ -129,14 +126,13 @@ static form take_best(search *s)
 
 /* The usual form; half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form
  * takes some drivers five seconds to compile); half as many threads. (Twice as many have too few registers each.) */
-static uint32_t list_forms(const search *s, const device_profile *usual, uint32_t resident,
-                           device_profile forms[MOST_FORMS])
+static uint32_t list_forms(const search *s, const launch_form *usual, uint32_t resident, launch_form forms[MOST_FORMS])
 {
-    uint32_t count = 0, groups = resident < usual->busy_groups ? resident : usual->busy_groups;
+    uint32_t count = 0, groups = resident < s->from.profile->busy_groups ? resident : s->from.profile->busy_groups;
     forms[count++] = *usual;
-    if (groups / 2 > 1 && memory_bytes(s->m) / groups < MUCH_BYTES) {
+    if (groups / 2 > 1 && memory_bytes(s->from.m) / groups < MUCH_BYTES) {
         forms[count] = *usual;
-        forms[count++].one_groups = groups / 2;
+        forms[count++].groups = groups / 2;
     }
     if (usual->row_threads / 2 >= LEAST_THREADS) {
         forms[count] = *usual;
@@ -146,109 +142,108 @@ static uint32_t list_forms(const search *s, const device_profile *usual, uint32_
 }
 
 /* Someone said how many there shall be, or there is only one form. */
-static bool is_fixed(const device_profile *t)
+static bool is_fixed(const search *s)
 {
-    return !t->specialize || getenv("SOLO_ONE_THREADS") || getenv("SOLO_ONE_GROUPS");
+    return !s->from.profile->specialize || getenv("SOLO_ONE_THREADS") || getenv("SOLO_ONE_GROUPS");
 }
 
 static bool in_page(const search *s)
 {
-    return strcmp(gpu_get_info(s->g)->family, "web") == 0;
+    return strcmp(gpu_get_info(s->from.g)->family, "web") == 0;
 }
 
 /* In a page, all at the same time, in the background. */
-static void begin_forms(const search *s, const device_profile *forms, uint32_t count)
+static void compile_forms(const search *s, const launch_form *forms, uint32_t count)
 {
     for (uint32_t i = 0; in_page(s) && i < count; i++)
-        megakernel_look_ahead(s->g, s->m, s->which_plan, &forms[i], s->tell, s->user, true);
+        megakernel_look_ahead(&s->from, &forms[i], true);
 }
 
 /* Those that it will be if so many workgroups are resident as seems likely. */
-static void begin_likely_forms(const search *s, const device_profile *usual)
+static void compile_likely_forms(const search *s, const launch_form *usual)
 {
-    device_profile forms[MOST_FORMS];
-    uint32_t count = list_forms(s, usual, usual->busy_groups, forms);
-    begin_forms(s, forms, is_fixed(usual) ? 1 : count);
+    launch_form forms[MOST_FORMS];
+    uint32_t count = list_forms(s, usual, s->from.profile->busy_groups, forms);
+    compile_forms(s, forms, is_fixed(s) ? 1 : count);
 }
 
-static one *find_best(search *s, device_profile *tuning, err *e)
+static megakernel *find_best(search *s, launch_form *form, err *e)
 {
-    device_profile forms[MOST_FORMS];
-    begin_likely_forms(s, tuning);
-    one *o = megakernel_new(s->g, s->m, s->which_plan, tuning, s->tell, s->user, e);
-    if (!o || one_groups(o) == 1)
+    launch_form forms[MOST_FORMS];
+    compile_likely_forms(s, form);
+    megakernel *o = megakernel_new(&s->from, form, e);
+    if (!o || megakernel_form(o)->groups == 1)
         return o;
-    uint32_t count = list_forms(s, tuning, one_groups(o), forms);
-    if (one_groups(o) < tuning->busy_groups) /* then they are others than those that were likely */
-        begin_forms(s, forms + 1, count - 1);
+    uint32_t count = list_forms(s, form, megakernel_form(o)->groups, forms);
+    if (megakernel_form(o)->groups <
+        s->from.profile->busy_groups) /* then they are others than those that were likely */
+        compile_forms(s, forms + 1, count - 1);
     for (uint32_t i = 0; i < count; i++)
-        add_form(s, &forms[i], i == 0 ? o : make(s, &forms[i]));
+        add_candidate(s, &forms[i], i == 0 ? o : make(s, &forms[i]));
     if (s->count > 1)
         time_forms(s);
-    memory_clear_states(s->m);
-    form best = take_best(s);
+    memory_clear_states(s->from.m);
+    candidate best = take_best(s);
     if (best.made)
-        *tuning = best.tuning;
+        *form = best.form;
     else
-        err_set(e, "one dispatch gave up in every form that was tried");
+        err_set(e, "one dispatch timed out in every form that was tried");
     return best.made;
 }
 
-static bool recall(const char *key, device_profile *t)
+static bool recall(const char *key, launch_form *f)
 {
     char *kept = cache_get(key);
     unsigned threads, groups;
     bool ok = kept && sscanf(kept, "%u threads, %u workgroups", &threads, &groups) == 2 && threads >= 64 &&
               threads <= 1024 && (threads & (threads - 1)) == 0;
     if (ok) {
-        t->row_threads = threads;
-        t->one_groups = groups;
+        f->row_threads = threads;
+        f->groups = groups;
     }
     free(kept);
     return ok;
 }
 
-static str key_of(const search *s, const device_profile *usual)
+static str key_of(const search *s, const launch_form *usual)
 {
     str key = {0};
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
-             (unsigned long long)megakernel_look_ahead(s->g, s->m, s->which_plan, usual, s->tell, s->user, false));
-    gpu_add_identity(gpu_get_info(s->g), &key);
+             (unsigned long long)megakernel_look_ahead(&s->from, usual, false));
+    gpu_add_identity(gpu_get_info(s->from.g), &key);
     return key;
 }
 
-bool megakernel_compile_ahead(gpu *g, const memory *m, uint32_t which_plan, const device_profile *tuning,
-                              megakernel_lower tell, void *user)
+bool megakernel_compile_ahead(const megakernel_source *from, const launch_form *form)
 {
-    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
+    search s = {.from = *from};
     if (!in_page(&s))
         return false;
-    device_profile unused = *tuning;
-    str key = key_of(&s, tuning);
-    bool known = !is_fixed(tuning) && recall(key.data, &unused);
+    launch_form unused = *form;
+    str key = key_of(&s, form);
+    bool known = !is_fixed(&s) && recall(key.data, &unused);
     str_free(&key);
     if (!known)
-        begin_likely_forms(&s, tuning);
+        compile_likely_forms(&s, form);
     return !known;
 }
 
-one *megakernel_autotuned(gpu *g, const memory *m, uint32_t which_plan, device_profile *tuning, megakernel_lower tell,
-                          void *user, err *e)
+megakernel *megakernel_autotuned(const megakernel_source *from, launch_form *form, err *e)
 {
     const char *wished = getenv("SOLO_ONE_THREADS");
-    if (wished && tuning->specialize && (strcmp(wished, "256") == 0 || strcmp(wished, "512") == 0))
-        tuning->row_threads = (uint32_t)atoi(wished);
-    if (is_fixed(tuning))
-        return megakernel_new(g, m, which_plan, tuning, tell, user, e);
-    search s = {.g = g, .m = m, .which_plan = which_plan, .tell = tell, .user = user};
-    str key = key_of(&s, tuning);
-    device_profile kept = *tuning;
-    one *o = recall(key.data, &kept) ? make(&s, &kept) : NULL;
+    search s = {.from = *from};
+    if (wished && from->profile->specialize && (strcmp(wished, "256") == 0 || strcmp(wished, "512") == 0))
+        form->row_threads = (uint32_t)atoi(wished);
+    if (is_fixed(&s))
+        return megakernel_new(from, form, e);
+    str key = key_of(&s, form);
+    launch_form kept = *form;
+    megakernel *o = recall(key.data, &kept) ? make(&s, &kept) : NULL;
     if (o)
-        *tuning = kept;
-    else if ((o = find_best(&s, tuning, e)) && one_groups(o) > 1) {
+        *form = kept;
+    else if ((o = find_best(&s, form, e)) && megakernel_form(o)->groups > 1) {
         char text[64];
-        snprintf(text, sizeof text, "%u threads, %u workgroups", tuning->row_threads, one_groups(o));
+        snprintf(text, sizeof text, "%u threads, %u workgroups", form->row_threads, megakernel_form(o)->groups);
         cache_put(key.data, text);
     }
     str_free(&key);

@@ -1,19 +1,11 @@
 #include "graph/kernel_text.h"
 #include "base/str.h"
 #include "kernels.h"
+#include "launch/kernel_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *file_named(const char *path)
-{
-    for (const kernel_file *f = kernel_files; f->path; f++)
-        if (strcmp(f->path, path) == 0)
-            return f->text;
-    fprintf(stderr, "solo: kernels/%s is not in this program\n", path);
-    abort(); /* the build made the list: a name that is not there is a mistake in this code */
-}
 
 /* "weight/TYPE.wgsl" with the variant's words in it, and the folder in front. (A quotation mark ends the name: no word goes beyond it.) */
 static void include_path(const kernel_variant *v, const char *name, size_t length, str *path)
@@ -76,7 +68,7 @@ static const kernel_constant *wanted_constant(const kernel_variant *v, const cha
 static void add_file(const kernel_variant *v, const char *path, str *out)
 {
     static const char include[] = "//!include \"";
-    for (const char *line = file_named(path); *line;) {
+    for (const char *line = kernel_file_text(path); *line;) {
         size_t length = strcspn(line, "\n") + 1;
         const kernel_constant *c = wanted_constant(v, line, length);
         if (c)
@@ -180,11 +172,6 @@ gpu_source *kernel_text(const kernel_variant *v)
     s->name = name.data;
     s->wgsl = written.data;
     return s;
-}
-
-void kernel_add_file(const char *path, str *out)
-{
-    str_add(out, file_named(path));
 }
 
 void kernel_text_free(gpu_source *s)

@@ -30,7 +30,5 @@ bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
  * with the file's own constants, and missing if other constants are wanted. */
 gpu_source *kernel_text(const kernel_variant *v);
 void kernel_text_free(gpu_source *s);
-/* A file of kernels/ as it is. */
-void kernel_add_file(const char *path, str *out);
 
 #endif

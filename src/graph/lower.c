@@ -142,9 +142,9 @@ static uint32_t attention_block(uint32_t head)
 /* One row, or a few, of heads whose words a workgroup's threads can share out. */
 static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, dtype type)
 {
-    uint32_t lanes = c->t->row_threads / attention_block(head);
+    uint32_t lanes = c->form->row_threads / attention_block(head);
     return rows < PLAN_TILED_ROWS && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
-           (head & (head - 1)) == 0 && c->t->row_threads >= head;
+           (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
 /* Many rows share what they read, if workgroup memory has room for them; see op_attention_tile.wgsl. */
@@ -172,7 +172,7 @@ static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node 
 {
     l->words[16] = memory_row_at(c->m, c->which, n->operands[1]);
     l->words[17] = memory_row_at(c->m, c->which, n->operands[2]);
-    l->epoch_only = c->t->one_threads && l->words[16] && l->words[17];
+    l->epoch_only = c->form->threads && l->words[16] && l->words[17];
     kernel_set_constant(&l->kernel, "NOW", l->epoch_only);
 }
 
@@ -198,13 +198,13 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         l->kernel.name = "attention_vec";
         l->polls_epoch = true;
         lower_own_row(c, l, n);
-        kernel_set_constant(&l->kernel, "THREADS", c->t->row_threads);
+        kernel_set_constant(&l->kernel, "THREADS", c->form->row_threads);
         kernel_set_constant(&l->kernel, "HEAD", q->s.dims[3]);
         uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
         kernel_set_constant(&l->kernel, "BLOCK", block);
-        kernel_set_constant(&l->kernel, "KEYS", pairs / (c->t->row_threads / block));
-        kernel_set_constant(&l->kernel, "VALUES", block / (c->t->row_threads / pairs));
-        if (c->t->one_threads)
+        kernel_set_constant(&l->kernel, "KEYS", pairs / (c->form->row_threads / block));
+        kernel_set_constant(&l->kernel, "VALUES", block / (c->form->row_threads / pairs));
+        if (c->form->threads)
             kernel_set_constant(&l->kernel, "SHARED_X_WORDS", c->t->x_floats);
     } else if (c->t->compile_fast) {
         kernel_set_constant(&l->kernel, "HALVES", k->type == DTYPE_F16);
@@ -219,7 +219,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     memcpy(l->words + 3, rest, sizeof rest);
     l->words[15] = lower_is_computed(c, n->operands[0]);
     if (splits == 1) {
-        if (!c->t->one_threads)
+        if (!c->form->threads)
             lower_attention_tile(c, l, &q->s);
         return 1;
     }
@@ -275,14 +275,14 @@ static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_no
                             .scratch = memory_scratch_at(c->m, c->which)};
     l[0] = (dispatch_desc){.kernel.name = "op_sample_scan", .polls_epoch = true};
     l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
-    sample_arguments(&places, c->t->one_threads ? c->t->one_threads : SAMPLE_THREADS, l[0].words, l[1].words);
+    sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].words, l[1].words);
     l[0].words[15] = lower_is_computed(c, n->operands[0]);
     if (c->t->compile_fast) { /* one thread, one kernel that is soon compiled */
         l[1].kernel.name = "op_sample_single_thread";
         l[0] = l[1];
         return 1;
     }
-    for (int half = 0; half < 2 && c->t->specialize && c->t->one_threads; half++)
+    for (int half = 0; half < 2 && c->t->specialize && c->form->threads; half++)
         kernel_set_constant(&l[half].kernel, "SHARED_X_WORDS", c->t->x_floats);
     return 2;
 }
@@ -327,10 +327,10 @@ static const char *kernel_name(graph_op op)
     }
 }
 
-static uint32_t lower_dispatches(const device_profile *t, const memory *m, uint32_t which_plan, const plan *p,
-                                 const plan_step *s, dispatch_desc *l, err *e)
+static uint32_t lower_dispatches(const device_profile *t, const launch_form *form, const memory *m, uint32_t which_plan,
+                                 const plan *p, const plan_step *s, dispatch_desc *l, err *e)
 {
-    lowering c = {t, m, which_plan, p};
+    lowering c = {t, form, m, which_plan, p};
     if (s->op == OP_MATMUL)
         return lower_matmul(&c, l, s, e);
     const graph_node *n = node_at(&c, s->at), *x = node_at(&c, n->operands[0]);
@@ -341,7 +341,7 @@ static uint32_t lower_dispatches(const device_profile *t, const memory *m, uint3
     if (by_row || n->op == OP_ATTENTION)
         lower_with_subgroups(&c, l);
     if (by_row && t->specialize)
-        kernel_set_constant(&l->kernel, "THREADS", t->row_threads);
+        kernel_set_constant(&l->kernel, "THREADS", form->row_threads);
     l->words[0] = by_row ? rows : groups_for(count);
     l->words[1] = at(&c, s->at);
     l->words[2] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
@@ -383,12 +383,12 @@ static uint32_t lower_dispatches(const device_profile *t, const memory *m, uint3
     return 1;
 }
 
-uint32_t lower_step(const device_profile *t, const memory *m, uint32_t which_plan, const plan *p, const plan_step *s,
-                    dispatch_desc *l, err *e)
+uint32_t lower_step(const device_profile *t, const launch_form *form, const memory *m, uint32_t which_plan,
+                    const plan *p, const plan_step *s, dispatch_desc *l, err *e)
 {
-    uint32_t count = lower_dispatches(t, m, which_plan, p, s, l, e);
+    uint32_t count = lower_dispatches(t, form, m, which_plan, p, s, l, e);
     /* In one dispatch all are, or none is. */
-    for (uint32_t i = 0; i < count && t->compile_fast && !t->one_threads; i++)
+    for (uint32_t i = 0; i < count && t->compile_fast && !form->threads; i++)
         kernel_set_constant(&l[i].kernel, "COMPACT", 1);
     for (uint32_t i = 0; i < count && t->epoch_bit; i++)
         kernel_set_constant(&l[i].kernel, "EPOCH_BIT", 1);

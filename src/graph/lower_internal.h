@@ -15,6 +15,7 @@ enum {
 /* A plan's step is being dispatch_desc. */
 typedef struct lowering {
     const device_profile *t;
+    const launch_form *form;
     const memory *m;
     uint32_t which;
     const plan *p;

@@ -78,7 +78,7 @@ static void lower_part(const lowering *c, dispatch_desc *l, const plan_part *par
         words[5] = n->type == DTYPE_F16 ? 2 : 1;
         words[8] = at(c, n->operands[2]);
         words[9] = n->s.dims[1];
-        if (c->t->one_threads && memory_row_at(c->m, c->which, part->store))
+        if (c->form->threads && memory_row_at(c->m, c->which, part->store))
             words[3] = memory_row_at(c->m, c->which, part->store) + piece->first;
         l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
     }
@@ -146,7 +146,7 @@ static uint32_t most_afters(const dispatch_desc *l)
  * depend on how it is launched, so that sums come out alike. */
 static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t quads, uint32_t rows, uint32_t chunks)
 {
-    uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->t->one_threads;
+    uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->form->threads;
     if (c->t->specialize) {
         uint32_t length = (l->words[1] + 31) / 32 * 32;
         while (team < PRODUCT_THREADS && quads * team < ENOUGH_THREADS && chunks > team)
@@ -177,7 +177,7 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t quads, ui
             kernel_set_constant(&l->kernel, "PARTS", l->words[9]);
             kernel_set_constant(&l->kernel, "EPILOGUE_STEPS", most_afters(l));
         }
-        groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
+        groups = quads < c->form->groups ? quads : c->form->groups; /* everyone takes some */
     }
     l->kernel.name = "matmul_vec";
     l->polls_epoch = c->t->specialize && l->words[5] != 2 && l->words[1] % 4 == 0;
@@ -199,7 +199,7 @@ static uint32_t packed_room(const lowering *c, uint32_t chunks, uint32_t *piece)
 {
     uint32_t bytes = (chunks | 1) * 8 + (chunks + 1) / 2 * 4, all = 32 * chunks, floats = 0;
     for (*piece = 8; *piece >= 2; *piece /= 2) {
-        floats = *piece * c->t->row_threads < all ? *piece * c->t->row_threads : all;
+        floats = *piece * c->form->row_threads < all ? *piece * c->form->row_threads : all;
         if (bytes + floats <= c->t->x_floats)
             break;
     }
@@ -214,8 +214,8 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t q
     enum { MOST_X_WORDS = 32, MOST_WORDS = 92, MOST_HELD_WORDS = 80 };
     uint32_t x_words = best->packed ? 10 : lies->chunk_weights;
     uint32_t each = (quads + c->t->busy_groups - 1) / c->t->busy_groups, least = UINT32_MAX;
-    for (uint32_t team = c->t->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
-        uint32_t steps = (chunks + team - 1) / team, teams = c->t->row_threads / team;
+    for (uint32_t team = c->form->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
+        uint32_t steps = (chunks + team - 1) / team, teams = c->form->row_threads / team;
         uint32_t cost = (each + teams - 1) / teams * steps;
         if (steps * x_words <= MOST_X_WORDS && cost <= least) {
             best->team = team;
@@ -226,11 +226,11 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t q
     if (!best->team)
         return false;
     uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
-    uint32_t asked = (chunks * lies->chunk_weights + c->t->row_threads - 1) / c->t->row_threads;
+    uint32_t asked = (chunks * lies->chunk_weights + c->form->row_threads - 1) / c->form->row_threads;
     uint32_t others = best->steps * x_words + asked * (l->words[5] == 1 ? 2 : 1);
     uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
              held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
-    uint32_t most = held / (words * best->steps), teams = c->t->row_threads / best->team;
+    uint32_t most = held / (words * best->steps), teams = c->form->row_threads / best->team;
     most = most < 1 ? 1 : most > LOWER_ROW_TURNS ? LOWER_ROW_TURNS : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
     best->turns = (wanted + batches - 1) / batches;
@@ -264,7 +264,7 @@ static void choose_joining(dispatch_desc *l, uint32_t piece)
 static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t quads, uint32_t rows, uint32_t chunks,
                        const layout *lies)
 {
-    uint32_t one = c->t->one_threads;
+    uint32_t one = c->form->threads;
     bool joins = l->words[5] == 2, norms = l->words[5] == 1;
     row_cut cut = {.packed = c->t->int8_dot && lies->bytes};
     if (!c->t->specialize || c->t->subgroup < 4 || rows != 1 || quads > ROW_MOST_QUADS)
@@ -273,7 +273,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t quads, uint
         return false;
     bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
-    uint32_t threads = all_threads || least > c->t->row_threads ? c->t->row_threads : least;
+    uint32_t threads = all_threads || least > c->form->row_threads ? c->form->row_threads : least;
     uint32_t teams = threads / cut.team;
     l->kernel.packed = cut.packed;
     kernel_set_constant(&l->kernel, "THREADS", threads);
@@ -304,7 +304,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t quads, uint
         l->single_pass = true;
         kernel_set_constant(&l->kernel, "PARTS", l->words[9]);
         kernel_set_constant(&l->kernel, "EPILOGUE_STEPS", most_afters(l));
-        groups = quads < c->t->one_groups ? quads : c->t->one_groups; /* everyone takes some */
+        groups = quads < c->form->groups ? quads : c->form->groups; /* everyone takes some */
     } else if (groups > c->t->most_groups)
         groups = c->t->most_groups;
     kernel_set_constant(&l->kernel, "ONCE", (quads + groups - 1) / groups <= teams * cut.turns);
@@ -375,8 +375,8 @@ static void leave_out_of_all(const lowering *c, dispatch_desc *l, tensor_type ty
         kernel_set_constant(&l->kernel, "EPILOGUE_STEPS", afters);
         kernel_set_constant(&l->kernel, "DIVISORS", divisors);
         kernel_set_constant(&l->kernel, "PLACED", turns || states);
-        kernel_set_constant(&l->kernel, "TABLE", c->t->one_threads > 0);
-        kernel_set_constant(&l->kernel, "SEPARATE", c->t->one_threads == 0);
+        kernel_set_constant(&l->kernel, "TABLE", c->form->threads > 0);
+        kernel_set_constant(&l->kernel, "SEPARATE", c->form->threads == 0);
     }
 }
 
@@ -435,12 +435,12 @@ static bool fits_plain(const lowering *c, const dispatch_desc *l, const char *ty
 static uint32_t choose_plain(const lowering *c, dispatch_desc *l, uint32_t rows, const char *type)
 {
     enum { THREADS = 8 }; /* as in matmul_plain.wgsl */
-    uint32_t threads = c->t->one_threads ? c->t->one_threads : THREADS, filled = 0;
+    uint32_t threads = c->form->threads ? c->form->threads : THREADS, filled = 0;
     for (uint32_t p = 0; p < l->words[9]; p++)
         filled += (l->words[PART + PART_WORDS * p + 14] + threads - 1) / threads;
     l->kernel.name = "matmul_plain";
     l->kernel.type = type;
-    l->words[2] = c->t->one_threads ? c->t->one_groups : filled > c->t->most_groups ? c->t->most_groups : filled;
+    l->words[2] = c->form->threads ? c->form->groups : filled > c->t->most_groups ? c->t->most_groups : filled;
     l->words[0] = rows * l->words[2];
     return threads;
 }
@@ -452,7 +452,7 @@ static void choose_grid(const lowering *c, dispatch_desc *l, const plan_step *s,
     for (uint32_t p = 0; p < s->part_count; p++)
         quads += l->words[PART + PART_WORDS * p + 14];
     /* The kernel for tiles has its own number of threads, which one dispatch has not. */
-    bool tiled = rows >= PLAN_TILED_ROWS && !c->t->one_threads;
+    bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads;
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
     const char *plain_type = lower_weight_type(c, type, l->words[1]);
     bool plain = !tiled && fits_plain(c, l, plain_type);

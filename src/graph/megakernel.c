@@ -1,359 +1,204 @@
+/* Making a megakernel: its module, its buffers, its workgroups; and dispatching it. */
 #include "graph/megakernel.h"
 #include "base/str.h"
-#include "gpu/litmus.h"
+#include "graph/megakernel_phases.h"
 #include "graph/megakernel_schedule.h"
-#include "graph/megakernel_link.h"
+#include "graph/megakernel_test.h"
+#include "launch/persistent.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     PORTABLE_THREADS = 256, /* what every device has */
-    MOST_GROUPS = 2048,     /* that are looked for */
-    GATE_WORDS = 64,        /* counted at 0 and 1; the roll call at 2 and 3 */
-    COURSE_WORDS = 8 + MEGAKERNEL_MAX_STOPS,
-    /* Looks at a gate before giving up: about a second. Of the roll call, some milliseconds. */
-    GPU_LOOKS = 1 << 21,
-    SOFTWARE_LOOKS = 1 << 28,
-    GPU_ROLL_LOOKS = 1 << 14,
-    SOFTWARE_ROLL_LOOKS = 1 << 21,
+    MAX_GROUPS = 2048,      /* that are looked for */
 };
 
 /* As in kernels/include/megakernel.wgsl. */
-typedef struct course {
-    uint32_t phases, rounds, spin_limit, stall, token, stop_count, nothing, polls_epoch, stops[MEGAKERNEL_MAX_STOPS];
-} course;
-_Static_assert((int)MEGAKERNEL_ARG_WORDS == (int)LOWER_ARG_WORDS, "all that kernels are dispatch_desc");
-_Static_assert(sizeof(course) == COURSE_WORDS * 4, "it is words");
+typedef struct megakernel_params {
+    launch_params launch;
+    uint32_t phases, rounds, token, stop_count, stops[MEGAKERNEL_MAX_STOPS];
+} megakernel_params;
 
-struct one {
-    gpu *g;
+struct megakernel {
+    megakernel_source from;
+    launch_form form;
+    lowered_plan plan;
+    phase_kernels kernels;
+    bool single;        /* one workgroup, which needs no atomics */
+    bool fixed_groups;  /* someone asked for so many, resident or not */
+    bool epoch_marked;  /* floats carry an epoch bit that all readers poll */
+    bool uniform_table; /* the table fits a uniform buffer, which is read faster */
+    uint64_t text_hash;
     gpu_kernel *kernel;
     gpu_bindings *bindings;
-    gpu_buffer *table, *course_buffer, *gate;
-    course way;
-    uint32_t groups, threads;
-    bool marked;
-    const memory *m;
-    uint32_t which_plan;
-    uint64_t text_hash;
-    uint32_t *rows, row_words, kind_count; /* the table */
+    gpu_buffer *table, *params_buffer, *grid;
+    megakernel_params params;
+    uint32_t *rows; /* the table */
 };
 
-static void write_course(one *o)
+static persistent persistent_of(const megakernel *o)
 {
-    gpu_write(o->g, o->course_buffer, 0, &o->way, sizeof o->way);
+    return (persistent){.g = o->from.g,
+                        .kernel = o->kernel,
+                        .bindings = o->bindings,
+                        .threads = o->form.threads,
+                        .params = o->params_buffer,
+                        .grid = o->grid};
 }
 
-/* As if no one had come yet. */
-static void open_gate(one *o)
+static void write_params(megakernel *o)
 {
-    gpu_write(o->g, o->gate, 0, (uint32_t[GATE_WORDS]){0}, GATE_WORDS * sizeof(uint32_t));
+    gpu_write(o->from.g, o->params_buffer, 0, &o->params, sizeof o->params);
 }
 
-/* ---- the module ----------------------------------------------------------------- */
+/* ---- the kernel ----------------------------------------------------------------- */
 
-typedef struct kinds {
-    phase_kernel items[MEGAKERNEL_MAX_KERNELS];
-    uint32_t count, arenas, row_words;
-    uint32_t threads;
-    uint32_t *phases; /* the kind of each */
-    bool polls_epoch; /* all look at epoch_bit */
-    bool compile_fast;
-} kinds;
-
-/* The number of a phase's kernel among those of the module; their count if it is not there. */
-static uint32_t kind_of(const kinds *k, const dispatch_desc *t)
+static bool lower(megakernel *o, err *e)
 {
-    kernel_variant v = t->kernel;
-    uint32_t i = 0;
-    kernel_set_constant(&v, "THREADS", k->threads);
-    while (i < k->count &&
-           (k->items[i].weight_arena != t->weight_arena || !kernel_same_variant(&k->items[i].kernel, &v)))
-        i++;
-    return i;
-}
-
-/* Which kernels there are, and which of their arguments are not always the same. */
-static bool add_kinds(kinds *k, megakernel_phases phases, uint32_t groups, err *e)
-{
-    k->phases = mem_alloc(phases.count * sizeof *k->phases);
-    for (uint32_t p = 0; p < phases.count; p++) {
-        const dispatch_desc *t = &phases.items[p];
-        uint32_t i = kind_of(k, t);
-        if (t->state_arena)
-            return err_set(e, "one dispatch binds one buffer of states, and this model has more");
-        if (i == MEGAKERNEL_MAX_KERNELS)
-            return err_set(e, "one dispatch of more than %d kernels", MEGAKERNEL_MAX_KERNELS);
-        phase_kernel *kind = &k->items[i];
-        if (i == k->count) {
-            k->count++;
-            *kind = (phase_kernel){.kernel = t->kernel,
-                                   .weight_arena = t->weight_arena,
-                                   .single_pass = true,
-                                   .epoch_only = true,
-                                   .warms_cache = true};
-            kernel_set_constant(&kind->kernel, "THREADS", k->threads);
-            memcpy(kind->words, t->words, sizeof kind->words);
-        }
-        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
-            kind->slots[w] |= kind->words[w] != t->words[w] || (w < 32 && t->depends_on_groups >> w & 1);
-        if (t->kernel.type && t->weight_arena >= k->arenas)
-            k->arenas = t->weight_arena + 1;
-        kind->single_pass &= t->single_pass || t->words[0] <= groups;
-        kind->epoch_only &= t->epoch_only;
-        kind->warms_cache &= t->warms_cache;
-        k->polls_epoch &= t->polls_epoch;
-        k->phases[p] = i;
-    }
-    return true;
-}
-
-/* Does a kernel's phase come once each time round, and nowhere else? */
-static bool is_by_time(const kinds *k, uint32_t kind, schedule_loop l, uint32_t phases, uint32_t *first)
-{
-    uint32_t count = 0;
-    *first = phases;
-    for (uint32_t p = 0; p < phases; p++)
-        if (k->phases[p] == kind) {
-            count++;
-            *first = p < *first ? p : *first;
-        }
-    return l.times > 1 && count == l.times && *first >= l.first && *first < l.first + l.period &&
-           k->phases[*first + l.period] == kind;
-}
-
-/* Arguments of such a kernel that grow by the same each time, as the places of layers' weights do, need not be looked up; those
- * that depend on the number of workgroups are the same each time. */
-static void find_strides(kinds *k, megakernel_phases phases)
-{
-    schedule_loop l = schedule_find_loop(k->phases, phases.count);
-    if (!schedule_possible(k->phases, phases.count))
-        return;
-    for (uint32_t i = 0; i < k->count; i++) {
-        phase_kernel *kind = &k->items[i];
-        uint32_t first;
-        if (!is_by_time(k, i, l, phases.count, &first))
-            continue;
-        kind->per_iteration = true;
-        kind->first_phase = first;
-        kind->period = l.period;
-        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++) {
-            const dispatch_desc *t = &phases.items[first];
-            uint32_t stride = t[l.period].words[w] - t[0].words[w];
-            bool even = true;
-            for (uint32_t time = 1; time < l.times; time++)
-                even = even && t[time * l.period].words[w] == t[0].words[w] + time * stride;
-            kind->depends_on_groups[w] = w < 32 && t->depends_on_groups >> w & 1 && even && stride == 0;
-            if (kind->slots[w] && !kind->depends_on_groups[w] && even) {
-                kind->slots[w] = 0;
-                kind->strides[w] = stride;
-            }
-        }
-    }
-}
-
-/* The table has all arguments there can be, each at its own place. */
-static void number_all_slots(kinds *k)
-{
-    for (uint32_t i = 0; i < k->count; i++)
-        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
-            if (k->items[i].slots[w])
-                k->items[i].slots[w] = MEGAKERNEL_FIRST_SLOT + w;
-    k->row_words = (MEGAKERNEL_FIRST_SLOT + MEGAKERNEL_ARG_WORDS + 3) / 4 * 4;
-}
-
-static void number_slots(kinds *k)
-{
-    uint32_t most = MEGAKERNEL_FIRST_SLOT;
-    for (uint32_t i = 0; i < k->count; i++) {
-        uint32_t next = MEGAKERNEL_FIRST_SLOT;
-        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
-            if (k->items[i].slots[w])
-                k->items[i].slots[w] = next++;
-        most = next > most ? next : most;
-    }
-    k->row_words = (most + 3) / 4 * 4;
-}
-
-static bool find_kinds(kinds *k, const device_profile *t, megakernel_lower tell, void *user, uint32_t *phase_count,
-                       err *e)
-{
-    megakernel_phases phases;
-    *k = (kinds){.arenas = 1, .threads = t->one_threads, .compile_fast = t->compile_fast, .polls_epoch = t->epoch_bit};
-    if (!tell(user, t, &phases, e) || !add_kinds(k, phases, t->one_groups, e))
-        return false;
-    *phase_count = phases.count;
-    if (k->compile_fast)
-        number_all_slots(k);
-    else {
-        find_strides(k, phases);
-        number_slots(k);
-    }
-    return true;
-}
-
-static uint64_t table_bytes(const kinds *k, uint32_t phases)
-{
-    return (uint64_t)phases * k->row_words * sizeof(uint32_t);
-}
-
-/* Few enough words are read from where they are the same for everyone. */
-static bool has_uniform_table(const gpu *g, const kinds *k, uint32_t phases)
-{
-    return table_bytes(k, phases) <= gpu_get_info(g)->max_uniform_binding_bytes;
-}
-
-static gpu_source *make_text(one *o, const kinds *k, uint32_t phases, bool plain)
-{
-    o->marked = !plain && k->polls_epoch && schedule_possible(k->phases, phases);
-    gpu_source *source = megakernel_link(&(megakernel_module){.kinds = k->items,
-                                                              .kind_count = k->count,
-                                                              .arenas = k->arenas,
-                                                              .plain = plain,
-                                                              .marked = o->marked,
-                                                              .compile_fast = k->compile_fast,
-                                                              .row_words = k->row_words,
-                                                              .phase_kinds = k->phases,
-                                                              .phases = phases,
-                                                              .uniform_table = has_uniform_table(o->g, k, phases)});
-    o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
-    return source;
-}
-
-static gpu_kernel *make_kernel(one *o, const kinds *k, uint32_t phases, bool plain, bool ahead)
-{
-    bool uniform_table = has_uniform_table(o->g, k, phases);
-    gpu_source *source = make_text(o, k, phases, plain);
-    gpu_kernel_desc desc = {.source = source,
-                            .entry = "main",
-                            .workgroup_size = k->threads,
-                            .ahead = ahead,
-                            .binding_count = MEGAKERNEL_BINDINGS + 2 * k->arenas,
-                            .bindings = {uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
-                                         GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
-    gpu_kernel *kernel = gpu_kernel_new(o->g, &desc);
-    kernel_text_free(source);
-    return kernel;
-}
-
-static gpu_bindings *bind(const one *o, const memory *m, uint32_t arenas)
-{
-    gpu_part parts[GPU_MAX_BINDINGS] = {{.buffer = o->table},
-                                        {.buffer = memory_activations(m)},
-                                        {.buffer = memory_states(m, 0)},
-                                        {.buffer = o->course_buffer},
-                                        {.buffer = o->gate}};
-    for (uint32_t a = 0; a < arenas; a++)
-        parts[MEGAKERNEL_BINDINGS + 2 * a].buffer = parts[MEGAKERNEL_BINDINGS + 2 * a + 1].buffer =
-            memory_weights(m, a);
-    return gpu_bindings_new(o->g, o->kernel, parts, MEGAKERNEL_BINDINGS + 2 * arenas);
-}
-
-/* ---- how many workgroups --------------------------------------------------------- */
-
-/* With no phases the kernel calls the roll: who is there when the first has waited long enough. */
-static bool count_resident(one *o, bool software, err *e)
-{
-    uint32_t words[GATE_WORDS] = {0};
-    o->way.phases = 0;
-    o->way.spin_limit = software ? SOFTWARE_ROLL_LOOKS : GPU_ROLL_LOOKS;
-    write_course(o);
-    gpu_launch(o->g, o->kernel, o->bindings, MOST_GROUPS);
-    if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
-        return false;
-    o->groups = words[3] ? words[3] : 1;
-    open_gate(o);
-    return true;
-}
-
-/* Data may go from one workgroup to another only where that was seen to work. */
-static bool passes_litmus(const one *o, err *e)
-{
-    litmus_result r;
-    if (o->groups == 1)
-        return true;
-    if (!gpu_litmus_cached(o->g, o->groups, o->threads, false, &r, e))
-        return false;
-    return r.verdict == LITMUS_PASSED || err_set(e, "the test whether %u workgroups see each other's data: %s",
-                                                 o->groups, litmus_verdict_name(r.verdict));
-}
-
-static uint32_t wished(const char *name, uint32_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
-}
-
-static uint32_t time_of(const phase_kernel *k, uint32_t phase)
-{
-    return k->per_iteration ? (phase - k->first_phase) / k->period : 0;
-}
-
-/* False if the phases are not those that the kernel was made for. */
-static bool write_table(one *o, megakernel_phases phases, const kinds *k)
-{
-    size_t bytes = table_bytes(k, phases.count);
-    uint32_t *table = mem_alloc(bytes), *row = table;
-    bool ok = true;
-    for (uint32_t p = 0; ok && p < phases.count; p++, row += k->row_words) {
-        const dispatch_desc *t = &phases.items[p];
-        uint32_t i = kind_of(k, t);
-        ok = i < k->count;
-        if (!ok)
-            break;
-        row[0] = t->words[0];
-        row[1] = i;
-        if (k->compile_fast)
-            memcpy(row + MEGAKERNEL_FIRST_SLOT, t->words, sizeof t->words);
-        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
-            if (k->items[i].slots[w])
-                row[k->items[i].slots[w]] = t->words[w];
-            else
-                ok = ok && t->words[w] == k->items[i].words[w] + time_of(&k->items[i], p) * k->items[i].strides[w];
-    }
-    if (ok)
-        gpu_write(o->g, o->table, 0, table, bytes);
-    o->rows = table;
-    o->row_words = k->row_words;
-    o->kind_count = k->count;
-    return ok;
+    lowered_plan_free(&o->plan);
+    return lower_plan(o->from.profile, &o->form, o->from.m, o->from.which_plan, o->from.p, &o->plan, e);
 }
 
 /* Buffers of weights that can be bound beside the others. */
-static uint32_t most_arenas(const gpu_info *info, bool uniform_table)
+static uint32_t max_arenas(const gpu_info *info, bool uniform_table)
 {
     uint32_t others = uniform_table ? 3 : 4, most = (GPU_MAX_BINDINGS - MEGAKERNEL_BINDINGS) / 2;
     uint32_t here = info->max_storage_buffers > others ? (info->max_storage_buffers - others) / 2 : 0;
     return here < most ? here : most;
 }
 
-/* The kernel and all that it is bound to, and how many workgroups of it there will be. */
-static bool make_dispatch(one *o, const memory *m, const kinds *k, uint32_t phases, bool plain, uint32_t most_groups,
-                          err *e)
+/* The kernels of the phases for the form at hand. */
+static bool find_kernels(megakernel *o, err *e)
 {
-    const gpu_info *info = gpu_get_info(o->g);
-    uint64_t bytes = table_bytes(k, phases);
-    bool uniform_table = has_uniform_table(o->g, k, phases);
-    uint32_t most = most_arenas(info, uniform_table);
-    if (k->arenas > most)
-        return err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
-                       k->arenas);
-    o->kernel = make_kernel(o, k, phases, plain, false);
-    o->table = gpu_buffer_new(o->g, bytes, uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
-    o->course_buffer = gpu_buffer_new(o->g, sizeof o->way, GPU_USE_UNIFORM);
-    o->gate = gpu_buffer_new(o->g, GATE_WORDS * 4, GPU_USE_STORAGE);
-    o->bindings = bind(o, m, k->arenas);
-    if (!gpu_ok(o->g, e) || o->groups)
-        return gpu_ok(o->g, e);
-    o->groups = 1;
-    if (plain)
-        return true;
-    if (!count_resident(o, info->type == GPU_TYPE_SOFTWARE, e))
+    const gpu_info *info = gpu_get_info(o->from.g);
+    phase_kernels *k = &o->kernels;
+    phase_kernels_free(k);
+    if (!lower(o, e) || !phase_kernels_find(k, o->from.profile, &o->form, &o->plan, e))
         return false;
-    if (most_groups && most_groups < o->groups)
-        o->groups = most_groups;
-    return passes_litmus(o, e);
+    o->uniform_table = phase_table_bytes(k) <= info->max_uniform_binding_bytes;
+    o->epoch_marked = !o->single && k->polls_epoch && schedule_possible(k->of_phase, k->phases);
+    uint32_t most = max_arenas(info, o->uniform_table);
+    return k->arenas <= most ||
+           err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
+                   k->arenas);
+}
+
+static gpu_source *make_text(megakernel *o)
+{
+    const phase_kernels *k = &o->kernels;
+    gpu_source *source = megakernel_link(&(megakernel_module){.kernels = k->items,
+                                                              .kernel_count = k->count,
+                                                              .arenas = k->arenas,
+                                                              .single = o->single,
+                                                              .epoch_marked = o->epoch_marked,
+                                                              .compact = k->compact,
+                                                              .row_words = k->row_words,
+                                                              .phase_kernels = k->of_phase,
+                                                              .phases = k->phases,
+                                                              .uniform_table = o->uniform_table});
+    o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
+    return source;
+}
+
+static gpu_kernel *make_kernel(megakernel *o, bool ahead)
+{
+    gpu_source *source = make_text(o);
+    gpu_kernel_desc desc = {.source = source,
+                            .entry = "main",
+                            .workgroup_size = o->form.threads,
+                            .ahead = ahead,
+                            .binding_count = MEGAKERNEL_BINDINGS + 2 * o->kernels.arenas,
+                            .bindings = {o->uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
+                                         GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
+    gpu_kernel *kernel = gpu_kernel_new(o->from.g, &desc);
+    kernel_text_free(source);
+    return kernel;
+}
+
+static gpu_bindings *bind(const megakernel *o)
+{
+    const memory *m = o->from.m;
+    gpu_part parts[GPU_MAX_BINDINGS] = {{.buffer = o->table},
+                                        {.buffer = memory_activations(m)},
+                                        {.buffer = memory_states(m, 0)},
+                                        {.buffer = o->params_buffer},
+                                        {.buffer = o->grid}};
+    for (uint32_t a = 0; a < o->kernels.arenas; a++)
+        parts[MEGAKERNEL_BINDINGS + 2 * a].buffer = parts[MEGAKERNEL_BINDINGS + 2 * a + 1].buffer =
+            memory_weights(m, a);
+    return gpu_bindings_new(o->from.g, o->kernel, parts, MEGAKERNEL_BINDINGS + 2 * o->kernels.arenas);
+}
+
+static void free_dispatch(megakernel *o)
+{
+    gpu_bindings_free(o->bindings);
+    gpu_kernel_free(o->kernel);
+    gpu_buffer_free(o->table);
+    gpu_buffer_free(o->params_buffer);
+    gpu_buffer_free(o->grid);
+    o->bindings = NULL;
+    o->kernel = NULL;
+    o->table = o->params_buffer = o->grid = NULL;
+}
+
+/* The kernel and all that it is bound to. */
+static bool make_dispatch(megakernel *o, err *e)
+{
+    gpu *g = o->from.g;
+    free_dispatch(o);
+    if (!find_kernels(o, e))
+        return false;
+    o->kernel = make_kernel(o, false);
+    o->table = gpu_buffer_new(g, phase_table_bytes(&o->kernels), o->uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
+    o->params_buffer = gpu_buffer_new(g, sizeof o->params, GPU_USE_UNIFORM);
+    o->grid = gpu_buffer_new(g, GRID_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
+    o->bindings = bind(o);
+    return gpu_ok(g, e);
+}
+
+/* ---- how many workgroups --------------------------------------------------------- */
+
+/* Those of this very kernel that are resident, up to `most` (0: all), if they see each other's data. */
+static bool find_groups(megakernel *o, uint32_t most, uint32_t *groups, err *e)
+{
+    persistent p = persistent_of(o);
+    *groups = o->form.groups;
+    if (o->single || o->fixed_groups)
+        return true;
+    if (!persistent_count_resident(&p, MAX_GROUPS, groups, e))
+        return false;
+    *groups = most && most < *groups ? most : *groups;
+    return persistent_certify(o->from.g, *groups, o->form.threads, e);
+}
+
+/* The table for the workgroups there are; false if another kernel is needed for them. */
+static bool write_table(megakernel *o, err *e)
+{
+    free(o->rows);
+    o->rows = lower(o, e) ? phase_table(&o->kernels, &o->plan) : NULL;
+    if (o->rows)
+        gpu_write(o->from.g, o->table, 0, o->rows, phase_table_bytes(&o->kernels));
+    return o->rows;
+}
+
+/* The kernel is made for a number of workgroups, and how many are resident is known when it is made: if they are fewer, or if
+ * that makes another kernel of it, once more. */
+static bool make_for_groups(megakernel *o, uint32_t most, err *e)
+{
+    enum { TRIES = 4 };
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t made_for = o->form.groups, groups;
+        if (!make_dispatch(o, e) || !find_groups(o, most, &groups, e))
+            return false;
+        o->form.groups = groups;
+        bool fits = write_table(o, e);
+        if (e->kind != ERR_NONE)
+            return false;
+        if (groups >= made_for && fits)
+            return true;
+    }
+    return err_set(e, "the number of workgroups of one dispatch does not settle");
 }
 
 static uint32_t fewer_of(uint32_t a, uint32_t most)
@@ -361,206 +206,176 @@ static uint32_t fewer_of(uint32_t a, uint32_t most)
     return most && most < a ? most : a;
 }
 
-static void free_dispatch(one *o)
+static void set_up(megakernel *o, const megakernel_source *from, const launch_form *wanted)
 {
-    gpu_bindings_free(o->bindings);
-    gpu_kernel_free(o->kernel);
-    gpu_buffer_free(o->table);
-    gpu_buffer_free(o->course_buffer);
-    gpu_buffer_free(o->gate);
-    free(o->rows);
-    o->bindings = NULL;
-    o->kernel = NULL;
-    o->table = o->course_buffer = o->gate = NULL;
-    o->rows = NULL;
-}
-
-/* How many workgroups are resident is known when the kernel is made, and the kernel is made for a number of them: if they turn
- * out to be fewer, or if that makes another kernel of it, once more. */
-static bool make_for(one *o, kinds *k, device_profile *t, megakernel_lower tell, void *user, bool plain,
-                     uint32_t most_groups, uint32_t *phase_count, err *e)
-{
-    enum { TRIES = 4 };
-    bool wished_for = o->groups > 0;
-    for (int i = 0; i < TRIES; i++) {
-        megakernel_phases phases;
-        uint32_t made_for = t->one_groups;
-        if (!find_kinds(k, t, tell, user, phase_count, e) ||
-            !make_dispatch(o, o->m, k, *phase_count, plain, most_groups, e))
-            return false;
-        t->one_groups = o->groups;
-        if (!tell(user, t, &phases, e))
-            return false;
-        if (o->groups >= made_for && write_table(o, phases, k))
-            return true;
-        free_dispatch(o);
-        free(k->phases);
-        k->phases = NULL;
-        if (!wished_for)
-            o->groups = 0;
-    }
-    return err_set(e, "the number of workgroups of one dispatch does not settle");
-}
-
-/* Returns whether it has one workgroup. */
-static bool set_up(one *o, gpu *g, const memory *m, uint32_t which_plan, device_profile *t)
-{
-    *o = (one){.g = g, .m = m, .which_plan = which_plan};
-    o->groups = wished("SOLO_ONE_GROUPS", 0); /* asked for: whether they are resident or not */
-    o->threads = t->one_threads = t->specialize ? t->row_threads : PORTABLE_THREADS;
+    const device_profile *profile = from->profile;
+    uint32_t asked = launch_setting("SOLO_ONE_GROUPS", 0); /* whether they are resident or not */
+    *o = (megakernel){.from = *from};
+    o->fixed_groups = asked > 0;
     /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
-    bool plain = o->groups == 1 || (!t->specialize && !o->groups);
-    t->one_groups = plain ? 1 : o->groups ? o->groups : fewer_of(t->busy_groups, t->one_groups);
-    return plain;
+    o->single = asked == 1 || (!profile->specialize && !asked);
+    o->form = (launch_form){.row_threads = wanted->row_threads,
+                            .threads = profile->specialize ? wanted->row_threads : PORTABLE_THREADS,
+                            .groups = o->single ? 1
+                                      : asked   ? asked
+                                                : fewer_of(profile->busy_groups, wanted->groups)};
 }
 
-uint64_t megakernel_look_ahead(gpu *g, const memory *m, uint32_t which_plan, const device_profile *tuning,
-                               megakernel_lower tell, void *user, bool begin)
+static void tear_down(megakernel *o)
 {
-    device_profile t = *tuning;
-    one o;
-    kinds *k = mem_alloc(sizeof *k);
-    uint32_t phase_count;
+    free_dispatch(o);
+    lowered_plan_free(&o->plan);
+    phase_kernels_free(&o->kernels);
+    free(o->rows);
+}
+
+uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form *wanted, bool compile)
+{
+    megakernel *o = mem_alloc(sizeof *o);
     err unused = {0};
-    bool plain = set_up(&o, g, m, which_plan, &t);
-    bool found = find_kinds(k, &t, tell, user, &phase_count, &unused) &&
-                 k->arenas <= most_arenas(gpu_get_info(g), has_uniform_table(g, k, phase_count));
-    if (found && begin)
-        gpu_kernel_free(make_kernel(&o, k, phase_count, plain, true));
-    else if (found)
-        kernel_text_free(make_text(&o, k, phase_count, plain));
-    free(k->phases);
-    free(k);
-    return o.text_hash;
+    set_up(o, from, wanted);
+    if (find_kernels(o, &unused)) {
+        if (compile)
+            gpu_kernel_free(make_kernel(o, true));
+        else
+            kernel_text_free(make_text(o));
+    }
+    uint64_t hash = o->text_hash;
+    tear_down(o);
+    free(o);
+    return hash;
 }
 
-one *megakernel_new(gpu *g, const memory *m, uint32_t which_plan, const device_profile *tuning, megakernel_lower tell,
-                    void *user, err *e)
+megakernel *megakernel_new(const megakernel_source *from, const launch_form *wanted, err *e)
 {
-    bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
-    device_profile t = *tuning;
-    one *o = mem_alloc(sizeof *o);
-    kinds *k = mem_alloc(sizeof *k);
-    uint32_t phase_count;
-    bool plain = set_up(o, g, m, which_plan, &t);
-    bool ok = make_for(o, k, &t, tell, user, plain, tuning->one_groups, &phase_count, e);
-    free(k->phases);
-    free(k);
-    if (!ok) {
+    megakernel *o = mem_alloc(sizeof *o);
+    err why = {0};
+    set_up(o, from, wanted);
+    if (!make_for_groups(o, wanted->groups, &why)) {
+        err_set_kind(e, why.kind, "%s", why.text);
         megakernel_free(o);
         return NULL;
     }
-    o->way = (course){.phases = phase_count,
-                      .rounds = 1,
-                      .polls_epoch = 1,
-                      .spin_limit = wished("SOLO_ONE_LOOKS", software ? SOFTWARE_LOOKS : GPU_LOOKS)};
-    write_course(o);
+    o->params = (megakernel_params){
+        .launch = {.spin_limit = persistent_spin_limit(from->g, "SOLO_ONE_LOOKS"), .polls_epoch = 1},
+        .phases = o->plan.count,
+        .rounds = 1};
+    write_params(o);
     return o;
 }
 
-void megakernel_free(one *o)
+void megakernel_free(megakernel *o)
 {
     if (!o)
         return;
-    free_dispatch(o);
+    tear_down(o);
     free(o);
 }
 
-gpu_kernel *megakernel_kernel(const one *o)
+/* ---- looking at it ---------------------------------------------------------------- */
+
+gpu_kernel *megakernel_kernel(const megakernel *o)
 {
     return o->kernel;
 }
 
-gpu_bindings *megakernel_bindings(const one *o)
+gpu_bindings *megakernel_bindings(const megakernel *o)
 {
     return o->bindings;
 }
 
-uint32_t one_groups(const one *o)
+const launch_form *megakernel_form(const megakernel *o)
 {
-    return o->groups;
+    return &o->form;
 }
 
-uint32_t one_threads(const one *o)
+uint32_t megakernel_phase_count(const megakernel *o)
 {
-    return o->threads;
+    return o->plan.count;
 }
 
-void megakernel_forget(one *o)
+const kernel_variant *megakernel_phase_kernel(const megakernel *o, uint32_t phase)
 {
-    if (!o->marked)
-        return;
-    memory_clear_made(o->m, o->which_plan);
-    open_gate(o);
+    return &o->plan.items[phase].kernel;
 }
 
-void megakernel_dispatch(one *o)
+uint32_t megakernel_phase_step(const megakernel *o, uint32_t phase)
 {
-    gpu_launch(o->g, o->kernel, o->bindings, o->groups);
+    return o->plan.steps[phase];
 }
 
-uint64_t megakernel_text_hash(const one *o)
+uint64_t megakernel_text_hash(const megakernel *o)
 {
     return o->text_hash;
 }
 
-uint32_t megakernel_phase_count(const one *o)
+int megakernel_kernel_count(const megakernel *o)
 {
-    return o->way.phases;
+    return (int)o->kernels.count;
 }
 
-void megakernel_set_rounds(one *o, uint32_t rounds)
+int megakernel_kernel_of(const megakernel *o, uint32_t phase)
 {
-    o->way.rounds = rounds;
-    write_course(o);
+    return (int)o->kernels.of_phase[phase];
 }
 
-void megakernel_set_stops(one *o, uint32_t place, const uint32_t *stops, uint32_t count)
+/* ---- running it ------------------------------------------------------------------- */
+
+void megakernel_forget(megakernel *o)
 {
-    o->way.token = place;
-    o->way.stop_count = count < MEGAKERNEL_MAX_STOPS ? count : MEGAKERNEL_MAX_STOPS;
-    memcpy(o->way.stops, stops, o->way.stop_count * sizeof *stops);
-    write_course(o);
+    persistent p = persistent_of(o);
+    if (!o->epoch_marked)
+        return;
+    memory_clear_made(o->from.m, o->from.which_plan);
+    persistent_reset(&p);
 }
 
-void megakernel_set_stall(one *o, uint32_t barrier)
+void megakernel_dispatch(megakernel *o)
 {
-    o->way.stall = barrier;
-    write_course(o);
+    gpu_launch(o->from.g, o->kernel, o->bindings, o->form.groups);
 }
 
-int megakernel_kernel_count(const one *o)
+void megakernel_set_rounds(megakernel *o, uint32_t rounds)
 {
-    return (int)o->kind_count;
+    o->params.rounds = rounds;
+    write_params(o);
 }
 
-int megakernel_kernel_of(const one *o, uint32_t phase)
+void megakernel_set_stops(megakernel *o, uint32_t place, const uint32_t *stops, uint32_t count)
 {
-    return (int)o->rows[phase * o->row_words + 1];
+    o->params.token = place;
+    o->params.stop_count = count < MEGAKERNEL_MAX_STOPS ? count : MEGAKERNEL_MAX_STOPS;
+    memcpy(o->params.stops, stops, o->params.stop_count * sizeof *stops);
+    write_params(o);
 }
 
-void megakernel_leave_out(one *o, int kind)
+void megakernel_set_stall(megakernel *o, uint32_t barrier)
 {
-    size_t bytes = (size_t)o->way.phases * o->row_words * sizeof(uint32_t);
+    o->params.launch.stall = barrier;
+    write_params(o);
+}
+
+void megakernel_leave_out(megakernel *o, int kernel)
+{
+    size_t bytes = phase_table_bytes(&o->kernels);
     uint32_t *rows = mem_alloc(bytes);
     memcpy(rows, o->rows, bytes);
-    for (uint32_t p = 0; p < o->way.phases; p++)
-        if (kind == megakernel_kernel_of(o, p))
-            rows[p * o->row_words] = 0;
-    gpu_write(o->g, o->table, 0, rows, bytes);
+    for (uint32_t p = 0; p < o->plan.count; p++)
+        if (kernel == megakernel_kernel_of(o, p))
+            rows[p * o->kernels.row_words] = 0;
+    gpu_write(o->from.g, o->table, 0, rows, bytes);
     free(rows);
-    o->way.polls_epoch = kind == MEGAKERNEL_ALL_KERNELS;
-    write_course(o);
+    o->params.launch.polls_epoch = kernel == MEGAKERNEL_ALL_KERNELS;
+    write_params(o);
 }
 
-bool megakernel_timed_out(one *o, bool *gave_up, err *e)
+bool megakernel_timed_out(megakernel *o, bool *timed_out, err *e)
 {
-    uint32_t words[GATE_WORDS];
-    if (!gpu_read_now(o->g, o->gate, 0, words, sizeof words, e))
+    persistent p = persistent_of(o);
+    if (!persistent_timed_out(&p, timed_out, e))
         return false;
-    *gave_up = words[0] != 0;
-    if (*gave_up) {
-        open_gate(o);
+    if (*timed_out) {
+        persistent_reset(&p);
         megakernel_forget(o);
     }
     return true;

@@ -1,6 +1,7 @@
 #include "graph/megakernel_link.h"
 #include "base/str.h"
 #include "graph/megakernel_schedule.h"
+#include "launch/kernel_file.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -130,7 +131,8 @@ static bool uses_apart(const char *text, const declarations *own, uint32_t arena
 /* What is asked for by its number. */
 static bool is_always_apart(const char *name)
 {
-    static const char *const names[] = {"body", "work", "begin", "begun", "arg", "touch", "touched", "bits_touched"};
+    static const char *const names[] = {"body", "work",       "prefetch", "prefetched",
+                                        "arg",  "warm_cache", "warmed",   "warmed_bits"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -172,11 +174,11 @@ static size_t add_argument(const char *at, const phase_kernel *k, str *out)
 
 /* A text with this kernel's own names numbered, and with its arguments in their places if it shall be compile_fast. */
 static void add_numbered(const char *text, const declarations *own, uint32_t number, const phase_kernel *k,
-                         bool compile_fast, str *out)
+                         bool compact, str *out)
 {
     uint32_t arena = k->weight_arena;
     for (const char *at = text; *at;) {
-        size_t length = compile_fast ? add_argument(at, k, out) : 0;
+        size_t length = compact ? add_argument(at, k, out) : 0;
         if (length) {
             at += length;
             continue;
@@ -198,10 +200,10 @@ static void add_numbered(const char *text, const declarations *own, uint32_t num
 }
 
 /* fn arg, for this kernel. */
-static char *arguments_of(const phase_kernel *k, bool compile_fast)
+static char *arguments_of(const phase_kernel *k, bool compact)
 {
     str s = {0};
-    if (compile_fast) {
+    if (compact) {
         str_addf(&s, "fn arg(args: u32, i: u32) -> u32 { return phase_word(args, i + %uu); }\n", MEGAKERNEL_FIRST_SLOT);
         return s.data;
     }
@@ -223,8 +225,8 @@ static char *arguments_of(const phase_kernel *k, bool compile_fast)
     return s.data;
 }
 
-/* Returns whether the kernel has something to begin with. */
-static bool add_kernel(const phase_kernel *k, uint32_t number, bool compile_fast, declarations *shared,
+/* Returns whether the kernel can prefetch. */
+static bool add_kernel(const phase_kernel *k, uint32_t number, bool compact, declarations *shared,
                        const declarations *given, str *out)
 {
     gpu_source *source = kernel_text(&k->kernel);
@@ -233,7 +235,7 @@ static bool add_kernel(const phase_kernel *k, uint32_t number, bool compile_fast
     for (size_t i = 0; i < own.count; i++)
         if (strcmp(own.items[i].name, "arg") == 0) {
             free(own.items[i].text);
-            own.items[i].text = arguments_of(k, compile_fast);
+            own.items[i].text = arguments_of(k, compact);
         }
     set_apart(&own, shared, given, k->weight_arena);
     for (size_t i = 0; i < own.count; i++) {
@@ -241,16 +243,16 @@ static bool add_kernel(const phase_kernel *k, uint32_t number, bool compile_fast
         if (d->given)
             continue;
         if (d->apart)
-            add_numbered(d->text, &own, number, k, compile_fast, out);
+            add_numbered(d->text, &own, number, k, compact, out);
         else if (!find(shared, d->name, strlen(d->name))) {
             str_add(out, d->text);
             declare(shared, d->name, strlen(d->name), d->text, strlen(d->text));
         }
     }
-    bool begins = find(&own, "begin", 5);
+    bool prefetches = find(&own, "prefetch", 8);
     free_declarations(&own);
     kernel_text_free(source);
-    return begins;
+    return prefetches;
 }
 
 static void add_choice(uint32_t count, str *out)
@@ -278,33 +280,42 @@ gpu_source *megakernel_link(const megakernel_module *m)
 {
     gpu_source *s = mem_alloc(sizeof *s);
     declarations shared = {0}, given = {0};
-    bool begins[MEGAKERNEL_MAX_KERNELS] = {false};
+    bool prefetches[MEGAKERNEL_MAX_KERNELS] = {false};
     str text = {0}, launch = {0};
-    for (uint32_t i = 0; i < m->kind_count; i++)
-        if (m->kinds[i].kernel.subgroup) {
+    for (uint32_t i = 0; i < m->kernel_count; i++)
+        if (m->kernels[i].kernel.subgroup) {
             str_add(&text, "enable subgroups;\n");
             break;
         }
     str_addf(&launch, "const PHASE_WORDS = %uu;\n@group(0) @binding(0) var<%s> phase_table: array<vec4<u32>, %uu>;\n",
              m->row_words, m->uniform_table ? "uniform" : "storage, read", m->row_words * m->phases / 4);
-    str_addf(&launch, "const MARKED = %uu;\n", m->marked);
-    kernel_add_file(m->plain ? "include/megakernel_single.wgsl" : "include/megakernel_atomic.wgsl", &launch);
-    kernel_add_file("include/megakernel.wgsl", &launch);
-    kernel_add_file(m->compile_fast ? "include/megakernel_compact.wgsl" : "include/megakernel_fast.wgsl", &launch);
+    str_addf(&launch, "const EPOCH_MARKED = %uu;\n", m->epoch_marked);
+    kernel_file_add("include/persistent.wgsl", NULL, &launch);
+    if (m->single)
+        kernel_file_add("include/megakernel_single.wgsl", NULL, &launch);
+    else {
+        kernel_file_add("include/megakernel_atomic.wgsl", NULL, &launch);
+        kernel_file_add("include/exchange.wgsl", "activations", &launch);
+        kernel_file_add("include/exchange.wgsl", "states", &launch);
+        kernel_file_add("include/epoch.wgsl", "activations", &launch);
+    }
+    kernel_file_add("include/megakernel.wgsl", NULL, &launch);
+    kernel_file_add(m->compact ? "include/megakernel_compact.wgsl" : "include/megakernel_fast.wgsl", NULL, &launch);
     add_weights(m->arenas, &launch);
     take_apart(launch.data, &given);
     str_add(&text, launch.data);
-    for (uint32_t i = 0; i < m->kind_count; i++)
-        begins[i] = add_kernel(&m->kinds[i], i, m->compile_fast, &shared, &given, &text);
-    if (!m->compile_fast && schedule_possible(m->phase_kinds, m->phases)) {
+    for (uint32_t i = 0; i < m->kernel_count; i++)
+        prefetches[i] = add_kernel(&m->kernels[i], i, m->compact, &shared, &given, &text);
+    if (!m->compact && schedule_possible(m->phase_kernels, m->phases)) {
         schedule_kernel kinds[MEGAKERNEL_MAX_KERNELS];
-        for (uint32_t i = 0; i < m->kind_count; i++)
-            kinds[i] = (schedule_kernel){begins[i], m->kinds[i].single_pass, m->kinds[i].per_iteration,
-                                         m->marked && m->kinds[i].epoch_only, !m->plain && m->kinds[i].warms_cache};
-        schedule_add(&(schedule){m->phase_kinds, m->phases, kinds, m->kind_count}, &text);
+        for (uint32_t i = 0; i < m->kernel_count; i++)
+            kinds[i] =
+                (schedule_kernel){prefetches[i], m->kernels[i].single_pass, m->kernels[i].per_iteration,
+                                  m->epoch_marked && m->kernels[i].epoch_only, !m->single && m->kernels[i].warms_cache};
+        schedule_add(&(schedule){m->phase_kernels, m->phases, kinds, m->kernel_count}, &text);
     } else {
-        add_choice(m->kind_count, &text);
-        kernel_add_file("include/megakernel_table.wgsl", &text);
+        add_choice(m->kernel_count, &text);
+        kernel_file_add("include/megakernel_table.wgsl", NULL, &text);
     }
     free_declarations(&shared);
     free_declarations(&given);

@@ -7,8 +7,6 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1 };
 
-const char *const fusion_names[LEVEL_COUNT] = {"auto", "none", "ops", "token", "loop"};
-
 static bool is_work(graph_op op)
 {
     return op != OP_INPUT && op != OP_WEIGHT && op != OP_STATE && op != OP_RESHAPE;

@@ -14,10 +14,7 @@
 #define SOLO_GRAPH_PLAN_H
 
 #include "graph/graph.h"
-
-/* LEVEL_AUTO: the best that is safe on the device. The others are in the order of fewer dispatches. */
-typedef enum { LEVEL_AUTO, LEVEL_NONE, LEVEL_OPS, LEVEL_TOKEN, LEVEL_LOOP, LEVEL_COUNT } fusion_level;
-extern const char *const fusion_names[LEVEL_COUNT];
+#include "launch/level.h"
 
 /* Rows of x from which products are tiled: those take x as it is. */
 enum { PLAN_TILED_ROWS = 4 };

@@ -8,9 +8,9 @@
 #define SOLO_GRAPH_RUN_H
 
 #include "gpu/gpu.h"
-#include "gpu/submit.h"
 #include "graph/megakernel.h"
 #include "graph/plan.h"
+#include "launch/submit.h"
 
 typedef struct graph_run graph_run;
 
@@ -23,9 +23,9 @@ fusion_level graph_run_level(const gpu *g, fusion_level wanted);
 typedef struct graph_use {
     const graph *g;
     fusion_level level;
-    bool later; /* many dispatches, which are made when they are first wanted: kernels may take long to compile */
+    bool later; /* separate dispatches are made when they are first wanted: kernels may take long to compile */
     bool
-        compile_in_background; /* one dispatch, which a page may make in the background: graph_run_finish_compile, then */
+        compile_in_background; /* a page may compile the megakernel in the background: graph_run_finish_compile, then */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one
@@ -57,7 +57,7 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
 
 /* The device's time for each dispatch of a graph, each in a pass of its own: `times` such runs, the shortest
  * of each dispatch, in nanoseconds. What came in between two dispatches is not in it. Of one dispatch, the time for each
- * phase: how much shorter the dispatch is when all of that phase's kernel do nothing; and in `whole_ns` (may be NULL) that of
+ * phase: how much shorter the dispatch is when all phases of that kernel do nothing; and in `whole_ns` (may be NULL) that of
  * the dispatch as it is. */
 bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *whole_ns, err *e);
 uint32_t graph_run_stages(const graph_run *r, uint32_t which); /* dispatches, or phases of the only one */
@@ -71,10 +71,10 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
 /* How often a single dispatch (the levels token and loop) goes through its graph; 1 at first. */
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
 /* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
-one *graph_run_megakernel(const graph_run *r, uint32_t which);
+megakernel *graph_run_megakernel(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
-/* It is being made compile_in_background. Once its kernels are made, this is what is left to be done; inputs and states are zeros again afterwards. Others may be
- * run until then. */
+/* The megakernel compiles in the background. Once it is compiled, graph_run_finish_compile does the rest; inputs and states
+ * are zeros again afterwards. Other programs may run until then. */
 bool graph_run_is_compiling(const graph_run *r, uint32_t which);
 bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e);
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */

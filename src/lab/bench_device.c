@@ -20,7 +20,7 @@ static bool fit_workgroups(chain *c, err *e)
         launch_time t;
         if (launch_run(c, &(launch){.submit = SUBMIT_ONE}, 4, &t, &why))
             break;
-        if (!t.gave_up) /* a wrong answer is not a question of size */
+        if (!t.timed_out) /* a wrong answer is not a question of size */
             return err_set_kind(e, why.kind, "%s", why.text);
     }
     c->spin_limit = patient;

@@ -1,5 +1,6 @@
 #include "lab/device.h"
 #include "gpu/probe.h"
+#include "launch/residency.h"
 
 bool lab_device_open(lab_device *d, const gpu_choice *choice, bool measure_copy, err *e)
 {
@@ -7,7 +8,7 @@ bool lab_device_open(lab_device *d, const gpu_choice *choice, bool measure_copy,
     d->g = gpu_open_now(choice, e);
     if (!d->g)
         return false;
-    if (!gpu_check_features(d->g, e) || !gpu_resident_workgroups(d->g, &d->resident_workgroups, e) ||
+    if (!gpu_check_features(d->g, e) || !resident_workgroups(d->g, &d->resident_workgroups, e) ||
         (measure_copy && !gpu_copy_bandwidth(d->g, &d->copy_gbps, e))) {
         lab_device_close(d);
         return false;

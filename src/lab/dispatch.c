@@ -38,7 +38,7 @@ static void add_host_and_habits(bench_device *s, chain *c)
         bench_device_add_measurement(s, CELL_HOST, c, (launch){.submit = seen_in[i], .time_calls = true}, 0);
     for (int other = 0; other < 2; other++)
         bench_device_add_measurement(s, CELL_WAIT, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other}, 0);
-    for (int h = 0; h < HABIT_COUNT; h++)
+    for (int h = 0; h < PATTERN_COUNT; h++)
         bench_device_add_measurement(s, CELL_HABIT, c, (launch){.submit = SUBMIT_BATCH, .pattern = h}, 0);
     for (uint32_t n = 1; n <= SUBMITS_BATCH; n *= 2)
         bench_device_add_measurement(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = n}, SUBMITS_BATCH);

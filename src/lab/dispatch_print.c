@@ -114,7 +114,7 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
         }
 }
 
-static const measurement *find_habit(const dispatch_lab *lab, uint32_t device, launch_habit pattern)
+static const measurement *find_pattern(const dispatch_lab *lab, uint32_t device, launch_pattern pattern)
 {
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
@@ -127,13 +127,13 @@ static const measurement *find_habit(const dispatch_lab *lab, uint32_t device, l
 static void print_habits(const dispatch_lab *lab, FILE *to)
 {
     fprintf(to, "\nWHAT HABITS COST, us per dispatch in one pass (kernel add)\n\n  %-10s", "");
-    for (int h = 0; h < HABIT_COUNT; h++)
+    for (int h = 0; h < PATTERN_COUNT; h++)
         fprintf(to, " %-20s", pattern_names[h]);
     for (uint32_t d = 0; d < lab->impl_count; d++) {
         fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
-        for (int h = 0; h < HABIT_COUNT; h++) {
+        for (int h = 0; h < PATTERN_COUNT; h++) {
             char text[64] = "-";
-            const measurement *k = find_habit(lab, d, h);
+            const measurement *k = find_pattern(lab, d, h);
             if (k)
                 result_text(&k->result, text);
             fprintf(to, " %-20s", text);

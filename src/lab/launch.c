@@ -1,3 +1,4 @@
+/* Running a chain by one launch strategy, timed and checked. */
 #include "lab/launch.h"
 #include "base/clock.h"
 #include "base/str.h"
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const pattern_names[HABIT_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
+const char *const pattern_names[PATTERN_COUNT] = {"baseline", "bind_group", "param_write", "indirect", "replay"};
 const char *const call_names[CALL_COUNT] = {
     "encoder", "begin_pass", "set_pipeline", "set_bind_group", "dispatch", "end_pass", "finish", "submit", "wait"};
 
@@ -15,9 +16,9 @@ bool launch_possible(const gpu_info *info, const launch *how)
         return false;
     if (how->time_device && !info->has_timestamps)
         return false;
-    if (how->pattern == HABIT_INDIRECT && !info->can_indirect)
+    if (how->pattern == PATTERN_INDIRECT && !info->can_indirect)
         return false;
-    if (how->pattern == HABIT_REPLAY && !info->can_replay)
+    if (how->pattern == PATTERN_REPLAY && !info->can_replay)
         return false;
     if (how->other_wait && !info->can_block)
         return false;
@@ -59,7 +60,7 @@ typedef struct run {
 
 static void begin_recording(run *r)
 {
-    TIMED(r, CALL_ENCODER, r->recording = gpu_record(r->c->g, r->how->pattern == HABIT_REPLAY));
+    TIMED(r, CALL_ENCODER, r->recording = gpu_record(r->c->g, r->how->pattern == PATTERN_REPLAY));
 }
 
 static void begin_pass(run *r, int edges)
@@ -89,7 +90,7 @@ static bool wait_done(run *r)
 static gpu_bindings *bindings_for(run *r, uint32_t step)
 {
     chain *c = r->c;
-    if (r->how->pattern != HABIT_BIND_GROUP)
+    if (r->how->pattern != PATTERN_BIND_GROUP)
         return c->step[step % 2];
     gpu_part parts[CHAIN_BINDINGS];
     chain_parts(c, step % 2, parts);
@@ -100,15 +101,14 @@ static gpu_bindings *bindings_for(run *r, uint32_t step)
 static void dispatch_step(run *r, uint32_t step)
 {
     chain *c = r->c;
-    if (r->how->pattern == HABIT_PARAM_WRITE) {
-        uint32_t words[4];
-        chain_params(c, step % 2, 1, words);
-        gpu_write(c->g, c->params, chain_slot_offset(c, step % 2), words, sizeof words);
+    if (r->how->pattern == PATTERN_PARAM_WRITE) {
+        chain_params p = chain_params_for(c, step % 2, 1);
+        gpu_write(c->g, c->params, chain_slot_offset(c, step % 2), &p, sizeof p);
     }
     gpu_bindings *bindings = bindings_for(r, step);
     TIMED(r, CALL_SET_PIPELINE, gpu_set_kernel(r->recording, c->each));
     TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, bindings));
-    if (r->how->pattern == HABIT_INDIRECT)
+    if (r->how->pattern == PATTERN_INDIRECT)
         gpu_dispatch_indirect(r->recording, c->indirect, 0);
     else
         TIMED(r, CALL_DISPATCH, gpu_dispatch(r->recording, c->kind->workgroups, 1, 1));
@@ -166,7 +166,7 @@ static bool run_one(run *r)
     begin_recording(r);
     begin_pass(r, GPU_TIME_BEGIN | GPU_TIME_END);
     TIMED(r, CALL_SET_PIPELINE, gpu_set_kernel(r->recording, c->one));
-    TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, c->whole));
+    TIMED(r, CALL_SET_BIND_GROUP, gpu_set_bindings(r->recording, c->persistent));
     TIMED(r, CALL_DISPATCH, gpu_dispatch(r->recording, c->one_workgroups, 1, 1));
     end_pass(r);
     submit_recording(r);
@@ -192,7 +192,7 @@ static bool run_replay(run *r)
 
 static bool run_timed(run *r)
 {
-    if (r->how->pattern == HABIT_REPLAY)
+    if (r->how->pattern == PATTERN_REPLAY)
         return run_replay(r);
     double start = clock_us();
     bool ok = false;
@@ -235,15 +235,16 @@ static bool read_device_time(run *r)
 
 static bool check_output(run *r)
 {
-    bool gave_up = false;
+    bool timed_out = false;
+    persistent p = chain_persistent(r->c);
     if (gpu_get_info(r->c->g)->type == GPU_TYPE_NONE) /* the stub computes nothing */
         return true;
-    if (r->how->submit == SUBMIT_ONE && !chain_gave_up(r->c, &gave_up, r->e))
+    if (r->how->submit == SUBMIT_ONE && !persistent_timed_out(&p, &timed_out, r->e))
         return false;
-    r->t->gave_up = gave_up;
-    if (gave_up)
-        return err_set(r->e, "%s: kernel %s: the grid barrier gave up with %u workgroups", gpu_get_info(r->c->g)->impl,
-                       r->c->kind->name, r->c->one_workgroups);
+    r->t->timed_out = timed_out;
+    if (timed_out)
+        return err_set(r->e, "%s: kernel %s: the grid barrier timed out with %u workgroups",
+                       gpu_get_info(r->c->g)->impl, r->c->kind->name, r->c->one_workgroups);
     return r->t->output_checked = chain_check(r->c, r->steps, r->e);
 }
 
@@ -256,7 +257,7 @@ bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err
         return false;
     if (how->time_device)
         r.timer = gpu_timer_new(c->g);
-    if (how->pattern == HABIT_BIND_GROUP)
+    if (how->pattern == PATTERN_BIND_GROUP)
         r.fresh = mem_alloc(steps * sizeof *r.fresh);
     gpu_wait_mode usual = gpu_get_wait_mode(c->g);
     if (how->other_wait)
@@ -271,7 +272,7 @@ bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err
     free(r.fresh);
     gpu_timer_free(r.timer);
     if (!ok) {
-        *t = (launch_time){.gave_up = t->gave_up}; /* what failed took no time */
+        *t = (launch_time){.timed_out = t->timed_out}; /* what failed took no time */
         err_context(e, "%s, %s, %u dispatches", c->kind->name, submit_names[how->submit], steps);
     }
     return ok;

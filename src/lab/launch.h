@@ -1,4 +1,4 @@
-/* launch: a chain of steps run by one of the launch strategies (gpu/submit.h), and
+/* launch: a chain of steps run by one of the launch strategies (launch/submit.h), and
  * timed. `one` makes all steps in a dispatch, with a grid barrier between them.
  *
  * The output is compared with the CPU's after every run, outside the time
@@ -6,19 +6,19 @@
 #ifndef SOLO_LAB_LAUNCH_H
 #define SOLO_LAB_LAUNCH_H
 
-#include "gpu/chain.h"
-#include "gpu/submit.h"
+#include "launch/chain.h"
+#include "launch/submit.h"
 
 /* Common patterns, each on top of `batch`. */
 typedef enum {
-    HABIT_NONE,
-    HABIT_BIND_GROUP,  /* a new bind group for each dispatch */
-    HABIT_PARAM_WRITE, /* parameters written anew for each dispatch */
-    HABIT_INDIRECT,    /* indirect dispatches */
-    HABIT_REPLAY,      /* recorded once beforehand, only submitted in the time taken */
-    HABIT_COUNT
-} launch_habit;
-extern const char *const pattern_names[HABIT_COUNT];
+    PATTERN_NONE,
+    PATTERN_BIND_GROUP,  /* a new bind group for each dispatch */
+    PATTERN_PARAM_WRITE, /* parameters written anew for each dispatch */
+    PATTERN_INDIRECT,    /* indirect dispatches */
+    PATTERN_REPLAY,      /* recorded once beforehand, only submitted in the time taken */
+    PATTERN_COUNT
+} launch_pattern;
+extern const char *const pattern_names[PATTERN_COUNT];
 
 /* The calls of the interface, in the order a dispatch makes them. */
 typedef enum {
@@ -37,7 +37,7 @@ extern const char *const call_names[CALL_COUNT];
 
 typedef struct launch {
     submit_policy submit;
-    launch_habit pattern;
+    launch_pattern pattern;
     uint32_t submits; /* `batch` in this many pieces, each with a submit; 0 or 1: one */
     bool other_wait;  /* wait in the way the device was not opened with */
     bool time_device; /* timestamps around the work */
@@ -51,7 +51,7 @@ typedef struct launch_time {
     gpu_counters counted;
     bool output_checked; /* against the CPU's answer */
     bool wait_checked;   /* against the device's own clock */
-    bool gave_up;        /* why it failed: too many workgroups for the grid barrier */
+    bool timed_out;      /* why it failed: too many workgroups for the grid barrier */
 } launch_time;
 
 /* Can this be done here at all? (passes in CUDA, replay in WebGPU, ...) */

@@ -9,7 +9,7 @@
 #define SOLO_LAB_LLM_H
 
 #include "base/stats.h"
-#include "gpu/submit.h"
+#include "launch/submit.h"
 #include "lab/device.h"
 #include "llm/generation.h"
 

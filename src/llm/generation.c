@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "gpu/identity.h"
+#include "graph/megakernel_test.h"
 #include "graph/run.h"
 #include "model/decoder.h"
 
@@ -490,7 +491,7 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     if (!gpu_wait(n->g, e))
         return false;
     bool gave_up = false;
-    one *whole = graph_run_megakernel(n->run, program_of(n, 0));
+    megakernel *whole = graph_run_megakernel(n->run, program_of(n, 0));
     if (whole && !megakernel_timed_out(whole, &gave_up, e))
         return false;
     if (gave_up)
@@ -632,8 +633,8 @@ static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, e
  * each device, implementation, driver and kernel. */
 static bool compare_with_ops(generation *n, err *e)
 {
-    const one *whole = graph_run_megakernel(n->run, n->programs[n->level][0]);
-    if (!whole || one_groups(whole) == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
+    const megakernel *whole = graph_run_megakernel(n->run, n->programs[n->level][0]);
+    if (!whole || megakernel_form(whole)->groups == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
         n->context_tok < COMPARED_TOK + 4)
         return true;
     fusion_level level = n->level;
@@ -641,7 +642,7 @@ static bool compare_with_ops(generation *n, err *e)
     uint32_t right[COMPARED_TOK], tokens[COMPARED_TOK];
     str key = {0};
     str_addf(&key, "one dispatch against many, kernel %016llx, %u workgroups\n",
-             (unsigned long long)megakernel_text_hash(whole), one_groups(whole));
+             (unsigned long long)megakernel_text_hash(whole), megakernel_form(whole)->groups);
     gpu_add_identity(gpu_get_info(n->g), &key);
     char *known = cache_get(key.data);
     bool ok = true, same = known && strcmp(known, "same") == 0;
@@ -688,9 +689,9 @@ uint32_t generation_dispatches(const generation *n)
 
 uint32_t generation_workgroups(const generation *n, uint32_t *threads)
 {
-    const one *whole = graph_run_megakernel(n->run, program_of(n, 0));
-    *threads = whole ? one_threads(whole) : 0;
-    return whole ? one_groups(whole) : 0;
+    const megakernel *whole = graph_run_megakernel(n->run, program_of(n, 0));
+    *threads = whole ? megakernel_form(whole)->threads : 0;
+    return whole ? megakernel_form(whole)->groups : 0;
 }
 
 uint64_t generation_bytes(const generation *n)

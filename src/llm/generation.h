@@ -13,7 +13,7 @@
 #define SOLO_GENERATION_H
 
 #include "gpu/gpu.h"
-#include "gpu/submit.h"
+#include "launch/submit.h"
 #include "graph/plan.h"
 #include "graph/sample.h"
 #include "model/model.h"

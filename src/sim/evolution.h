@@ -8,15 +8,15 @@
 struct evolution {
     sim *s;
     evolve_options options;
-    bool begun;           /* s->told.generation is there and scored */
-    bool has_states;      /* of that generation: what a file brings back has none */
-    uint32_t scored;      /* generations that were gone through here */
-    double *best;         /* (generation + 1) */
-    double generation_ns; /* what one takes; 0: not known */
-    bool timed_together;  /* it was one of many in a dispatch */
+    bool begun;             /* s->params.generation is there and scored */
+    bool has_states;        /* of that generation: what a file brings back has none */
+    uint32_t scored;        /* generations that were gone through here */
+    double *best;           /* (generation + 1) */
+    double generation_ns;   /* what one takes; 0: not known */
+    bool timed_generations; /* it was one of many in a dispatch */
 };
 
-/* Genes and scores of the generation that s->told names. */
+/* Genes and scores of the generation that s->params names. */
 void evolve_write(evolution *v, const float *genomes, const float *scores);
 
 #endif

@@ -1,6 +1,7 @@
 #include "sim/evolve.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "launch/chunk.h"
 #include "sim/evolution.h"
 
 #include <math.h>
@@ -27,11 +28,11 @@ evolution *evolve_new(sim *s, const evolve_options *o, err *e)
     }
     evolution *v = mem_alloc(sizeof *v);
     *v = (evolution){.s = s, .options = *o};
-    s->told.tournament = o->tournament;
-    s->told.elite = o->elite;
-    s->told.crossover = o->crossover;
-    s->told.mutation = o->mutation;
-    s->told.sigma = o->sigma;
+    s->params.tournament = o->tournament;
+    s->params.elite = o->elite;
+    s->params.crossover = o->crossover;
+    s->params.mutation = o->mutation;
+    s->params.sigma = o->sigma;
     return v;
 }
 
@@ -50,7 +51,7 @@ fusion_level evolve_level_on(const sim *s)
 
 uint32_t evolve_generation(const evolution *v)
 {
-    return v->s->told.generation;
+    return v->s->params.generation;
 }
 
 uint32_t evolve_scored(const evolution *v)
@@ -69,7 +70,7 @@ const double *evolve_best(const evolution *v)
 static bool note_scores(evolution *v, err *e)
 {
     sim *s = v->s;
-    uint32_t n = s->options.population, at = s->told.generation;
+    uint32_t n = s->options.population, at = s->params.generation;
     float *scores = mem_alloc(n * sizeof *scores);
     bool ok = sim_read_scores(s, scores, e) && (sim_check(s, scores, e) || err_context(e, "generation %u", at));
     v->best = mem_grow(v->best, (at + 1) * sizeof *v->best);
@@ -108,7 +109,7 @@ static bool make_children(evolution *v, err *e)
                          &(sim_text_choice){.form = SIM_TEXT_GENERATIONS, .threads = SIM_THREADS, .single = true},
                          "solo_evolve", e))
         return false;
-    s->told.generation++;
+    s->params.generation++;
     sim_write_params(s);
     sim_launch_all(s, &s->evolve);
     return sim_wait(s, e);
@@ -122,7 +123,7 @@ static bool run_again(evolution *v, fusion_level level, submit_policy submit, er
     return v->has_states;
 }
 
-static bool run_apart(evolution *v, bool first, fusion_level level, submit_policy submit, err *e)
+static bool run_separate(evolution *v, bool first, fusion_level level, submit_policy submit, err *e)
 {
     return (first || make_children(v, e)) && run_again(v, level, submit, e);
 }
@@ -134,24 +135,24 @@ static bool check_flags(sim *s, err *e)
 {
     uint32_t
         flags[2]; /* the bits of the generation, counted from that of the dispatch, and of the individual, turned */
-    if (!gpu_read_now(s->g, s->gate, SIM_GATE_NOT_FINITE * 4, flags, sizeof flags, e))
+    if (!gpu_read_now(s->g, s->grid, SIM_NOT_FINITE * 4, flags, sizeof flags, e))
         return false;
     if (!flags[0])
         return true;
     err_set(e, "%s: scores are not finite numbers; the first is that of individual %u", s->source->path, ~flags[1]);
-    return err_context(e, "generation %u", s->told.generation + ~flags[0]);
+    return err_context(e, "generation %u", s->params.generation + ~flags[0]);
 }
 
-static bool run_together(evolution *v, uint32_t count, err *e)
+static bool run_generations(evolution *v, uint32_t count, err *e)
 {
     sim *s = v->s;
-    uint32_t from = s->told.generation;
-    s->told.generation = from + 1;
-    s->told.generations = count;
-    s->told.steps = s->options.steps;
-    sim_launch_together(s, &s->generations, s->groups.count);
-    bool ok = sim_passed_gate(s, e) && check_flags(s, e);
-    s->told.generation = ok ? from + count : from;
+    uint32_t from = s->params.generation;
+    s->params.generation = from + 1;
+    s->params.generations = count;
+    s->params.steps = s->options.steps;
+    gpu_write(s->g, s->grid, SIM_NOT_FINITE * 4, (uint32_t[2]){0}, 8);
+    bool ok = sim_run_persistent(s, &s->generations, e) && check_flags(s, e);
+    s->params.generation = ok ? from + count : from;
     v->has_states = ok;
     v->scored += ok ? count : 0;
     return ok && note_history(v, from, count, e);
@@ -173,9 +174,9 @@ static bool keep(evolution *v, kept *k, err *e)
 }
 
 /* Whether workgroups that cannot wait for each other are the only trouble: generations then go on by dispatches of their own. */
-static bool goes_on_apart(sim *s, const err *why, err *e)
+static bool fall_back(sim *s, const err *why, err *e)
 {
-    if (!s->gave_up)
+    if (!s->timed_out)
         return err_set_kind(e, why->kind, "%s", why->text);
     snprintf(s->notice, sizeof s->notice, "%s: a dispatch for each generation, since %.180s", s->source->path,
              why->text);
@@ -187,17 +188,18 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
 {
     sim *s = v->s;
     err why = {0};
-    if (!sim_make_waiting(s, &s->generations, SIM_TEXT_GENERATIONS, &why))
-        return goes_on_apart(s, &why, e);
-    uint32_t share = v->timed_together ? sim_next_share(s, v->generation_ns, left) : 1;
-    v->timed_together = true;
+    if (!sim_make_persistent(s, &s->generations, SIM_TEXT_GENERATIONS, &why))
+        return fall_back(s, &why, e);
+    uint32_t share =
+        v->timed_generations ? chunk_steps(s->options.chunk_ms, v->generation_ns, left, s->groups.count) : 1;
+    v->timed_generations = true;
     if (!keep(v, k, e))
         return false;
-    if (run_together(v, share < SIM_HISTORY ? share : SIM_HISTORY, &why))
+    if (run_generations(v, share < SIM_HISTORY ? share : SIM_HISTORY, &why))
         return true;
     if (!s->stuck)
         evolve_write(v, k->genomes, k->scores);
-    return goes_on_apart(s, &why, e);
+    return fall_back(s, &why, e);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
@@ -206,7 +208,7 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
 static void step_back(evolution *v, uint32_t to, kept *k)
 {
     err unused = {0};
-    v->s->told.generation = to;
+    v->s->params.generation = to;
     if (v->begun && !v->s->stuck && keep(v, k, &unused))
         evolve_write(v, k->genomes, k->scores);
 }
@@ -220,16 +222,16 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
     level = level == LEVEL_AUTO ? evolve_level_on(s) : level;
     if (until > EVOLVE_MOST_GENERATIONS)
         return err_set_kind(e, ERR_USAGE, "more than %d generations", EVOLVE_MOST_GENERATIONS);
-    gpu_write(s->g, s->gate, 0, (uint32_t[SIM_GATE_WORDS]){0}, SIM_GATE_WORDS * 4);
-    while (ok && going && (!v->begun || s->told.generation < until)) {
+    gpu_write(s->g, s->grid, 0, (uint32_t[SIM_GRID_WORDS]){0}, SIM_GRID_WORDS * 4);
+    while (ok && going && (!v->begun || s->params.generation < until)) {
         double began = clock_us();
-        uint32_t from = s->told.generation;
+        uint32_t from = s->params.generation;
         bool fits = !s->options.chunk_ms || v->generation_ns <= s->options.chunk_ms * 1e6;
-        if (level == LEVEL_LOOP && v->begun && !s->gave_up && fits)
+        if (level == LEVEL_LOOP && v->begun && !s->timed_out && fits)
             ok = run_many(v, until - from, &k, e);
         else
-            ok = run_apart(v, !v->begun, level, submit, e);
-        uint32_t made = s->told.generation - from;
+            ok = run_separate(v, !v->begun, level, submit, e);
+        uint32_t made = s->params.generation - from;
         v->generation_ns = (clock_us() - began) * 1e3 / (made ? made : 1);
         ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
         v->begun = v->begun || ok;
@@ -255,7 +257,7 @@ bool evolve_read(evolution *v, float *genomes, float *scores, err *e)
     if (!v->begun)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *columns = mem_alloc(bytes);
-    bool ok = gpu_read_now(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes, e) &&
+    bool ok = gpu_read_now(s->g, s->shared, (s->params.generation & 1) * bytes, columns, bytes, e) &&
               sim_read_scores(s, scores, e);
     for (uint32_t i = 0; ok && i < n; i++)
         for (uint32_t k = 0; k < genes; k++)
@@ -274,8 +276,8 @@ void evolve_write(evolution *v, const float *genomes, const float *scores)
         for (uint32_t k = 0; k < genes; k++)
             columns[(size_t)k * n + i] = genomes[(size_t)i * genes + k];
     v->has_states = false;
-    gpu_write(s->g, s->shared, (s->told.generation & 1) * bytes, columns, bytes);
+    gpu_write(s->g, s->shared, (s->params.generation & 1) * bytes, columns, bytes);
     gpu_write(s->g, s->genomes, 0, columns, bytes);
-    gpu_write(s->g, s->scores, (uint64_t)(s->told.generation & 1) * n * 4, scores, (size_t)n * 4);
+    gpu_write(s->g, s->scores, (uint64_t)(s->params.generation & 1) * n * 4, scores, (size_t)n * 4);
     free(columns);
 }

@@ -39,7 +39,7 @@ bool evolve_save(evolution *v, const char *path, err *e)
     const sim *s = v->s;
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t values = (size_t)n * genes;
-    header h = {.setup = setup_of(v), .population = n, .genes = genes, .generation = s->told.generation};
+    header h = {.setup = setup_of(v), .population = n, .genes = genes, .generation = s->params.generation};
     if (!v->begun)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *all = mem_alloc((values + n) * sizeof *all);
@@ -102,7 +102,7 @@ bool evolve_load(evolution *v, const char *path, err *e)
         if (ok) {
             v->best = mem_grow(v->best, best_bytes);
             memcpy(v->best, bytes + sizeof h, best_bytes);
-            s->told.generation = h.generation;
+            s->params.generation = h.generation;
             v->begun = true;
             evolve_write(v, all, all + values);
         }

@@ -104,14 +104,14 @@ static void make_buffers(sim *s)
     const sim_options *o = &s->options;
     const table *data = o->data;
     uint64_t genes = (uint64_t)s->source->genes * o->population * 4;
-    s->params_buffer = gpu_buffer_new(s->g, sizeof s->told, GPU_USE_UNIFORM);
+    s->params_buffer = gpu_buffer_new(s->g, sizeof s->params, GPU_USE_UNIFORM);
     s->states = storage(s->g, states_bytes(s->source, o->population));
     s->scores = storage(s->g, (uint64_t)o->population * 2 * 4);
     s->data = storage(s->g, data ? (uint64_t)data->rows * data->columns * 4 : 0);
     s->genomes = storage(s->g, genes);
     s->shared = storage(s->g, o->evolves ? 2 * genes : 0);
     s->traced = storage(s->g, o->evolves ? SIM_HISTORY * 4 : o->trace_count ? trace_bytes(s) : 0);
-    s->gate = storage(s->g, SIM_GATE_WORDS * 4);
+    s->grid = storage(s->g, SIM_GRID_WORDS * 4);
     if (data)
         gpu_write(s->g, s->data, 0, data->values, (size_t)data->rows * data->columns * 4);
 }
@@ -143,11 +143,11 @@ sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e)
         s->options.chunk_ms = 0; /* the controls do not go on where they stopped */
     if (s->options.trace_count > o->population)
         s->options.trace_count = o->population;
-    s->told = (sim_params){.population = o->population,
-                           .seed = o->seed,
-                           .trace_count = s->options.trace_count,
-                           .trace_every = s->options.trace_every,
-                           .total = o->steps};
+    s->params = (sim_params){.population = o->population,
+                             .seed = o->seed,
+                             .trace_count = s->options.trace_count,
+                             .trace_every = s->options.trace_every,
+                             .total = o->steps};
     if (!check_options(s, e)) {
         free(s);
         return NULL;
@@ -173,7 +173,7 @@ void sim_free(sim *s)
         return;
     sim_kernel *kernels[] = {&s->fused, &s->first, &s->each, &s->last, &s->coupled, &s->evolve, &s->generations};
     gpu_buffer *buffers[] = {s->params_buffer, s->states, s->scores, s->data,
-                             s->genomes,       s->traced, s->gate,   s->shared};
+                             s->genomes,       s->traced, s->grid,   s->shared};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         sim_kernel_free(kernels[i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
@@ -215,7 +215,7 @@ bool sim_take_notice(sim *s, char *text, size_t room)
 
 bool sim_read_scores(sim *s, float *scores, err *e)
 {
-    uint64_t half = (uint64_t)(s->told.generation & 1) * s->options.population * 4;
+    uint64_t half = (uint64_t)(s->params.generation & 1) * s->options.population * 4;
     return gpu_read_now(s->g, s->scores, half, scores, (size_t)s->options.population * 4, e);
 }
 
@@ -243,16 +243,16 @@ static const char *spoilt_word(const sim *s, const uint32_t *words, uint32_t i)
     return NULL;
 }
 
-/* What was asked for and is not there (solo_leave). */
+/* What was asked for and is not there (solo_note_strays). */
 static bool check_places(sim *s, err *e)
 {
-    enum { FIRST = SIM_GATE_STRAYED, COUNT = SIM_GATE_OTHER + 1 - FIRST };
+    enum { FIRST = SIM_NO_ROW, COUNT = SIM_NO_OTHER + 1 - FIRST };
     uint32_t asked[COUNT];
     if (!s->source->uses_data && !s->source->genes && !s->source->is_coupled)
         return true;
-    if (!gpu_read_now(s->g, s->gate, FIRST * 4, asked, sizeof asked, e))
+    if (!gpu_read_now(s->g, s->grid, FIRST * 4, asked, sizeof asked, e))
         return false;
-    uint32_t row = asked[0], gene = asked[SIM_GATE_GENE - FIRST], other = asked[SIM_GATE_OTHER - FIRST];
+    uint32_t row = asked[0], gene = asked[SIM_NO_GENE - FIRST], other = asked[SIM_NO_OTHER - FIRST];
     if (row && s->source->uses_data)
         return err_set(e,
                        "%s: data() was asked for what is not there, row %u or its columns; the table has "

@@ -13,8 +13,8 @@
 #define SOLO_SIM_H
 
 #include "gpu/gpu.h"
-#include "gpu/submit.h"
-#include "graph/plan.h"
+#include "launch/submit.h"
+#include "launch/level.h"
 #include "sim/source.h"
 #include "sim/table.h"
 

@@ -1,6 +1,7 @@
+/* The modules of a simulation: its file, then the runtime of kernels/sim_runtime and what depends on the file. */
 #include "sim/text.h"
 #include "base/str.h"
-#include "kernels.h"
+#include "launch/kernel_file.h"
 #include "sim/builtin.h"
 
 #include <stdio.h>
@@ -54,28 +55,29 @@ static void each_word(str *out, const sim_type *t, uint32_t word, const char *pl
 
 static void write_load(str *out, const char *word, const char *access, sim_scalar type)
 {
-    str_addf(out, "    %s = bitcast<%s>(solo_word(solo_half + (%s) * solo_run.population + i));\n", access,
+    str_addf(out, "    %s = bitcast<%s>(solo_states_load(solo_half + (%s) * solo_params.population + i));\n", access,
              sim_scalar_names[type], word);
 }
 
 static void write_store(str *out, const char *word, const char *access, sim_scalar type)
 {
     (void)type;
-    str_addf(out, "    solo_set_word(solo_half + (%s) * solo_run.population + i, bitcast<u32>(%s));\n", word, access);
+    str_addf(out, "    solo_states_store(solo_half + (%s) * solo_params.population + i, bitcast<u32>(%s));\n", word,
+             access);
 }
 
 static void write_seal(str *out, const char *word, const char *access, sim_scalar type)
 {
     (void)word;
     if (type == SIM_F32)
-        str_addf(out, "    %s = bitcast<f32>(bitcast<u32>(%s) ^ solo_run.nothing);\n", access, access);
+        str_addf(out, "    %s = bitcast<f32>(bitcast<u32>(%s) ^ solo_params.launch.zero);\n", access, access);
 }
 
 static void write_trace(str *out, const char *word, const char *access, sim_scalar type)
 {
     (void)type;
-    str_addf(out, "    solo_traced[(row * SOLO_WORDS + (%s)) * solo_run.trace_count + i] = bitcast<u32>(%s);\n", word,
-             access);
+    str_addf(out, "    solo_traced[(row * SOLO_WORDS + (%s)) * solo_params.trace_count + i] = bitcast<u32>(%s);\n",
+             word, access);
 }
 
 static void add_memory(str *out, const sim_source *s)
@@ -83,9 +85,9 @@ static void add_memory(str *out, const sim_source *s)
     const sim_type *t = s->state;
     str_addf(out, "const SOLO_WORDS = %uu;\nconst SOLO_COUPLED = %s;\n", t->words, s->is_coupled ? "true" : "false");
     str_add(out, "var<private> solo_half: u32; // where the states lie that are read and written now\n");
-    str_addf(out, "fn solo_turn(t: u32) {%s}\n",
-             s->is_coupled ? " solo_half = (t & 1u) * SOLO_WORDS * solo_run.population; " : "");
-    str_addf(out, "fn solo_clock(i: u32) -> u32 { return %uu * SOLO_WORDS * solo_run.population + i; }\n",
+    str_addf(out, "fn solo_at_step(t: u32) {%s}\n",
+             s->is_coupled ? " solo_half = (t & 1u) * SOLO_WORDS * solo_params.population; " : "");
+    str_addf(out, "fn solo_clock(i: u32) -> u32 { return %uu * SOLO_WORDS * solo_params.population + i; }\n",
              s->is_coupled ? 2 : 1);
     str_add(out, "fn solo_load(i: u32) -> State {\n    var s: State;\n");
     each_word(out, t, 0, "", "s", 0, write_load);
@@ -109,8 +111,8 @@ static void add_trace(str *out, const sim_source *s, bool traces)
         return;
     }
     str_add(out, "fn solo_trace(state: State, i: u32, t: u32) {\n"
-                 "    if (i >= solo_run.trace_count || t % solo_run.trace_every != 0u) { return; }\n"
-                 "    let row = t / solo_run.trace_every;\n    var s = state;\n");
+                 "    if (i >= solo_params.trace_count || t % solo_params.trace_every != 0u) { return; }\n"
+                 "    let row = t / solo_params.trace_every;\n    var s = state;\n");
     each_word(out, s->state, 0, "", "s", 0, write_trace);
     str_add(out, "}\n");
 }
@@ -135,7 +137,7 @@ static void add_others(str *out, const sim_source *s)
     str_add(out, "var<private> solo_other_asked: u32;\n");
     str_add(out, "fn solo_near(j: u32) -> u32 {\n"
                  "    solo_other_asked = max(solo_other_asked, j);\n"
-                 "    return min(j, solo_run.population - 1u);\n}\n"
+                 "    return min(j, solo_params.population - 1u);\n}\n"
                  "fn other(j: u32) -> State { return solo_load(solo_near(j)); }\n");
     for (uint32_t i = 0; i < s->state->count; i++) {
         const sim_member *m = &s->state->members[i];
@@ -178,34 +180,34 @@ static void add_genes(str *out, const sim_source *s, const sim_text_choice *c)
     }
     str_addf(out, "const SOLO_GENES = %uu;\nvar<private> solo_gene_asked: u32;\n", s->genes);
     if (c->own_genes && many_steps && s->genes <= MOST_OWN_GENES)
-        str_add(
-            out,
-            "var<private> solo_own: array<f32, SOLO_GENES>; // read in every step: nearer than the buffer\n"
-            "fn solo_is(i: u32) {\n"
-            "    for (var k = 0u; k < SOLO_GENES; k++) { solo_own[k] = solo_genomes[k * solo_run.population + i]; }\n"
-            "}\n"
-            "fn solo_gene(k: u32) -> f32 { return solo_own[k]; }\n");
+        str_add(out, "var<private> solo_own: array<f32, SOLO_GENES>; // read in every step: nearer than the buffer\n"
+                     "fn solo_is(i: u32) {\n"
+                     "    for (var k = 0u; k < SOLO_GENES; k++) { solo_own[k] = solo_genomes[k * "
+                     "solo_params.population + i]; }\n"
+                     "}\n"
+                     "fn solo_gene(k: u32) -> f32 { return solo_own[k]; }\n");
     else
         str_add(out,
                 "var<private> solo_individual: u32;\n"
                 "fn solo_is(i: u32) { solo_individual = i; }\n"
-                "fn solo_gene(k: u32) -> f32 { return solo_genomes[k * solo_run.population + solo_individual]; }\n");
+                "fn solo_gene(k: u32) -> f32 { return solo_genomes[k * solo_params.population + solo_individual]; }\n");
     str_add(out, "fn gene(k: u32) -> f32 {\n"
                  "    solo_gene_asked = max(solo_gene_asked, k);\n"
                  "    return solo_gene(min(k, SOLO_GENES - 1u));\n}\n");
 }
 
-/* The last thing a thread does: whatever was asked for that is not there is told. */
-static void add_leave(str *out, const sim_source *s)
+/* The last thing a thread does: what was asked for and does not exist is noted for the host. */
+static void add_strays(str *out, const sim_source *s)
 {
-    str_add(out, "fn solo_leave() {\n");
+    str_add(out, "fn solo_note_strays() {\n");
     if (s->uses_data)
-        str_add(out, "    if (solo_strayed != 0u) { atomicMax(&solo_gate[8], solo_strayed); }\n");
+        str_add(out, "    if (solo_strayed != 0u) { atomicMax(&solo_grid[SOLO_NO_ROW], solo_strayed); }\n");
     if (s->genes)
-        str_add(out, "    if (solo_gene_asked >= SOLO_GENES) { atomicMax(&solo_gate[10], solo_gene_asked); }\n");
-    if (s->is_coupled)
         str_add(out,
-                "    if (solo_other_asked >= solo_run.population) { atomicMax(&solo_gate[11], solo_other_asked); }\n");
+                "    if (solo_gene_asked >= SOLO_GENES) { atomicMax(&solo_grid[SOLO_NO_GENE], solo_gene_asked); }\n");
+    if (s->is_coupled)
+        str_add(out, "    if (solo_other_asked >= solo_params.population) { atomicMax(&solo_grid[SOLO_NO_OTHER], "
+                     "solo_other_asked); }\n");
     str_add(out, "}\n");
 }
 
@@ -251,50 +253,52 @@ static void add_calls(str *out, const sim_source *s)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static void add_file(str *out, const char *name, const char *ending)
-{
-    char path[64];
-    snprintf(path, sizeof path, "sim_runtime/%s%s", name, ending);
-    const kernel_file *f = kernel_files;
-    while (f->path && strcmp(f->path, path) != 0)
-        f++;
-    if (f->path)
-        str_add(out, f->text);
-}
-
 static void add_part(str *out, const char *name)
 {
-    add_file(out, name, ".wgsl");
+    char path[64];
+    snprintf(path, sizeof path, "sim_runtime/%s.wgsl", name);
+    kernel_file_add(path, NULL, out);
+}
+
+/* Memory of this form, and how its workgroups wait for each other. */
+static void add_launch(str *out, const sim_text_choice *c)
+{
+    bool waits = c->form == SIM_TEXT_COUPLED || c->form == SIM_TEXT_GENERATIONS;
+    if (!waits || c->single) {
+        kernel_file_add("include/persistent_single.wgsl", NULL, out);
+        add_part(out, "memory_plain");
+        return;
+    }
+    kernel_file_add("include/persistent.wgsl", NULL, out);
+    add_part(out, "memory_atomic");
+    kernel_file_add("include/exchange.wgsl", "solo_states", out);
+    kernel_file_add("include/exchange.wgsl", "solo_scores", out);
+    kernel_file_add("include/exchange.wgsl", "solo_shared", out);
 }
 
 char *sim_text(const sim_source *s, const sim_text_choice *c)
 {
     static const char *const forms[] = {"fused", "each", "coupled", "generations"};
-    bool shares = (c->form == SIM_TEXT_COUPLED || c->form == SIM_TEXT_GENERATIONS);
     char *text = sim_source_text(s);
     str out = {0};
     str_add(&out, text);
     free(text);
     str_addf(&out, "\n// ---- what Solo adds\nconst SOLO_THREADS = %uu;\n", c->threads);
     add_part(&out, "rng");
+    add_launch(&out, c);
     add_part(&out, "run");
-    add_part(&out, shares && !c->single ? "memory_atomic" : "memory_plain");
-    if (shares)
-        add_part(&out, c->single ? "gate_single" : "gate");
     add_data(&out, s, c);
     add_genes(&out, s, c);
     add_memory(&out, s);
     add_others(&out, s);
-    add_leave(&out, s);
+    add_strays(&out, s);
     add_trace(&out, s, c->traces);
     add_calls(&out, s);
-    if (c->form == SIM_TEXT_GENERATIONS) {
+    if (c->form == SIM_TEXT_GENERATIONS)
         str_addf(&out,
                  "const SOLO_GENE_LOW = %.9g;\nconst SOLO_GENE_HIGH = %.9g;\n"
                  "const SOLO_GENES_BOUNDED = %s;\nconst SOLO_HISTORY = %du;\n",
                  s->gene_low, s->gene_high, s->genes_bounded ? "true" : "false", SIM_HISTORY);
-        add_part(&out, c->single ? "genes_plain" : "genes_atomic");
-    }
     add_part(&out, forms[c->form]);
     return out.data;
 }
@@ -315,7 +319,7 @@ char *sim_text_cuda(const sim_source *s, sim_cuda_choice how)
         if (c->is_override && wgsl_constant_value(&s->file, c, &value))
             str_addf(&out, c->type[0] == 'f' ? "#define %s ((float)%.9g)\n" : "#define %s %.0fu\n", c->name, value);
     }
-    add_file(&out, "run", ".cu");
+    kernel_file_add("sim_runtime/run.cu", NULL, &out);
     str_add(&out, own);
     return out.data;
 }

@@ -1,5 +1,5 @@
 /* src/gpu on every implementation: memory, kernels, errors, counters. */
-#include "gpu/chain.h"
+#include "launch/chain.h"
 #include "gpu/devices.h"
 #include "gpu/probe.h"
 #include "base/str.h"
@@ -142,7 +142,7 @@ static void counters_count(void **unused)
     gpu_part parts[CHAIN_BINDINGS];
     chain_parts(c, 0, parts);
     gpu_bindings_free(gpu_bindings_new(device, c->each, parts, CHAIN_BINDINGS));
-    gpu_write(device, c->gate, 0, &(uint32_t){1}, 4);
+    gpu_write(device, c->grid, 0, &(uint32_t){1}, 4);
     gpu_counters n = gpu_counters_since(device, before);
     assert_true(n.dispatches == 2 && n.passes == 2 && n.submits == 1 && n.bind_groups == 1);
     assert_true(n.bytes_written == 4 && n.bytes_read == 4096);

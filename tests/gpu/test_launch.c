@@ -73,16 +73,16 @@ static void patterns_give_the_same_answer(void **unused)
 {
     (void)unused;
     chain *c = chain_or_fail(&chain_add, 1);
-    for (int h = 0; h < HABIT_COUNT; h++) {
+    for (int h = 0; h < PATTERN_COUNT; h++) {
         launch how = {.submit = SUBMIT_BATCH, .pattern = h};
         launch_time t;
         if (!launch_possible(gpu_get_info(device), &how))
             continue;
         run_or_fail(c, how, 20, &t);
-        if (h == HABIT_BIND_GROUP)
+        if (h == PATTERN_BIND_GROUP)
             assert_int_equal(t.counted.bind_groups, 20);
-        if (h == HABIT_PARAM_WRITE)
-            assert_int_equal(t.counted.bytes_written, 20 * CHAIN_PARAM_BYTES);
+        if (h == PATTERN_PARAM_WRITE)
+            assert_int_equal(t.counted.bytes_written, 20 * sizeof(chain_params));
     }
     chain_free(c);
 }
@@ -90,7 +90,7 @@ static void patterns_give_the_same_answer(void **unused)
 static void replay_is_for_those_who_can(void **unused)
 {
     (void)unused;
-    launch how = {.submit = SUBMIT_BATCH, .pattern = HABIT_REPLAY};
+    launch how = {.submit = SUBMIT_BATCH, .pattern = PATTERN_REPLAY};
     assert_int_equal(launch_possible(gpu_get_info(device), &how), !is_webgpu());
     if (!is_webgpu())
         return;
@@ -142,7 +142,7 @@ static void the_grid_barrier_holds(void **unused)
     launch_time t;
     if (!launch_run(c, &(launch){.submit = SUBMIT_ONE}, 50, &t, &e)) {
         /* One core: only one workgroup is resident, and the barrier must say so. */
-        assert_non_null(strstr(e.text, "gave up"));
+        assert_non_null(strstr(e.text, "timed out"));
         skip();
     }
     chain_free(c);
@@ -158,7 +158,7 @@ static void too_many_workgroups_give_up_and_are_told_of(void **unused)
     launch_time t;
     c->spin_limit = 20000;
     assert_false(launch_run(c, &(launch){.submit = SUBMIT_ONE}, 5, &t, &e));
-    assert_non_null(strstr(e.text, "gave up with 1024 workgroups"));
+    assert_non_null(strstr(e.text, "timed out with 1024 workgroups"));
     assert_true(t.total_us == 0);
     chain_free(c);
 }

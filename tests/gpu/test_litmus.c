@@ -1,4 +1,4 @@
-/* Is the litmus test to be skips_watchdog? It must pass where data goes through atomics, and notice each way in which passing
+/* Can the litmus test be trusted? It must pass where data goes through atomics, and notice each way in which passing
  * data between workgroups is known to go wrong.
  *
  * Plain stores, which a newer Dawn on an NVIDIA GPU loses, are kept by everything that was tried in software: Dawn of
@@ -10,13 +10,13 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "gpu/devices.h"
-#include "gpu/litmus.h"
+#include "launch/litmus.h"
 #include "kernels.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WORKGROUPS = 2, THREADS = 64, PATIENCE = 100 };
+enum { WORKGROUPS = 2, THREADS = 64, TRIES = 100 };
 
 static bool has_a_core_for_each(void)
 {
@@ -27,7 +27,7 @@ static bool has_a_core_for_each(void)
 static litmus_result result_of(const gpu_source *source, uint32_t threads)
 {
     litmus_result r = {0};
-    for (int i = 0; i < PATIENCE; i++) {
+    for (int i = 0; i < TRIES; i++) {
         err e = {0};
         if (!gpu_litmus_of(device, source, WORKGROUPS, threads, &r, &e))
             fail_msg("%s", e.text);
@@ -90,8 +90,8 @@ static void replace(str *text, const char *old, const char *new)
     *text = out;
 }
 
-static const char LOAD[] = "fn load(i: u32) -> u32 { return atomicLoad(&data[i]); }";
-static const char STORE[] = "fn store(i: u32, word: u32) { given_back |= atomicExchange(&data[i], word); }";
+static const char LOAD[] = "fn data_load(i: u32) -> u32 { return atomicLoad(&data[i]); }";
+static const char STORE[] = "fn data_store(i: u32, value: u32) { solo_exchanged |= atomicExchange(&data[i], value); }";
 
 /* The result with a part of the kernel replaced. Where it depends on who comes first, one of several runs will do. */
 static litmus_result result_with(const char *old, const char *new)
@@ -101,7 +101,7 @@ static litmus_result result_with(const char *old, const char *new)
     str_add(&text, kernel_litmus.wgsl);
     replace(&text, old, new);
     gpu_source changed = {.name = "changed litmus", .wgsl = text.data};
-    for (int i = 0; i < PATIENCE && r.verdict != LITMUS_WRONG; i++)
+    for (int i = 0; i < TRIES && r.verdict != LITMUS_WRONG; i++)
         r = result_of(&changed, THREADS);
     str_free(&text);
     return r;
@@ -122,7 +122,7 @@ static void a_stale_copy_is_caught(void **unused)
     (void)unused;
     expect_caught(LOAD, "var<private> kept_place: array<u32, 16>;\n"
                         "var<private> kept: array<u32, 16>;\n"
-                        "fn load(i: u32) -> u32 {\n"
+                        "fn data_load(i: u32) -> u32 {\n"
                         "    let slot = (i ^ (i >> 5u)) % 16u;\n"
                         "    if (kept_place[slot] != i + 1u) {\n"
                         "        kept[slot] = atomicLoad(&data[i]);\n"
@@ -138,7 +138,7 @@ static void a_single_value_kept_over_the_barrier_is_caught(void **unused)
     (void)unused;
     expect_caught(LOAD, "var<private> last_place = 0u;\n"
                         "var<private> last = 0u;\n"
-                        "fn load(i: u32) -> u32 {\n"
+                        "fn data_load(i: u32) -> u32 {\n"
                         "    if (last_place != i + 1u) { last = atomicLoad(&data[i]); }\n"
                         "    last_place = i + 1u;\n"
                         "    return last;\n"
@@ -151,7 +151,7 @@ static void a_late_write_is_caught(void **unused)
     (void)unused;
     expect_caught(STORE, "var<private> late_place = 0u;\n"
                          "var<private> late = 0u;\n"
-                         "fn store(i: u32, word: u32) {\n"
+                         "fn data_store(i: u32, word: u32) {\n"
                          "    if (late_place > 0u) { atomicStore(&data[late_place - 1u], late); }\n"
                          "    late_place = i + 1u;\n"
                          "    late = word;\n"
@@ -164,9 +164,9 @@ static void a_lost_neighbour_in_the_line_is_caught(void **unused)
     (void)unused;
     expect_caught(STORE, "var<private> held_place = 0u;\n"
                          "var<private> held = 0u;\n"
-                         "fn store(i: u32, word: u32) {\n"
+                         "fn data_store(i: u32, word: u32) {\n"
                          "    atomicStore(&data[i], word);\n"
-                         "    if (i / (2u * params.slots) == 1u) {\n"
+                         "    if (i / (2u * solo_params.slots) == 1u) {\n"
                          "        if (held_place > 0u) { atomicStore(&data[held_place - 1u], held); }\n"
                          "        held_place = (i ^ 2u) + 1u;\n"
                          "        held = atomicLoad(&data[i ^ 2u]);\n"
@@ -177,15 +177,33 @@ static void a_lost_neighbour_in_the_line_is_caught(void **unused)
 static void a_barrier_that_does_not_wait_is_caught(void **unused)
 {
     (void)unused;
-    expect_caught("if (atomicLoad(&gate[0]) >= nth * workgroups) { break; }",
-                  "if (atomicLoad(&gate[0]) > 0u) { break; }");
+    expect_caught("if (seen >= wanted) { break; }", "if (seen > 0u) { break; }");
 }
 
 /* Thread 0 says that its workgroup is there, and the other threads are not yet. */
 static void a_barrier_that_leaves_threads_behind_is_caught(void **unused)
 {
     (void)unused;
-    expect_caught("    storageBarrier();\n    workgroupBarrier();\n", "");
+    expect_caught("    storageBarrier();\n", "");
+}
+
+/* An epoch bit that is there before its float. */
+static void a_float_behind_its_epoch_is_caught(void **unused)
+{
+    (void)unused;
+    expect_caught("atomicStore(&floats[i], (bitcast<u32>(value) & ~EPOCH_BIT) | epoch);",
+                  "let old = atomicLoad(&floats[i]);\n"
+                  "        atomicStore(&floats[i], (old & ~EPOCH_BIT) | epoch);\n"
+                  "        for (var k = 0u; k < 100u; k++) { atomicAdd(&report[2], 1u); }\n"
+                  "        atomicStore(&floats[i], (bitcast<u32>(value) & ~EPOCH_BIT) | epoch);");
+}
+
+/* A reader that does not poll. */
+static void a_reader_that_does_not_poll_is_caught(void **unused)
+{
+    (void)unused;
+    expect_caught("fn is_stale(bits: u32) -> u32 { return (bits ^ epoch) &",
+                  "fn is_stale(bits: u32) -> u32 { return 0u &");
 }
 
 /* One word, in one of all rounds, of one workgroup: found by whoever reads it, and told as it was. */
@@ -197,7 +215,7 @@ static void one_wrong_word_is_counted_and_told(void **unused)
     /* in round 33 word 10 of workgroup 1 in region 1, 512 slots large, is in slot 10 * 2 + 1 */
     enum { ROUND = 33, PLACE = (512 + 21) * 2 + ROUND % 2 };
     litmus_result r =
-        result_with(LOAD, "fn load(i: u32) -> u32 {\n"
+        result_with(LOAD, "fn data_load(i: u32) -> u32 {\n"
                           "    let word = atomicLoad(&data[i]);\n"
                           "    if (i == 1067u && word == value(1067u, 33u)) { return value(1067u, 31u); }\n"
                           "    return word;\n"
@@ -397,6 +415,8 @@ int main(void)
         cmocka_unit_test(a_lost_neighbour_in_the_line_is_caught),
         cmocka_unit_test(a_barrier_that_does_not_wait_is_caught),
         cmocka_unit_test(a_barrier_that_leaves_threads_behind_is_caught),
+        cmocka_unit_test(a_float_behind_its_epoch_is_caught),
+        cmocka_unit_test(a_reader_that_does_not_poll_is_caught),
         cmocka_unit_test(one_wrong_word_is_counted_and_told),
         cmocka_unit_test_setup_teardown(a_result_is_remembered_for_what_it_was_of, use_own_cache, remove_own_cache),
         cmocka_unit_test_setup_teardown(a_failure_is_remembered_and_nonsense_is_not, use_own_cache, remove_own_cache),

@@ -1,5 +1,6 @@
 /* The kernels that GPUs get, made for the shapes they work on, against the CPU's answer: software runs them when
  * SOLO_TUNE=gpu says so, and takes long to compile them. */
+#include "graph/megakernel_test.h"
 #include "gpu/compare.h"
 #include "graph/megakernel.h"
 
@@ -179,7 +180,7 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
     assert_true(graph_run_write(run, "x", x, &e));
     graph_run_once(run, 1, SUBMIT_BATCH);
     assert_true(graph_run_read(run, "y", apart, &e));
-    one *whole = graph_run_megakernel(run, 0);
+    megakernel *whole = graph_run_megakernel(run, 0);
     assert_int_equal(megakernel_phase_count(whole), 6);
     for (uint32_t barrier = 0; barrier < 6; barrier++) {
         bool gave_up = false;

@@ -33,7 +33,7 @@ static unsigned individual;
 #include "../../kernels/sim/finance.cu"
 #undef solo_all
 
-typedef void (*control)(const Told *, unsigned *, unsigned *, const float *, float *, unsigned *, unsigned *,
+typedef void (*control)(const Params *, unsigned *, unsigned *, const float *, float *, unsigned *, unsigned *,
                         unsigned *);
 
 enum { POPULATION = 120, MOST_GENES = 246, MOST_WORDS = 32 };
@@ -68,9 +68,10 @@ static void compare(const char *name, control run_control, uint32_t steps)
     for (uint32_t i = 0; i < POPULATION; i++)
         for (uint32_t k = 0; k < source.genes; k++)
             columns[k * POPULATION + i] = genomes[i * source.genes + k];
-    const Told told = {.population = POPULATION, .steps = steps, .begins = 1, .scores = 1, .seed = 9, .total = steps};
+    const Params params = {
+        .population = POPULATION, .steps = steps, .begins = 1, .scores = 1, .seed = 9, .total = steps};
     for (individual = 0; individual < POPULATION + 8; individual++) /* the last workgroup is not full */
-        run_control(&told, theirs, their_scores, prices.values, columns, NULL, NULL, NULL);
+        run_control(&params, theirs, their_scores, prices.values, columns, NULL, NULL, NULL);
 
     uint32_t alike = 0;
     for (uint32_t i = 0; i < POPULATION; i++) {

@@ -49,38 +49,38 @@ static void phases_stand_in_the_text_once(void **unused)
 {
     (void)unused;
     static const uint32_t phases[] = {0, 1, 2, 1, 2, 1, 2, 3};
-    static const schedule_kernel kinds[] = {{0},
-                                            {.begins = true, .single_pass = true, .per_iteration = true},
-                                            {.single_pass = true, .per_iteration = true},
-                                            {0}};
+    static const schedule_kernel kernels[] = {{0},
+                                              {.prefetches = true, .single_pass = true, .per_iteration = true},
+                                              {.single_pass = true, .per_iteration = true},
+                                              {0}};
     str text = {0};
-    schedule_add(&(schedule){phases, 8, kinds, 4}, &text);
+    schedule_add(&(schedule){phases, 8, kernels, 4}, &text);
     for (int i = 0; i < 4; i++) {
         char call[32];
         snprintf(call, sizeof call, i == 1 ? "work_%d(" : "body_%d(", i);
         assert_int_equal(count_of(text.data, call), 1);
     }
-    assert_int_equal(count_of(text.data, "begin_1("), 2); /* before the loop, and in it for the next time */
+    assert_int_equal(count_of(text.data, "prefetch_1("), 2); /* before the loop, and in it for the next time */
     assert_int_equal(count_of(text.data, "time < 3u"), 1);
     str_free(&text);
 }
 
 /* Only where epoch_bit say to both sides what is there does nobody wait. */
-static void marks_stand_for_barriers(void **unused)
+static void epoch_bits_stand_in_for_barriers(void **unused)
 {
     (void)unused;
     static const uint32_t phases[] = {0, 1, 2, 1, 2, 3};
-    for (int marked = 0; marked < 2; marked++)
+    for (int polled = 0; polled < 2; polled++)
         for (int last = 0; last < 2; last++) {
-            schedule_kernel kinds[4] = {{.epoch_only = marked}, {.epoch_only = marked}, {.epoch_only = marked}, {0}};
-            kinds[3].epoch_only = marked && last;
+            schedule_kernel kernels[4] = {{.epoch_only = polled}, {.epoch_only = polled}, {.epoch_only = polled}, {0}};
+            kernels[3].epoch_only = polled && last;
             str text = {0};
-            schedule_add(&(schedule){phases, 6, kinds, 4}, &text);
+            schedule_add(&(schedule){phases, 6, kernels, 4}, &text);
             /* 0 to 1, 1 to 2, and 2 to 1 or 3, which is one place; the end of a round is always a barrier. */
-            assert_int_equal(count_of(text.data, "pass_by_marks("), marked ? 2 + last : 0);
+            assert_int_equal(count_of(text.data, "pass_without_barrier("), polled ? 2 + last : 0);
             assert_int_equal(count_of(text.data, "wait_for_all("), 4);
-            assert_int_equal(count_of(text.data, "if (course.polls_epoch == 0u) {\nwait_for_all("),
-                             marked ? 2 + last : 0);
+            assert_int_equal(count_of(text.data, "if (solo_params.launch.polls_epoch == 0u) {\nwait_for_all("),
+                             polled ? 2 + last : 0);
             str_free(&text);
         }
 }
@@ -103,7 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_again_is_found),     cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once), cmocka_unit_test(marks_stand_for_barriers),
+        cmocka_unit_test(phases_stand_in_the_text_once), cmocka_unit_test(epoch_bits_stand_in_for_barriers),
         cmocka_unit_test(variables_are_written_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

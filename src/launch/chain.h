@@ -9,6 +9,7 @@
 #define SOLO_CHAIN_H
 
 #include "gpu/gpu.h"
+#include "launch/persistent.h"
 
 typedef struct chain_kind {
     const char *name;
@@ -31,19 +32,25 @@ extern const chain_kind chain_rmsnorm;    /* 896 elements, one workgroup */
 extern const chain_kind chain_gemv;       /* 896 x 896, 112 workgroups */
 extern const chain_kind chain_neighbours; /* a word per workgroup of 256 threads */
 
+/* As in chain.wgsl. */
+typedef struct chain_params {
+    launch_params launch;
+    uint32_t step, steps, workgroups, unused;
+} chain_params;
+
 typedef struct chain {
     gpu *g;
     const chain_kind *kind;
     gpu_kernel *each, *one;
-    gpu_bindings *step[2];   /* for `each`, by the step's parity */
-    gpu_bindings *whole;     /* for `one` */
-    uint32_t one_workgroups; /* real workgroups of the single dispatch */
-    uint32_t spin_limit;     /* looks before a barrier gives up */
-    gpu_buffer *params, *weights, *state, *gate, *indirect;
+    gpu_bindings *step[2];    /* for `each`, by the step's parity */
+    gpu_bindings *persistent; /* for `one` */
+    uint32_t one_workgroups;  /* real workgroups of the single dispatch */
+    uint32_t spin_limit;      /* polls until a barrier times out */
+    gpu_buffer *params, *weights, *state, *grid, *indirect;
     struct chain_expected *expected; /* answers already worked out */
 } chain;
 
-enum { CHAIN_BINDINGS = 4, CHAIN_PARAM_BYTES = 16 };
+enum { CHAIN_BINDINGS = 4 };
 
 /* Errors show on the device. `one_workgroups` must be resident at once. */
 chain *chain_new(gpu *g, const chain_kind *kind, uint32_t one_workgroups);
@@ -52,7 +59,7 @@ void chain_free(chain *c);
 /* The buffers a step with this parity is bound to; what `step[parity]` was made from. */
 void chain_parts(const chain *c, int slot, gpu_part parts[CHAIN_BINDINGS]);
 /* The parameters in slot 0 or 1 (a step's parity) or 2 (the single dispatch). */
-void chain_params(const chain *c, int slot, uint32_t steps, uint32_t words[4]);
+chain_params chain_params_for(const chain *c, int slot, uint32_t steps);
 uint64_t chain_slot_offset(const chain *c, int slot);
 
 /* The first generation again, ready for `steps` steps; waits until it is there. */
@@ -61,7 +68,7 @@ bool chain_reset(chain *c, uint32_t steps, err *e);
 /* Read the state and compare it with the CPU's answer. */
 bool chain_check(chain *c, uint32_t steps, err *e);
 
-/* Did a grid barrier give up? Read after a run of `one` that did not check. */
-bool chain_gave_up(chain *c, bool *gave_up, err *e);
+/* `one` as a dispatch whose workgroups wait for each other. */
+persistent chain_persistent(const chain *c);
 
 #endif

@@ -1,4 +1,5 @@
-#include "gpu/chain.h"
+/* A chain of dependent steps: its buffers, its launches, its answer. */
+#include "launch/chain.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -9,14 +10,6 @@ enum { SLOTS = 3 };
 
 /* f32 against f64 over thousands of steps that keep lengths. */
 static const double TOLERANCE = 2e-3;
-
-/* Looks before a barrier gives up: long enough for a workgroup that is scheduled
- * late, short enough to notice. A look takes most of a microsecond on a GPU and
- * a few nanoseconds in software, where workgroups are threads that others delay. */
-static uint32_t patience(const gpu *g)
-{
-    return gpu_get_info(g)->type == GPU_TYPE_SOFTWARE ? 1u << 27 : 1u << 21;
-}
 
 struct chain_expected {
     uint32_t steps, workgroups;
@@ -32,30 +25,27 @@ static uint32_t workgroups_per_step(const chain *c)
 uint64_t chain_slot_offset(const chain *c, int slot)
 {
     uint32_t align = gpu_get_info(c->g)->uniform_align_bytes;
-    return (uint64_t)slot * (align > CHAIN_PARAM_BYTES ? align : CHAIN_PARAM_BYTES);
+    return (uint64_t)slot * ((sizeof(chain_params) + align - 1) / align * align);
 }
 
-void chain_params(const chain *c, int slot, uint32_t steps, uint32_t words[4])
+chain_params chain_params_for(const chain *c, int slot, uint32_t steps)
 {
-    words[0] = slot == 1;
-    words[1] = steps;
-    words[2] = workgroups_per_step(c);
-    words[3] = c->spin_limit;
+    return (chain_params){
+        .launch.spin_limit = c->spin_limit, .step = slot == 1, .steps = steps, .workgroups = workgroups_per_step(c)};
 }
 
 void chain_parts(const chain *c, int slot, gpu_part parts[CHAIN_BINDINGS])
 {
-    parts[0] = (gpu_part){c->params, chain_slot_offset(c, slot), CHAIN_PARAM_BYTES};
+    parts[0] = (gpu_part){c->params, chain_slot_offset(c, slot), sizeof(chain_params)};
     parts[1] = (gpu_part){.buffer = c->weights};
     parts[2] = (gpu_part){.buffer = c->state};
-    parts[3] = (gpu_part){.buffer = c->gate};
+    parts[3] = (gpu_part){.buffer = c->grid};
 }
 
 static void write_params(chain *c, int slot, uint32_t steps)
 {
-    uint32_t words[4];
-    chain_params(c, slot, steps, words);
-    gpu_write(c->g, c->params, chain_slot_offset(c, slot), words, sizeof words);
+    chain_params p = chain_params_for(c, slot, steps);
+    gpu_write(c->g, c->params, chain_slot_offset(c, slot), &p, sizeof p);
 }
 
 static gpu_kernel *make_kernel(gpu *g, const chain_kind *kind, const char *entry)
@@ -81,7 +71,7 @@ static void upload_weights(chain *c)
 chain *chain_new(gpu *g, const chain_kind *kind, uint32_t one_workgroups)
 {
     chain *c = mem_alloc(sizeof *c);
-    *c = (chain){.g = g, .kind = kind, .one_workgroups = one_workgroups, .spin_limit = patience(g)};
+    *c = (chain){.g = g, .kind = kind, .one_workgroups = one_workgroups, .spin_limit = persistent_spin_limit(g, NULL)};
     if (kind->workgroups && kind->workgroups < one_workgroups)
         c->one_workgroups = kind->workgroups;
     c->each = make_kernel(g, kind, "each");
@@ -89,7 +79,7 @@ chain *chain_new(gpu *g, const chain_kind *kind, uint32_t one_workgroups)
     c->params = gpu_buffer_new(g, chain_slot_offset(c, SLOTS), GPU_USE_UNIFORM);
     c->weights = gpu_buffer_new(g, kind->weight_count * sizeof(float), GPU_USE_STORAGE);
     c->state = gpu_buffer_new(g, 2 * kind->width * sizeof(uint32_t), GPU_USE_STORAGE);
-    c->gate = gpu_buffer_new(g, 2 * sizeof(uint32_t), GPU_USE_STORAGE);
+    c->grid = gpu_buffer_new(g, GRID_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
     c->indirect = gpu_buffer_new(g, 3 * sizeof(uint32_t), GPU_USE_INDIRECT);
     gpu_write(g, c->indirect, 0, (uint32_t[]){workgroups_per_step(c), 1, 1}, 3 * sizeof(uint32_t));
     upload_weights(c);
@@ -98,7 +88,7 @@ chain *chain_new(gpu *g, const chain_kind *kind, uint32_t one_workgroups)
         write_params(c, slot, 1);
         chain_parts(c, slot, parts);
         gpu_bindings *b = gpu_bindings_new(g, slot < 2 ? c->each : c->one, parts, CHAIN_BINDINGS);
-        *(slot < 2 ? &c->step[slot] : &c->whole) = b;
+        *(slot < 2 ? &c->step[slot] : &c->persistent) = b;
     }
     return c;
 }
@@ -115,13 +105,13 @@ void chain_free(chain *c)
     }
     gpu_bindings_free(c->step[0]);
     gpu_bindings_free(c->step[1]);
-    gpu_bindings_free(c->whole);
+    gpu_bindings_free(c->persistent);
     gpu_kernel_free(c->each);
     gpu_kernel_free(c->one);
     gpu_buffer_free(c->params);
     gpu_buffer_free(c->weights);
     gpu_buffer_free(c->state);
-    gpu_buffer_free(c->gate);
+    gpu_buffer_free(c->grid);
     gpu_buffer_free(c->indirect);
     free(c);
 }
@@ -133,7 +123,8 @@ bool chain_reset(chain *c, uint32_t steps, err *e)
     if (c->kind->start)
         c->kind->start(state);
     gpu_write(c->g, c->state, 0, state, bytes);
-    gpu_write(c->g, c->gate, 0, (uint32_t[2]){0, 0}, 2 * sizeof(uint32_t));
+    persistent p = chain_persistent(c);
+    persistent_reset(&p);
     write_params(c, 2, steps);
     free(state);
     return gpu_wait(c->g, e);
@@ -180,11 +171,13 @@ bool chain_check(chain *c, uint32_t steps, err *e)
     return ok;
 }
 
-bool chain_gave_up(chain *c, bool *gave_up, err *e)
+persistent chain_persistent(const chain *c)
 {
-    uint32_t gate[2] = {0};
-    if (!gpu_read_now(c->g, c->gate, 0, gate, sizeof gate, e))
-        return false;
-    *gave_up = gate[1] != 0;
-    return true;
+    return (persistent){.g = c->g,
+                        .kernel = c->one,
+                        .bindings = c->persistent,
+                        .threads = c->kind->threads,
+                        .params = c->params,
+                        .params_at = chain_slot_offset(c, SLOTS - 1),
+                        .grid = c->grid};
 }

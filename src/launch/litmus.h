@@ -2,11 +2,12 @@
  *
  * WGSL does not promise it: barriers are for one workgroup, atomics are relaxed. So
  * it is tried, on this device through this implementation and driver: many rounds of
- * writing, the grid barrier of kernels/include/grid_barrier.wgsl, and reading what
- * others wrote (kernels/include/litmus.wgsl says how). One wrong word is enough to
+ * writing, the grid barrier and reading what others wrote (kernels/include/litmus.wgsl
+ * says how), by the very code that models and simulations contain
+ * (kernels/include/persistent.wgsl, exchange.wgsl, epoch.wgsl). One wrong word is enough to
  * forbid dispatches of several workgroups that wait for each other.
  *
- * Every spin is bounded and the first that gives up makes all leave: too many
+ * Every spin is bounded and the first time-out makes all leave: too many
  * workgroups are a verdict, not a hang.                                          */
 #ifndef SOLO_LITMUS_H
 #define SOLO_LITMUS_H
@@ -17,7 +18,7 @@ typedef enum {
     LITMUS_UNKNOWN,   /* nothing was run: this device runs no kernels (stub) */
     LITMUS_PASSED,    /* every word was right in every round */
     LITMUS_WRONG,     /* words were wrong: data cannot be passed this way */
-    LITMUS_TIMED_OUT, /* no word was wrong, but a barrier gave up: more workgroups than run at once, or a busy machine */
+    LITMUS_TIMED_OUT, /* no word was wrong, but a wait timed out: more workgroups than run at once, or a busy machine */
 } litmus_verdict;
 
 typedef struct litmus_result {

@@ -1,22 +1,26 @@
-#include "gpu/litmus.h"
+/* The litmus test: its kernel, its effort, its verdict. */
+#include "launch/litmus.h"
 #include "base/str.h"
 #include "kernels.h"
+#include "launch/persistent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* With more, numbers in the report would not stay below 2^32. */
 enum { MAX_WORKGROUPS = 4096, MAX_THREADS = 1024 };
 
-enum { BINDINGS = 4, REGIONS = 4, GENERATIONS = 2, WORDS_AT_LEAST = 256, THREADS_IN_TEXT = 256 };
+enum { BINDINGS = 5, REGIONS = 4, GENERATIONS = 2, WORDS_AT_LEAST = 256, THREADS_IN_TEXT = 256 };
 
 /* As the kernels have them. */
 struct params {
-    uint32_t steps, words, slots, spin_limit, seed, nothing, unused[2];
+    launch_params launch;
+    uint32_t steps, words, slots, seed;
 };
 enum { REPORT_WRONG, REPORT_ROUNDS, REPORT_UNCHECKED, REPORT_FIRST, REPORT_WORDS = REPORT_FIRST + 4 };
 
-/* A GPU makes a round in some ten microseconds and looks at the gate about once in one. In software
- * looks take nanoseconds, rounds longer, and workgroups are threads that others keep waiting. */
+/* A GPU makes a round in some ten microseconds and polls the barrier about once in one. In software
+ * polls take nanoseconds, rounds longer, and workgroups are threads that others keep waiting. */
 static const struct effort {
     uint32_t rounds, spin_limit, tries;
 } ON_GPU = {1000, 1u << 16, 3}, IN_SOFTWARE = {60, 1u << 22, 5};
@@ -60,7 +64,7 @@ typedef struct litmus {
     gpu *g;
     uint32_t workgroups, threads;
     gpu_kernel *kernel;
-    gpu_buffer *params, *data, *gate, *report;
+    gpu_buffer *params, *data, *grid, *report, *floats;
     gpu_bindings *bindings;
 } litmus;
 
@@ -70,24 +74,26 @@ static struct params params_for(const litmus *l, const struct effort *effort, ui
     return (struct params){.steps = effort->rounds / 2 * 3,
                            .words = words,
                            .slots = power_of_two_from(words * l->workgroups),
-                           .spin_limit = effort->spin_limit,
+                           .launch = {.spin_limit = effort->spin_limit, .polls_epoch = 1},
                            .seed = 0x50105010u + try * 0x01000193u};
 }
 
 static void set_up(litmus *l, const gpu_source *source, uint32_t slots)
 {
     gpu *g = l->g;
-    l->kernel = gpu_kernel_new(
-        g, &(gpu_kernel_desc){.source = source,
-                              .entry = "litmus",
-                              .workgroup_size = l->threads,
-                              .binding_count = BINDINGS,
-                              .bindings = {GPU_BIND_UNIFORM, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_WRITE}});
+    l->kernel = gpu_kernel_new(g, &(gpu_kernel_desc){.source = source,
+                                                     .entry = "litmus",
+                                                     .workgroup_size = l->threads,
+                                                     .binding_count = BINDINGS,
+                                                     .bindings = {GPU_BIND_UNIFORM, GPU_BIND_WRITE, GPU_BIND_WRITE,
+                                                                  GPU_BIND_WRITE, GPU_BIND_WRITE}});
     l->params = gpu_buffer_new(g, sizeof(struct params), GPU_USE_UNIFORM);
     l->data = gpu_buffer_new(g, (uint64_t)slots * REGIONS * GENERATIONS * sizeof(uint32_t), GPU_USE_STORAGE);
-    l->gate = gpu_buffer_new(g, 2 * sizeof(uint32_t), GPU_USE_STORAGE);
+    l->grid = gpu_buffer_new(g, GRID_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
+    l->floats = gpu_buffer_new(g, (uint64_t)slots * sizeof(float), GPU_USE_STORAGE);
     l->report = gpu_buffer_new(g, REPORT_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
-    gpu_part parts[BINDINGS] = {{.buffer = l->params}, {.buffer = l->data}, {.buffer = l->gate}, {.buffer = l->report}};
+    gpu_part parts[BINDINGS] = {
+        {.buffer = l->params}, {.buffer = l->data}, {.buffer = l->grid}, {.buffer = l->report}, {.buffer = l->floats}};
     l->bindings = gpu_bindings_new(g, l->kernel, parts, BINDINGS);
 }
 
@@ -96,20 +102,33 @@ static void tear_down(litmus *l)
     gpu_bindings_free(l->bindings);
     gpu_buffer_free(l->params);
     gpu_buffer_free(l->data);
-    gpu_buffer_free(l->gate);
+    gpu_buffer_free(l->grid);
+    gpu_buffer_free(l->floats);
     gpu_buffer_free(l->report);
     gpu_kernel_free(l->kernel);
+}
+
+/* The epoch bits of another try mean nothing. */
+static void clear_floats(const litmus *l)
+{
+    uint64_t bytes = gpu_buffer_bytes(l->floats);
+    void *zeros = mem_alloc(bytes);
+    gpu_write(l->g, l->floats, 0, zeros, bytes);
+    free(zeros);
 }
 
 static bool run_once(litmus *l, const struct params *params, litmus_result *out, err *e)
 {
     gpu *g = l->g;
-    uint32_t gate[2] = {0}, report[REPORT_WORDS] = {0};
+    persistent p = {.g = g, .grid = l->grid};
+    uint32_t report[REPORT_WORDS] = {0};
+    bool timed_out = false;
     gpu_write(g, l->params, 0, params, sizeof *params);
-    gpu_write(g, l->gate, 0, gate, sizeof gate);
+    persistent_reset(&p);
+    clear_floats(l);
     gpu_write(g, l->report, 0, report, sizeof report);
     gpu_launch(g, l->kernel, l->bindings, l->workgroups);
-    if (!gpu_wait(g, e) || !gpu_read_now(g, l->gate, 0, gate, sizeof gate, e) ||
+    if (!gpu_wait(g, e) || !persistent_timed_out(&p, &timed_out, e) ||
         !gpu_read_now(g, l->report, 0, report, sizeof report, e))
         return false;
     const uint32_t *first = report + REPORT_FIRST;
@@ -119,13 +138,11 @@ static bool run_once(litmus *l, const struct params *params, litmus_result *out,
                            .wrong_round = first[1],
                            .wrong_got = first[2],
                            .wrong_wanted = first[3]};
-    bool gave_up = gate[1] != 0;
     uint32_t rounds = params->steps / 3 * 2;
     /* a kernel that did less than it says has shown nothing */
-    if (!gave_up &&
-        (gate[0] != params->steps * l->workgroups || report[REPORT_ROUNDS] != rounds * l->workgroups * l->threads))
+    if (!timed_out && report[REPORT_ROUNDS] != rounds * l->workgroups * l->threads)
         return err_set(e, "%s: the litmus kernel made %u of %u rounds", gpu_get_info(g)->impl, out->rounds, rounds);
-    out->verdict = report[REPORT_WRONG] ? LITMUS_WRONG : gave_up ? LITMUS_TIMED_OUT : LITMUS_PASSED;
+    out->verdict = report[REPORT_WRONG] ? LITMUS_WRONG : timed_out ? LITMUS_TIMED_OUT : LITMUS_PASSED;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* The chains' data and answers, on the CPU. */
 #include "base/rng.h"
-#include "gpu/chain.h"
+#include "launch/chain.h"
 #include "kernels.h"
 
 #include <math.h>

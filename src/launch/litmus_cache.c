@@ -2,7 +2,7 @@
 #include "base/cache.h"
 #include "base/str.h"
 #include "gpu/identity.h"
-#include "gpu/litmus.h"
+#include "launch/litmus.h"
 #include "kernels.h"
 
 #include <stdio.h>

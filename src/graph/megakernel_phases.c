@@ -1,0 +1,182 @@
+/* The kernels of a megakernel's phases, and the table of their arguments. */
+#include "graph/megakernel_phases.h"
+#include "base/str.h"
+#include "graph/megakernel_schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)MEGAKERNEL_ARG_WORDS == (int)LOWER_ARG_WORDS, "all arguments that kernels have");
+
+/* The number of a phase's kernel; their count if it is not among them. */
+static uint32_t kernel_of(const phase_kernels *k, const dispatch_desc *d)
+{
+    kernel_variant v = d->kernel;
+    uint32_t i = 0;
+    kernel_set_constant(&v, "THREADS", k->threads);
+    while (i < k->count &&
+           (k->items[i].weight_arena != d->weight_arena || !kernel_same_variant(&k->items[i].kernel, &v)))
+        i++;
+    return i;
+}
+
+/* Does argument w depend on the number of workgroups? */
+static bool depends_on_groups(const dispatch_desc *d, uint32_t w)
+{
+    return w < 32 && d->depends_on_groups >> w & 1;
+}
+
+/* Which kernels there are, and which of their arguments are not always the same. */
+static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t groups, err *e)
+{
+    k->phases = plan->count;
+    k->of_phase = mem_alloc((plan->count + 1) * sizeof *k->of_phase);
+    for (uint32_t p = 0; p < plan->count; p++) {
+        const dispatch_desc *d = &plan->items[p];
+        uint32_t i = kernel_of(k, d);
+        if (d->state_arena)
+            return err_set(e, "one dispatch binds one buffer of states, and this model has more");
+        if (i == MEGAKERNEL_MAX_KERNELS)
+            return err_set(e, "one dispatch of more than %d kernels", MEGAKERNEL_MAX_KERNELS);
+        phase_kernel *kernel = &k->items[i];
+        if (i == k->count) {
+            k->count++;
+            *kernel = (phase_kernel){.kernel = d->kernel,
+                                     .weight_arena = d->weight_arena,
+                                     .single_pass = true,
+                                     .epoch_only = true,
+                                     .warms_cache = true};
+            kernel_set_constant(&kernel->kernel, "THREADS", k->threads);
+            memcpy(kernel->words, d->words, sizeof kernel->words);
+        }
+        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
+            kernel->slots[w] |= kernel->words[w] != d->words[w] || depends_on_groups(d, w);
+        if (d->kernel.type && d->weight_arena >= k->arenas)
+            k->arenas = d->weight_arena + 1;
+        kernel->single_pass &= d->single_pass || d->words[0] <= groups;
+        kernel->epoch_only &= d->epoch_only;
+        kernel->warms_cache &= d->warms_cache;
+        k->polls_epoch &= d->polls_epoch;
+        k->of_phase[p] = i;
+    }
+    return true;
+}
+
+/* Does a kernel have one phase in each iteration of the loop, and none elsewhere? */
+static bool is_per_iteration(const phase_kernels *k, uint32_t kernel, schedule_loop l, uint32_t *first)
+{
+    uint32_t count = 0;
+    *first = k->phases;
+    for (uint32_t p = 0; p < k->phases; p++)
+        if (k->of_phase[p] == kernel) {
+            count++;
+            *first = p < *first ? p : *first;
+        }
+    return l.times > 1 && count == l.times && *first >= l.first && *first < l.first + l.period &&
+           k->of_phase[*first + l.period] == kernel;
+}
+
+/* Arguments of such a kernel that grow by the same in each iteration, as the places of layers' weights do, need not be looked
+ * up; those that depend on the number of workgroups are the same in each. */
+static void find_strides(phase_kernels *k, const lowered_plan *plan)
+{
+    schedule_loop l = schedule_find_loop(k->of_phase, k->phases);
+    if (!schedule_possible(k->of_phase, k->phases))
+        return;
+    for (uint32_t i = 0; i < k->count; i++) {
+        phase_kernel *kernel = &k->items[i];
+        uint32_t first;
+        if (!is_per_iteration(k, i, l, &first))
+            continue;
+        kernel->per_iteration = true;
+        kernel->first_phase = first;
+        kernel->period = l.period;
+        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++) {
+            const dispatch_desc *d = &plan->items[first];
+            uint32_t stride = d[l.period].words[w] - d[0].words[w];
+            bool even = true;
+            for (uint32_t time = 1; time < l.times; time++)
+                even = even && d[time * l.period].words[w] == d[0].words[w] + time * stride;
+            kernel->depends_on_groups[w] = depends_on_groups(d, w) && even && stride == 0;
+            if (kernel->slots[w] && !kernel->depends_on_groups[w] && even) {
+                kernel->slots[w] = 0;
+                kernel->strides[w] = stride;
+            }
+        }
+    }
+}
+
+/* A row has all arguments there can be, each at its own place; or only those that vary. */
+static void number_slots(phase_kernels *k)
+{
+    uint32_t most = MEGAKERNEL_FIRST_SLOT + (k->compact ? MEGAKERNEL_ARG_WORDS : 0);
+    for (uint32_t i = 0; i < k->count; i++) {
+        uint32_t next = MEGAKERNEL_FIRST_SLOT;
+        for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
+            if (k->items[i].slots[w])
+                k->items[i].slots[w] = k->compact ? MEGAKERNEL_FIRST_SLOT + w : next++;
+        most = next > most ? next : most;
+    }
+    k->row_words = (most + 3) / 4 * 4;
+}
+
+bool phase_kernels_find(phase_kernels *k, const device_profile *profile, const launch_form *form,
+                        const lowered_plan *plan, err *e)
+{
+    *k = (phase_kernels){
+        .arenas = 1, .threads = form->threads, .compact = profile->compile_fast, .polls_epoch = profile->epoch_bit};
+    if (!add_phases(k, plan, form->groups, e))
+        return false;
+    if (!k->compact)
+        find_strides(k, plan);
+    number_slots(k);
+    return true;
+}
+
+void phase_kernels_free(phase_kernels *k)
+{
+    free(k->of_phase);
+    k->of_phase = NULL;
+}
+
+uint64_t phase_table_bytes(const phase_kernels *k)
+{
+    return (uint64_t)k->phases * k->row_words * sizeof(uint32_t);
+}
+
+static uint32_t iteration_of(const phase_kernel *k, uint32_t phase)
+{
+    return k->per_iteration ? (phase - k->first_phase) / k->period : 0;
+}
+
+/* False if an argument is not the one that is part of the kernel. */
+static bool fill_row(const phase_kernels *k, const phase_kernel *kernel, const dispatch_desc *d, uint32_t phase,
+                     uint32_t *row)
+{
+    bool same = true;
+    if (k->compact)
+        memcpy(row + MEGAKERNEL_FIRST_SLOT, d->words, sizeof d->words);
+    for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
+        if (kernel->slots[w])
+            row[kernel->slots[w]] = d->words[w];
+        else
+            same = same && d->words[w] == kernel->words[w] + iteration_of(kernel, phase) * kernel->strides[w];
+    return same;
+}
+
+uint32_t *phase_table(const phase_kernels *k, const lowered_plan *plan)
+{
+    uint32_t *table = mem_alloc(phase_table_bytes(k)), *row = table;
+    bool ok = plan->count == k->phases;
+    for (uint32_t p = 0; ok && p < k->phases; p++, row += k->row_words) {
+        const dispatch_desc *d = &plan->items[p];
+        uint32_t i = kernel_of(k, d);
+        ok = i < k->count && fill_row(k, &k->items[i], d, p, row);
+        row[0] = d->words[0];
+        row[1] = i;
+    }
+    if (ok)
+        return table;
+    free(table);
+    return NULL;
+}

@@ -1,0 +1,50 @@
+/* run_internal: what the files of a graph's run share. Nobody else includes this. */
+#ifndef SOLO_GRAPH_RUN_INTERNAL_H
+#define SOLO_GRAPH_RUN_INTERNAL_H
+
+#include "graph/run.h"
+#include "launch/submit.h"
+
+enum {
+    RUN_MAX_KERNELS = 64,
+    RUN_NAME_BYTES = 48,
+    RUN_NO_PROGRAM = 0x7fffffff,
+};
+
+typedef struct made_kernel {
+    kernel_variant variant;
+    gpu_kernel *kernel;
+} made_kernel;
+
+/* A graph at a level: separate dispatches, or a megakernel. */
+typedef struct program {
+    plan *p;
+    fusion_level level;
+    submit_dispatch
+        *dispatches; /* kernels are the run's; at the levels token and loop the only one is the megakernel's */
+    uint32_t *steps; /* [dispatch] the plan's step it belongs to */
+    char (*names)[RUN_NAME_BYTES];
+    uint32_t dispatch_count;
+    gpu_buffer *arguments;
+    megakernel *whole; /* at the levels token and loop */
+    bool is_compiling; /* in the background */
+    err why_not;       /* there is no megakernel */
+} program;
+
+struct graph_run {
+    gpu *g;
+    device_profile profile;
+    launch_form form; /* of separate dispatches */
+    bool tuned;
+    program *programs;
+    plan **plans;
+    uint32_t count;
+    memory *m;
+    made_kernel kernels[RUN_MAX_KERNELS];
+    uint32_t kernel_count;
+    uint32_t last; /* the program that ran last */
+};
+
+void run_name_kernel(const kernel_variant *v, char name[RUN_NAME_BYTES]);
+
+#endif

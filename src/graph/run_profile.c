@@ -1,0 +1,111 @@
+/* Where a run's time goes: the device's time for each dispatch, or for each phase of a megakernel. */
+#include "base/str.h"
+#include "graph/megakernel_link.h"
+#include "graph/run_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool time_dispatches(graph_run *r, const program *p, gpu_timer **timers, double *ns, bool first, err *e)
+{
+    gpu_recording *recording = gpu_record(r->g, false);
+    for (uint32_t i = 0; i < p->dispatch_count; i++) {
+        gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
+        submit_record(recording, &p->dispatches[i]);
+        gpu_pass_end(recording);
+    }
+    gpu_submit(r->g, gpu_finish(recording));
+    bool ok = gpu_wait(r->g, e);
+    for (uint32_t i = 0; ok && i < p->dispatch_count; i++) {
+        double now;
+        ok = gpu_timer_read_now(timers[i], &now, e);
+        ns[i] = first || now < ns[i] ? now : ns[i];
+    }
+    return ok;
+}
+
+/* The shortest times of a megakernel, ns: as it is; with barriers between all phases; and so without each kernel. */
+typedef struct kernel_times {
+    double as_it_is, all, without[MEGAKERNEL_MAX_KERNELS];
+} kernel_times;
+
+static double *time_without(kernel_times *t, int kernel)
+{
+    switch (kernel) {
+    case MEGAKERNEL_ALL_KERNELS: return &t->as_it_is;
+    case MEGAKERNEL_NO_KERNEL: return &t->all;
+    default: return &t->without[kernel];
+    }
+}
+
+static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, kernel_times *t, err *e)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < times; k++)
+        for (int kernel = MEGAKERNEL_ALL_KERNELS; ok && kernel < megakernel_kernel_count(p->whole); kernel++) {
+            double *ns = time_without(t, kernel);
+            megakernel_leave_out(p->whole, kernel);
+            /* What runs without some kernels left behind may look as if it were of this one: once for nothing. */
+            ok = (kernel != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, timers, &(double){0}, true, e)) &&
+                 time_dispatches(r, p, timers, ns, k == 0, e);
+        }
+    megakernel_leave_out(p->whole, MEGAKERNEL_ALL_KERNELS);
+    return ok;
+}
+
+/* A phase takes what is saved by leaving out its kernel. */
+static bool profile_megakernel(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns,
+                               double *whole, err *e)
+{
+    kernel_times t = {0};
+    uint32_t phases = megakernel_phase_count(p->whole);
+    bool ok = time_kernels(r, p, times, timers, &t, e);
+    for (uint32_t i = 0; ok && i < phases; i++) {
+        uint32_t alike = 0;
+        int kernel = megakernel_kernel_of(p->whole, i);
+        for (uint32_t k = 0; k < phases; k++)
+            alike += megakernel_kernel_of(p->whole, k) == kernel;
+        ns[i] = t.all > t.without[kernel] ? (t.all - t.without[kernel]) / alike : 0;
+    }
+    *whole = t.as_it_is;
+    return ok;
+}
+
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *whole_ns, err *e)
+{
+    const program *p = &r->programs[which];
+    double unused = 0;
+    gpu_timer **timers = mem_alloc((p->dispatch_count + 1) * sizeof *timers);
+    for (uint32_t i = 0; i < p->dispatch_count; i++)
+        timers[i] = gpu_timer_new(r->g);
+    bool ok = true;
+    if (p->whole)
+        ok = profile_megakernel(r, p, times, timers, ns, whole_ns ? whole_ns : &unused, e);
+    r->last = RUN_NO_PROGRAM;
+    for (uint32_t k = 0; !p->whole && ok && k < times; k++)
+        ok = time_dispatches(r, p, timers, ns, k == 0, e);
+    for (uint32_t i = 0; i < p->dispatch_count; i++)
+        gpu_timer_free(timers[i]);
+    free(timers);
+    return ok;
+}
+
+uint32_t graph_run_stages(const graph_run *r, uint32_t which)
+{
+    const program *p = &r->programs[which];
+    return p->whole ? megakernel_phase_count(p->whole) : p->dispatch_count;
+}
+
+graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i)
+{
+    const program *p = &r->programs[which];
+    graph_dispatch d = {.groups = p->dispatches[p->whole ? 0 : i].groups};
+    if (p->whole) {
+        d.step = megakernel_phase_step(p->whole, i);
+        run_name_kernel(megakernel_phase_kernel(p->whole, i), d.kernel);
+    } else {
+        d.step = p->steps[i];
+        memcpy(d.kernel, p->names[i], sizeof d.kernel);
+    }
+    return d;
+}

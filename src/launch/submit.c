@@ -1,0 +1,41 @@
+/* Submitting dispatches: one loop for models and simulations. */
+#include "launch/submit.h"
+
+enum {
+    WIDEST_GRID = 32768, /* workgroups in x; more go to y */
+    MAX_BATCH = 4096,    /* dispatches of one submit */
+};
+
+const char *const submit_names[SUBMIT_COUNT] = {"auto", "sync", "each", "pass", "batch", "one"};
+
+void submit_record(gpu_recording *r, const submit_dispatch *d)
+{
+    uint32_t x = d->groups < WIDEST_GRID ? d->groups : WIDEST_GRID;
+    gpu_set_kernel(r, d->kernel);
+    gpu_set_bindings(r, d->bindings);
+    gpu_dispatch(r, x, x ? (d->groups + x - 1) / x : 1, 1);
+}
+
+bool submit_all(const submit_work *w, submit_policy policy, err *e)
+{
+    bool own_submit = policy == SUBMIT_SYNC || policy == SUBMIT_EACH, own_pass = own_submit || policy == SUBMIT_PASS;
+    gpu_recording *r = NULL;
+    for (uint32_t i = 0; i < w->count; i++) {
+        submit_dispatch d = w->at(w->user, i);
+        bool first = i % MAX_BATCH == 0, last = i + 1 == w->count || (i + 1) % MAX_BATCH == 0;
+        if (!r)
+            r = gpu_record(w->g, false);
+        if (own_pass || first)
+            gpu_pass_begin(r, NULL, 0);
+        submit_record(r, &d);
+        if (own_pass || last)
+            gpu_pass_end(r);
+        if (own_submit || last) {
+            gpu_submit(w->g, gpu_finish(r));
+            r = NULL;
+        }
+        if (policy == SUBMIT_SYNC && !(w->wait ? w->wait(w->user, e) : gpu_wait(w->g, e)))
+            return false;
+    }
+    return true;
+}
