@@ -1,0 +1,259 @@
+/* config_gguf: a configuration from the metadata and the tensors of a GGUF file. */
+#include "model/config_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct gguf_source {
+    const gguf *g;
+    const char *file;
+    model_config *c;
+    err *e;
+    char key[128]; /* the one asked for last */
+} gguf_source;
+
+/* "llama" and "block_count" are "llama.block_count". Stays until the next call. */
+static const char *arch_key(gguf_source *s, const char *name)
+{
+    snprintf(s->key, sizeof s->key, "%s.%s", config_archs[s->c->arch].name, name);
+    return s->key;
+}
+
+/* Some files have one number per layer; one for all of them is what is supported. */
+static bool gguf_layers_number(gguf_source *s, const char *key, uint32_t *value)
+{
+    err not_one = {0}, not_many = {0};
+    if (gguf_get_u32(s->g, key, value, &not_one))
+        return true;
+    gguf_array array;
+    if (!gguf_get_numbers(s->g, key, &array, &not_many) || array.count == 0)
+        return err_set(s->e, "%s", not_one.text);
+    int64_t first = gguf_array_int(&array, 0);
+    for (size_t i = 1; i < array.count; i++)
+        if (gguf_array_int(&array, i) != first)
+            return config_unsupported(s->file, key, "a number that differs between layers", s->e);
+    *value = first < 0 || first > UINT32_MAX ? UINT32_MAX : (uint32_t)first;
+    return true;
+}
+
+/* 1 to `high`; `fallback` if missing, and if that is 0 it must be there. */
+static bool gguf_size(gguf_source *s, const char *name, uint32_t high, uint32_t fallback, uint32_t *value)
+{
+    const char *key = arch_key(s, name);
+    *value = fallback;
+    if (fallback && !gguf_has(s->g, key))
+        return true;
+    return gguf_layers_number(s, key, value) && config_check_number(s->file, key, *value, 1, high, s->e);
+}
+
+static bool gguf_float(gguf_source *s, const char *name, double low, double high, float fallback, float *value)
+{
+    const char *key = arch_key(s, name);
+    *value = fallback;
+    if (!gguf_has(s->g, key))
+        return true;
+    return gguf_get_f32(s->g, key, value, s->e) && config_check_number(s->file, key, *value, low, high, s->e);
+}
+
+/* The embedding has a row for each token; the list of tokens may be shorter. */
+static bool gguf_vocab(gguf_source *s)
+{
+    static const char list[] = "tokenizer.ggml.tokens", embedding[] = "token_embd.weight";
+    gguf_array tokens = {0};
+    if (gguf_has(s->g, list) && !gguf_get_texts(s->g, list, &tokens, s->e))
+        return false;
+    uint64_t rows = tokens.count;
+    const char *key = list;
+    const gguf_tensor *t = gguf_find_tensor(s->g, embedding);
+    if (t) {
+        if (t->dim_count != 2 || t->dims[0] != s->c->embedding_dim)
+            return err_set(s->e, "%s: tensor %s: rows of %llu numbers, \"%s.embedding_length\" is %u", s->file,
+                           embedding, (unsigned long long)t->dims[0], config_archs[s->c->arch].name,
+                           s->c->embedding_dim);
+        rows = t->dims[1];
+        key = embedding;
+        if (tokens.count > rows)
+            return err_set(s->e, "%s: \"%s\" has %zu tokens, %s only %llu rows", s->file, list, tokens.count, embedding,
+                           (unsigned long long)rows);
+    }
+    if (!config_check_number(s->file, key, (double)rows, 1, MAX_VOCAB, s->e))
+        return false;
+    s->c->vocab_tok = (uint32_t)rows;
+    return true;
+}
+
+static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name, float *out)
+{
+    uint32_t count = s->c->rope_dims / 2;
+    if (t->type != TYPE_F32 || t->dims[0] != count || t->dim_count != 1)
+        return err_set(s->e, "%s: tensor %s: must be %u numbers of type f32", s->file, name, count);
+    if (!t->data) {
+        s->c->rope_divisors_missing = true;
+        return true;
+    }
+    memcpy(out, t->data, count * sizeof *out);
+    for (uint32_t i = 0; i < count; i++)
+        if (!config_check_number(s->file, name, out[i], 1e-6, 1e6, s->e))
+            return false;
+    return true;
+}
+
+bool config_give_divisors(model_config *c, const char *name, const float *values, err *e)
+{
+    uint32_t count = c->rope_dims / 2;
+    bool near = strstr(name, "_long") == NULL, far = strstr(name, "_short") == NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!config_check_number("GGUF", name, values[i], 1e-6, 1e6, e))
+            return false;
+    if (near)
+        memcpy(c->rope_divisors[0], values, count * sizeof *values);
+    if (far)
+        memcpy(c->rope_divisors[1], values, count * sizeof *values);
+    return true;
+}
+
+/* Divisors that were computed by whoever wrote the file come as tensors. */
+static bool gguf_rope_tensors(gguf_source *s)
+{
+    static const char freqs[] = "rope_freqs.weight", near[] = "rope_factors_short.weight",
+                      far[] = "rope_factors_long.weight";
+    model_config *c = s->c;
+    const gguf_tensor *all = gguf_find_tensor(s->g, freqs), *close = gguf_find_tensor(s->g, near),
+                      *wide = gguf_find_tensor(s->g, far);
+    if (all) {
+        c->rope_scaling = ROPE_GIVEN;
+        return gguf_divisors(s, all, freqs, c->rope_divisors[0]) && gguf_divisors(s, all, freqs, c->rope_divisors[1]);
+    }
+    if (!close && !wide)
+        return true;
+    if (!close || !wide)
+        return err_set(s->e, "%s: tensor %s: missing", s->file, close ? far : near);
+    c->rope_scaling = ROPE_LONGROPE;
+    return gguf_size(s, "rope.scaling.original_context_length", MAX_CONTEXT, c->context_tok, &c->rope_original_tok) &&
+           gguf_float(s, "rope.scaling.attn_factor", 1e-3, 1e3, 1, &c->rope_magnitude) &&
+           gguf_divisors(s, close, near, c->rope_divisors[0]) && gguf_divisors(s, wide, far, c->rope_divisors[1]);
+}
+
+static bool text_is(gguf_text text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
+}
+
+static bool gguf_rope(gguf_source *s)
+{
+    model_config *c = s->c;
+    c->rope_order = c->arch == ARCH_LLAMA ? ROPE_ADJACENT : ROPE_HALVES;
+    if (!gguf_size(s, "rope.dimension_count", CONFIG_MAX_HEAD_DIM, c->head_dim, &c->rope_dims) ||
+        !gguf_float(s, "rope.freq_base", 1, 1e12, default_rope_base, &c->rope_base))
+        return false;
+
+    /* a factor alone, or by its older name, means linear */
+    gguf_text type = {"linear", 6};
+    const char *key = arch_key(s, "rope.scaling.type");
+    if (gguf_has(s->g, key) && !gguf_get_text(s->g, key, &type, s->e))
+        return false;
+    bool linear = text_is(type, "linear");
+    if (!linear && !text_is(type, "none") && !text_is(type, "longrope"))
+        return config_unsupported(s->file, key, text_is(type, "yarn") ? "yarn" : "this kind", s->e);
+    float older, factor;
+    if (!gguf_float(s, "rope.scale_linear", 0, 1e6, 0, &older) ||
+        !gguf_float(s, "rope.scaling.factor", 0, 1e6, older, &factor))
+        return false;
+    if (linear && factor != 0 && factor != 1) {
+        if (!config_check_number(s->file, s->key, factor, 1e-3, 1e6, s->e))
+            return false;
+        config_divide_angles(c, factor);
+    }
+    return c->rope_dims > c->head_dim || gguf_rope_tensors(s); /* too many is told below */
+}
+
+static bool gguf_attention(gguf_source *s)
+{
+    model_config *c = s->c;
+    c->qkv_bias = gguf_find_tensor(s->g, "blk.0.attn_q.bias") || gguf_find_tensor(s->g, "blk.0.attn_qkv.bias");
+    c->output_bias = gguf_find_tensor(s->g, "blk.0.attn_output.bias");
+
+    /* gemma2's largest does not scale by its head's size, and files do not say so */
+    if (c->arch == ARCH_GEMMA2 && c->layer_count == 46)
+        c->attention_scale = (float)(1 / sqrt((double)c->embedding_dim / c->head_count));
+    float scale;
+    if (!gguf_float(s, "attention.scale", 0, 1e3, 0, &scale))
+        return false;
+    if (scale > 0)
+        c->attention_scale = scale;
+
+    if (c->arch == ARCH_GEMMA2 &&
+        (!gguf_float(s, "attn_logit_softcapping", 0, 1e6, gemma2_attention_cap, &c->attention_cap) ||
+         !gguf_float(s, "final_logit_softcapping", 0, 1e6, gemma2_logit_cap, &c->logit_cap)))
+        return false;
+
+    /* qwen's files cannot say which layers, and models that use the window are not made: it stays off */
+    const arch_info *a = &config_archs[c->arch];
+    const char *key = arch_key(s, "attention.sliding_window");
+    c->window_tok = a->windows == WINDOW_EVEN ? a->window_tok : 0;
+    if (a->windows != WINDOW_LATE && gguf_has(s->g, key) &&
+        (!gguf_layers_number(s, key, &c->window_tok) ||
+         !config_check_number(s->file, key, c->window_tok, 0, 1u << 31, s->e)))
+        return false;
+    config_set_windows(c, 0);
+    return true;
+}
+
+static bool gguf_refuse_unsupported(gguf_source *s)
+{
+    const char *key = arch_key(s, "expert_count");
+    uint32_t experts = 0;
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &experts, s->e))
+        return false;
+    if (experts)
+        return config_unsupported(s->file, key, "a mixture of experts", s->e);
+    key = arch_key(s, "attention.causal");
+    bool causal = true;
+    if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &causal, s->e))
+        return false;
+    return causal || config_unsupported(s->file, key, "attention to later positions", s->e);
+}
+
+bool config_from_gguf(const gguf *g, model_config *c, err *e)
+{
+    static const char arch_is[] = "general.architecture";
+    gguf_source source = {.g = g, .file = "GGUF", .c = c, .e = e}, *s = &source;
+    gguf_text arch_name;
+    model_arch arch;
+    if (!gguf_get_text(g, arch_is, &arch_name, e) ||
+        !config_find_arch(s->file, arch_is, arch_name.data, arch_name.length, true, &arch, e))
+        return false;
+    config_set_defaults(c, arch);
+    c->norm_adds_one = false; /* in the weights already */
+    c->tied_embeddings = !gguf_find_tensor(g, "output.weight");
+
+    const char *a = config_archs[arch].name;
+    char embedding[64], heads[64], kv_heads[64], head_dim[64], rope_dims[64];
+    snprintf(embedding, sizeof embedding, "%s.embedding_length", a);
+    snprintf(heads, sizeof heads, "%s.attention.head_count", a);
+    snprintf(kv_heads, sizeof kv_heads, "%s.attention.head_count_kv", a);
+    snprintf(head_dim, sizeof head_dim, "%s.attention.key_length", a);
+    snprintf(rope_dims, sizeof rope_dims, "%s.rope.dimension_count", a);
+    shape_keys keys = {embedding, heads, kv_heads, head_dim, rope_dims};
+
+    if (!gguf_refuse_unsupported(s) || !gguf_size(s, "block_count", CONFIG_MAX_LAYERS, 0, &c->layer_count) ||
+        !gguf_size(s, "context_length", MAX_CONTEXT, config_archs[arch].context_tok, &c->context_tok) ||
+        !gguf_size(s, "embedding_length", MAX_EMBEDDING, 0, &c->embedding_dim) ||
+        !gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) ||
+        !gguf_size(s, "attention.head_count", MAX_HEADS, 0, &c->head_count) ||
+        !gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count) ||
+        !gguf_float(s, "attention.layer_norm_rms_epsilon", 1e-12, 1, config_archs[arch].norm_epsilon, &c->norm_epsilon))
+        return false;
+
+    uint32_t value_dim;
+    bool said = gguf_has(g, head_dim);
+    if (!(said ? gguf_size(s, "attention.key_length", CONFIG_MAX_HEAD_DIM, 0, &c->head_dim)
+               : config_derive_head_dim(s->file, &keys, c, e)) ||
+        !gguf_size(s, "attention.value_length", CONFIG_MAX_HEAD_DIM, c->head_dim, &value_dim))
+        return false;
+    if (value_dim != c->head_dim)
+        return config_unsupported(s->file, s->key, "a size other than the keys'", e);
+    config_set_scales(c);
+    return gguf_vocab(s) && gguf_rope(s) && gguf_attention(s) && config_check_shape(s->file, &keys, c, e);
+}
