@@ -5,7 +5,7 @@
 #ifndef SOLO_BPE_H
 #define SOLO_BPE_H
 
-#include "model/tokenizer.h"
+#include "model/vocab.h"
 
 /* ---- merging -------------------------------------------------------------------- */
 

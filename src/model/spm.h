@@ -4,7 +4,7 @@
 #define SOLO_SPM_H
 
 #include "model/bpe.h"
-#include "model/tokenizer.h"
+#include "model/vocab.h"
 
 #define SPM_SPACE "\xE2\x96\x81"
 enum { SPM_SPACE_BYTES = 3 };

@@ -158,18 +158,4 @@ typedef struct decode_stream {
 void decode_stream_add(decode_stream *s, const tokenizer *t, int32_t id, str *out);
 void decode_stream_end(decode_stream *s, str *out);
 
-/* ---- for the encoders (bpe.c, spm.c) ---------------------------------------------- */
-
-typedef struct vocab {
-    size_t count, longest_bytes;
-    token_text *texts; /* (count) */
-    float *scores;     /* (count) */
-    uint8_t *types;    /* (count) */
-    char *bytes;       /* what the texts point into */
-    uint32_t *slots;   /* hash table of id + 1 */
-    size_t slot_mask;
-} vocab;
-
-int32_t vocab_find(const vocab *v, const char *text, size_t length);
-
 #endif
