@@ -1,7 +1,7 @@
 /* config_hf: a configuration from a Hugging Face config.json. */
 #include "model/config_internal.h"
+#include "model/json_values.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,13 +19,7 @@ static bool hf_wrong(hf_source *s, const char *key, const char *what)
     return err_set(s->e, "%s: \"%s\" %s", s->file, key, what);
 }
 
-/* null stands for absent, but where a default is not what null means. */
-static const json_t *present(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_null(value) ? NULL : value;
-}
-
+/* Where a default is not what null means. */
 static bool is_null(const json_t *object, const char *key)
 {
     return json_is_null(json_object_get(object, key));
@@ -35,7 +29,7 @@ static bool is_null(const json_t *object, const char *key)
 static bool hf_size_in(hf_source *s, const json_t *object, const char *key, uint32_t high, uint32_t fallback,
                        uint32_t *out)
 {
-    const json_t *value = present(object, key);
+    const json_t *value = json_get_present(object, key);
     *out = fallback;
     if (!value)
         return fallback ? true : hf_wrong(s, key, "is missing");
@@ -55,7 +49,7 @@ static bool hf_size(hf_source *s, const char *key, uint32_t high, uint32_t fallb
 static bool hf_number_in(hf_source *s, const json_t *object, const char *key, double low, double high, double fallback,
                          double *out)
 {
-    const json_t *value = present(object, key);
+    const json_t *value = json_get_present(object, key);
     *out = fallback;
     if (!value)
         return isnan(fallback) ? hf_wrong(s, key, "is missing") : true;
@@ -76,7 +70,7 @@ static bool hf_float(hf_source *s, const char *key, double low, double high, flo
 
 static bool hf_bool(hf_source *s, const char *key, bool fallback, bool *out)
 {
-    const json_t *value = present(s->root, key);
+    const json_t *value = json_get_present(s->root, key);
     *out = fallback;
     if (!value)
         return true;
@@ -89,14 +83,14 @@ static bool hf_bool(hf_source *s, const char *key, bool fallback, bool *out)
 /* NULL in `*out` if absent. */
 static bool hf_text(hf_source *s, const json_t *object, const char *key, const char **out)
 {
-    const json_t *value = present(object, key);
+    const json_t *value = json_get_present(object, key);
     *out = json_string_value(value);
     return !value || *out ? true : hf_wrong(s, key, "must be a text");
 }
 
 static bool hf_list(hf_source *s, const char *key, uint32_t count, float *out)
 {
-    const json_t *list = present(s->rope, key);
+    const json_t *list = json_get_present(s->rope, key);
     if (!list)
         return hf_wrong(s, key, "is missing");
     if (json_array_size(list) != count)
@@ -177,8 +171,8 @@ static bool hf_rope_longrope(hf_source *s)
 static bool hf_rope(hf_source *s)
 {
     model_config *c = s->c;
-    const char *where = present(s->root, "rope_parameters") ? "rope_parameters" : "rope_scaling";
-    s->rope = present(s->root, where);
+    const char *where = json_get_present(s->root, "rope_parameters") ? "rope_parameters" : "rope_scaling";
+    s->rope = json_get_present(s->root, where);
     if (s->rope && !json_is_object(s->rope))
         return hf_wrong(s, where, "must be an object");
     const char *key;
@@ -243,7 +237,7 @@ static bool hf_windows(hf_source *s)
     bool used = a->windows != WINDOW_NEVER;
     uint32_t from = 0;
     if (a->windows == WINDOW_LATE) {
-        const json_t *late = present(s->root, "max_window_layers");
+        const json_t *late = json_get_present(s->root, "max_window_layers");
         if (!hf_bool(s, "use_sliding_window", false, &used))
             return false;
         if (late && (!json_is_integer(late) || json_integer_value(late) < 0))
@@ -253,11 +247,11 @@ static bool hf_windows(hf_source *s)
                                                               : (uint32_t)json_integer_value(late);
     }
     uint32_t fallback = is_null(s->root, "sliding_window") ? 0 : a->window_tok;
-    if (used && (fallback || present(s->root, "sliding_window")) &&
+    if (used && (fallback || json_get_present(s->root, "sliding_window")) &&
         !hf_size(s, "sliding_window", 1u << 31, fallback, &c->window_tok))
         return false;
 
-    const json_t *types = present(s->root, "layer_types");
+    const json_t *types = json_get_present(s->root, "layer_types");
     if (types)
         return hf_layer_types(s, types);
     config_set_windows(c, from);
@@ -267,7 +261,7 @@ static bool hf_windows(hf_source *s)
 static bool hf_act(hf_source *s)
 {
     model_config *c = s->c;
-    const char *key = present(s->root, "hidden_activation") ? "hidden_activation" : "hidden_act", *name;
+    const char *key = json_get_present(s->root, "hidden_activation") ? "hidden_activation" : "hidden_act", *name;
     if (!hf_text(s, s->root, key, &name))
         return false;
     if (!name)
@@ -314,7 +308,7 @@ static bool hf_refuse_unsupported(hf_source *s)
         return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
     if (mlp_bias)
         return config_unsupported(s->file, "mlp_bias", "a bias in the feed-forward layers", s->e);
-    if (present(s->root, "quantization_config"))
+    if (json_get_present(s->root, "quantization_config"))
         return config_unsupported(s->file, "quantization_config", "a quantised folder (GGUF is)", s->e);
     return true;
 }
@@ -346,7 +340,7 @@ static bool read_hf(hf_source *s)
         !hf_bool(s, "tie_word_embeddings", a->tied_embeddings, &c->tied_embeddings))
         return false;
 
-    bool derived = !present(s->root, "head_dim") && (a->head_dim == 0 || is_null(s->root, "head_dim"));
+    bool derived = !json_get_present(s->root, "head_dim") && (a->head_dim == 0 || is_null(s->root, "head_dim"));
     if (!(derived ? config_derive_head_dim(s->file, &keys, c, s->e)
                   : hf_size(s, "head_dim", CONFIG_MAX_HEAD_DIM, a->head_dim, &c->head_dim)))
         return false;

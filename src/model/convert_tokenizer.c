@@ -6,9 +6,8 @@
  *     chat_template.jinja     newer folders have the template here                 */
 #include "base/file.h"
 #include "model/convert.h"
-#include "model/tokenizer.h"
+#include "model/json_values.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +68,6 @@ static bool wrong(const source *s, const char *what)
     return err_set(s->e, "%s/tokenizer.json: %s", s->folder, what);
 }
 
-static token_text text_of(const json_t *value)
-{
-    return (token_text){json_string_value(value), json_string_length(value)};
-}
-
 static bool is(const json_t *text, const char *word)
 {
     return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
@@ -125,7 +119,10 @@ static bool read_added(source *s)
             return wrong(s, "an added token without id or content");
         json_int_t at = json_integer_value(id);
         bool unknown = at >= 0 && at < (json_int_t)s->count && s->types[at] == TOKEN_UNKNOWN;
-        if (!set_token(s, at, text_of(content), unknown ? TOKEN_UNKNOWN : special ? TOKEN_CONTROL : TOKEN_USER_DEFINED))
+        if (!set_token(s, at, json_text_of(content),
+                       unknown   ? TOKEN_UNKNOWN
+                       : special ? TOKEN_CONTROL
+                                 : TOKEN_USER_DEFINED))
             return false;
     }
     return true;
@@ -137,10 +134,10 @@ static bool read_added(source *s)
 static bool parts_of(const json_t *merge, token_text *left, token_text *right)
 {
     if (json_array_size(merge) == 2) {
-        *left = text_of(json_array_get(merge, 0));
-        *right = text_of(json_array_get(merge, 1));
+        *left = json_text_of(json_array_get(merge, 0));
+        *right = json_text_of(json_array_get(merge, 1));
     } else {
-        token_text both = text_of(merge);
+        token_text both = json_text_of(merge);
         const char *space = both.length > 1 ? memchr(both.data + 1, ' ', both.length - 1) : NULL;
         *left = (token_text){both.data, space ? (size_t)(space - both.data) : 0};
         *right = (token_text){space ? space + 1 : NULL, space ? both.length - left->length - 1 : 0};

@@ -1,0 +1,33 @@
+/* tokenizer_json_internal: what the tokenizer_json*.c files share. */
+#ifndef SOLO_TOKENIZER_JSON_INTERNAL_H
+#define SOLO_TOKENIZER_JSON_INTERNAL_H
+
+#include "model/json_values.h"
+#include "model/tokenizer.h"
+
+enum { MAX_ENDS = 64 };
+
+/* The files, and the parts of a tokenizer that are gathered from them. */
+typedef struct json_source {
+    const char *name;                      /* tokenizer.json, as errors call it */
+    const json_t *root, *model, *settings; /* `settings`: tokenizer_config.json, or NULL */
+    tokenizer_parts parts;
+    token_text *tokens;
+    uint8_t *types, *strips;
+    token_merge *merges;
+    added_token *added;
+    int32_t ends[MAX_ENDS];
+    bool byte_fallback;
+    err *e;
+} json_source;
+
+/* The vocabulary and the added tokens; the merges; the token written so, or TOKEN_NONE
+ * (tokenizer_json_tokens.c). */
+bool json_source_tokens(json_source *s);
+bool json_source_merges(json_source *s);
+int32_t json_source_find(const json_source *s, token_text text);
+
+/* The normalizer and the pre-tokenizer (tokenizer_json_steps.c). */
+bool json_source_cutting(json_source *s);
+
+#endif
