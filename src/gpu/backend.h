@@ -1,7 +1,7 @@
 /* backend: what a back end of gpu.h provides. Only files in src/gpu see this.
  *
  * A back end's own types begin with the structs below ("derive" from them), so
- * gpu.c can count and check without knowing who stands behind. Every function
+ * gpu*.c can count and check without knowing who stands behind. Every function
  * must be safe on a device with an error and on a lost one. Errors go to
  * gpu_fail().                                                              */
 #ifndef SOLO_GPU_BACKEND_H
@@ -103,5 +103,10 @@ const gpu_backend *gpu_backend_named(const char *impl);
 
 /* The device is gone; nothing will work on it again. */
 void gpu_mark_lost(gpu *g, const char *why);
+
+/* For gpu*.c: is this a part of the buffer? If not, the device keeps an error that names `what` was attempted. */
+bool gpu_in_buffer(gpu *g, const gpu_buffer *b, uint64_t offset, uint64_t bytes, const char *what);
+/* For gpu_close: frees the kernels that the device keeps. */
+void gpu_free_kernels(gpu *g);
 
 #endif

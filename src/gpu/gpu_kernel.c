@@ -1,0 +1,84 @@
+/* gpu_kernel: kernels, kept with the device once compiled, and the buffers bound to them. */
+#include "base/str.h"
+#include "gpu/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Compiling takes longer than anything else here, and graphs are made of the same few
+ * kernels: those that compiled stay with the device until it is closed. */
+static char *kernel_key(const gpu_kernel_desc *desc)
+{
+    str key = {0};
+    str_addf(&key, "%s %u", desc->entry, desc->workgroup_size);
+    for (uint32_t i = 0; i < desc->binding_count; i++)
+        str_addf(&key, " %d", desc->bindings[i]);
+    /* either may be missing: a control written in CUDA has no other text to be told by */
+    str_addf(&key, "\n%s", desc->source->wgsl ? desc->source->wgsl : "");
+    str_addf(&key, "\n%s", desc->source->cuda ? desc->source->cuda : "");
+    return key.data;
+}
+
+gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
+{
+    char *key = kernel_key(desc);
+    for (gpu_kernel *k = g->kernels; k; k = k->next)
+        if (strcmp(k->key, key) == 0) {
+            free(key);
+            return k;
+        }
+    gpu_kernel *k = g->backend->kernel_new(g, desc);
+    k->owner = g;
+    k->binding_count = desc->binding_count;
+    if (g->error.kind == ERR_NONE && !desc->ahead) {
+        k->key = key;
+        k->next = g->kernels;
+        g->kernels = k;
+    } else
+        free(key);
+    return k;
+}
+
+void gpu_kernel_free(gpu_kernel *k)
+{
+    if (k && !k->key)
+        k->owner->backend->kernel_free(k);
+}
+
+void gpu_free_kernels(gpu *g)
+{
+    while (g->kernels) {
+        gpu_kernel *k = g->kernels;
+        g->kernels = k->next;
+        free(k->key);
+        g->backend->kernel_free(k);
+    }
+}
+
+gpu_bindings *gpu_bindings_new(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count)
+{
+    gpu_part whole[GPU_MAX_BINDINGS] = {0};
+    if (count != k->binding_count)
+        gpu_fail(g, "%u buffers bound to a kernel that takes %u", count, k->binding_count);
+    for (uint32_t i = 0; i < count && i < GPU_MAX_BINDINGS; i++) {
+        whole[i] = parts[i];
+        if (whole[i].bytes == 0 && whole[i].offset < whole[i].buffer->bytes)
+            whole[i].bytes = whole[i].buffer->bytes - whole[i].offset;
+        gpu_in_buffer(g, whole[i].buffer, whole[i].offset, whole[i].bytes, "a binding");
+        uint64_t limit = whole[i].buffer->use == GPU_USE_UNIFORM ? g->info.max_uniform_binding_bytes
+                                                                 : g->info.max_storage_binding_bytes;
+        if (whole[i].bytes > limit)
+            gpu_fail(g, "binding %u of %llu bytes is larger than this device allows (%llu)", i,
+                     (unsigned long long)whole[i].bytes, (unsigned long long)limit);
+    }
+    g->counters.bind_groups++;
+    gpu_bindings *b = g->backend->bindings_new(g, k, whole, count);
+    b->owner = g;
+    return b;
+}
+
+void gpu_bindings_free(gpu_bindings *b)
+{
+    if (b)
+        b->owner->backend->bindings_free(b);
+}
