@@ -1,4 +1,5 @@
 #include "base/cache.h"
+#include "base/cache_test.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/str.h"

@@ -19,7 +19,4 @@ char *cache_get(const char *key);
 /* Replaces what was there, as a whole: others read the old value or this one. */
 void cache_put(const char *key, const char *value);
 
-/* Where a key's file is, to be freed; NULL: there is no cache. */
-char *cache_path(const char *key);
-
 #endif

@@ -107,13 +107,6 @@ gpu *gpu_open_now(const gpu_choice *choice, err *e)
     return g;
 }
 
-void gpu_open(const gpu_choice *choice, gpu_opened opened, void *user)
-{
-    err e = {0};
-    gpu *g = gpu_open_now(choice, &e);
-    opened(user, g, g ? NULL : &e);
-}
-
 void gpu_close(gpu *g)
 {
     if (!g)

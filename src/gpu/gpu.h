@@ -99,8 +99,6 @@ typedef struct gpu_counters {
     uint64_t dispatches, passes, submits, bind_groups, bytes_written, bytes_read;
 } gpu_counters;
 
-typedef void (*gpu_opened)(void *user, gpu *g, const err *why_not);
-void gpu_open(const gpu_choice *choice, gpu_opened opened, void *user);
 gpu *gpu_open_now(const gpu_choice *choice, err *e);
 void gpu_close(gpu *g);
 

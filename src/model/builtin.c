@@ -1,4 +1,5 @@
 #include "model/builtin.h"
+#include "model/builtin_test.h"
 
 /* The assembler puts the file in as it is: as C it would be 20 MB of digits. The
  * path is seen from the root of the repository, where the compiler is run. */

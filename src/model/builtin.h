@@ -7,9 +7,6 @@
 /* What messages call it. */
 #define BUILTIN_NAME "the built-in model"
 
-/* The file's bytes, aligned to 64, there for as long as the program runs. */
-const void *builtin_bytes(size_t *count);
-
 gguf *builtin_open(err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* config: the architectures, and the checks and defaults of a configuration wherever it comes from. */
 #include "base/str.h"
 #include "model/config_internal.h"
+#include "model/config_test.h"
 
 #include <math.h>
 #include <string.h>

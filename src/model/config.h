@@ -12,7 +12,7 @@
  *         y = rms_norm(x, norm_epsilon)                          weight + 1 if norm_adds_one
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
  *         q, k = [rms_norm of every head: qk_norm], then turned by p (see rope)
- *         a = softmax(cap(q . k * attention_scale)) v            over config_window() positions
+ *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
  *         y = a * Wo [+ bo]                                      [output_bias]
  *         x += [rms_norm of] y                                   [post_norms]
  *         y = rms_norm(x)
@@ -113,8 +113,5 @@ bool config_give_divisors(model_config *c, const char *name, const float *values
 
 /* "llama" */
 const char *config_arch_name(model_arch arch);
-
-/* Positions that a layer sees when there are `context_tok` of them. */
-uint32_t config_window(const model_config *c, uint32_t layer, uint32_t context_tok);
 
 #endif

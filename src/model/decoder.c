@@ -111,7 +111,7 @@ static node layer_of(building *b, node x, uint32_t layer)
     return graph_binary(b->g, BINARY_ADD, x, y);
 }
 
-const float *decoder_rope_divisors(const model_config *c, uint32_t context_tok)
+static const float *rope_divisors(const model_config *c, uint32_t context_tok)
 {
     bool is_long = c->rope_original_tok && context_tok > c->rope_original_tok;
     const float *divisors = c->rope_divisors[is_long];
@@ -140,7 +140,7 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
-    if (decoder_rope_divisors(c, o->context_tok))
+    if (rope_divisors(c, o->context_tok))
         b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
     node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);
@@ -160,6 +160,6 @@ const void *decoder_find_weight(void *weights, const char *name, uint64_t first,
     const decoder_weights *d = weights;
     model_weight w;
     if (strcmp(name, DECODER_ROPE_DIVISORS) == 0)
-        return (const char *)decoder_rope_divisors(model_get_config(d->m), d->context_tok) + first;
+        return (const char *)rope_divisors(model_get_config(d->m), d->context_tok) + first;
     return model_find_weight(d->m, name, &w, e) ? model_read_weight(d->m, &w, first, bytes, e) : NULL;
 }

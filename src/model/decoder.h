@@ -21,7 +21,6 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e);
 /* The divisors of the rotation's angles stand in the graph as a weight of this
  * name, where there are any: (rope_dims / 2) floats of the configuration. */
 #define DECODER_ROPE_DIVISORS "rope_divisors"
-const float *decoder_rope_divisors(const model_config *c, uint32_t context_tok);
 
 /* The graph's weights by name, for those who run it; `weights` is a decoder_weights. */
 typedef struct decoder_weights {

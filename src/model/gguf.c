@@ -2,6 +2,7 @@
 #include "model/gguf.h"
 #include "base/str.h"
 #include "model/gguf_internal.h"
+#include "model/gguf_test.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -52,7 +52,6 @@ gguf *gguf_read(const void *bytes, size_t available, uint64_t file_bytes, const 
 
 void gguf_close(gguf *g);
 
-uint32_t gguf_version(const gguf *g);
 size_t gguf_tensor_count(const gguf *g);
 const gguf_tensor *gguf_tensor_at(const gguf *g, size_t i);
 const gguf_tensor *gguf_find_tensor(const gguf *g, const char *name); /* or NULL */

@@ -284,12 +284,6 @@ bool model_find_weight(const model *m, const char *name, model_weight *w, err *e
     return err_set(e, "%s: weight %s is missing", m->path, name);
 }
 
-bool model_has_weight(const model *m, const char *name)
-{
-    model_weight w;
-    return model_find_weight(m, name, &w, NULL);
-}
-
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e)
 {
     if (first > w->bytes || bytes > w->bytes - first) {

@@ -36,7 +36,6 @@ const model_config *model_get_config(const model *m);
 const gguf *model_get_gguf(const model *m); /* NULL for a folder */
 const char *model_get_path(const model *m); /* of the file or the folder */
 
-bool model_has_weight(const model *m, const char *name);
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e);
 /* Some bytes of a weight; they stay until the next call. */
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e);

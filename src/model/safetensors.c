@@ -1,4 +1,5 @@
 #include "model/safetensors.h"
+#include "model/safetensors_test.h"
 
 #include "base/file.h"
 #include "base/map.h"

@@ -42,14 +42,7 @@ typedef struct safetensor {
 /* A folder or a single file. */
 safetensors *safetensors_open(const char *path, err *e);
 
-/* A single file that is in memory already, and must outlive the result. */
-safetensors *safetensors_read(const void *bytes, size_t length, const char *name, err *e);
-
 void safetensors_close(safetensors *s);
-
-/* In the order of their names. */
-size_t safetensors_count(const safetensors *s);
-const safetensor *safetensors_at(const safetensors *s, size_t i);
 
 bool safetensors_has(const safetensors *s, const char *name);
 

@@ -2,6 +2,7 @@
 #include "base/progress.h"
 #include "base/rng.h"
 #include "model/gguf_layout.h"
+#include "model/synth_test.h"
 #include "model/tokenizer.h"
 
 #include <math.h>

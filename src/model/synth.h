@@ -23,9 +23,4 @@ const char *synth_name(size_t i);
  * about what a user should know. */
 bool synth_model(const char *arch, const char *type, uint64_t seed, const char *path, str *notes, err *e);
 
-/* ---- for tests -------------------------------------------------------------- */
-
-/* `count` weights of a random matrix with this deviation. */
-void synth_weights(tensor_type type, double deviation, uint64_t seed, void *to, size_t count);
-
 #endif

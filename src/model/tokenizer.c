@@ -1,6 +1,7 @@
 /* tokenizer: making a tokenizer from its parts; its special tokens and its size. */
 #include "model/tokenizer.h"
 #include "model/tokenizer_internal.h"
+#include "model/tokenizer_test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -103,21 +103,16 @@ tokenizer *tokenizer_from_gguf(const gguf *g, err *e);
 
 void tokenizer_free(tokenizer *t);
 
-/* ---- asking ------------------------------------------------------------------ */
+/* ---- its special tokens -------------------------------------------------------- */
 
-size_t tokenizer_size(const tokenizer *t);
 int32_t tokenizer_bos(const tokenizer *t); /* these: or TOKEN_NONE */
 int32_t tokenizer_eos(const tokenizer *t);
-int32_t tokenizer_eot(const tokenizer *t);
-int32_t tokenizer_unknown(const tokenizer *t);
-int32_t tokenizer_padding(const tokenizer *t);
-bool tokenizer_adds_bos(const tokenizer *t); /* does the model want it? */
+bool tokenizer_adds_bos(const tokenizer *t); /* does a text begin with it? */
 bool tokenizer_adds_eos(const tokenizer *t);
 bool tokenizer_ends(const tokenizer *t, int32_t id); /* a turn or a text is over */
 enum { TOKENIZER_MAX_ENDS = 15 };
 uint32_t tokenizer_list_ends(const tokenizer *t,
                              uint32_t ids[TOKENIZER_MAX_ENDS]); /* the first of those; returns how many */
-int32_t tokenizer_find(const tokenizer *t, token_text text);    /* the token written so, or TOKEN_NONE */
 
 /* ---- encoding ------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
  * longer by the number in the input's last two bytes. */
 #include "base/err.h"
 #include "base/str.h"
-#include "model/gguf.h"
+#include "model/gguf_test.h"
 
 #include <stdint.h>
 #include <stdio.h>

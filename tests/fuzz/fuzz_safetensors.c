@@ -11,8 +11,8 @@
  * of one, with the length put before it and data behind, and a config.json. */
 #include "base/err.h"
 #include "base/str.h"
-#include "model/config.h"
-#include "model/safetensors.h"
+#include "model/config_test.h"
+#include "model/safetensors_test.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "graph/cpu.h"
-#include "model/builtin.h"
+#include "model/builtin_test.h"
 #include "model/decoder.h"
 #include "model/tokenizer.h"
 

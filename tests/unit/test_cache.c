@@ -1,5 +1,5 @@
 /* src/base/cache: what was put is found again, and nothing else ever is. */
-#include "base/cache.h"
+#include "base/cache_test.h"
 #include "base/file.h"
 #include "base/str.h"
 

@@ -2,7 +2,7 @@
  * what the file says, and that what cannot be is refused by name. */
 #include "base/file.h"
 #include "base/str.h"
-#include "model/config.h"
+#include "model/config_test.h"
 
 #include <math.h>
 #include <setjmp.h>

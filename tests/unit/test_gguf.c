@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "model/gguf.h"
+#include "model/gguf_test.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,8 +2,9 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "model/gguf_layout.h"
+#include "model/gguf_test.h"
 #include "model/gguf_write.h"
-#include "model/synth.h"
+#include "model/synth_test.h"
 
 #include <dirent.h>
 #include <math.h>

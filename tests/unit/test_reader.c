@@ -1,6 +1,6 @@
 /* A model read in pieces is the model that is mapped. */
 #include "base/str.h"
-#include "model/builtin.h"
+#include "model/builtin_test.h"
 #include "model/decoder.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "model/config.h"
-#include "model/safetensors.h"
+#include "model/safetensors_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "model/nfc.h"
 #include "model/pretokenize.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer_test.h"
 #include "model/unicode.h"
 
 #include <math.h>
