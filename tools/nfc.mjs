@@ -37,7 +37,7 @@ function rows(items) {
 }
 const triple = (list) => rows(list.map((item) => `{${item.map(hex).join(", ")}}`));
 
-console.log(`/* Made by tools/nfc.mjs from Unicode ${process.versions.unicode}. Do not edit. */
+console.log(`/* nfc_tables: the data of nfc.c, made by tools/nfc.mjs from Unicode ${process.versions.unicode}. Do not edit. */
 #include "model/nfc_tables.h"
 
 const nfc_part nfc_parts[] = {

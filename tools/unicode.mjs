@@ -33,7 +33,7 @@ const lines = [];
 for (let i = 0; i < runs.length; i += 10)
     lines.push("    " + runs.slice(i, i + 10).map((run) => "0x" + run.toString(16).padStart(8, "0") + ",").join(" "));
 
-console.log(`/* Made by tools/unicode.mjs from Unicode ${process.versions.unicode}. Do not edit. */
+console.log(`/* unicode_tables: the classes of characters, made by tools/unicode.mjs from Unicode ${process.versions.unicode}. Do not edit. */
 #include "model/unicode.h"
 
 /* The first character of each run, times 256, and the class bits of all in it. */

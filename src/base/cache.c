@@ -1,3 +1,4 @@
+/* cache: a file for each key, its name the hash of the key, replaced as a whole. */
 #include "base/cache.h"
 #include "base/cache_test.h"
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* clock: CLOCK_MONOTONIC, and its resolution and cost as measured here. */
 #include "base/clock.h"
 
 #include <stdlib.h>

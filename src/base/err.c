@@ -1,3 +1,4 @@
+/* err: the text and the kind of an error, set once and extended with context. */
 #include "base/err.h"
 
 #include <stdarg.h>

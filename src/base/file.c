@@ -1,3 +1,4 @@
+/* file: reading whole files up to a limit, writing them by a temporary file and a rename. */
 #include "base/file.h"
 #include "base/str.h"
 

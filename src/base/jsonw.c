@@ -1,3 +1,4 @@
+/* jsonw: JSON appended to a str, with commas, escapes and numbers as JSON has them. */
 #include "base/jsonw.h"
 
 #include <math.h>

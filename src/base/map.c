@@ -1,3 +1,4 @@
+/* map: a file mapped into memory with mmap. */
 #include "base/map.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
-/* map: a file as memory, for reading only. Nothing is read until it is looked
- * at. A file that others cut short while it is mapped ends the program when the
- * missing part is touched (SIGBUS); replacing it by a rename is harmless. */
+/* map: a file as memory, for reading only.
+ *
+ * Nothing is read until it is looked at. A file that others cut short while it is
+ * mapped ends the program when the missing part is touched (SIGBUS); replacing it by
+ * a rename is harmless. */
 #ifndef SOLO_MAP_H
 #define SOLO_MAP_H
 

@@ -1,3 +1,4 @@
+/* Standard error pointed at /dev/null for a while, and back. */
 #include "base/mute_stderr.h"
 
 #include <fcntl.h>

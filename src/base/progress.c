@@ -1,3 +1,4 @@
+/* progress: the line on stderr, rewritten in place ten times a second at the most. */
 #include "base/progress.h"
 #include "base/clock.h"
 

@@ -1,5 +1,4 @@
-/* progress: one line on stderr that says how far long work is. Silent unless
- * stderr is a terminal. */
+/* progress: one line on stderr that says how far long work is; silent unless stderr is a terminal. */
 #ifndef SOLO_PROGRESS_H
 #define SOLO_PROGRESS_H
 

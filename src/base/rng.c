@@ -1,3 +1,4 @@
+/* rng: splitmix64, and numbers, choices and orders made from it. */
 #include "base/rng.h"
 
 rng rng_seed(uint64_t seed)

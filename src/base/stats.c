@@ -1,3 +1,4 @@
+/* stats: medians, quantiles, bootstrap intervals and slopes of samples. */
 #include "base/stats.h"
 #include "base/rng.h"
 #include "base/str.h"

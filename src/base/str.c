@@ -1,3 +1,4 @@
+/* str: a string that grows, and memory that is there or ends the program. */
 #include "base/str.h"
 
 #include <stdio.h>

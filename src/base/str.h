@@ -1,5 +1,7 @@
-/* str: a string that grows. Zero-initialise it; `data` is always terminated
- * once something was added. Memory that cannot be had ends the program. */
+/* str: a string that grows.
+ *
+ * Zero-initialise it; `data` is always terminated once something was added. Memory
+ * that cannot be had ends the program. */
 #ifndef SOLO_STR_H
 #define SOLO_STR_H
 

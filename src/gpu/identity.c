@@ -1,3 +1,4 @@
+/* identity: implementation, device and driver as one text, the key of cached results. */
 #include "gpu/identity.h"
 
 #include <stdint.h>

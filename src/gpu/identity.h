@@ -1,5 +1,6 @@
-/* identity: a device, the implementation it is used through and the driver, as a text
- * that changes when one of them does. Results that depend on them are kept under it. */
+/* identity: a device, its implementation and its driver, as a text that changes when one of them does.
+ *
+ * Results that depend on them are kept under it. */
 #ifndef SOLO_GPU_IDENTITY_H
 #define SOLO_GPU_IDENTITY_H
 

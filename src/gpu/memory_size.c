@@ -1,3 +1,4 @@
+/* memory_size: the host's memory, for devices that are software and compute in it. */
 #include "gpu/memory_size.h"
 
 #include <stdio.h>

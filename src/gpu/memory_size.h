@@ -1,5 +1,4 @@
-/* memory_size: how much memory a device has, for those back ends whose API does not
- * tell. Everything here says "not known" where it cannot find out.                 */
+/* memory_size: how much memory a device has, for back ends whose API does not have it; 0 where it is not known. */
 #ifndef SOLO_GPU_MEMORY_SIZE_H
 #define SOLO_GPU_MEMORY_SIZE_H
 

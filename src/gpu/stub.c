@@ -1,6 +1,7 @@
-/* stub: a back end whose every call does nothing. What a measurement costs on
- * it is what the harness itself costs. Buffers are real memory, so that code
- * which writes and reads them works, but no kernel ever runs. */
+/* stub: a back end whose every call does nothing.
+ *
+ * What a measurement costs on it is what the harness itself costs. Buffers are real
+ * memory, so that code which writes and reads them works, but no kernel ever runs. */
 #include "base/str.h"
 #include "gpu/backend.h"
 

@@ -1,3 +1,4 @@
+/* A device with its chains and measurements: adding them, choosing lengths, measuring. */
 #include "lab/bench_device.h"
 #include "base/str.h"
 

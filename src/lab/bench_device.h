@@ -1,5 +1,4 @@
-/* bench_device: a device with everything on it that is to be measured: the chains
- * and the measurements that run on them. */
+/* bench_device: a device with the chains on it and the measurements that measure them. */
 #ifndef SOLO_LAB_STATION_H
 #define SOLO_LAB_STATION_H
 

@@ -1,3 +1,4 @@
+/* compare: results of two records matched by identity, each pair with its ratio, interval and verdict. */
 #include "lab/compare.h"
 
 #include <math.h>

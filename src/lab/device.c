@@ -1,3 +1,4 @@
+/* device: opening a device with what an experiment must know of it, and writing that into a record. */
 #include "lab/device.h"
 #include "gpu/probe.h"
 #include "launch/residency.h"

@@ -1,3 +1,4 @@
+/* dispatch: the dispatch experiment: what each device measures, in which process and in which order. */
 #include "lab/dispatch.h"
 #include "base/clock.h"
 #include "base/progress.h"

@@ -1,5 +1,4 @@
-/* dispatch: the laboratory's first experiment. What does a dispatch cost, on
- * each implementation, by each launch strategy, and why? */
+/* dispatch: the dispatch experiment: what a dispatch costs, on each implementation, by each launch strategy. */
 #ifndef SOLO_LAB_DISPATCH_H
 #define SOLO_LAB_DISPATCH_H
 

@@ -1,3 +1,4 @@
+/* explain: the steps of a plan with their costs, the blocks that repeat, and their measured times. */
 #include "lab/explain.h"
 #include "graph/layout.h"
 #include "graph/memory.h"

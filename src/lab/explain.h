@@ -1,5 +1,4 @@
-/* explain: a plan told to a person: what each step is made of, what it moves, and
- * how long the device's memory takes for that at least.
+/* explain: the steps of a plan: what each is made of, what it moves, and the least time the memory takes for it.
  *
  * Nothing is run and no weight is read, unless times are asked for; so the largest
  * model is explained at once.                                                    */

@@ -1,6 +1,8 @@
-/* A plan as a picture: on the left every operator of a layer and of what stands
- * around it, on the right the steps they are fused into, and ribbons that show
- * where each went. Bars are bytes moved, all to one scale. */
+/* A plan as a picture: the operators of a layer, and the steps they are fused into.
+ *
+ * On the left stands every operator of a layer and of what is around it, on the
+ * right the steps, and ribbons show where each operator went. Bars are bytes moved,
+ * all to one scale. */
 #include "lab/explain.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* llm: the language-model experiment: its runs, interleaved, and the comparison of their tokens. */
 #include "lab/llm.h"
 #include "base/clock.h"
 #include "base/progress.h"

@@ -1,6 +1,7 @@
-/* llm: the language-model experiment: how fast a model reads a prompt (pp) and makes
- * tokens (tg), at every fusion level and submit policy, interleaved in random order
- * over the same weights, and whether all of them made the same tokens.
+/* llm: the language-model experiment: how fast a model reads a prompt (pp) and makes tokens (tg).
+ *
+ * It measures every fusion level and submit policy, interleaved in random order over
+ * the same weights, and checks whether all of them made the same tokens.
  *
  * In llama-bench's words: pp512 is a prompt of 512 tokens into an empty context, up to
  * the first token that comes back; tg128 is 128 tokens one after the other behind

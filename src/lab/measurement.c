@@ -1,3 +1,4 @@
+/* The samples of one measurement over all rounds, and the slope worked out from them. */
 #include "lab/measurement.h"
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* record: how every record begins (schema, version, host, GPUs, clock), samples with their summary, and checks. */
 #include "lab/record.h"
 #include "base/clock.h"
 #include "base/version.h"

@@ -1,3 +1,4 @@
+/* report: the page as a whole: contents, devices, checks, claims, and the results of each record. */
 #include "lab/report.h"
 
 #include "lab/report_html.h"

@@ -1,5 +1,4 @@
-/* The dispatch experiment's lines: time against the number of dispatches,
- * against submits, and barriers against workgroups. */
+/* The line charts of the dispatch experiment: time against dispatches, against submits, barriers against workgroups. */
 #include "base/stats.h"
 #include "lab/report_html.h"
 #include "lab/report_parts.h"

@@ -1,5 +1,6 @@
-/* The charts of the dispatch experiment in the order they are read, and those
- * of them that are bars: the ladder, patterns, safety, device against host. */
+/* The charts of the dispatch experiment in the order they are read.
+ *
+ * Those that are bars are drawn here: the ladder, patterns, safety, device against host. */
 #include "lab/report_html.h"
 #include "lab/report_parts.h"
 #include "lab/report_svg.h"

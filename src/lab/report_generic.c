@@ -1,5 +1,4 @@
-/* A bar chart for every name of result that no other chart shows, so that an
- * experiment this version has not heard of can still be read. */
+/* A bar chart for every name of result that no other chart shows, so that unknown experiments can be read. */
 #include "lab/report_html.h"
 #include "lab/report_parts.h"
 #include "lab/report_svg.h"

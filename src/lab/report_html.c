@@ -1,3 +1,4 @@
+/* report_html: escaped text, numbers with units, and tables in HTML. */
 #include "lab/report_html.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* report_html: text, numbers and tables of the report. Whatever comes from a
- * record goes through html_text: records are hostile. */
+/* report_html: text, numbers and tables of the report.
+ *
+ * Whatever comes from a record goes through html_text: records are hostile. */
 #ifndef SOLO_REPORT_HTML_H
 #define SOLO_REPORT_HTML_H
 

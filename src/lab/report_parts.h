@@ -1,5 +1,4 @@
-/* report_parts: what each part of a record's report adds to the page. A part
- * whose results the record lacks adds nothing. */
+/* report_parts: the parts of a record's report; one whose results the record lacks adds nothing. */
 #ifndef SOLO_REPORT_PARTS_H
 #define SOLO_REPORT_PARTS_H
 

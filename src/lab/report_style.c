@@ -1,7 +1,8 @@
-/* The style sheet. Colours are variables, so that the charts follow light and
- * dark as the text does. Implementations use the palette of Okabe and Ito, the
- * parts of a stack Paul Tol's "muted": both are told apart with any common
- * colour blindness. */
+/* The style sheet of the report.
+ *
+ * Colours are variables, so that the charts follow light and dark as the text does.
+ * Implementations use the palette of Okabe and Ito, the parts of a stack Paul Tol's
+ * "muted": both are told apart with any common colour blindness. */
 #include "lab/report_html.h"
 
 const char report_style[] =

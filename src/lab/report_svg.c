@@ -1,3 +1,4 @@
+/* report_svg: scales, axes, ticks and labels of charts in SVG. */
 #include "lab/report_svg.h"
 
 #include "lab/report_html.h"

@@ -1,6 +1,8 @@
-/* report_svg: axes and charts. A chart is drawn for a width of CHART_WIDTH,
- * which is a phone's; wider screens put several side by side. Colours come
- * from classes of the style sheet, so that light and dark both work. */
+/* report_svg: axes and charts.
+ *
+ * A chart is drawn for a width of CHART_WIDTH, which is a phone's; wider screens
+ * put several side by side. Colours come from classes of the style sheet, so that
+ * light and dark both work. */
 #ifndef SOLO_REPORT_SVG_H
 #define SOLO_REPORT_SVG_H
 

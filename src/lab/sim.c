@@ -1,3 +1,4 @@
+/* sim: the simulation experiment: its runs, interleaved, and the comparison of their bits. */
 #include "lab/sim.h"
 #include "base/clock.h"
 #include "base/progress.h"

@@ -1,6 +1,7 @@
-/* sim: the simulation experiment: how often a second a whole population goes through all steps, in one dispatch and by
- * a dispatch for each step, by every submit policy; interleaved in random order on the same data, and whether all gave the
- * same bits. */
+/* sim: the simulation experiment: how often a second a whole population goes through all steps.
+ *
+ * It measures one dispatch and a dispatch for each step, by every submit policy,
+ * interleaved in random order on the same data, and checks whether all gave the same bits. */
 #ifndef SOLO_LAB_SIM_H
 #define SOLO_LAB_SIM_H
 

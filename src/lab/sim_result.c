@@ -1,3 +1,4 @@
+/* sim_result: scores and states of a simulation as text, JSON and CSV. */
 #include "lab/sim_result.h"
 #include "lab/record.h"
 

@@ -1,3 +1,4 @@
+/* worker: the process that measures on one device, and the pipe to it. */
 #include "lab/worker.h"
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* bpe: merging the pieces of a word by rank, and bytes written as printable characters. */
 #include "model/bpe.h"
 #include "model/unicode.h"
 

@@ -1,3 +1,4 @@
+/* builtin: the bytes of models/builtin.gguf in the binary. */
 #include "model/builtin.h"
 #include "model/builtin_test.h"
 

@@ -1,3 +1,4 @@
+/* chat: recognising the family of a chat template, and writing a conversation in its form. */
 #include "model/chat.h"
 #include "model/unicode.h"
 

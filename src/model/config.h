@@ -1,5 +1,4 @@
-/* config: what a decoder is made of, said once for every architecture and wherever
- * the model comes from.
+/* config: what a decoder is made of, for every architecture and every format of file.
  *
  * Filled from a GGUF file's metadata or from a Hugging Face config.json, and
  * checked: whoever has a model_config may allocate and divide by what it says.

@@ -1,3 +1,4 @@
+/* convert: the weights of a model, a few rows at a time, into a GGUF file of another type. */
 #include "model/convert.h"
 #include "base/progress.h"
 #include "model/gguf_layout.h"

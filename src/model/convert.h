@@ -1,6 +1,7 @@
-/* convert: a model's weights written as a GGUF file that llama.cpp reads, too, with
- * the same logits: from a Hugging Face folder, or from a GGUF file whose weights are
- * f32, f16 or bf16. Only a few rows are in memory at a time. Not in the browser. */
+/* convert: a model's weights written as a GGUF file that llama.cpp reads, too, with the same logits.
+ *
+ * They come from a Hugging Face folder, or from a GGUF file whose weights are f32,
+ * f16 or bf16. Only a few rows are in memory at a time. Not in the browser. */
 #ifndef SOLO_CONVERT_H
 #define SOLO_CONVERT_H
 

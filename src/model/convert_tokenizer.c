@@ -1,4 +1,6 @@
-/* A folder's tokenizer as GGUF keys. What lies in the folder:
+/* A folder's tokenizer as GGUF keys.
+ *
+ * What lies in the folder:
  *
  *     tokenizer.json          the vocabulary, the merges, the added tokens
  *     tokenizer_config.json   which tokens begin and end a text; the chat template

@@ -1,3 +1,4 @@
+/* decoder: the graph of a transformer, layer by layer, from its configuration. */
 #include "model/decoder.h"
 
 #include <stdarg.h>

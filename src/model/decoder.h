@@ -1,6 +1,8 @@
-/* decoder: a model's graph. Inputs "tokens" (u32 [rows]) and "position" (u32 [1],
- * of the first row); states "keys.N" and "values.N"; output "logits" [rows, vocab].
- * With rows = 1 it decodes, with more it reads a prompt.                        */
+/* decoder: a model's graph.
+ *
+ * Inputs "tokens" (u32 [rows]) and "position" (u32 [1], of the first row); states
+ * "keys.N" and "values.N"; output "logits" [rows, vocab]. With rows = 1 it decodes,
+ * with more it reads a prompt. */
 #ifndef SOLO_DECODER_H
 #define SOLO_DECODER_H
 

@@ -1,5 +1,4 @@
-/* gguf: a GGUF file (versions 2 and 3), checked as hostile before anything in it
- * is believed.
+/* gguf: a GGUF file (versions 2 and 3), all of it checked before it is used.
  *
  * The header (metadata and the list of tensors) is read from memory; the tensors'
  * data need not be there. A file on disk is mapped (gguf_open). In a browser only

@@ -1,3 +1,4 @@
+/* gguf_layout: the keys and the tensors that follow from a configuration. */
 #include "model/gguf_layout.h"
 
 #include <math.h>

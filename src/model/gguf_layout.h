@@ -1,6 +1,6 @@
-/* gguf_layout: what a decoder's GGUF file is made of: its keys and its tensors, in
- * the order in which they are written, as llama.cpp wants them. Everything follows
- * from the configuration, wherever the weights come from.                        */
+/* gguf_layout: the keys and the tensors of a decoder's GGUF file, in the order in which llama.cpp expects them.
+ *
+ * Everything follows from the configuration, wherever the weights come from. */
 #ifndef SOLO_GGUF_LAYOUT_H
 #define SOLO_GGUF_LAYOUT_H
 

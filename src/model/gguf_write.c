@@ -1,3 +1,4 @@
+/* gguf_write: metadata and tensors written to a GGUF file in the order of the calls. */
 #include "model/gguf_write.h"
 #include "base/file.h"
 #include "base/str.h"

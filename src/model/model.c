@@ -1,3 +1,4 @@
+/* model: opening a model, and finding its weights by GGUF's names in any format. */
 #include "model/model.h"
 #include "base/file.h"
 #include "base/str.h"

@@ -1,5 +1,4 @@
-/* model: a language model on disk, a GGUF file or a Hugging Face folder, or the
- * built-in one, behind one set of names.
+/* model: a language model behind one set of names: a GGUF file, a Hugging Face folder or the built-in one.
  *
  * Weights go by GGUF's names ("blk.3.attn_q.weight"), whatever the file calls
  * them; where a file keeps several in one (phi3's q, k and v), each is found by

@@ -1,3 +1,4 @@
+/* model_text: the tokenizer and the chat template of a model, whichever files they are in. */
 #include "model/model_text.h"
 #include "base/file.h"
 #include "model/builtin.h"

@@ -1,5 +1,4 @@
-/* model_text: what a model's files say about text: its tokenizer and the template of
- * its conversations. */
+/* model_text: what a model's files say about text: its tokenizer and its chat template. */
 #ifndef SOLO_MODEL_TEXT_H
 #define SOLO_MODEL_TEXT_H
 

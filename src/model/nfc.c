@@ -1,3 +1,4 @@
+/* nfc: decomposing, ordering and composing characters. */
 #include "model/nfc.h"
 #include "model/nfc_tables.h"
 #include "model/unicode.h"

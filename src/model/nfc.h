@@ -1,5 +1,7 @@
-/* nfc: Unicode's normalization form C: characters and the marks on them are one code
- * point where there is one, and marks stand in their order. */
+/* nfc: Unicode's normalization form C.
+ *
+ * Characters and the marks on them are one code point where there is one, and marks
+ * stand in their order. */
 #ifndef SOLO_NFC_H
 #define SOLO_NFC_H
 

@@ -1,4 +1,4 @@
-/* Made by tools/nfc.mjs from Unicode 17.0. Do not edit. */
+/* nfc_tables: the data of nfc.c, made by tools/nfc.mjs from Unicode 17.0. Do not edit. */
 #include "model/nfc_tables.h"
 
 const nfc_part nfc_parts[] = {

@@ -1,5 +1,4 @@
-/* nfc_tables: the data of nfc.c, made by tools/nfc.mjs. Each list is in rising order
- * of its first numbers. */
+/* nfc_tables: the data of nfc.c, made by tools/nfc.mjs; each list is in rising order of its first numbers. */
 #ifndef SOLO_NFC_TABLES_H
 #define SOLO_NFC_TABLES_H
 

@@ -1,3 +1,4 @@
+/* safetensors: headers and indexes read and checked, and tensors found by name. */
 #include "model/safetensors.h"
 #include "model/safetensors_test.h"
 

@@ -1,5 +1,4 @@
-/* safetensors: the weights of a Hugging Face folder, checked as hostile before
- * anything in them is believed.
+/* safetensors: the weights of a Hugging Face folder, all of it checked before it is used.
  *
  * A file is eight bytes (the header's length, little-endian), a header in JSON
  * and the tensors' data. A folder holds either one such file, model.safetensors,

@@ -1,3 +1,4 @@
+/* specials: finding the special tokens in a text, and cutting it at them. */
 #include "model/specials.h"
 #include "model/unicode.h"
 

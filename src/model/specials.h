@@ -1,5 +1,4 @@
-/* specials: the tokens that are looked for in a text before anything is merged,
- * and the text cut at them. */
+/* specials: the tokens that are looked for in a text before anything is merged, and the text cut at them. */
 #ifndef SOLO_SPECIALS_H
 #define SOLO_SPECIALS_H
 

@@ -1,3 +1,4 @@
+/* spm: merging by score or by rank, with byte tokens for what is not in the vocabulary. */
 #include "model/spm.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
-/* spm: SentencePiece's merging, for texts whose spaces are U+2581: by the scores of
- * tokens, or by a list of merges in the order they were learnt. */
+/* spm: SentencePiece's merging of texts whose spaces are U+2581, by scores or by a list of merges. */
 #ifndef SOLO_SPM_H
 #define SOLO_SPM_H
 

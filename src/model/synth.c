@@ -1,3 +1,4 @@
+/* synth: the shapes of known models, and random weights written block by block. */
 #include "model/synth.h"
 #include "base/progress.h"
 #include "base/rng.h"

@@ -1,5 +1,6 @@
-/* synth: a real model's shapes with random weights, for measuring where the model
- * itself is not at hand. The same seed makes the same file anywhere.
+/* synth: a real model's shapes with random weights, for measuring without the model itself.
+ *
+ * The same seed makes the same file anywhere.
  *
  * Matrices are normal with a deviation of 1 / sqrt(columns), norms are about 1, so that
  * activations and logits stay of the order of 1. A matrix is filled with blocks picked

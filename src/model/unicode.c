@@ -1,3 +1,4 @@
+/* unicode: classes of characters by binary search, and UTF-8 in both directions. */
 #include "model/unicode.h"
 
 /* The last run that begins at or before the point. */

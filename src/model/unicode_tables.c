@@ -1,4 +1,4 @@
-/* Made by tools/unicode.mjs from Unicode 17.0. Do not edit. */
+/* unicode_tables: the classes of characters, made by tools/unicode.mjs from Unicode 17.0. Do not edit. */
 #include "model/unicode.h"
 
 /* The first character of each run, times 256, and the class bits of all in it. */

@@ -1,6 +1,7 @@
-/* The part of the CUDA driver API and of NVRTC that is used here, declared by
- * hand: both are loaded at run time, and their headers need not be installed
- * to build. Names and values are those of cuda.h and nvrtc.h. */
+/* The part of the CUDA driver API and of NVRTC that is used here, declared by hand.
+ *
+ * Both are loaded at run time, and their headers need not be installed to build.
+ * Names and values are those of cuda.h and nvrtc.h. */
 #ifndef SOLO_GPU_CUDA_DRIVER_H
 #define SOLO_GPU_CUDA_DRIVER_H
 

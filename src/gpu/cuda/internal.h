@@ -1,5 +1,7 @@
-/* cuda: the CUDA back end, a control for measurement: the same dispatches as
- * plain kernel launches on one stream, or, replayable, as a CUDA graph.
+/* cuda: the CUDA back end, a control for measurement.
+ *
+ * It makes the same dispatches as plain kernel launches on one stream, or,
+ * replayable, as a CUDA graph.
  *
  * driver.h   the driver's and the compiler's functions, declared by hand
  * open.c     finding both, the device and what it can do, the table

@@ -1,3 +1,4 @@
+/* heaps: how much memory a Vulkan device has and how much is free, also for other back ends' devices. */
 #include "gpu/vulkan/heaps.h"
 #include "base/str.h"
 

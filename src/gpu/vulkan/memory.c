@@ -1,5 +1,4 @@
-/* Buffers, and the two pieces of memory the host sees: a ring that writes go
- * through, and a place that reads come to. */
+/* Buffers, and the memory that the host sees: a ring for writes, and a place for reads. */
 #include "gpu/vulkan/vulkan.h"
 
 #include "base/str.h"

@@ -1,5 +1,6 @@
-/* vulkan: the bare-Vulkan back end, a control for measurement. It sends the
- * same dispatches as a WebGPU implementation, without the layer in between.
+/* vulkan: the bare-Vulkan back end, a control for measurement.
+ *
+ * It sends the same dispatches as a WebGPU implementation, without the layer in between.
  *
  * open.c    the loader, the choice of a device, what it can do, the table
  * queue.c   command buffers: recycled, submitted, waited for; deferred frees

@@ -1,3 +1,4 @@
+/* library: finding and loading Dawn, wgpu-native or any library with webgpu.h, and taking its functions. */
 #include "gpu/webgpu/library.h"
 #include "base/file.h"
 #include "base/str.h"

@@ -1,5 +1,6 @@
-/* library: a shared library that implements webgpu.h, found and loaded at run
- * time. Several can be loaded side by side: each has its own table of calls.
+/* library: a shared library that implements webgpu.h, found and loaded at run time.
+ *
+ * Several can be loaded side by side: each has its own table of calls.
  *
  * Where `dawn` and `wgpu` are looked for, first hit wins: the environment
  * (SOLO_DAWN, SOLO_WGPU: a path), beside the installed binary (../lib/solo),

@@ -1,5 +1,4 @@
-/* A shader that does not compile: the library's message, which is long and
- * differs between libraries, becomes one line that points into the WGSL. */
+/* A library's message about a shader that does not compile, as one line that points into the WGSL. */
 #include "gpu/webgpu/device.h"
 
 #include <ctype.h>
