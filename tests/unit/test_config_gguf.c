@@ -1,0 +1,331 @@
+/* A configuration from GGUF: it says what the file says, and what cannot be is refused by name. */
+#include "base/file.h"
+#include "config_checks.h"
+#include "gguf_bytes.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A file in the making, with tensors of f32, all of them filled with 2. */
+typedef struct maker {
+    writer file;
+    const char *arch;
+} maker;
+
+typedef struct key_name {
+    char text[128];
+} key_name;
+
+/* A key that begins with a dot has the architecture before it. */
+static key_name full(const maker *m, const char *key)
+{
+    key_name name;
+    snprintf(name.text, sizeof name.text, "%s%s", *key == '.' ? m->arch : "", key);
+    return name;
+}
+
+static void key_u32(maker *m, const char *key, uint32_t value)
+{
+    add_number(&m->file, full(m, key).text, U32, value, 4);
+}
+
+static void key_f32(maker *m, const char *key, float value)
+{
+    add_real(&m->file, full(m, key).text, F32, value);
+}
+
+static void key_text(maker *m, const char *key, const char *value)
+{
+    add_text(&m->file, full(m, key).text, value);
+}
+
+static void key_numbers(maker *m, const char *key, uint32_t a, uint32_t b)
+{
+    add_array(&m->file, full(m, key).text, U32, 2);
+    put(&m->file.keys, a, 4);
+    put(&m->file.keys, b, 4);
+}
+
+static void key_tokens(maker *m, uint32_t count)
+{
+    add_array(&m->file, "tokenizer.ggml.tokens", TEXT, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_text(&m->file.keys, "t");
+}
+
+static void tensor(maker *m, const char *name, uint64_t columns, uint64_t rows)
+{
+    pad(&m->file.data, 32);
+    add_entry(&m->file, name, TYPE_F32, rows ? 2 : 1, (uint64_t[]){columns, rows}, m->file.data.length);
+    for (uint64_t i = 0; i < columns * (rows ? rows : 1); i++)
+        put(&m->file.data, 0x40000000, 4);
+}
+
+/* A small model of this architecture, all but the sizes left out. */
+static maker make(const char *arch)
+{
+    maker m = {.arch = arch};
+    key_text(&m, "general.architecture", arch);
+    key_u32(&m, ".block_count", 4);
+    key_u32(&m, ".embedding_length", 64);
+    key_u32(&m, ".feed_forward_length", 96);
+    key_u32(&m, ".attention.head_count", 4);
+    return m;
+}
+
+/* Whether a configuration comes of it. Frees what was made. */
+static bool finish(maker *m, bool with_data, model_config *c, err *e)
+{
+    size_t data_bytes = m->file.data.length;
+    str s = finish_file(&m->file);
+    *e = (err){0};
+    gguf *g = gguf_read(s.data, with_data ? s.length : s.length - data_bytes, s.length, "f.gguf", NULL, e);
+    if (!g)
+        fail_msg("%s", e->text);
+    bool ok = config_from_gguf(g, c, e);
+    gguf_close(g);
+    str_free(&s);
+    return ok;
+}
+
+static model_config finish_good(maker *m)
+{
+    model_config c;
+    err e;
+    if (!finish(m, true, &c, &e))
+        fail_msg("%s", e.text);
+    return c;
+}
+
+static void finish_refused(maker *m, const char *part)
+{
+    model_config c;
+    err e;
+    assert_false(finish(m, true, &c, &e));
+    if (!strstr(e.text, part))
+        fail_msg("\"%s\" does not mention \"%s\"", e.text, part);
+}
+
+static void reads_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make("llama");
+    key_tokens(&m, 10);
+    model_config c = finish_good(&m);
+    assert_int_equal(c.arch, ARCH_LLAMA);
+    assert_sizes(&c, 4, 64, 96, 4, 4, 16, 10, 2048);
+    assert_true(c.rope_order == ROPE_ADJACENT && c.rope_base == 10000 && c.rope_dims == 16 && c.tied_embeddings);
+    assert_true(c.rope_scaling == ROPE_PLAIN && !c.qkv_bias && !c.output_bias && c.window_tok == 0);
+
+    m = make("qwen2");
+    key_tokens(&m, 10);
+    key_u32(&m, ".context_length", 512);
+    key_numbers(&m, ".attention.head_count_kv", 2, 2);
+    key_f32(&m, ".attention.layer_norm_rms_epsilon", 1e-5f);
+    key_f32(&m, ".rope.freq_base", 1e6f);
+    key_text(&m, ".rope.scaling.type", "linear");
+    key_f32(&m, ".rope.scaling.factor", 4);
+    key_u32(&m, ".attention.sliding_window", 32);
+    tensor(&m, "token_embd.weight", 64, 12); /* more rows than tokens */
+    tensor(&m, "output.weight", 64, 12);
+    tensor(&m, "blk.0.attn_q.bias", 64, 0);
+    c = finish_good(&m);
+    assert_sizes(&c, 4, 64, 96, 4, 2, 16, 12, 512);
+    assert_true(c.rope_order == ROPE_HALVES && c.rope_base == 1e6f && c.rope_scaling == ROPE_LINEAR);
+    assert_true(c.rope_divisors[0][7] == 4 && c.qkv_bias && !c.tied_embeddings && near(c.norm_epsilon, 1e-5));
+    assert_int_equal(windowed_layers(&c), 0);
+}
+
+static void reads_gemma_2_from_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make("gemma2");
+    key_u32(&m, ".attention.key_length", 32);
+    key_u32(&m, ".attention.value_length", 32);
+    key_u32(&m, ".attention.sliding_window", 128);
+    key_f32(&m, ".attn_logit_softcapping", 40);
+    tensor(&m, "token_embd.weight", 64, 12);
+    model_config c = finish_good(&m);
+    assert_sizes(&c, 4, 64, 96, 4, 4, 32, 12, 8192);
+    assert_true(!c.norm_adds_one && c.post_norms && c.embedding_scale == 8 && c.act == ACT_GELU_TANH);
+    assert_true(c.attention_cap == 40 && c.logit_cap == 30 && near(c.attention_scale, 1 / sqrt(32)));
+    assert_true(c.window_tok == 128 && windowed_layers(&c) == 2 && c.is_windowed[0] && c.is_windowed[2]);
+
+    m = (maker){.arch = "gemma2"}; /* the 27b's shape */
+    key_text(&m, "general.architecture", "gemma2");
+    key_u32(&m, ".block_count", 46);
+    key_u32(&m, ".embedding_length", 4608);
+    key_u32(&m, ".feed_forward_length", 36864);
+    key_u32(&m, ".attention.head_count", 32);
+    key_u32(&m, ".attention.head_count_kv", 16);
+    key_u32(&m, ".attention.key_length", 128);
+    key_tokens(&m, 3);
+    maker again = m; /* and where the file does say it */
+    again.file.keys = (str){0};
+    str_add_bytes(&again.file.keys, m.file.keys.data, m.file.keys.length);
+    key_f32(&again, ".attention.scale", 0.25f);
+    c = finish_good(&again);
+    assert_true(c.attention_scale == 0.25f);
+    c = finish_good(&m);
+    assert_true(near(c.attention_scale, 1 / 12.0) && c.window_tok == 4096 && windowed_layers(&c) == 23);
+}
+
+static void reads_divisors_from_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make("llama");
+    key_tokens(&m, 10);
+    tensor(&m, "rope_freqs.weight", 8, 0);
+    model_config c = finish_good(&m);
+    assert_true(c.rope_scaling == ROPE_GIVEN && !c.rope_divisors_missing);
+    assert_true(c.rope_divisors[0][7] == 2 && c.rope_divisors[1][0] == 2);
+
+    for (int with_data = 0; with_data < 2; with_data++) {
+        m = make("phi3");
+        key_tokens(&m, 10);
+        key_u32(&m, ".context_length", 131072);
+        key_u32(&m, ".attention.sliding_window", 100);
+        key_u32(&m, ".rope.dimension_count", 12);
+        key_u32(&m, ".rope.scaling.original_context_length", 4096);
+        key_f32(&m, ".rope.scaling.attn_factor", 1.25f);
+        tensor(&m, "rope_factors_long.weight", 6, 0);
+        tensor(&m, "rope_factors_short.weight", 6, 0);
+        err e;
+        if (!finish(&m, with_data, &c, &e))
+            fail_msg("%s", e.text);
+        assert_true(c.rope_scaling == ROPE_LONGROPE && c.rope_divisors_missing == !with_data);
+        assert_true(c.rope_divisors[1][5] == (with_data ? 2 : 1) && c.rope_dims == 12);
+        assert_true(c.rope_original_tok == 4096 && c.rope_magnitude == 1.25f && windowed_layers(&c) == 4);
+    }
+}
+
+static void refuses_wrong_gguf(void **unused)
+{
+    (void)unused;
+    maker m = {.arch = "x"};
+    key_u32(&m, "x", 1);
+    finish_refused(&m, "general.architecture");
+    m = make("mamba");
+    finish_refused(&m, "\"general.architecture\": unknown architecture \"mamba\" (known: llama, qwen2, ");
+    m = (maker){.arch = "llama"};
+    key_text(&m, "general.architecture", "llama");
+    finish_refused(&m, "llama.block_count");
+
+    static const char *const keys[] = {".block_count", ".embedding_length", ".feed_forward_length",
+                                       ".attention.head_count"};
+    for (int wrong = 0; wrong < 4; wrong++) {
+        static const uint32_t values[] = {0, 4000000000u};
+        for (int v = 0; v < 2; v++) {
+            m = (maker){.arch = "llama"};
+            key_text(&m, "general.architecture", "llama");
+            for (int i = 0; i < 4; i++)
+                key_u32(&m, keys[i], i == wrong ? values[v] : 64);
+            char part[64];
+            snprintf(part, sizeof part, "\"llama%s\" is %s, must be 1 to", keys[wrong], v ? "4e+09" : "0");
+            finish_refused(&m, part);
+        }
+    }
+
+    m = make("llama");
+    finish_refused(&m, "\"tokenizer.ggml.tokens\" is 0");
+    m = make("llama");
+    key_tokens(&m, 13);
+    tensor(&m, "token_embd.weight", 64, 12);
+    finish_refused(&m, "\"tokenizer.ggml.tokens\" has 13 tokens, token_embd.weight only 12 rows");
+    m = make("llama");
+    tensor(&m, "token_embd.weight", 32, 12);
+    finish_refused(&m, "tensor token_embd.weight: rows of 32 numbers");
+    m = make("llama");
+    key_u32(&m, ".attention.head_count_kv", 3);
+    key_tokens(&m, 10);
+    finish_refused(&m, "\"llama.attention.head_count\" (4) is not a multiple of \"llama.attention.head_count_kv\" (3)");
+    m = make("llama");
+    key_numbers(&m, ".attention.head_count_kv", 2, 4);
+    finish_refused(&m, "\"llama.attention.head_count_kv\": a number that differs between layers is not supported");
+    m = make("llama");
+    key_u32(&m, ".attention.value_length", 8);
+    finish_refused(&m, "\"llama.attention.value_length\": a size other than the keys'");
+    m = make("llama");
+    key_u32(&m, ".rope.dimension_count", 15);
+    key_tokens(&m, 10);
+    finish_refused(&m, "\"llama.rope.dimension_count\" makes 15 of a head's 16");
+    m = make("llama");
+    key_u32(&m, ".rope.dimension_count", 32);
+    key_tokens(&m, 10);
+    finish_refused(&m, "makes 32 of a head's 16");
+    m = make("llama");
+    key_u32(&m, ".expert_count", 8);
+    finish_refused(&m, "\"llama.expert_count\": a mixture of experts is not supported");
+    m = make("llama");
+    key_tokens(&m, 10);
+    key_text(&m, ".rope.scaling.type", "yarn");
+    finish_refused(&m, "\"llama.rope.scaling.type\": yarn is not supported");
+    m = make("llama");
+    key_tokens(&m, 10);
+    key_f32(&m, ".rope.scaling.factor", 1e-5f);
+    finish_refused(&m, "\"llama.rope.scaling.factor\" is 1e-05");
+    m = make("llama");
+    key_text(&m, ".attention.layer_norm_rms_epsilon", "small");
+    finish_refused(&m, "llama.attention.layer_norm_rms_epsilon");
+    m = make("llama");
+    key_text(&m, ".attention.head_count_kv", "four");
+    finish_refused(&m, "llama.attention.head_count_kv");
+    m = make("llama");
+    key_u32(&m, "tokenizer.ggml.tokens", 5);
+    finish_refused(&m, "tokenizer.ggml.tokens");
+    m = make("llama");
+    key_u32(&m, ".attention.causal", 0);
+    finish_refused(&m, "llama.attention.causal");
+    m = make("llama");
+    key_tokens(&m, 10);
+    key_f32(&m, ".rope.freq_base", NAN);
+    finish_refused(&m, "\"llama.rope.freq_base\" is nan");
+    m = make("llama");
+    key_tokens(&m, 10);
+    tensor(&m, "rope_freqs.weight", 7, 0);
+    finish_refused(&m, "tensor rope_freqs.weight: must be 8 numbers");
+    m = make("phi3");
+    key_tokens(&m, 10);
+    tensor(&m, "rope_factors_long.weight", 8, 0);
+    finish_refused(&m, "tensor rope_factors_short.weight: missing");
+}
+
+static void reads_a_trained_model(void **unused)
+{
+    (void)unused;
+    static const char *const files[] = {"f32", "f16", "bf16", "q8_0", "q5_1", "q4_0"};
+    if (!file_exists("../shared/models/stories260K"))
+        skip();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "../shared/models/stories260K/%s.gguf", files[i]);
+        err e = {0};
+        model_config c;
+        gguf *g = gguf_open(path, &e);
+        if (!g || !config_from_gguf(g, &c, &e))
+            fail_msg("%s", e.text);
+        gguf_close(g);
+        assert_sizes(&c, 5, 64, 172, 8, 4, 8, 512, 2048);
+        assert_true(c.arch == ARCH_LLAMA && c.rope_order == ROPE_ADJACENT && c.rope_dims == 8);
+        assert_true(near(c.norm_epsilon, 1e-5) && !c.tied_embeddings && c.rope_base == 10000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_gguf),
+        cmocka_unit_test(reads_gemma_2_from_gguf),
+        cmocka_unit_test(reads_divisors_from_gguf),
+        cmocka_unit_test(refuses_wrong_gguf),
+        cmocka_unit_test(reads_a_trained_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
