@@ -1,10 +1,6 @@
-/* Tokenizers: small vocabularies whose results were worked out by hand, text in
- * pieces, hostile data, and llama.cpp's vectors where they are at hand. */
+/* Tokenizers of vocabularies made here: encoding, decoding, and parts that are wrong or odd. */
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/str.h"
-#include "model/nfc.h"
-#include "model/pretokenize.h"
 #include "model/tokenizer_test.h"
 #include "model/unicode.h"
 
@@ -18,45 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* ---- Unicode's form C ---------------------------------------------------------- */
-
-static void expect_nfc(const char *text, const char *right)
-{
-    str out = {0};
-    nfc_add(text, strlen(text), NULL, &out, NULL);
-    assert_string_equal(out.data ? out.data : "", right);
-    str_free(&out);
-}
-
-static void characters_and_marks_become_one(void **state)
-{
-    (void)state;
-    expect_nfc("plain ASCII", "plain ASCII");
-    expect_nfc("e\u0301", "é");
-    expect_nfc("é", "é");
-    expect_nfc("\u212B\u2126", "\u00C5\u03A9");           /* singletons */
-    expect_nfc("a\u0323\u0302", "\u1EAD");                /* two marks, two steps */
-    expect_nfc("a\u0302\u0323", "\u1EAD");                /* put in order first */
-    expect_nfc("a\u0302x\u0323", "\u00E2x\u0323");        /* a letter is in the way */
-    expect_nfc("a\u0316\u0300", "\u00E0\u0316");          /* another kind of mark is not */
-    expect_nfc("a\u0305\u0300", "a\u0305\u0300");         /* the same kind is */
-    expect_nfc("\u1100\u1161\u11A8\u1100\u1161", "각가"); /* Hangul */
-    expect_nfc("가\u11A8", "각");
-    expect_nfc("\u0958", "\u0915\u093C"); /* never composed */
-    expect_nfc("\xC3", "\uFFFD");
-    /* a long run of marks in the wrong order takes no longer than another */
-    str text = {0};
-    for (int i = 0; i < 200000; i++)
-        str_add(&text, i % 2 ? "\u0301" : "\u0323");
-    str out = {0};
-    double start = clock_us();
-    nfc_add(text.data, text.length, NULL, &out, NULL);
-    assert_int_equal(out.length, text.length);
-    assert_true(clock_us() - start < 5e6);
-    str_free(&text);
-    str_free(&out);
-}
 
 /* ---- vocabularies made here ---------------------------------------------------- */
 
@@ -275,55 +232,6 @@ static void bpe_merges_by_rank(void **state)
     tokenizer_free(t);
 }
 
-static void expect_words(const char *rule_name, const char *text, const char *expected)
-{
-    const pre_rule *rule = pre_find(rule_name, strlen(rule_name));
-    assert_non_null(rule);
-    pre_text t = {0};
-    pre_words words = {0};
-    str got = {0};
-    pre_text_set(&t, text, strlen(text));
-    pre_split(rule, &t, &words);
-    for (uint32_t w = 0, at = 0; w < words.count; w++) {
-        if (w)
-            str_add(&got, "|");
-        for (; at < words.ends[w]; at++) {
-            char c[4];
-            str_add_bytes(&got, c, utf8_put(t.points[at], c));
-        }
-    }
-    assert_string_equal(got.data, expected);
-    str_free(&got);
-    pre_words_free(&words);
-    pre_text_free(&t);
-}
-
-static void words_are_cut_as_each_family_does(void **state)
-{
-    (void)state;
-    expect_words("gpt-2", "I'm  fine\n\n 12ab!?", "I|'m| | fine|\n\n| 12|ab|!?");
-    expect_words("gpt-2", "I'M\t", "I|'|M|\t");
-    expect_words("llama-bpe", "I'LL 12345 x\n\n  y..\n", "I|'LL| |123|45| x|\n\n| | y|..\n");
-    expect_words("qwen2",
-                 "a12\xC2\xA0"
-                 "b",
-                 "a|1|2|\xC2\xA0"
-                 "b");
-    expect_words("qwen2", "e\xCC\x81t", "e|\xCC\x81t");
-    expect_words("qwen35", "e\xCC\x81t", "e\xCC\x81t");
-    expect_words("gpt-4o", "HelloWORLD's fooBar ÀÉt 1234", "Hello|WORLD's| foo|Bar| ÀÉt| |123|4");
-    expect_words("tekken", "don't/\n12", "don|'t|/\n|1|2");
-    expect_words("deepseek-coder", "a1\n你好b", "a|1|\n|你好|b");
-    expect_words("deepseek-llm", "a 12 \n", "a| |12| |\n");
-    expect_words("deepseek-v3", "(abc) 1234", "(abc|)| |123|4");
-    expect_words("starcoder", "ab 123", "ab| |1|2|3");
-    expect_words("falcon", "x1234!!", "x|123|4|!!");
-    expect_words("bloom", "one, two (x)", "one|,| two| (|x|)");
-    assert_null(pre_find("gpt", 3));
-    assert_null(pre_find("", 0));
-    assert_null(pre_find("phi-2 jina-es", 13));
-}
-
 /* ---- decoding ----------------------------------------------------------------------- */
 
 static void expect_piece(const tokenizer *t, int32_t id, bool special, const char *expected)
@@ -396,38 +304,6 @@ static void text_comes_in_whole_characters(void **state)
     assert_string_equal(out.data, "\uFFFD\uFFFD");
     str_free(&out);
     tokenizer_free(t);
-}
-
-static void utf8_knows_what_is_not(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        int length;
-    } cases[] = {{"a", 1},
-                 {"é", 2},
-                 {"€", 3},
-                 {"😀", 4},
-                 {"\xC3", 0},
-                 {"\xE2\x82", 0},
-                 {"\xF0\x9F\x98", 0},
-                 {"\x80", -1},
-                 {"\xC0\x80", -1},
-                 {"\xE0\x80\x80", -1},
-                 {"\xED\xA0\x80", -1},
-                 {"\xF4\x90\x80\x80", -1},
-                 {"\xF5\x80\x80\x80", -1},
-                 {"\xC3(", -1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(utf8_length(cases[i].text, strlen(cases[i].text)), cases[i].length);
-    assert_int_equal(unicode_class('A'), UNICODE_UPPER);
-    assert_int_equal(unicode_class(0x1C5), UNICODE_UPPER); /* title case */
-    assert_int_equal(unicode_class(0x4E00), UNICODE_CASELESS);
-    assert_int_equal(unicode_class(0x301), UNICODE_MARK);
-    assert_int_equal(unicode_class(0x85), UNICODE_SPACE);
-    assert_int_equal(unicode_class(0x1C), 0);
-    assert_int_equal(unicode_class(0x10FFFF), 0);
-    assert_int_equal(unicode_class(0xFFFFFFFF), 0);
 }
 
 /* ---- hostile data --------------------------------------------------------------------- */
@@ -523,246 +399,18 @@ static void time_grows_with_the_text(void **state)
     free(text);
 }
 
-/* ---- GGUF ------------------------------------------------------------------------------ */
-
-enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_TEXT = 8, GGUF_ARRAY = 9 };
-
-static void put(str *s, uint64_t value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        str_add_bytes(s, &(char){(char)(value >> 8 * i)}, 1);
-}
-
-static void put_text(str *s, const char *text)
-{
-    put(s, strlen(text), 8);
-    str_add(s, text);
-}
-
-typedef struct file {
-    str body;
-    size_t keys;
-} file;
-
-static void key(file *f, const char *name, uint32_t type)
-{
-    put_text(&f->body, name);
-    put(&f->body, type, 4);
-    f->keys++;
-}
-
-static void text_key(file *f, const char *name, const char *value)
-{
-    key(f, name, GGUF_TEXT);
-    put_text(&f->body, value);
-}
-
-static void u32_key(file *f, const char *name, uint32_t value)
-{
-    key(f, name, GGUF_U32);
-    put(&f->body, value, 4);
-}
-
-static void array_key(file *f, const char *name, uint32_t type, size_t count)
-{
-    key(f, name, GGUF_ARRAY);
-    put(&f->body, type, 4);
-    put(&f->body, count, 8);
-    for (size_t i = 0; type != GGUF_TEXT && i < count; i++)
-        put(&f->body, type == GGUF_I32, 4); /* types: normal; scores: 0 */
-}
-
-static void tokens_key(file *f)
-{
-    array_key(f, "tokenizer.ggml.tokens", GGUF_TEXT, 3);
-    put_text(&f->body, "a");
-    put_text(&f->body, "b");
-    put_text(&f->body, "ab");
-}
-
-/* NULL: it is taken. Else the error must say `why`. */
-static void expect_gguf(file *f, const char *why)
-{
-    str all = {0};
-    str_add(&all, "GGUF");
-    put(&all, 3, 4);
-    put(&all, 0, 8);
-    put(&all, f->keys, 8);
-    str_add_bytes(&all, f->body.data, f->body.length);
-    err e = {0};
-    gguf *g = gguf_read(all.data, all.length, all.length, "made here", NULL, &e);
-    assert_string_equal(e.text, "");
-    tokenizer *t = tokenizer_from_gguf(g, &e);
-    if (why) {
-        assert_null(t);
-        assert_non_null(strstr(e.text, why));
-    } else
-        assert_non_null(t);
-    tokenizer_free(t);
-    gguf_close(g);
-    str_free(&all);
-    str_free(&f->body);
-}
-
-static void gguf_errors_name_the_key(void **state)
-{
-    (void)state;
-    file f = {0};
-    text_key(&f, "general.name", "none");
-    expect_gguf(&f, "tokenizer.ggml.model");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "bert");
-    expect_gguf(&f, "'bert'");
-    f = (file){0};
-    u32_key(&f, "tokenizer.ggml.model", 1);
-    expect_gguf(&f, "tokenizer.ggml.model");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "gpt2");
-    text_key(&f, "tokenizer.ggml.pre", "nobody");
-    expect_gguf(&f, "tokenizer.ggml.pre");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    expect_gguf(&f, "tokenizer.ggml.tokens");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    array_key(&f, "tokenizer.ggml.tokens", GGUF_TEXT, 0);
-    expect_gguf(&f, "tokenizer.ggml.tokens");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "gpt2");
-    tokens_key(&f);
-    expect_gguf(&f, "tokenizer.ggml.merges");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    tokens_key(&f);
-    expect_gguf(&f, "tokenizer.ggml.scores");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    tokens_key(&f);
-    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 2);
-    expect_gguf(&f, "tokenizer.ggml.scores");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    tokens_key(&f);
-    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
-    array_key(&f, "tokenizer.ggml.token_type", GGUF_I32, 4);
-    expect_gguf(&f, "tokenizer.ggml.token_type");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    tokens_key(&f);
-    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
-    u32_key(&f, "tokenizer.ggml.eos_token_id", 3);
-    expect_gguf(&f, "tokenizer.ggml.eos_token_id");
-    f = (file){0};
-    text_key(&f, "tokenizer.ggml.model", "llama");
-    tokens_key(&f);
-    array_key(&f, "tokenizer.ggml.scores", GGUF_F32, 3);
-    array_key(&f, "tokenizer.ggml.token_type", GGUF_I32, 3);
-    u32_key(&f, "tokenizer.ggml.eos_token_id", 2);
-    u32_key(&f, "tokenizer.ggml.padding_token_id", UINT32_MAX); /* seen in files, and harmless */
-    expect_gguf(&f, NULL);
-}
-
-/* ---- llama.cpp's vectors ------------------------------------------------------------------ */
-
-static void parse_ids(const char *line, size_t length, token_list *list)
-{
-    char *at = strndup(line, length), *next = at, *end;
-    for (long id; id = strtol(next, &end, 10), end != next; next = end)
-        token_list_add(list, (int32_t)id);
-    free(at);
-}
-
-static void expect_vectors(const char *name)
-{
-    enum { LIMIT = 1 << 20 };
-    static const char between[] = "\n__ggml_vocab_test__\n";
-    char path[256], path_in[256], path_out[256];
-    snprintf(path, sizeof path, "../shared/vocab/ggml-vocab-%s.gguf", name);
-    snprintf(path_in, sizeof path_in, "%s.inp", path);
-    snprintf(path_out, sizeof path_out, "%s.out", path);
-    if (!file_exists(path) || !file_exists(path_in) || !file_exists(path_out))
-        skip();
-
-    err e = {0};
-    gguf *g = gguf_open(path, &e);
-    tokenizer *t = g ? tokenizer_from_gguf(g, &e) : NULL;
-    assert_string_equal(e.text, "");
-    gguf_close(g);
-    size_t in_bytes, out_bytes, cases = 0;
-    char *in = file_read(path_in, LIMIT, &in_bytes, &e), *out = file_read(path_out, LIMIT, &out_bytes, &e);
-    assert_non_null(in);
-    assert_non_null(out);
-    const char *text = in, *line = out;
-    for (bool last = false; !last; cases++) {
-        const char *text_end = memmem(text, (size_t)(in + in_bytes - text), between, sizeof between - 1);
-        last = !text_end;
-        if (last)
-            text_end = in + in_bytes;
-        size_t line_bytes = strcspn(line, "\n");
-        token_list expected = {0}, got = {0};
-        parse_ids(line, line_bytes, &expected);
-        assert_true(tokenizer_encode(t, text, (size_t)(text_end - text), true, false, &got, &e));
-        assert_int_equal(got.count, expected.count);
-        if (got.count)
-            assert_memory_equal(got.ids, expected.ids, got.count * sizeof *got.ids);
-
-        str back = {0};
-        decode_stream s = {.strip_space = true};
-        for (size_t i = 0; i < got.count; i++)
-            decode_stream_add(&s, t, got.ids[i], &back);
-        decode_stream_end(&s, &back);
-        assert_int_equal(back.length, text_end - text);
-        if (back.length)
-            assert_memory_equal(back.data, text, back.length);
-        str_free(&back);
-        token_list_free(&expected);
-        token_list_free(&got);
-        text = text_end + sizeof between - 1;
-        line += line_bytes + (line[line_bytes] == '\n');
-    }
-    assert_true(cases > 40);
-    free(in);
-    free(out);
-    tokenizer_free(t);
-}
-
-static void vectors_gpt_2(void **state)
-{
-    (void)state;
-    expect_vectors("gpt-2");
-}
-
-static void vectors_llama_spm(void **state)
-{
-    (void)state;
-    expect_vectors("llama-spm");
-}
-
-static void vectors_phi_3(void **state)
-{
-    (void)state;
-    expect_vectors("phi-3");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_and_marks_become_one),
         cmocka_unit_test(spm_merges_by_score),
         cmocka_unit_test(spm_finds_special_tokens),
         cmocka_unit_test(spm_merges_across_words),
         cmocka_unit_test(bpe_merges_by_rank),
-        cmocka_unit_test(words_are_cut_as_each_family_does),
         cmocka_unit_test(pieces_are_the_bytes_of_tokens),
         cmocka_unit_test(text_comes_in_whole_characters),
-        cmocka_unit_test(utf8_knows_what_is_not),
         cmocka_unit_test(bad_parts_are_refused),
         cmocka_unit_test(odd_parts_are_borne),
         cmocka_unit_test(time_grows_with_the_text),
-        cmocka_unit_test(gguf_errors_name_the_key),
-        cmocka_unit_test(vectors_gpt_2),
-        cmocka_unit_test(vectors_llama_spm),
-        cmocka_unit_test(vectors_phi_3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
