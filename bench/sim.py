@@ -23,7 +23,6 @@ where a run of NumPy's takes longer than that, its first run is its sample.
 """
 import argparse
 import csv
-import multiprocessing
 import os
 import random
 import signal
@@ -36,6 +35,7 @@ import numpy as np  # noqa: E402
 
 import record  # noqa: E402
 import sim_models  # noqa: E402
+from own_process import LeftOut, OwnProcess, reason  # noqa: E402
 
 # a GPU that has little to do lowers its clocks: runs of less than this are repeated for a while before one is timed, as by `solo bench sim`
 SHORT_SECONDS, AWAKE_SECONDS = 0.02, 0.03
@@ -173,79 +173,7 @@ def share_alike(state, wanted):
     return float(np.mean(np.max(off, 0) < 2e-3))
 
 
-# ---- a process for each engine ------------------------------------------------------------------
-
-
-class LeftOut(Exception):
-    """Why something is not measured, in words for the record."""
-
-
-class Apart:
-    """work(send, receive, ...) in a process of its own, which can be ended whatever it hangs in, with those it started."""
-    running = []
-
-    def __init__(self, work, *arguments):
-        fork = multiprocessing.get_context("fork")  # arrays are there at once, and no library that minds is loaded yet
-        self.began = time.perf_counter()
-        self.pipe, theirs = fork.Pipe()
-        self.process = fork.Process(target=self.begin, args=(theirs, work, arguments))
-        self.process.start()
-        theirs.close()
-        Apart.running.append(self)
-
-    @staticmethod
-    def begin(pipe, work, arguments):
-        os.setsid()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        try:
-            work(lambda what: pipe.send((what, None)), pipe.recv, *arguments)
-        except EOFError:
-            pass  # nobody asks any more
-        except BaseException as error:  # whatever a library may throw is the result
-            pipe.send((None, reason(error)))
-        os._exit(0)  # libraries may wait for ever for what they started
-
-    def ask(self, question):
-        self.pipe.send(question)
-
-    def hear(self, until):
-        """What it sends next. Late, dead or failed, it is ended."""
-        why = None
-        if not self.pipe.poll(max(until - time.perf_counter(), 0)):
-            why = f"not ready after {time.perf_counter() - self.began:.0f} s"
-        else:
-            try:
-                what, why = self.pipe.recv()
-            except EOFError:
-                self.process.join(5)
-                code = self.process.exitcode
-                why = f"ended by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
-        if why:
-            self.end()
-            raise LeftOut(why)
-        return what
-
-    def end(self):
-        if self not in Apart.running:
-            return
-        Apart.running.remove(self)
-        for kill in (os.killpg, os.kill):  # it may not have a group yet
-            try:
-                kill(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.process.join(5)
-
-    @staticmethod
-    def end_all():
-        for apart in list(Apart.running):
-            apart.end()
-
-
-def reason(error):
-    """In one line."""
-    text = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-    return f"{type(error).__name__}: {text[0][:200]}" if text else type(error).__name__
+# ---- the libraries, and what they run on ----------------------------------------------------------
 
 
 def where(device):
@@ -292,11 +220,11 @@ def whole_apart(send, receive, model, start, weights, data, device, steps):
 def compile_whole(arguments, model, start, weights, data):
     """All steps in one function for torch.compile: the time until the first result, or what went wrong."""
     steps, places, why, then = arguments.compile_whole, [], "", None
-    apart = Apart(whole_apart, model, start, weights, data, arguments.device, steps)
+    apart = OwnProcess(whole_apart, model, start, weights, data, arguments.device, steps)
     try:
-        places.append(apart.hear(STARTED + arguments.seconds))
+        places.append(apart.receive(STARTED + arguments.seconds))
         began = apart.began = time.perf_counter()
-        first, then, ours = apart.hear(STARTED + arguments.seconds)
+        first, then, ours = apart.receive(STARTED + arguments.seconds)
     except LeftOut as late:
         if not places:
             raise SystemExit(f"nothing to measure: {late}")
@@ -304,7 +232,7 @@ def compile_whole(arguments, model, start, weights, data):
     checks = [record.check("torch.compile of all steps ran", not why, why)]
     say(f"torch.compile of {steps} steps: {'failed, ' + why if why else 'ran'} after {first:.1f} s")
     if not why:  # what it computed, beside operators one by one
-        theirs = apart.hear(time.perf_counter() + arguments.seconds)
+        theirs = apart.receive(time.perf_counter() + arguments.seconds)
         bound = 4 * (ours.std() + theirs.std()) / len(ours) ** 0.5 + 1e-3 * abs(theirs.mean())
         checks.append(record.check("its mean score is that of PyTorch eager", abs(ours.mean() - theirs.mean()) <= bound,
                                    f"{ours.mean():.6g} beside {theirs.mean():.6g}, bound {bound:.2g}"))
@@ -381,7 +309,7 @@ class Bench:
 
     def begin(self, name):
         start, weights, data = self.given
-        self.engines[name] = Apart(engine_apart, ENGINES[name], self.model, start, weights, data, self.arguments.device, self.checked, self.arguments.steps)
+        self.engines[name] = OwnProcess(engine_apart, ENGINES[name], self.model, start, weights, data, self.arguments.device, self.checked, self.arguments.steps)
 
     def check_solo(self):
         """What frameworks are held against later is checked in the same way."""
@@ -398,13 +326,13 @@ class Bench:
     def get_ready(self, name, right, until):
         """Checks its states, makes the first run."""
         engine, arguments = self.engines[name], self.arguments
-        place = engine.hear(until)
-        check_states(self.checks, name, self.checked, engine.hear(until), right)
-        wanted = engine.hear(until) * arguments.steps / self.checked
+        place = engine.receive(until)
+        check_states(self.checks, name, self.checked, engine.receive(until), right)
+        wanted = engine.receive(until) * arguments.steps / self.checked
         if wanted > until - time.perf_counter():
             raise LeftOut(f"about {wanted:.0f} s for all steps, more than there are")
         engine.ask(True)
-        self.firsts[name], *self.means[name] = engine.hear(until)
+        self.firsts[name], *self.means[name] = engine.receive(until)
         self.places.append(place)
         say(f"{name}: {self.firsts[name]:.3f} s the first time, mean score {self.means[name][0]:.6g}")
 
@@ -432,7 +360,7 @@ class Bench:
                     continue
                 try:
                     self.engines[name].ask(True)
-                    samples[name].append(self.engines[name].hear(until + 5))
+                    samples[name].append(self.engines[name].receive(until + 5))
                 except (LeftOut, OSError) as why:
                     self.leave_out(name, why)
         for name in self.engines:
@@ -505,7 +433,7 @@ def main():
     try:
         (compile_whole if arguments.compile_whole else measure)(arguments, model, start, weights, data)
     finally:
-        Apart.end_all()
+        OwnProcess.end_all()
 
 
 if __name__ == "__main__":

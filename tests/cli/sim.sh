@@ -116,7 +116,7 @@ assert any(c["what"].startswith("Solo: states after 20 steps") and c["ok"] for c
     check "an engine that is not there is left out with its reason" sh -c "PYTHONPATH=$PWD/deps/python python3 -B -c 'import sys; sys.modules[\"jax\"] = None; sys.argv[0] = \"bench/sim.py\"; sys.path.insert(0, \"bench\"); import sim; sim.main()' rastrigin --engines jax,numpy --device cpu --solo '$SOLO' --pop 20 -r 2 --json - | grep -q 'jax (ModuleNotFoundError'"
     # half of it computed twice as fast is found out
     sed 's/0.5 \* v1 \* v1 \* s - phi2/v1 * v1 * s - phi2/' bench/sim_models.py >"$work/sim_models.py"
-    cp bench/sim.py bench/record.py "$work/"
+    cp bench/sim.py bench/own_process.py bench/record.py "$work/"
     sed -i 's/right, _ = Numpy(model,/import importlib.util as u; spec = u.spec_from_file_location("right", "bench\/sim_models.py"); m = u.module_from_spec(spec); spec.loader.exec_module(m); right, _ = Numpy(m.MODELS[model.name],/' "$work/sim.py"
     wrong() { ! python3 -B "$work/sim.py" acrobot --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps 30 -r 2 --json "$work/wrong.json" 2>"$work/err" && grep -q 'numpy (computes something else' "$work/err"; }
     check "one that computes something else is not timed" wrong
