@@ -24,7 +24,7 @@ static bool cannot_say(const model_config *c, const char *what, err *e)
     return err_set(e, "a GGUF file cannot say that a %s has %s", config_arch_name(c->arch), what);
 }
 
-/* 1 / sqrt(head_dim), but for gemma2's largest (see config.c). */
+/* 1 / sqrt(head_dim), but for gemma2's largest (see config_gguf.c). */
 static float usual_scale(const model_config *c)
 {
     bool largest = c->arch == ARCH_GEMMA2 && c->layer_count == 46;
