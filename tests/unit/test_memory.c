@@ -193,7 +193,7 @@ static void what_does_not_lie_together_is_told(void **unused)
     told out[LOWER_MAX_DISPATCHES];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < s.p->count; i++)
-        refused += lower_step(&t, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
+        refused += lower_step(&t, &(launch_form){.row_threads = t.row_threads}, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
     assert_int_equal(refused, 2);
     assert_non_null(strstr(e.text, "keys and values"));
     memory_free(m);
