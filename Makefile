@@ -239,7 +239,7 @@ $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
 
-$(WEB)/reference.json: tools/web_reference.mjs $(wildcard results/*.json results/*/*.json)
+$(WEB)/reference.json: tools/web_reference.mjs $(shell find results -name '*.json')
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
 	node tools/web_reference.mjs $@

@@ -86,12 +86,33 @@ def record(experiment, gpu, params, results, checks, **more):
     }
 
 
+def _members(value):
+    """What a container holds, as (key text, value); nothing for anything else."""
+    if isinstance(value, dict):
+        return [(json.dumps(key) + ": ", item) for key, item in value.items()]
+    return [("", item) for item in value] if isinstance(value, (list, tuple)) else []
+
+
+def _rows(value, depth):
+    """The container with each item on a line of its own, and the containers among them too, one level down."""
+    members, margin = _members(value), "\n" + " " * depth
+    in_rows = members and depth < 2 and (depth == 0 or any(isinstance(item, (dict, list, tuple)) for _, item in members))
+    if not in_rows:
+        return json.dumps(value)
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return first + ",".join(margin + " " + key + _rows(item, depth + 1) for key, item in members) + margin + last
+
+
+def text(contents):
+    """As `solo bench` lays a record out: each result on one line (tools/record_layout.mjs)."""
+    return _rows(contents, 0) + "\n"
+
+
 def write(path, contents):
     """To standard output if the path is -."""
-    text = json.dumps(contents, indent=1) + "\n"
     if path == "-":
-        print(text, end="")
+        print(text(contents), end="")
         return
     with open(path + ".new", "w") as out:
-        out.write(text)
+        out.write(text(contents))
     os.replace(path + ".new", path)

@@ -10,6 +10,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { missing, open } from "../tests/web/browsers.mjs";
 import { serve } from "../tests/web/server.mjs";
+import { recordText } from "../tools/record_layout.mjs";
 
 const args = process.argv.slice(2), value = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
 const folder = value("-o"), only = value("--only", "native,node,deno,chromium,firefox").split(","), long = args.includes("--long");
@@ -21,7 +22,7 @@ if (!folder) {
 }
 mkdirSync(folder, { recursive: true });
 const LLM = { tokens: 16, depth: 16, repetitions: rounds || (long ? 9 : 5) };
-const keep = (name, what, record) => writeFileSync(join(folder, `${name}.${what}.json`), `${JSON.stringify(record, null, 1)}\n`);
+const keep = (name, what, record) => writeFileSync(join(folder, `${name}.${what}.json`), recordText(record));
 
 function native() {
     const run = (...words) => JSON.parse(execFileSync("build/solo", [...words, "--json", "-"], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] }));

@@ -16,6 +16,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { open } from "../tests/web/browsers.mjs";
 import { serve } from "../tests/web/server.mjs";
+import { recordText } from "../tools/record_layout.mjs";
 
 const args = process.argv.slice(2);
 const all = (name) => args.flatMap((word, i) => (word === name ? [args[i + 1]] : []));
@@ -36,7 +37,7 @@ mkdirSync(folder, { recursive: true });
 const began = performance.now();
 const tell = (text) => console.log(`[${((performance.now() - began) / 1000).toFixed(1)} s] ${text}`);
 const log = (text) => appendFileSync(join(folder, "tab.log"), `[${((performance.now() - began) / 1000).toFixed(1)} s] ${text}\n`);
-const keep = (name, record) => writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(record, null, 1)}\n`);
+const keep = (name, record) => writeFileSync(join(folder, `${name}.json`), recordText(record));
 const within = (promise, seconds, what) => {
     let timer;
     const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: not done after ${seconds} s`)), seconds * 1000)));

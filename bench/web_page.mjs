@@ -9,6 +9,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "../tests/web/browsers.mjs";
 import { serve } from "../tests/web/server.mjs";
+import { recordText } from "../tools/record_layout.mjs";
 
 const args = process.argv.slice(2), value = (name, otherwise) => (args.includes(name) ? args[args.indexOf(name) + 1] : otherwise);
 const folder = value("-o"), limit_ms = 1000 * Number(value("--limit", 200));
@@ -17,7 +18,7 @@ if (!folder) {
     process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
-const keep = (name, record) => writeFileSync(join(folder, name), `${JSON.stringify(record, null, 1)}\n`);
+const keep = (name, record) => writeFileSync(join(folder, name), recordText(record));
 
 /** In the page, from its beginning on: asks as soon as one can, and notes when things are there, until the model is at its best. */
 function watch() {

@@ -1,6 +1,6 @@
 // Draws the pictures of docs/one-dispatch.md from the records of bench/one.sh:
 //
-//     node tools/one_pictures.mjs results/h200-one docs       one-depth.svg, one-workgroups.svg, one-size.svg
+//     node tools/one_pictures.mjs results/h200/llm docs       one-depth.svg, one-workgroups.svg, one-size.svg
 //
 // A sweep without records has no picture. They are narrow, with large letters: to be read on a phone.
 import { writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // Draws docs/ladder.svg, the picture in the README, from a record:
 //
-//     node tools/picture.mjs results/h200-dispatch.json docs/ladder.svg
+//     node tools/picture.mjs results/h200/dispatch.json docs/ladder.svg
 import { readFileSync, writeFileSync } from "node:fs";
 
 const [, , source, target] = process.argv;

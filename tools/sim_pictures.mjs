@@ -1,6 +1,6 @@
 // Draws the pictures of docs/sim.md from the records of bench/sim.sh:
 //
-//     node tools/sim_pictures.mjs results/h200-sim docs       sim-steps.svg, sim-population.svg
+//     node tools/sim_pictures.mjs results/h200/sim docs       sim-steps.svg, sim-population.svg
 //
 // A sweep of fewer than two points has no picture. Both axes are logarithmic.
 import { writeFileSync } from "node:fs";

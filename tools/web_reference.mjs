@@ -29,6 +29,6 @@ function ladder(file, where) {
 }
 
 writeFileSync(process.argv[2], JSON.stringify({
-    dispatch: [...dispatchCosts("h200-dispatch.json", "NVIDIA H200, native"), ...dispatchCosts("h200-web/tab.dispatch.json", "NVIDIA H200, Chrome"), ...dispatchCosts("software-dispatch.json", "software on two cores, native")],
-    llm: [...ladder("h200-one/qwen2.5-0.5b-f16.solo.json", "NVIDIA H200, native, Qwen2.5-0.5B f16"), ...ladder("h200-web/page.llm.json", "NVIDIA H200, Chrome")],
+    dispatch: [...dispatchCosts("h200/dispatch.json", "NVIDIA H200, native"), ...dispatchCosts("h200/web/tab.dispatch.json", "NVIDIA H200, Chrome"), ...dispatchCosts("software-2core/dispatch.json", "software on two cores, native")],
+    llm: [...ladder("h200/llm/qwen2.5-0.5b-f16.solo.json", "NVIDIA H200, native, Qwen2.5-0.5B f16"), ...ladder("h200/web/page.llm.json", "NVIDIA H200, Chrome")],
 }));

@@ -72,11 +72,12 @@ static void before_value(jsonw *j, const char *key)
 
 static void open(jsonw *j, const char *key, char first, char last)
 {
-    bool flat = inline_here(j);
+    bool flat = j->depth > 0 && (j->flat[j->depth - 1] || j->rows[j->depth - 1]);
     before_value(j, key);
     str_add_bytes(j->out, &first, 1);
     j->has_items[j->depth] = false;
     j->flat[j->depth] = flat;
+    j->rows[j->depth] = false;
     j->close[j->depth++] = last;
 }
 
@@ -93,6 +94,11 @@ void jsonw_array(jsonw *j, const char *key)
 void jsonw_flat(jsonw *j)
 {
     j->flat[j->depth - 1] = true;
+}
+
+void jsonw_rows(jsonw *j)
+{
+    j->rows[j->depth - 1] = true;
 }
 
 void jsonw_end(jsonw *j)

@@ -25,12 +25,14 @@ typedef struct jsonw {
     bool has_items[JSONW_MAX_DEPTH];
     char close[JSONW_MAX_DEPTH];
     bool flat[JSONW_MAX_DEPTH]; /* this container is written on one line */
+    bool rows[JSONW_MAX_DEPTH]; /* each item of this container is written on one line */
 } jsonw;
 
 jsonw jsonw_to(str *out);
 void jsonw_object(jsonw *j, const char *key);
 void jsonw_array(jsonw *j, const char *key);
 void jsonw_flat(jsonw *j); /* write the container just opened on one line */
+void jsonw_rows(jsonw *j); /* write each item of the container just opened on one line of its own */
 void jsonw_end(jsonw *j);
 void jsonw_text(jsonw *j, const char *key, const char *value); /* NULL value: null */
 void jsonw_number(jsonw *j, const char *key, double value);

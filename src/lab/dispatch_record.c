@@ -11,7 +11,6 @@ static void write_params(const dispatch_lab *lab, const measurement *k, const ch
 {
     const measurement_spec *spec = &k->spec;
     jsonw_object(j, "params");
-    jsonw_flat(j);
     jsonw_text(j, "impl", dispatch_impl(lab, k));
     jsonw_text(j, "submit", submit_names[spec->how.submit]);
     jsonw_text(j, "kernel", spec->kernel);
@@ -37,7 +36,6 @@ static void write_params(const dispatch_lab *lab, const measurement *k, const ch
 static void write_points(const measurement *k, jsonw *j)
 {
     jsonw_array(j, "points");
-    jsonw_flat(j);
     for (uint32_t i = 0; i < k->rounds * k->spec.points; i++) {
         jsonw_array(j, NULL);
         jsonw_count(j, NULL, k->spec.n[i % k->spec.points]);
@@ -107,6 +105,7 @@ static void write_claims(const dispatch_lab *lab, jsonw *j)
     claim claims[CLAIM_COUNT];
     dispatch_claims(lab, claims);
     jsonw_array(j, "claims");
+    jsonw_rows(j);
     for (int i = 0; i < CLAIM_COUNT; i++) {
         jsonw_object(j, NULL);
         jsonw_text(j, "claim", claims[i].text);
@@ -132,6 +131,7 @@ void dispatch_record(const dispatch_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
+    jsonw_rows(&j);
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         if (lab->measurements[i].spec.name == CELL_HOST)
             write_calls(lab, &lab->measurements[i], &j);

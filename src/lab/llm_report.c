@@ -64,7 +64,6 @@ static void write_cell(const llm_lab *lab, const llm_cell *c, jsonw *j)
     jsonw_object(j, NULL);
     jsonw_text(j, "name", name);
     jsonw_object(j, "params");
-    jsonw_flat(j);
     jsonw_text(j, "impl", lab->device.info.impl);
     jsonw_text(j, "fuse", fusion_names[c->level]);
     jsonw_text(j, "submit", submit_names[c->submit]);
@@ -134,6 +133,7 @@ void llm_record(const llm_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
+    jsonw_rows(&j);
     for (uint32_t i = 0; i < lab->measurement_count; i++)
         write_cell(lab, &lab->measurements[i], &j);
     jsonw_end(&j);

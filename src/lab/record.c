@@ -55,6 +55,7 @@ void record_begin(jsonw *j, const char *experiment, const lab_device *devices, u
     write_host(j);
     lab_device_write(&devices[0], j, "gpu");
     jsonw_array(j, "gpus");
+    jsonw_rows(j);
     for (uint32_t i = 0; i < count; i++)
         lab_device_write(&devices[i], j, NULL);
     jsonw_end(j);
@@ -67,7 +68,6 @@ void record_samples(jsonw *j, const char *unit, samples values, const summary *s
 {
     jsonw_text(j, "unit", unit);
     jsonw_array(j, "samples");
-    jsonw_flat(j);
     for (size_t i = 0; i < s->n; i++)
         jsonw_number(j, NULL, values.values[i]);
     jsonw_end(j);
@@ -80,7 +80,6 @@ void record_samples(jsonw *j, const char *unit, samples values, const summary *s
     jsonw_number(j, "mean", s->mean);
     jsonw_number(j, "sd", s->sd);
     jsonw_array(j, "ci95");
-    jsonw_flat(j);
     jsonw_number(j, NULL, s->ci95[0]);
     jsonw_number(j, NULL, s->ci95[1]);
     jsonw_end(j);

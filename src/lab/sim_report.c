@@ -86,7 +86,6 @@ static void write_cell(const sim_lab *lab, const sim_cell *c, jsonw *j)
     jsonw_object(j, NULL);
     jsonw_text(j, "name", item->source->path);
     jsonw_object(j, "params");
-    jsonw_flat(j);
     jsonw_text(j, "sim", item->source->path);
     jsonw_text(j, "impl", lab->device.info.impl);
     jsonw_text(j, "fuse", fusion_names[c->level]);
@@ -123,6 +122,7 @@ void sim_lab_record(const sim_lab *lab, str *out)
     jsonw_number(&j, "seconds", lab->seconds);
     jsonw_end(&j);
     jsonw_array(&j, "results");
+    jsonw_rows(&j);
     for (uint32_t i = 0; i < lab->measurement_count; i++)
         write_cell(lab, &lab->measurements[i], &j);
     jsonw_end(&j);

@@ -121,6 +121,7 @@ void sim_result_json(const sim_result *r, str *out)
     write_parameters(r, &j);
     jsonw_end(&j);
     jsonw_array(&j, "results");
+    jsonw_rows(&j);
     jsonw_object(&j, NULL);
     jsonw_text(&j, "name", "run");
     jsonw_object(&j, "params");

@@ -99,6 +99,8 @@ record.write(sys.argv[1], record.record("llm", {"impl": "torch"}, {"model": "m"}
 END
 python3 -B "$work/make.py" "$work/a.json" && "$SOLO" compare "$work/a.json" "$work/a.json" >"$work/said" && grep -q 'tg128' "$work/said"
 said "solo reads the records that the scripts write" $?
+node tools/record_layout.mjs --check "$work/a.json"
+said "records that the scripts write have one result per line" $?
 
 if (cd bench && python3 -B -c 'import llama_cpp; llama_cpp.find_libraries()') 2>/dev/null; then
     measure() { python3 -B bench/llama.py models/builtin.gguf --cpu --threads 1 -p 8 -n 6 -d 4 -r 1 --flash off "$@"; }

@@ -4,7 +4,9 @@ import math
 import statistics
 import sys
 
-record = json.load(open(sys.argv[1]))
+with open(sys.argv[1]) as file:
+    lines = file.readlines()
+record = json.loads("".join(lines))
 
 
 def check(name, good, why=""):
@@ -16,6 +18,8 @@ check("record has every key", not [k for k in top if k not in record], [k for k 
 gpu = ["impl", "impl_version", "backend", "vendor", "device", "driver", "adapter_type", "features", "limits",
        "memory", "resident_workgroups", "copy_gbps"]
 check("record says what the GPU is", all(k in g for g in record["gpus"] for k in gpu))
+rows = [line.strip().rstrip(",") for line in lines if line.startswith("  {") and '"samples"' in line]
+check("each result stands on one line", [json.loads(row) for row in rows] == record["results"])
 check("clock resolution is a positive number", record["clock_ns"] > 0)
 
 results = record["results"]

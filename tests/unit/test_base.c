@@ -82,6 +82,37 @@ static void json_is_escaped_and_separated(void **unused)
     str_free(&s);
 }
 
+static void json_rows_stand_on_one_line_each(void **unused)
+{
+    (void)unused;
+    str s = {0};
+    jsonw j = jsonw_to(&s);
+    jsonw_object(&j, NULL);
+    jsonw_array(&j, "results");
+    jsonw_rows(&j);
+    for (int i = 0; i < 2; i++) {
+        jsonw_object(&j, NULL);
+        jsonw_array(&j, "samples");
+        jsonw_number(&j, NULL, i);
+        jsonw_number(&j, NULL, 0.5);
+        jsonw_end(&j);
+        jsonw_count(&j, "n", 2);
+        jsonw_end(&j);
+    }
+    jsonw_end(&j);
+    jsonw_array(&j, "none");
+    jsonw_rows(&j);
+    jsonw_end(&j);
+    jsonw_object(&j, "more");
+    jsonw_count(&j, "n", 1);
+    jsonw_end(&j);
+    jsonw_end(&j);
+    assert_string_equal(s.data, "{\n \"results\": [\n  {\"samples\": [0, 0.5], \"n\": 2},\n"
+                                "  {\"samples\": [1, 0.5], \"n\": 2}\n ],\n \"none\": [],\n"
+                                " \"more\": {\n  \"n\": 1\n }\n}\n");
+    str_free(&s);
+}
+
 static void the_clock_moves_forward_and_knows_its_cost(void **unused)
 {
     (void)unused;
@@ -239,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_long_error_is_cut_not_overrun),
         cmocka_unit_test(strings_grow),
         cmocka_unit_test(json_is_escaped_and_separated),
+        cmocka_unit_test(json_rows_stand_on_one_line_each),
         cmocka_unit_test(the_clock_moves_forward_and_knows_its_cost),
         cmocka_unit_test(summary_of_known_samples),
         cmocka_unit_test(intervals_cover),
