@@ -127,7 +127,7 @@ optional=
 want_if_offered() { optional="$optional $*"; }
 
 if [ "$goal" != driver ]; then
-    if ! have "$cc"; then
+    if ! have "${cc%% *}"; then # CC may be several words: ccache gcc
         [ "$cc" = cc ] || die "the compiler CC=$cc is not here"
         want gcc
     fi
@@ -154,7 +154,7 @@ case $goal in run | test | driver)
     have_vulkan_driver || need_driver=yes ;;
 esac
 case $goal in web | test) # C as wasm
-    have "$wasm_cc" || want clang-19
+    have "${wasm_cc##* }" || want clang-19
     have wasm-ld-19 || have wasm-ld || want lld-19
     [ -e /usr/include/wasm32-wasi/stdio.h ] || want wasi-libc
     ls /usr/lib/llvm-19/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a >/dev/null 2>&1 || want libclang-rt-19-dev-wasm32 ;;
