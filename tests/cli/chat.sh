@@ -23,6 +23,10 @@ same() { # NAME GOT RIGHT
     if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1 '$2', not '$3'"; fi
 }
 
+one_line() { # TEXT, with single spaces between its words
+    printf '%s' "$1" | tr -s '[:space:]' ' ' | sed 's/^ //;s/ $//'
+}
+
 fails chat_template 2 "no template 'nobody'" "$solo" chat x.gguf --template nobody
 fails chat_missing 1 "/no/such.gguf" "$solo" chat /no/such.gguf
 for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do
@@ -52,7 +56,7 @@ first=$(sed -n 1p "$work/turns") second=$(sed -n 2p "$work/turns")
 answer=$(sed -n 's/^   "content": "\(.*\)"$/\1/p' "$work/one.json" | sed -n 2p)
 prompt='[INST] Tom [/INST]'
 same first_turn "$(run -p "$prompt" -n 5)" "$prompt$first"
-prompt="[INST] Tom [/INST] $(echo $answer) </s><s>[INST] Ann [/INST]"
+prompt="[INST] Tom [/INST] $(one_line "$answer") </s><s>[INST] Ann [/INST]"
 whole=$(run -p "$prompt" -n 5)
 case $whole in
 *"[INST] Ann [/INST]$second") echo "ok second_turn" ;;
@@ -98,7 +102,7 @@ printf '{"eos_token": "<|im_end|>", "chat_template": "%s"}' "$template" >"$work/
 asked=$(printf '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n.')
 right=$("$solo" run "$work/folder" -p "${asked%.}" -n 6)
 got=$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>"$work/errors")
-same folder "user hi assistant $(echo $got) $(wc -l <"$work/errors")" "$(echo $right) 0"
+same folder "user hi assistant $(one_line "$got") $(wc -l <"$work/errors")" "$(one_line "$right") 0"
 printf '{"eos_token": "<|im_end|>"}' >"$work/folder/tokenizer_config.json"
 printf '%s' "$template" >"$work/folder/chat_template.jinja"
 same template_file "$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>&1)" "$got"

@@ -107,7 +107,7 @@ if python3 -c 'import gymnasium, numpy' 2>/dev/null; then
     for name in acrobot finance rastrigin; do
         check "$name is that of NumPy" python3 -B tests/oracle/sim_numpy.py "$SOLO" $name --impl wgpu
     done
-    measured() { python3 -B bench/sim.py $1 --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps $2 -r 2 --json "$work/frameworks-$1.json"; }
+    measured() { python3 -B bench/sim.py "$1" --engines numpy --device cpu --solo "$SOLO" --pop 20 --steps "$2" -r 2 --json "$work/frameworks-$1.json"; }
     check "frameworks are checked and measured" measured finance 30
     check "so is Solo beside them" python3 -c '
 import json, sys
@@ -185,7 +185,7 @@ check "bench sim of what never ends" sh -c "[ $? -eq 1 ] && grep -q 'did not end
 check "bench sim with a level that is none" [ $? -eq 2 ]
 mkdir -p "$work/site/docs" "$work/site/results/r"
 cp "$work/builtin.json" "$work/site/results/r/"
-sweep() { SOLO=$SOLO DEVICE=cpu bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/site/results/r" | wc -l)" -eq 6 ]; }
+sweep() { SOLO=$SOLO DEVICE=cpu bench/sim.sh -o "$work/site/results/r" -r 2 -s 1024 steps 2>"$work/err" && [ "$(find "$work/site/results/r" -type f | wc -l)" -eq 6 ]; }
 check "the script of all measurements sweeps" sweep
 no_software() { ! SOLO=$SOLO bench/sim.sh -o "$work/none" -r 2 -s 1024 steps 2>"$work/err" && [ "$(ls "$work/none")" = failed.txt ] && [ "$(grep -c '^steps-[0-9]*: failed: solo: ' "$work/none/failed.txt")" -eq 5 ]; }
 if "$SOLO" sim pi --adapter gpu --pop 4 --steps 1 >/dev/null 2>&1; then echo "skip software is not measured for a GPU (there is one)"; else check "and software is not measured for a GPU" no_software; fi

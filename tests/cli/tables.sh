@@ -72,7 +72,7 @@ expect "so have other engines" '| torch.compile in a CUDA graph | 620 [619, 621]
 
 mkdir pictures
 node "$root/tools/one_pictures.mjs" results/one pictures
-[ "$(ls pictures)" = "$(printf 'one-depth.svg\none-size.svg\none-workgroups.svg')" ] && python3 - pictures/*.svg <<'END'
+if [ "$(ls pictures)" = "$(printf 'one-depth.svg\none-size.svg\none-workgroups.svg')" ] && python3 - pictures/*.svg <<'END'
 import sys
 import xml.etree.ElementTree as tree
 NAME = "{http://www.w3.org/2000/svg}"
@@ -88,5 +88,5 @@ for path in sys.argv[1:]:
     assert "NaN" not in open(path).read() and "undefined" not in open(path).read(), path
     assert "prefers-color-scheme: dark" in open(path).read(), path
 END
-if [ $? -eq 0 ]; then echo "ok the sweeps are drawn"; else echo "not ok the sweeps are drawn"; fi
+then echo "ok the sweeps are drawn"; else echo "not ok the sweeps are drawn"; fi
 mkdir nothing && node "$root/tools/one_pictures.mjs" results/none nothing && [ -z "$(ls nothing)" ] && echo "ok nothing is drawn of nothing" || echo "not ok nothing is drawn of nothing"

@@ -27,8 +27,7 @@ expect_failure() {
     fi
 }
 
-"$solo" tokenize --help >out 2>errors </dev/null
-if [ $? -eq 0 ] && grep -q '^usage: solo tokenize' out && [ ! -s errors ]; then ok help; else not_ok help "$(cat errors)"; fi
+if "$solo" tokenize --help >out 2>errors </dev/null && grep -q '^usage: solo tokenize' out && [ ! -s errors ]; then ok help; else not_ok help "$(cat errors)"; fi
 
 "$solo" tokenize a.gguf b.gguf >out 2>errors </dev/null
 status=$?

@@ -44,7 +44,7 @@ refuses bad_config "tokenizer_config.json: not JSON" "{$bytes,$model}"
 
 # expect NAME IDS TEXT OPTIONS : of the folder `small`
 expect() {
-    got=$(printf '%s' "$3" | "$solo" tokenize "$work/small" ${4:-} 2>&1)
+    got=$(printf '%s' "$3" | "$solo" tokenize "$work/small" ${4:+"$4"} 2>&1)
     if [ "$got" = "$2" ]; then echo "ok $1"; else echo "not ok $1 '$got', not '$2'"; fi
 }
 mkdir "$work/small"
