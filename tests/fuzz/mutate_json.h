@@ -7,6 +7,7 @@ static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
     size_t at = rng_below(r, (uint32_t)*length + 1), left = *length - at, n = 1 + rng_below(r, 16);
     const char *word = words[rng_below(r, sizeof words / sizeof *words)];
     size_t word_length = strlen(word);
+    static const char common[] = "0123456789{}[]\",:-e ";
     switch (rng_below(r, 6)) {
     case 0:
     case 1: /* a word over what is there, up to the next separator */
@@ -22,7 +23,7 @@ static void mutate_once(rng *r, uint8_t *bytes, size_t *length)
         break;
     case 3:
         if (left)
-            bytes[at] = (uint8_t) "0123456789{}[]\",:-e "[rng_below(r, 20)];
+            bytes[at] = (uint8_t)common[rng_below(r, 20)];
         break;
     case 4: /* a piece taken out */
         n = n < left ? n : left;

@@ -9,9 +9,10 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef PFN_vkVoidFunction (*look_up)(VkInstance, const char *);
+typedef VkResult (*negotiation)(uint32_t *);
 
 static look_up of_instance, of_physical_device;
-static VkResult (*negotiate)(uint32_t *);
+static negotiation negotiate;
 static PFN_vkGetPhysicalDeviceProperties properties;
 static PFN_vkGetPhysicalDeviceProperties2 properties2;
 
@@ -23,7 +24,7 @@ __attribute__((constructor)) static void load(void)
         return;
     of_instance = (look_up)dlsym(driver, "vk_icdGetInstanceProcAddr");
     of_physical_device = (look_up)dlsym(driver, "vk_icdGetPhysicalDeviceProcAddr");
-    negotiate = (VkResult(*)(uint32_t *))dlsym(driver, "vk_icdNegotiateLoaderICDInterfaceVersion");
+    negotiate = (negotiation)dlsym(driver, "vk_icdNegotiateLoaderICDInterfaceVersion");
 }
 
 static void rename_device(VkPhysicalDeviceProperties *p)

@@ -61,30 +61,31 @@ enum {
     CU_EVENT_RECORD_EXTERNAL = 1,
 };
 
-/* X(field, exported symbol, arguments) */
+/* X(field, exported symbol, arguments); versions of clang-format disagree about what stands here */
+/* clang-format off */
 #define CUDA_DRIVER_CALLS(X) \
     X(Init, cuInit, (unsigned flags)) \
     X(DriverGetVersion, cuDriverGetVersion, (int *version)) \
     X(GetErrorString, cuGetErrorString, (CUresult error, const char **text)) \
     X(DeviceGetCount, cuDeviceGetCount, (int *count)) \
-    X(DeviceGet, cuDeviceGet, (CUdevice * device, int ordinal)) \
+    X(DeviceGet, cuDeviceGet, (CUdevice *device, int ordinal)) \
     X(DeviceGetName, cuDeviceGetName, (char *name, int bytes, CUdevice device)) \
-    X(DeviceTotalMem, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device)) \
+    X(DeviceTotalMem, cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
     X(DeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device)) \
-    X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device)) \
+    X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
     X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \
     X(CtxSetCurrent, cuCtxSetCurrent, (CUcontext context)) \
-    X(StreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags)) \
+    X(StreamCreate, cuStreamCreate, (CUstream *stream, unsigned flags)) \
     X(StreamDestroy, cuStreamDestroy_v2, (CUstream stream)) \
     X(StreamSynchronize, cuStreamSynchronize, (CUstream stream)) \
     X(StreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
-    X(StreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph)) \
-    X(GraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
+    X(StreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
+    X(GraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
     X(GraphDestroy, cuGraphDestroy, (CUgraph graph)) \
     X(GraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec)) \
     X(GraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
-    X(MemAlloc, cuMemAlloc_v2, (CUdeviceptr * at, size_t bytes)) \
-    X(MemGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total)) \
+    X(MemAlloc, cuMemAlloc_v2, (CUdeviceptr *at, size_t bytes)) \
+    X(MemGetInfo, cuMemGetInfo_v2, (size_t *free, size_t *total)) \
     X(MemFree, cuMemFree_v2, (CUdeviceptr at)) \
     X(MemHostAlloc, cuMemHostAlloc, (void **at, size_t bytes, unsigned flags)) \
     X(MemFreeHost, cuMemFreeHost, (void *at)) \
@@ -92,39 +93,42 @@ enum {
     X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream)) \
     X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream)) \
     X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
-    X(ModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image)) \
+    X(ModuleLoadData, cuModuleLoadData, (CUmodule *module, const void *image)) \
     X(ModuleUnload, cuModuleUnload, (CUmodule module)) \
-    X(ModuleGetFunction, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name)) \
+    X(ModuleGetFunction, cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
     X(LaunchKernel, cuLaunchKernel, \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
        unsigned block_z, unsigned shared_bytes, CUstream stream, void **arguments, void **extra)) \
-    X(EventCreate, cuEventCreate, (CUevent * event, unsigned flags)) \
+    X(EventCreate, cuEventCreate, (CUevent *event, unsigned flags)) \
     X(EventDestroy, cuEventDestroy_v2, (CUevent event)) \
     X(EventSynchronize, cuEventSynchronize, (CUevent event)) \
     X(EventRecordWithFlags, cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned flags)) \
     X(EventElapsedTime, cuEventElapsedTime, (float *ms, CUevent begin, CUevent end))
+/* clang-format on */
 
 typedef int nvrtcResult;
 typedef struct _nvrtcProgram *nvrtcProgram;
 
 enum { NVRTC_SUCCESS = 0 };
 
+/* clang-format off */
 #define CUDA_COMPILER_CALLS(X) \
     X(GetErrorString, nvrtcGetErrorString, const char *, (nvrtcResult result)) \
     X(GetNumSupportedArchs, nvrtcGetNumSupportedArchs, nvrtcResult, (int *count)) \
     X(GetSupportedArchs, nvrtcGetSupportedArchs, nvrtcResult, (int *archs)) \
     X(CreateProgram, nvrtcCreateProgram, nvrtcResult, \
-      (nvrtcProgram * program, const char *source, const char *name, int header_count, const char *const *headers, \
+      (nvrtcProgram *program, const char *source, const char *name, int header_count, const char *const *headers, \
        const char *const *include_names)) \
-    X(DestroyProgram, nvrtcDestroyProgram, nvrtcResult, (nvrtcProgram * program)) \
+    X(DestroyProgram, nvrtcDestroyProgram, nvrtcResult, (nvrtcProgram *program)) \
     X(CompileProgram, nvrtcCompileProgram, nvrtcResult, \
       (nvrtcProgram program, int option_count, const char *const *options)) \
-    X(GetProgramLogSize, nvrtcGetProgramLogSize, nvrtcResult, (nvrtcProgram program, size_t * bytes)) \
+    X(GetProgramLogSize, nvrtcGetProgramLogSize, nvrtcResult, (nvrtcProgram program, size_t *bytes)) \
     X(GetProgramLog, nvrtcGetProgramLog, nvrtcResult, (nvrtcProgram program, char *log)) \
-    X(GetCUBINSize, nvrtcGetCUBINSize, nvrtcResult, (nvrtcProgram program, size_t * bytes)) \
+    X(GetCUBINSize, nvrtcGetCUBINSize, nvrtcResult, (nvrtcProgram program, size_t *bytes)) \
     X(GetCUBIN, nvrtcGetCUBIN, nvrtcResult, (nvrtcProgram program, char *code)) \
-    X(GetPTXSize, nvrtcGetPTXSize, nvrtcResult, (nvrtcProgram program, size_t * bytes)) \
+    X(GetPTXSize, nvrtcGetPTXSize, nvrtcResult, (nvrtcProgram program, size_t *bytes)) \
     X(GetPTX, nvrtcGetPTX, nvrtcResult, (nvrtcProgram program, char *code))
+/* clang-format on */
 
 #define CUDA_DECLARE_DRIVER(field, symbol, arguments) CUresult(*field) arguments;
 typedef struct cuda_driver {
