@@ -44,7 +44,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test web fuzz install clean distclean format setup always
+.PHONY: help build lib run test lint web fuzz install clean distclean format setup always
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -57,7 +57,8 @@ help:
 	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo, and the page if it was built'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
-	@echo '  make format     lay out the C sources (clang-format)'
+	@echo '  make lint       layout, scripts, order of includes, line lengths (a part of make test)'
+	@echo '  make format     lay out the C sources (clang-format), Markdown and records'
 	@echo '  make clean      remove what was built'
 	@echo '  make distclean  remove what was set up here, too'
 	@echo
@@ -119,7 +120,12 @@ fuzz:
 
 format:
 	@command -v clang-format >/dev/null || { echo 'make format needs clang-format (apt-get install clang-format)' >&2; exit 1; }
-	@find src tests $(wildcard include) -name '*.[ch]' -exec clang-format -i {} +
+	@find src tests $(wildcard include examples) -name '*.[ch]' -exec clang-format -i {} +
+	@node tools/wrap_markdown.mjs
+	@find results -name '*.json' -exec node tools/record_layout.mjs {} +
+
+lint:
+	@sh tools/lint.sh
 
 # ---- the binary and the test programs -----------------------------------------
 

@@ -34,7 +34,9 @@ if [ "$goal" = driver ]; then
     log=$(mktemp) # run by root in someone else's folder: leaves nothing there
 else
     mkdir -p deps
-    [ -w deps ] && { [ ! -e deps/.lock ] || [ -w deps/.lock ]; } || die "deps/ belongs to another user: remove it, or set up as that user"
+    if [ ! -w deps ] || { [ -e deps/.lock ] && [ ! -w deps/.lock ]; }; then
+        die "deps/ belongs to another user: remove it, or set up as that user"
+    fi
     rm -f "$log"
     if command -v flock >/dev/null; then # two set-ups at once would disturb each other
         exec 9>deps/.lock
@@ -114,14 +116,14 @@ python_done() { # only the tests want it, and they do without it where it is not
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
 npm_part=$goal
-[ "$goal" != web ] || npm_part=test # wasm-opt is among what the tests use
+[ "$goal" != web ] || npm_part="test" # wasm-opt is among what the tests use
 npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 python_lock=$(checksum tests/oracle/requirements.txt)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
 libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
 
-packages= need_driver=
+packages='' need_driver=''
 want() { packages="$packages $*"; }
 optional=
 want_if_offered() { optional="$optional $*"; }
@@ -161,6 +163,8 @@ case $goal in web | test) # C as wasm
 esac
 if [ "$goal" = test ]; then
     have_header cmocka.h || want libcmocka-dev
+    have clang-format || want clang-format # both for tools/lint.sh
+    have shellcheck || want shellcheck
     # the page is tried in real browsers where they can be had; without one its tests are skipped
     have chromium || want_if_offered chromium
     have firefox-esr || have firefox || want_if_offered firefox-esr
