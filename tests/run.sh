@@ -6,13 +6,14 @@
 # PROGRAM is a cmocka program (its single tests are counted), or a script named
 # *.sh that prints a line `ok NAME`, `not ok NAME`, or `skip NAME` per test.
 # A program that crashes, exits non-zero without saying which test failed, runs
-# past TEST_LIMIT_S seconds, or runs no test at all counts as one more failure.
+# past TEST_LIMIT_S seconds, or runs no test at all counts as one more failure. The limit is there for programs
+# that hang: the longest takes minutes, and several times that beside other work.
 # As many run at a time as there are processors, up to TEST_JOBS; lines come as they
 # end. Run it from the root of the repository; scripts find the binary in $SOLO.
 # What programs keep between runs goes into a folder that is thrown away.
 set -u
 
-limit_s=${TEST_LIMIT_S:-600}
+limit_s=${TEST_LIMIT_S:-3600}
 processors=$(nproc 2>/dev/null || echo 1)
 jobs=${TEST_JOBS:-4}
 [ "$jobs" -le "$processors" ] || jobs=$processors

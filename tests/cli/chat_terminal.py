@@ -13,7 +13,7 @@ import sys
 import time
 
 solo, model = sys.argv[1:3]
-LIMIT_S = 60
+LIMIT_S = 1200  # for what hangs
 
 
 class Terminal:
@@ -71,7 +71,7 @@ check("ctrl_c_stops_the_answer", t.wait_for(r"\(stopped\)"), t.seen)
 check("says_how_fast", t.wait_for(r"[1-9]\d* tokens, [1-9][\d.]* per second, the first after \d+ ms; [1-9]\d* read"), t.seen)
 check("prompt_again", t.wait_for("> "), t.seen)
 t.type("never sent")
-t.wait_for("never sent", 5)
+t.wait_for("never sent")
 t.type("\x03")
 check("ctrl_c_gives_up_the_line", t.wait_for(r"\^C\r\n> "), t.seen)
 t.type("/temp\n")

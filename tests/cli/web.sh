@@ -14,8 +14,7 @@ printf '\0asm' >"$work/page/a.wasm"
 ln -s ../secret "$work/page/link"
 "$SOLO" web --port 0 --dir "$work/page" >"$work/out" 2>"$work/err" &
 server=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    [ -s "$work/out" ] || [ -s "$work/err" ] && break
+while kill -0 "$server" 2>/dev/null && [ ! -s "$work/out" ] && [ ! -s "$work/err" ]; do
     sleep 0.1
 done
 if grep -q libmicrohttpd "$work/err"; then

@@ -107,9 +107,10 @@ static void run_on_gpu(graph *g, const form *f, weight_box *box, made together, 
         rng r = rng_seed(19);
         for (uint32_t at = 0; at < POSITIONS; at++) {
             fill(x, f->width, &r);
-            assert_true(graph_run_write(run, "x", x, &e) && graph_run_write(run, "at", &at, &e));
+            bool ok = graph_run_write(run, "x", x, &e) && graph_run_write(run, "at", &at, &e);
             graph_run_once(run, which, SUBMIT_BATCH);
-            assert_true(graph_run_read(run, "y", which ? apart[at] : together[at], &e));
+            if (!ok || !graph_run_read(run, "y", which ? apart[at] : together[at], &e))
+                fail_msg("position %u: %s", at, e.text);
         }
     }
     graph_run_free(run);

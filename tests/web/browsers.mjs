@@ -22,6 +22,8 @@ const FIREFOX_SETTINGS = {
     "layout.css.prefers-color-scheme.content-override": 0, // dark
 };
 
+const LIMIT_MS = 600_000; // for what hangs; check.mjs has a longer one for a whole test
+
 const found = (places) => places.find(existsSync);
 
 const driverPath = () => process.env.SOLO_VULKAN_DRIVER ?? lavapipe();
@@ -71,8 +73,10 @@ async function openChromium() {
         args: [...CHROMIUM_FLAGS, ...(process.env.SOLO_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean)],
         env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver },
         acceptDownloads: true,
+        timeout: LIMIT_MS,
     });
     const page = context.pages()[0] ?? (await context.newPage());
+    page.setDefaultTimeout(LIMIT_MS);
     return {
         page,
         goto: (url) => page.goto(url),
@@ -91,8 +95,9 @@ async function openChromium() {
 
 async function openFirefox() {
     const { default: puppeteer } = await import("puppeteer-core");
-    const browser = await puppeteer.launch({ browser: "firefox", executablePath: found(FIREFOX), headless: true, extraPrefsFirefox: FIREFOX_SETTINGS, protocolTimeout: 600_000 });
+    const browser = await puppeteer.launch({ browser: "firefox", executablePath: found(FIREFOX), headless: true, extraPrefsFirefox: FIREFOX_SETTINGS, protocolTimeout: LIMIT_MS, timeout: LIMIT_MS });
     const page = await browser.newPage();
+    page.setDefaultTimeout(LIMIT_MS);
     return {
         page,
         goto: (url) => page.goto(url),
@@ -118,7 +123,7 @@ export async function open(name) {
     const browser = await (name === "chromium" ? openChromium() : openFirefox());
     return {
         ...browser,
-        until: (act, ms = 30_000, argument) => until(browser, act, ms, argument),
+        until: (act, ms = LIMIT_MS, argument) => until(browser, act, ms, argument),
         close: () => Promise.race([browser.close(), new Promise((next) => setTimeout(next, 5000))]), // some never answer
     };
 }

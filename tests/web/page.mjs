@@ -24,9 +24,9 @@ browser.onConsole((text) => heard.push(text));
 const picture = (what) => browser.screenshot(`${SCREENSHOTS}/${name}-${what}.png`);
 const click = (id) => browser.evaluate((at) => document.getElementById(at).click(), id);
 const textOf = (id) => browser.evaluate((at) => document.getElementById(at).textContent, id);
-const ready = () => browser.until(() => !document.getElementById("send").disabled && !soloPage.busy, 60_000);
+const ready = () => browser.until(() => !document.getElementById("send").disabled && !soloPage.busy);
 const lastAnswer = () => browser.evaluate(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent ?? "");
-const answered = () => browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent, 60_000);
+const answered = () => browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent);
 const say = (text) => browser.evaluate((what) => {
     document.getElementById("text").value = what;
     document.getElementById("composer").requestSubmit();
@@ -158,7 +158,7 @@ const loadUrl = (path, origin = server.url) => browser.evaluate((url) => {
 
 await test("a model from another origin that lets no header be read, and whose connection breaks", async () => {
     await loadUrl("/models/far.gguf?break=1500000", far.url);
-    await browser.until(() => document.getElementById("model-name").textContent === "far.gguf" || !document.getElementById("trouble").hidden, 60_000);
+    await browser.until(() => document.getElementById("model-name").textContent === "far.gguf" || !document.getElementById("trouble").hidden);
     await ready();
     equal(await textOf("model-name"), "far.gguf", await textOf("trouble-text"));
     yes(far.requests.length >= 3 && far.requests.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(far.requests)}`);
@@ -170,7 +170,7 @@ await test("a model from another origin that lets no header be read, and whose c
 await test("a model from a URL whose connection breaks again and again, checked and kept", async () => {
     server.requests.length = 0;
     await loadUrl("/models/tale.gguf?break=1500000&tag=sha256");
-    await browser.until(() => document.getElementById("model-name").textContent === "tale.gguf", 60_000);
+    await browser.until(() => document.getElementById("model-name").textContent === "tale.gguf");
     await ready();
     const parts = server.requests.filter((r) => r.path.startsWith("/models/"));
     yes(parts.length >= 3 && parts.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(parts)}`);
@@ -211,7 +211,7 @@ await test("the device is lost: a sentence, the text stays, and it goes on", asy
     yes(/The GPU went away/.test(await textOf("trouble-text")), await textOf("trouble-text"));
     equal(await browser.evaluate(() => document.querySelectorAll("#messages .user").length), before + 1);
     await click("trouble-again");
-    await browser.until(() => !soloPage.busy && document.getElementById("trouble").hidden, 60_000);
+    await browser.until(() => !soloPage.busy && document.getElementById("trouble").hidden);
     await browser.evaluate(() => [...document.querySelectorAll(".user button")].find((b) => b.textContent === "Answer").click());
     await browser.until(() => !soloPage.busy && /5 tokens/.test([...document.querySelectorAll(".facts")].at(-1)?.textContent));
     equal(await browser.evaluate(() => document.querySelectorAll("#messages .user").length), before + 1, "the question is answered, not asked again");
@@ -229,8 +229,8 @@ await test("the measurement, and its records", async () => {
         document.dispatchEvent(new Event("visibilitychange"));
         delete document.hidden;
     });
-    await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
-    await browser.until(() => document.querySelector("[data-save=llm]") !== null || !document.getElementById("trouble").hidden, 200_000);
+    await browser.until(() => document.getElementById("measuring-bar").value > 0);
+    await browser.until(() => document.querySelector("[data-save=llm]") !== null || !document.getElementById("trouble").hidden);
     equal(await browser.evaluate(() => (document.getElementById("trouble").hidden ? "" : document.getElementById("trouble-text").textContent)), "");
     const [dispatch, llm] = await browser.evaluate(async () => {
         for (const button of document.querySelectorAll("[data-save]")) button.click();
@@ -268,11 +268,11 @@ await test("what was measured is shown, though the model cannot be and others' f
 
 await test("a measurement that is cancelled", async () => {
     await click("measure-start");
-    await browser.until(() => document.getElementById("measuring-bar").value > 0, 60_000);
+    await browser.until(() => document.getElementById("measuring-bar").value > 0);
     await click("measure-cancel");
     await ready();
     yes(await browser.evaluate(() => document.getElementById("trouble").hidden && document.getElementById("measuring").hidden), "all is calm");
-    await browser.until(() => soloPage.solo?.model && !soloPage.busy, 60_000);
+    await browser.until(() => soloPage.solo?.model && !soloPage.busy);
     equal(await browser.evaluate(() => soloPage.solo.model.name), "tale.gguf", "the model is the same");
 });
 
