@@ -19,7 +19,9 @@ jobs=${TEST_JOBS:-4}
 [ "$jobs" -le "$processors" ] || jobs=$processors
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-trap 'trap "" INT TERM; kill 0; exit 130' INT TERM
+# `timeout` has a process group of its own, so that it must be ended by its number
+# shellcheck disable=SC2046 # a list of numbers
+trap 'trap "" INT TERM; kill $(cat "$work"/*.pid 2>/dev/null) 2>/dev/null; kill 0; exit 130' INT TERM
 export SOLO_CACHE="$work/cache"
 
 # Reads TAP, or a script's lines. Prints: passed failed skipped announced
@@ -42,8 +44,11 @@ run_one() {
         *) set -- "./$program" ;;
     esac
     started=$(date +%s%N)
-    CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$limit_s" "$@" >"$out" 2>&1 </dev/null
+    CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$limit_s" "$@" >"$out" 2>&1 </dev/null &
+    echo $! >"$result.pid"
+    wait $!
     status=$?
+    rm -f "$result.pid"
     tenths=$((($(date +%s%N) - started) / 100000000))
 
     read -r passed failed skipped announced <<EOF
