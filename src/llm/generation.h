@@ -87,7 +87,4 @@ uint64_t generation_bytes(const generation *n); /* of GPU memory */
 uint32_t generation_vocab(const generation *n);
 const plan *generation_plan(const generation *n); /* of a token */
 
-/* For tests: at the levels token and loop, workgroup 0 stops before the n-th barrier of each dispatch; 0: it does not. */
-void generation_stall(generation *n, uint32_t barrier);
-
 #endif

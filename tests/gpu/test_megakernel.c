@@ -1,7 +1,7 @@
 /* A token, and several tokens, in one dispatch: the same ones as by many, by one workgroup and by several, also when
  * a dispatch gives up in the middle. */
 #include "gpu/devices.h"
-#include "llm/generation.h"
+#include "llm/generation_test.h"
 #include "tiny_model.h"
 
 #include <stdlib.h>

@@ -1,0 +1,113 @@
+/* A generation takes tokens in: which program reads how many, from which position on, and how tokens will be chosen. */
+#include "base/str.h"
+#include "llm/generation_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void generation_forget_beyond(generation *n, uint32_t position)
+{
+    uint32_t count = n->written > position ? n->written - position : 0;
+    uint32_t *nothing = mem_alloc((count + 1) * sizeof *nothing);
+    memset(nothing, 0xff, count * sizeof *nothing);
+    if (count)
+        graph_run_put(n->run, (graph_place){n->history.word + position + 1, n->history.words}, nothing, count);
+    free(nothing);
+    n->written = position;
+}
+
+/* Software needs the processor that asking again and again would keep busy. */
+void generation_set_submit(generation *n, submit_policy submit)
+{
+    n->submit = submit;
+    n->ahead = gpu_get_info(n->g)->type != GPU_TYPE_SOFTWARE && submit != SUBMIT_SYNC;
+}
+
+void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
+{
+    generation_settle(n);
+    int wanted = level == LEVEL_AUTO ? LEVEL_LOOP : (int)level;
+    while (level == LEVEL_AUTO && !n->has_level[wanted])
+        wanted--;
+    n->level = n->has_level[wanted] ? (fusion_level)wanted : LEVEL_OPS;
+    generation_set_submit(n, submit);
+    generation_forget_beyond(n, n->position);
+}
+
+void generation_set_rounds(generation *n, uint32_t rounds)
+{
+    if (n->level == LEVEL_LOOP && n->rounds != rounds)
+        graph_run_set_rounds(n->run, generation_program(n, 0), n->rounds = rounds);
+}
+
+/* The program for the next of `left` tokens: rather one too large than two that are not. In software a few tokens are taken in one
+ * by one before kernels for many are compiled, which take a second. */
+static uint32_t program_for(const generation *n, uint32_t left)
+{
+    enum { FEW = 12 };
+    uint32_t i = 0;
+    if (left <= FEW && gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE)
+        return 0;
+    while (i + 1 < n->program_count && left * 2 > generation_rows[i + 1])
+        i++;
+    return left == 1 ? 0 : i;
+}
+
+/* Only the last token of a text may go by one dispatch: if that gives up, it is the only one to be made again. */
+static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, bool last_too)
+{
+    fusion_level level = n->level > LEVEL_OPS && !last_too ? LEVEL_OPS : n->level;
+    graph_place here = {n->history.word + n->position, n->history.words};
+    graph_run_put(n->run, here, tokens, count);
+    graph_run_put(n->run, n->tokens, tokens, count);
+    graph_run_put(n->run, n->position_place, &n->position, 1);
+    if (program > 0) {
+        uint32_t last = count - 1;
+        graph_run_put(n->run, n->count, &count, 1);
+        graph_run_put(n->run, n->last, &last, 1);
+    }
+    if (program == 0)
+        generation_set_rounds(n, 1);
+    graph_run_once(n->run, n->programs[level][program], n->submit);
+    n->written = n->position + count;
+    memcpy(n->said + n->position, tokens, count * sizeof *tokens);
+    n->position += count;
+}
+
+bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
+{
+    if (count > n->context_tok - n->position)
+        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken", count, n->position,
+                       n->context_tok);
+    for (uint32_t i = 0; i < count; i++)
+        if (tokens[i] >= n->vocab_tok)
+            return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
+    generation_settle(n);
+    generation_forget_beyond(n, n->position);
+    while (count) {
+        uint32_t program = program_for(n, count),
+                 some = count < generation_rows[program] ? count : generation_rows[program];
+        take_in(n, tokens, some, program, some == count);
+        tokens += some;
+        count -= some;
+        n->fed = true;
+    }
+    n->asked = n->position;
+    return gpu_ok(n->g, e);
+}
+
+void generation_rewind(generation *n, uint32_t position)
+{
+    generation_settle(n);
+    if (position < n->position)
+        n->position = n->asked = position;
+    n->fed = false;
+    n->limit = n->context_tok;
+}
+
+void generation_set_sampling(generation *n, const sampling *s)
+{
+    sample_words words = sample_pack(s);
+    generation_settle(n);
+    graph_run_put(n->run, n->settings, &words, SAMPLE_WORDS);
+}

@@ -1,0 +1,88 @@
+/* generation_internal: what the files of a generation share.
+ *
+ * generation.c makes one and answers questions about it, generation_feed.c takes tokens in, generation_next.c gives new
+ * ones out, generation_check.c compares one dispatch with many. */
+#ifndef SOLO_GENERATION_INTERNAL_H
+#define SOLO_GENERATION_INTERNAL_H
+
+#include "graph/run.h"
+#include "llm/generation.h"
+
+enum {
+    MAX_PROGRAMS = 5,
+    READS = 4,
+    MOST_TOGETHER = 64,    /* tokens that one dispatch makes at the level `loop` */
+    NO_TOKEN = 0xffffffff, /* what was not made yet */
+};
+
+/* Tokens are taken in by one of the programs, as many at a time as it has rows; the first takes them one by one, and is what
+ * makes new ones. */
+extern const uint32_t generation_rows[MAX_PROGRAMS];
+
+/* Whether what is on its way back from the GPU has come, and as it should. */
+typedef struct coming {
+    bool done, ok;
+} coming;
+
+/* A token on its way. */
+typedef struct arriving {
+    coming state;
+    uint32_t token;
+} arriving;
+
+/* Several tokens that one dispatch makes, from the one at `first` on; or the only one that a prompt made. */
+typedef struct chunk {
+    coming state;
+    uint32_t first, count, tokens[MOST_TOGETHER];
+    uint64_t began_ns;
+} chunk;
+
+struct generation {
+    gpu *g;
+    graph *graphs[MAX_PROGRAMS];
+    uint32_t program_count; /* of a level */
+    uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
+    bool has_level[LEVEL_COUNT];
+    fusion_level level;
+    fusion_level begun; /* the one that is being made compile_in_background; LEVEL_AUTO: none is */
+    graph_run *run;
+    submit_policy submit;
+    graph_place settings, logits, tokens, position_place, count, last, history;
+    uint32_t context_tok, vocab_tok;
+    bool slides, ahead;
+    uint32_t *said; /* (context_tok) what was taken in */
+    uint32_t position;
+    uint32_t written; /* the last token that the GPU may have put into the history */
+    uint32_t limit;   /* no token beyond this position is wanted */
+    bool fed;
+    /* The token at `position` is made; those up to `asked` are on their way here, one by one or in chunks. */
+    uint32_t asked;
+    arriving reads[READS]; /* of the token at position p: reads[p % READS] */
+    /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
+    chunk chunks[2];
+    uint32_t chunk_at, chunk_count, together, rounds;
+    uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
+    uint32_t stops[MEGAKERNEL_MAX_STOPS], stop_count;
+    char notice[1200];
+};
+
+/* The program of the level that is in use now. */
+static inline uint32_t generation_program(const generation *n, uint32_t program)
+{
+    return n->programs[n->level][program];
+}
+
+/* How many tokens the next dispatch of the level `loop` makes. */
+void generation_set_rounds(generation *n, uint32_t rounds);
+void generation_set_submit(generation *n, submit_policy submit);
+/* In the history, what comes after `position` was not made. */
+void generation_forget_beyond(generation *n, uint32_t position);
+/* The GPU is at `position`, and nothing is on its way here. */
+void generation_settle(generation *n);
+/* From here on ops, and why. */
+void generation_fall_back(generation *n, const char *why);
+/* Several workgroups in one dispatch are believed when they have made the same tokens as separate dispatches, once for
+ * each device, implementation, driver and kernel. */
+bool generation_compare_with_ops(generation *n, err *e);
+
+#endif

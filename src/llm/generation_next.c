@@ -1,0 +1,242 @@
+/* A generation gives tokens out: while one is handed over, the GPU makes those that follow it, one by one or, at the
+ * level `loop`, many in a dispatch. */
+#include "base/clock.h"
+#include "base/str.h"
+#include "llm/generation_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FEW_TOGETHER = 8,         /* tokens that a dispatch makes on slow devices, too */
+    LONG_NS = 1000 * 1000000, /* too long: devices are watched over */
+    HANG_S = 300,
+};
+
+/* ---- what is on its way back ------------------------------------------------------ */
+
+/* The token at `position` once more, by separate dispatches, from the one before it. */
+static void make_again(generation *n)
+{
+    uint32_t before = n->position - 1;
+    graph_run_put(n->run, n->tokens, &n->said[before], 1);
+    graph_run_put(n->run, n->position_place, &before, 1);
+    graph_run_once(n->run, n->programs[LEVEL_OPS][0], SUBMIT_BATCH);
+    n->written = n->asked = n->position;
+}
+
+static void let_come(generation *n, const coming *c)
+{
+    enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
+    for (uint64_t began = clock_ns(); !c->done && clock_ns() - began < GRACE_NS;)
+        gpu_poll(n->g);
+}
+
+/* Reads that are on their way have addresses of ours: they must have come before those are used for others, or go. */
+static void drain(generation *n)
+{
+    err unused = {0};
+    if (n->asked > n->position || n->chunk_count)
+        gpu_wait(n->g, &unused);
+    for (uint32_t p = n->position; p < n->asked && !n->chunk_count; p++)
+        let_come(n, &n->reads[p % READS].state);
+    for (uint32_t i = 0; i < n->chunk_count; i++)
+        let_come(n, &n->chunks[(n->chunk_at + i) % 2].state);
+}
+
+void generation_settle(generation *n)
+{
+    bool together = n->chunk_count > 0;
+    uint32_t next = NO_TOKEN;
+    drain(n);
+    for (uint32_t i = 0; i < n->chunk_count; i++) {
+        const chunk *c = &n->chunks[(n->chunk_at + i) % 2];
+        if (n->position >= c->first && n->position < c->first + c->count)
+            next = c->tokens[n->position - c->first];
+    }
+    n->chunk_count = 0;
+    n->asked = n->position;
+    if (!n->run || !n->fed)
+        return;
+    /* The GPU may be further than what was handed out: back to there. */
+    if (n->written > n->position && together) {
+        if (next != NO_TOKEN) {
+            graph_run_put(n->run, n->tokens, &next, 1);
+            graph_run_put(n->run, n->position_place, &n->position, 1);
+        } else if (n->position > 0)
+            make_again(n);
+    }
+}
+
+static void on_arrival(void *user, bool ok)
+{
+    coming *c = user;
+    c->ok = ok;
+    c->done = true;
+}
+
+/* Ask for the token at `asked`, which the GPU has made or is making. */
+static void ask(generation *n)
+{
+    arriving *a = &n->reads[n->asked % READS];
+    *a = (arriving){0};
+    graph_run_get_later(n->run, n->history, n->asked, 1, &a->token, on_arrival, &a->state);
+    n->asked++;
+}
+
+/* Until what was asked for has come, `ok` or not. */
+static bool wait_for(generation *n, const coming *c, err *e)
+{
+    for (uint64_t began = clock_ns(); !c->done; gpu_poll(n->g))
+        if (!gpu_ok(n->g, e))
+            return false;
+        else if (clock_ns() - began > HANG_S * 1000000000ull)
+            return err_set(e, "the GPU did not answer for %d s", HANG_S);
+    return gpu_ok(n->g, e) && (c->ok || err_set(e, "a token could not be read back"));
+}
+
+/* ---- giving out ------------------------------------------------------------------ */
+
+static bool slide(generation *n, err *e)
+{
+    uint32_t kept = n->context_tok / 2, *tail = mem_alloc(kept * sizeof *tail);
+    memcpy(tail, n->said + n->position - kept, kept * sizeof *tail);
+    generation_rewind(n, 0);
+    bool ok = generation_feed(n, tail, kept, e);
+    free(tail);
+    return ok;
+}
+
+static bool is_stop(const generation *n, uint32_t token)
+{
+    for (uint32_t i = 0; i < n->stop_count; i++)
+        if (n->stops[i] == token)
+            return true;
+    return false;
+}
+
+/* What is made already and not on its way here; else one dispatch for several tokens. */
+static void launch_chunk(generation *n)
+{
+    chunk *c = &n->chunks[(n->chunk_at + n->chunk_count) % 2];
+    *c = (chunk){.first = n->asked, .count = 1, .began_ns = clock_ns()};
+    if (n->asked > n->written) {
+        uint32_t left = n->limit > n->asked ? n->limit - n->asked : 1;
+        c->count = left < n->together ? left : n->together;
+        generation_set_rounds(n, c->count);
+        graph_run_once(n->run, generation_program(n, 0), n->submit);
+        n->written += c->count;
+    }
+    graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_arrival, &c->state);
+    n->asked += c->count;
+    n->chunk_count++;
+}
+
+/* More tokens in a dispatch until it takes as long as it may. */
+static void choose_together(generation *n, const chunk *c)
+{
+    uint64_t ns = clock_ns() - c->began_ns;
+    if (ns < n->chunk_ns || n->together < FEW_TOGETHER)
+        n->together = n->together * 2 < MOST_TOGETHER ? n->together * 2 : MOST_TOGETHER;
+    else if (ns > LONG_NS && n->together > 1)
+        n->together /= 2;
+}
+
+/* A dispatch left before the token at `position` was made: because the one before it was the last that is wanted, or
+ * because its workgroups waited for each other in vain. That token, and in the second case all others, by separate
+ * dispatches. */
+static bool go_on_apart(generation *n, uint32_t *token, err *e)
+{
+    drain(n);
+    n->chunk_count = 0;
+    n->asked = n->position;
+    if (!gpu_wait(n->g, e))
+        return false;
+    bool gave_up = false;
+    megakernel *whole = graph_run_megakernel(n->run, generation_program(n, 0));
+    if (whole && !megakernel_timed_out(whole, &gave_up, e))
+        return false;
+    if (gave_up)
+        generation_fall_back(
+            n, "the workgroups of one dispatch waited for each other in vain; from here on each step has a "
+               "dispatch of its own");
+    else if (!is_stop(n, n->said[n->position - 1]))
+        return err_set(e, "a dispatch ended without a token, and without giving up");
+    generation_forget_beyond(n, n->position - 1);
+    make_again(n);
+    return graph_run_get(n->run, n->history, n->position, 1, token, e) &&
+           (*token != NO_TOKEN || err_set(e, "no token was made"));
+}
+
+/* Wants the token at `position`. */
+static bool next_of_chunk(generation *n, uint32_t *token, err *e)
+{
+    chunk *c = &n->chunks[n->chunk_at];
+    if (n->chunk_count && n->position == c->first + c->count) {
+        n->chunk_at = 1 - n->chunk_at;
+        n->chunk_count--;
+        c = &n->chunks[n->chunk_at];
+    }
+    if (!n->chunk_count)
+        launch_chunk(n);
+    bool came = c->state.done;
+    if (n->ahead && n->chunk_count < 2 && n->asked < n->limit)
+        launch_chunk(n);
+    if (!came) {
+        if ((!n->ahead && !gpu_wait(n->g, e)) || !wait_for(n, &c->state, e))
+            return false;
+        choose_together(n, c);
+    }
+    *token = c->tokens[n->position - c->first];
+    return true;
+}
+
+/* The same, a token to a dispatch, or to many. */
+static bool next_alone(generation *n, uint32_t *token, err *e)
+{
+    if (!n->ahead) {
+        if (!graph_run_get(n->run, n->history, n->position, 1, token, e))
+            return false;
+        if (*token == NO_TOKEN)
+            return true;
+        graph_run_once(n->run, generation_program(n, 0), n->submit);
+        n->asked = n->written = n->position + 1;
+        return true;
+    }
+    /* While the token at `position` comes here, the GPU already works on what follows it. */
+    if (n->asked == n->position)
+        ask(n);
+    graph_run_once(n->run, generation_program(n, 0), n->submit);
+    n->written = n->position + 1;
+    if (n->position + 1 < n->context_tok)
+        ask(n);
+    arriving *a = &n->reads[n->position % READS];
+    if (!wait_for(n, &a->state, e))
+        return false;
+    *token = a->token;
+    return true;
+}
+
+bool generation_next(generation *n, uint32_t *token, err *e)
+{
+    if (!n->fed)
+        return err_set(e, "nothing was said yet that could be continued");
+    if (n->position == n->context_tok && !n->slides)
+        return err_set(e, "the context of %u tokens is full", n->context_tok);
+    if (n->position == n->context_tok && !slide(n, e))
+        return false;
+    if (!(n->level == LEVEL_LOOP ? next_of_chunk : next_alone)(n, token, e))
+        return false;
+    if (*token == NO_TOKEN) {
+        if (!go_on_apart(n, token, e))
+            return false;
+        if (n->level != LEVEL_LOOP) { /* as next_alone leaves it */
+            graph_run_once(n->run, generation_program(n, 0), n->submit);
+            n->written = n->position + 1;
+        }
+    }
+    n->said[n->position++] = *token;
+    if (n->asked < n->position)
+        n->asked = n->position;
+    return gpu_ok(n->g, e);
+}

@@ -1,0 +1,10 @@
+/* generation_test: what only tests ask of a generation. */
+#ifndef SOLO_GENERATION_TEST_H
+#define SOLO_GENERATION_TEST_H
+
+#include "llm/generation.h"
+
+/* At the levels token and loop, workgroup 0 stops before the n-th barrier of each dispatch; 0: it does not. */
+void generation_stall(generation *n, uint32_t barrier);
+
+#endif
