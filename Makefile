@@ -184,7 +184,8 @@ $(BUILD)/gen/version.c: always
 WEB       := $(BUILD)/web
 WASM_CC   ?= clang-19
 WASM_OPT   = node node_modules/.bin/wasm-opt
-OPT_FLAGS  = -Oz --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
+# the first 1024 bytes of memory are nobody's (--global-base): offsets into what is read may be folded
+OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 NOT_WEB   := $(addprefix src/base/,cache.c file.c map.c progress.c mute_stderr.c) src/gpu/backends.c src/gpu/memory_size.c \
@@ -233,7 +234,7 @@ $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
 $(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)
 $(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
 	@echo '  link $@'
-	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,-z,stack-size=262144 $^ -o $@
+	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--global-base=1024,-z,stack-size=262144 $^ -o $@
 
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm

@@ -1,6 +1,4 @@
 #include "llm/conversation.h"
-#include "base/clock.h"
-#include "llm/stops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +84,11 @@ void conversation_reset(conversation *c)
         remove_message(c, c->count - 1);
 }
 
+void conversation_forget_cache(conversation *c)
+{
+    c->taken.count = 0;
+}
+
 void conversation_set_system(conversation *c, const char *text)
 {
     if (system_count(c))
@@ -162,11 +165,6 @@ static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgott
     return err_set(e, "the message has %zu tokens, too many for a context of %u", out->count, context);
 }
 
-static bool interrupted(const answer_options *o)
-{
-    return o->interrupted && *o->interrupted;
-}
-
 /* True if all of it was fed, false also if someone interrupted. */
 static bool feed(conversation *c, const token_list *wanted, const answer_options *o, answer_report *report, err *e)
 {
@@ -179,7 +177,7 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
     report->reused_tok = (uint32_t)same;
     while (same < wanted->count) {
         size_t part = wanted->count - same < FEED_TOK ? wanted->count - same : FEED_TOK;
-        if (interrupted(o) || !generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e))
+        if (answer_interrupted(o) || !generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e))
             return false;
         for (size_t i = 0; i < part; i++)
             token_list_add(&c->taken, wanted->ids[same + i]);
@@ -191,119 +189,36 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
 
 /* ---- answers ------------------------------------------------------------------------- */
 
-/* An answer on its way: bytes become characters, and characters text that may be shown. */
-typedef struct answering {
-    decode_stream characters;
-    stops stops;
-    str piece, passed; /* of this token; what may be shown */
-    str text;          /* all that was shown */
-    const answer_options *o;
-} answering;
-
-static void pass_on(answering *a)
-{
-    if (a->passed.length) {
-        a->o->print(a->o->context, a->passed.data, a->passed.length);
-        str_add_bytes(&a->text, a->passed.data, a->passed.length);
-    }
-    a->passed.length = 0;
-}
-
-/* True if a stop text came. */
-static bool add_token(answering *a, const tokenizer *t, int32_t id)
-{
-    a->piece.length = 0;
-    decode_stream_add(&a->characters, t, id, &a->piece);
-    bool stopped = stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
-    pass_on(a);
-    return stopped;
-}
-
-static void finish(answering *a)
-{
-    a->piece.length = 0;
-    decode_stream_end(&a->characters, &a->piece);
-    stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
-    stops_end(&a->stops, &a->passed);
-    pass_on(a);
-    stops_free(&a->stops);
-    str_free(&a->piece);
-    str_free(&a->passed);
-}
-
-static double since_s(double began_us)
-{
-    return (clock_us() - began_us) * 1e-6;
-}
-
-/* What is fed is waited for with the first token: only the others say how long a token takes. */
-static double rate_of(const answer_report *report, double all_s)
-{
-    if (report->answer_tok > 1 && all_s > report->first_s) /* clocks of pages have long steps */
-        return (report->answer_tok - 1) / (all_s - report->first_s);
-    return report->first_s > 0 ? report->answer_tok / report->first_s : 0;
-}
-
-/* Tokens until something ends the answer. */
-static bool generate(conversation *c, answering *a, message *m, double began, answer_report *report, err *e)
-{
-    const answer_options *o = a->o;
-    for (;;) {
-        uint32_t token;
-        if (interrupted(o))
-            report->end = ANSWER_INTERRUPTED;
-        else if (o->most_tok && report->answer_tok == o->most_tok)
-            report->end = ANSWER_LONG;
-        else if (generation_position(c->n) == generation_context(c->n))
-            report->end = ANSWER_FULL;
-        else if (!generation_next(c->n, &token, e))
-            return false;
-        else {
-            token_list_add(&c->taken, (int32_t)token);
-            if (++report->answer_tok == 1)
-                report->first_s = since_s(began);
-            if (tokenizer_ends(c->t, (int32_t)token))
-                report->end = ANSWER_ENDED;
-            else {
-                if (!c->f)
-                    token_list_add(&m->tokens, (int32_t)token);
-                if (!add_token(a, c->t, (int32_t)token))
-                    continue;
-                report->end = ANSWER_STOPPED;
-            }
-        }
-        return true;
-    }
-}
-
-static bool answer(conversation *c, const answer_options *o, answer_report *report, err *e)
+static bool reply(conversation *c, const answer_options *o, answer_report *report, err *e)
 {
     token_list wanted = {0};
     *report = (answer_report){.end = ANSWER_INTERRUPTED};
     bool ok = encode_what_fits(c, &wanted, &report->forgotten, e);
     err trouble = {0};
-    double began = clock_us();
+    /* with turns the answer's first space stands for nothing; a text that goes on needs it */
+    answer_stream a = answer_of(c->n, c->t, o, c->f != NULL);
     bool fed = ok && feed(c, &wanted, o, report, &trouble);
     token_list_free(&wanted);
     if (ok && !fed && trouble.kind != ERR_NONE)
         ok = err_set_kind(e, trouble.kind, "%s", trouble.text);
-    if (!ok)
-        return false;
-    message m = {CHAT_ASSISTANT, NULL, {0}};
-    answering a = {.stops = stops_of(o->stops, o->stop_count), .o = o};
-    /* with turns the answer's first space stands for nothing; a text that goes on needs it */
-    a.characters.strip_space = c->f != NULL;
-    ok = !fed || generate(c, &a, &m, began, report, e);
-    report->tok_per_s = rate_of(report, since_s(began));
-    finish(&a);
-    str_add(&a.text, "");
-    m.content = a.text.data;
-    if (ok)
-        insert_message(c, c->count, m);
-    else {
-        free(m.content);
-        token_list_free(&m.tokens);
+    if (ok) {
+        ok = !fed || answer_make(&a, report, e);
+        answer_finish(&a);
+        for (size_t i = 0; i < a.tokens.count; i++)
+            token_list_add(&c->taken, a.tokens.ids[i]);
     }
+    if (ok) {
+        str_add(&a.text, "");
+        message m = {CHAT_ASSISTANT, a.text.data, {0}};
+        a.text = (str){0};
+        if (!c->f) {
+            m.tokens = a.tokens;
+            m.tokens.count -= report->end == ANSWER_ENDED;
+            a.tokens = (token_list){0};
+        }
+        insert_message(c, c->count, m);
+    }
+    answer_free(&a);
     return ok;
 }
 
@@ -326,7 +241,7 @@ void conversation_add(conversation *c, chat_role role, const char *text)
 
 bool conversation_answer(conversation *c, const answer_options *o, answer_report *report, err *e)
 {
-    return answer(c, o, report, e);
+    return reply(c, o, report, e);
 }
 
 bool conversation_say(conversation *c, const char *text, const answer_options *o, answer_report *report, err *e)
@@ -334,7 +249,7 @@ bool conversation_say(conversation *c, const char *text, const answer_options *o
     if (!could_fit(c, text, e))
         return false;
     insert_message(c, c->count, text_message(c, CHAT_USER, text));
-    if (answer(c, o, report, e))
+    if (reply(c, o, report, e))
         return true;
     remove_message(c, c->count - 1);
     return false;
@@ -345,7 +260,7 @@ bool conversation_again(conversation *c, const answer_options *o, answer_report 
     if (c->count < system_count(c) + 2 || c->items[c->count - 1].role != CHAT_ASSISTANT)
         return false;
     remove_message(c, c->count - 1);
-    if (answer(c, o, report, e))
+    if (reply(c, o, report, e))
         return true;
     remove_message(c, c->count - 1);
     return false;

@@ -8,38 +8,10 @@
 #ifndef SOLO_CONVERSATION_H
 #define SOLO_CONVERSATION_H
 
-#include "llm/generation.h"
+#include "llm/answer.h"
 #include "model/chat.h"
 
-#include <signal.h>
-
 typedef struct conversation conversation;
-
-/* How an answer came to its end. */
-typedef enum {
-    ANSWER_ENDED,       /* the model ended it */
-    ANSWER_STOPPED,     /* a stop text came */
-    ANSWER_LONG,        /* it has as many tokens as were asked for */
-    ANSWER_FULL,        /* the context is full */
-    ANSWER_INTERRUPTED, /* someone wanted it to */
-} answer_end;
-
-typedef struct answer_options {
-    uint32_t most_tok; /* 0: no limit */
-    const char *const *stops;
-    size_t stop_count;
-    volatile sig_atomic_t *interrupted; /* looked at between tokens; may be NULL */
-    void (*print)(void *context, const char *text, size_t bytes);
-    void *context;
-} answer_options;
-
-typedef struct answer_report {
-    answer_end end;
-    uint32_t fed_tok, reused_tok, answer_tok;
-    double first_s;     /* until the first token was there; what was said is read within it */
-    double tok_per_s;   /* from then on */
-    uint32_t forgotten; /* messages that had to go for this answer */
-} answer_report;
 
 /* All three must live on; `f` NULL: the model knows no turns. */
 conversation *conversation_new(generation *n, const tokenizer *t, const chat_format *f);
@@ -47,6 +19,8 @@ void conversation_free(conversation *c);
 
 /* Forgets all but the system's message. */
 void conversation_reset(conversation *c);
+/* The model's cache was used for something else: with the next answer all of it is fed again. */
+void conversation_forget_cache(conversation *c);
 /* NULL or "": none. */
 void conversation_set_system(conversation *c, const char *text);
 

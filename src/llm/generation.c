@@ -229,6 +229,11 @@ uint32_t generation_context(const generation *n)
     return n->context_tok;
 }
 
+bool generation_is_full(const generation *n)
+{
+    return n->position == n->context_tok && !n->slides;
+}
+
 uint32_t generation_dispatches(const generation *n)
 {
     return graph_run_dispatches(n->run, generation_program(n, 0));

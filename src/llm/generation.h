@@ -80,6 +80,7 @@ bool generation_logits(generation *n, float *logits, err *e);
 
 uint32_t generation_position(const generation *n); /* tokens taken in so far */
 uint32_t generation_context(const generation *n);
+bool generation_is_full(const generation *n);        /* no token more will come; never if it slides */
 uint32_t generation_dispatches(const generation *n); /* per token */
 /* Of one dispatch, and how many threads each has; 0 at the levels that have several. */
 uint32_t generation_workgroups(const generation *n, uint32_t *threads);

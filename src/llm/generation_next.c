@@ -221,7 +221,7 @@ bool generation_next(generation *n, uint32_t *token, err *e)
 {
     if (!n->fed)
         return err_set(e, "nothing was said yet that could be continued");
-    if (n->position == n->context_tok && !n->slides)
+    if (generation_is_full(n))
         return err_set(e, "the context of %u tokens is full", n->context_tok);
     if (n->position == n->context_tok && !slide(n, e))
         return false;

@@ -8,28 +8,18 @@
 #include "lab/dispatch.h"
 #include "lab/llm.h"
 #include "lab/record.h"
-#include "llm/conversation.h"
-#include "model/model_text.h"
+#include "llm/session.h"
 #include "web/host.h"
 #include "web/reply.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STOPS = 16 };
-
 static lab_device device;
 static gpu_adapter_want wanted; /* measurements open devices of their own, of the same kind */
 static model *opened;
 static char *opened_name;
-static tokenizer *words;
-static generation *made;
-static int chosen = -1; /* the level that someone asked for since */
-static chat_format format;
-static bool has_format, talk_is_chat;
-static conversation *talk;
-static char *stop_texts[MAX_STOPS];
-static size_t stop_count;
+static session *talk;
 static volatile sig_atomic_t interrupted;
 
 /* ---- saying ------------------------------------------------------------------- */
@@ -46,23 +36,17 @@ EXPORT(solo_interrupted) volatile sig_atomic_t *solo_interrupted(void)
     return &interrupted;
 }
 
-static void forget_stops(void)
+static bool is_loaded(err *e)
 {
-    while (stop_count)
-        free(stop_texts[--stop_count]);
+    return talk || err_set(e, "no model is loaded");
 }
 
 static void unload(void)
 {
-    forget_stops();
-    conversation_free(talk);
-    generation_free(made);
-    tokenizer_free(words);
+    session_free(talk);
     model_close(opened);
     free(opened_name);
     talk = NULL;
-    made = NULL;
-    words = NULL;
     opened = NULL;
     opened_name = NULL;
 }
@@ -111,47 +95,41 @@ static bool read_file(void *unused, uint64_t offset, void *to, size_t bytes, err
     return err_set(e, "%s", why);
 }
 
-/* Without a template that is known, texts simply go on. */
-static bool find_format(err *e)
+static void write_notice(jsonw *j)
 {
-    str text = {0};
-    bool ok = chat_template_of_model(opened, &text, e);
-    has_format = ok && text.length && chat_format_of(text.data, &format);
-    str_free(&text);
-    return ok;
+    char notice[1200];
+    generation *n = session_generation(talk);
+    jsonw_text(j, "level", fusion_names[generation_level(n)]);
+    jsonw_text(j, "notice", generation_take_notice(n, notice, sizeof notice));
+    jsonw_end(j);
 }
 
-static void write_model(void)
+static int write_model(void)
 {
     const model_config *c = model_get_config(opened);
-    char notice[1200];
+    const chat_format *format = session_format(talk);
+    generation *n = session_generation(talk);
     uint32_t threads;
     jsonw j = reply_begin();
     jsonw_text(&j, "name", opened_name);
     jsonw_text(&j, "architecture", config_arch_name(c->arch));
     jsonw_count(&j, "layers", c->layer_count);
     jsonw_count(&j, "vocabulary", c->vocab_tok);
-    jsonw_count(&j, "context", generation_context(made));
-    jsonw_text(&j, "format", has_format ? format.name : NULL);
-    jsonw_text(&j, "level", fusion_names[generation_level(made)]);
-    jsonw_bool(&j, "improving", generation_is_compiling(made));
-    jsonw_count(&j, "dispatches", generation_dispatches(made));
-    jsonw_count(&j, "workgroups", generation_workgroups(made, &threads));
-    jsonw_count(&j, "gpu_bytes", generation_bytes(made));
-    jsonw_text(&j, "notice", generation_take_notice(made, notice, sizeof notice));
-    jsonw_end(&j);
+    jsonw_count(&j, "context", generation_context(n));
+    jsonw_text(&j, "format", format ? format->name : NULL);
+    jsonw_bool(&j, "improving", generation_is_compiling(n));
+    jsonw_count(&j, "dispatches", generation_dispatches(n));
+    jsonw_count(&j, "workgroups", generation_workgroups(n, &threads));
+    jsonw_count(&j, "gpu_bytes", generation_bytes(n));
+    write_notice(&j);
+    return 0;
 }
 
-static bool make_generation(const generation_options *o, err *e)
+/* Software compiles kernels when they first run: let it, while someone thinks about what to say. */
+static bool warm_up(generation *n, err *e)
 {
-    uint32_t ends[TOKENIZER_MAX_ENDS];
-    made = generation_new(device.g, opened, o, e);
-    if (!made)
-        return false;
-    generation_set_stops(made, ends, tokenizer_list_ends(words, ends));
-    /* Software compiles kernels when they first run: let it, while someone thinks about what to say. */
-    generation_feed(made, &(uint32_t){0}, 1, e);
-    generation_rewind(made, 0);
+    generation_feed(n, &(uint32_t){0}, 1, e);
+    generation_rewind(n, 0);
     return gpu_ok(device.g, e);
 }
 
@@ -161,7 +139,6 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
 {
     err e = {0};
     unload();
-    chosen = -1;
     if (!device.g) {
         err_set(&e, "no device is open");
         return failed(&e);
@@ -169,50 +146,34 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     /* what went wrong with another model is over, unless the device is lost */
     gpu_poll(device.g);
     gpu_take_error(device.g, NULL);
-    generation_options o = {.level = (fusion_level)level,
-                            .compile_in_background = soon && !all_levels,
-                            .all_levels = all_levels != 0,
-                            .context_tok = context_tok};
+    session_options o = {.generation = {.level = (fusion_level)level,
+                                        .compile_in_background = soon && !all_levels,
+                                        .all_levels = all_levels != 0,
+                                        .context_tok = context_tok}};
     opened_name = mem_dup(name);
     opened = model_open_reader(&(model_reader){(uint64_t)file_bytes, read_file, NULL}, name, &e);
-    words = opened ? tokenizer_of_model(opened, &e) : NULL;
-    if (!words || !find_format(&e) || !make_generation(&o, &e)) {
+    talk = opened ? session_new(device.g, opened, &o, &e) : NULL;
+    if (!talk || !session_prepare(talk, &e) || !warm_up(session_generation(talk), &e)) {
         unload();
         return failed(&e);
     }
-    write_model();
-    return 0;
+    return write_model();
 }
 
 /* The best level, once the kernels that were begun in the background are made. */
 EXPORT(solo_improve) int solo_improve(void)
 {
     err e = {0};
-    if (!made) {
-        err_set(&e, "no model is loaded");
-        return failed(&e);
-    }
-    conversation_free(talk); /* it knows what was taken in */
-    talk = NULL;
-    if (!generation_finish_compile(made, &e))
-        return failed(&e);
-    if (chosen >= 0)
-        generation_set_launch(made, (fusion_level)chosen, SUBMIT_AUTO);
-    write_model();
-    return 0;
+    return is_loaded(&e) && session_finish(talk, &e) ? write_model() : failed(&e);
 }
 
 EXPORT(solo_set_level) int solo_set_level(int level)
 {
     err e = {0};
-    if (!made || (unsigned)level >= LEVEL_COUNT) {
-        err_set(&e, made ? "there is no such level" : "no model is loaded");
+    if (!is_loaded(&e) || ((unsigned)level >= LEVEL_COUNT && !err_set(&e, "there is no such level")))
         return failed(&e);
-    }
-    chosen = level;
-    generation_set_launch(made, (fusion_level)level, SUBMIT_AUTO);
-    write_model();
-    return 0;
+    session_set_level(talk, (fusion_level)level);
+    return write_model();
 }
 
 /* ---- answers ------------------------------------------------------------------------ */
@@ -220,33 +181,24 @@ EXPORT(solo_set_level) int solo_set_level(int level)
 EXPORT(solo_set_sampling)
 void solo_set_sampling(float temperature, uint32_t top_k, float top_p, float min_p, float repeat_penalty, uint32_t seed)
 {
-    if (made)
-        generation_set_sampling(made, &(sampling){.temperature = temperature,
-                                                  .top_k = top_k,
-                                                  .top_p = top_p,
-                                                  .min_p = min_p,
-                                                  .repeat_penalty = repeat_penalty,
-                                                  .seed = seed});
+    if (talk)
+        session_set_sampling(talk, &(sampling){.temperature = temperature,
+                                               .top_k = top_k,
+                                               .top_p = top_p,
+                                               .min_p = min_p,
+                                               .repeat_penalty = repeat_penalty,
+                                               .seed = seed});
 }
 
 /* A conversation begins anew; what of it the model has taken in already stays. `chat` 0: a text that goes on. */
 EXPORT(solo_begin) int solo_begin(int chat)
 {
     err e = {0};
-    bool turns = chat && has_format;
     interrupted = 0; /* here, so that a stop before the answer begins is not lost */
-    if (!made) {
-        err_set(&e, "no model is loaded");
+    if (!is_loaded(&e))
         return failed(&e);
-    }
-    forget_stops();
-    if (!talk || talk_is_chat != turns) {
-        conversation_free(talk);
-        talk = conversation_new(made, words, turns ? &format : NULL);
-        talk_is_chat = turns;
-    }
-    conversation_set_system(talk, NULL);
-    conversation_reset(talk);
+    session_begin(talk, chat != 0);
+    session_forget_stops(talk);
     reply_text(); /* nothing: an error that was said before is over */
     return 0;
 }
@@ -254,15 +206,14 @@ EXPORT(solo_begin) int solo_begin(int chat)
 EXPORT(solo_add_message) void solo_add_message(int role, const char *text)
 {
     if (role == CHAT_SYSTEM)
-        conversation_set_system(talk, text);
+        conversation_set_system(session_conversation(talk), text);
     else
-        conversation_add(talk, (chat_role)role, text);
+        conversation_add(session_conversation(talk), (chat_role)role, text);
 }
 
 EXPORT(solo_add_stop) void solo_add_stop(const char *text)
 {
-    if (stop_count < MAX_STOPS)
-        stop_texts[stop_count++] = mem_dup(text);
+    session_add_stop(talk, text);
 }
 
 /* What was launched for the first piece of an answer is the prompt's. */
@@ -297,15 +248,9 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
     err e = {0};
     answer_report r;
     counting c = {0};
-    answer_options o = {.most_tok = most_tok,
-                        .stops = (const char *const *)stop_texts,
-                        .stop_count = stop_count,
-                        .interrupted = &interrupted,
-                        .print = print,
-                        .context = &c};
-    if (!conversation_answer(talk, &o, &r, &e))
+    answer_options o = {.most_tok = most_tok, .interrupted = &interrupted, .print = print, .context = &c};
+    if (!session_answer(talk, &o, &r, &e))
         return failed(&e);
-    char notice[1200];
     gpu_counters since = gpu_counters_since(device.g, c.first);
     jsonw j = reply_begin();
     jsonw_text(&j, "end", end_name(r.end));
@@ -316,9 +261,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
     jsonw_number(&j, "tokens_per_s", r.tok_per_s);
     jsonw_number(&j, "dispatches_per_token",
                  c.begun && r.answer_tok > 1 ? (double)since.dispatches / (r.answer_tok - 1) : 0);
-    jsonw_text(&j, "level", fusion_names[generation_level(made)]);
-    jsonw_text(&j, "notice", generation_take_notice(made, notice, sizeof notice));
-    jsonw_end(&j);
+    write_notice(&j);
     return 0;
 }
 
@@ -359,7 +302,7 @@ int solo_bench_llm(uint32_t levels, uint32_t submits, uint32_t prompt_tok, uint3
         o.levels[i] = levels >> i & 1;
     for (int i = 0; i < SUBMIT_COUNT; i++)
         o.submits[i] = submits >> i & 1;
-    bool ok = opened ? llm_measure(&lab, opened, &o, &e) : err_set(&e, "no model is loaded");
+    bool ok = is_loaded(&e) && llm_measure(&lab, opened, &o, &e);
     if (ok) {
         llm_record(&lab, reply_text());
     }

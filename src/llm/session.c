@@ -1,0 +1,200 @@
+#include "llm/session.h"
+#include "llm/session_internal.h"
+#include "model/model_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making -------------------------------------------------------------------------- */
+
+/* Without a template that is known, texts simply go on. */
+static bool find_format(session *s, const char *name, err *e)
+{
+    if (name) {
+        s->has_format = strcmp(name, "none") != 0;
+        return !s->has_format || chat_format_named(name, &s->format) ||
+               err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
+    }
+    str text = {0};
+    bool ok = chat_template_of_model(s->m, &text, e);
+    s->has_format = ok && text.length && chat_format_of(text.data, &s->format);
+    str_free(&text);
+    return ok;
+}
+
+session *session_new(gpu *g, const model *m, const session_options *o, err *e)
+{
+    session *s = mem_alloc(sizeof *s);
+    *s = (session){.g = g, .m = m, .options = o->generation, .t = o->tokenizer};
+    if (!s->t)
+        s->t = s->own = tokenizer_of_model(m, e);
+    if (s->t && find_format(s, o->template, e)) {
+        s->has_turns = s->has_format;
+        return s;
+    }
+    session_free(s);
+    return NULL;
+}
+
+void session_forget_stops(session *s)
+{
+    while (s->stop_count)
+        free(s->stops[--s->stop_count]);
+}
+
+void session_free(session *s)
+{
+    if (!s)
+        return;
+    session_forget_stops(s);
+    free(s->stops);
+    conversation_free(s->talk);
+    generation_free(s->n);
+    graph_run_free(s->logits_run);
+    graph_free(s->logits_graph);
+    tokenizer_free(s->own);
+    free(s);
+}
+
+static conversation *new_conversation(const session *s)
+{
+    return conversation_new(s->n, s->t, s->has_turns ? &s->format : NULL);
+}
+
+bool session_prepare(session *s, err *e)
+{
+    uint32_t ends[TOKENIZER_MAX_ENDS];
+    if (s->n)
+        return true;
+    s->n = generation_new(s->g, s->m, &s->options, e);
+    if (!s->n)
+        return false;
+    s->talk = new_conversation(s);
+    generation_set_sampling(s->n, &s->how);
+    generation_set_stops(s->n, ends, tokenizer_list_ends(s->t, ends));
+    return true;
+}
+
+/* ---- asking and setting --------------------------------------------------------------- */
+
+const tokenizer *session_tokenizer(const session *s)
+{
+    return s->t;
+}
+
+const chat_format *session_format(const session *s)
+{
+    return s->has_format ? &s->format : NULL;
+}
+
+generation *session_generation(session *s)
+{
+    return s->n;
+}
+
+conversation *session_conversation(session *s)
+{
+    return s->talk;
+}
+
+void session_set_sampling(session *s, const sampling *how)
+{
+    s->how = *how;
+    if (s->n)
+        generation_set_sampling(s->n, how);
+}
+
+void session_add_stop(session *s, const char *text)
+{
+    s->stops = mem_grow(s->stops, (s->stop_count + 1) * sizeof *s->stops);
+    s->stops[s->stop_count++] = mem_dup(text);
+}
+
+void session_set_level(session *s, fusion_level level)
+{
+    s->level = level;
+    generation_set_launch(s->n, level, s->options.submit);
+}
+
+bool session_finish(session *s, err *e)
+{
+    conversation_forget_cache(s->talk);
+    bool ok = generation_finish_compile(s->n, e);
+    if (ok && s->level != LEVEL_AUTO)
+        session_set_level(s, s->level);
+    generation_set_sampling(s->n, &s->how);
+    return ok;
+}
+
+/* ---- texts ------------------------------------------------------------------------------ */
+
+static bool continue_tokens(session *s, const token_list *prompt, bool echo, const answer_options *o,
+                            answer_report *report, err *e)
+{
+    *report = (answer_report){.fed_tok = (uint32_t)prompt->count};
+    conversation_forget_cache(s->talk);
+    generation_rewind(s->n, 0);
+    answer_stream a = answer_of(s->n, s->t, o, echo);
+    bool ok = generation_feed(s->n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e);
+    if (ok) {
+        if (echo)
+            answer_show(&a, prompt->ids, prompt->count);
+        if (o->most_tok && !s->options.slide)
+            generation_set_limit(s->n, o->most_tok);
+        ok = answer_make(&a, report, e);
+        answer_finish(&a);
+    }
+    answer_free(&a);
+    return ok;
+}
+
+/* The options with the session's stops. */
+static answer_options with_stops(const session *s, const answer_options *o)
+{
+    answer_options mine = *o;
+    mine.stops = (const char *const *)s->stops;
+    mine.stop_count = s->stop_count;
+    return mine;
+}
+
+bool session_continue(session *s, const char *text, bool echo, const answer_options *o, answer_report *report, err *e)
+{
+    token_list prompt = {0};
+    answer_options mine = with_stops(s, o);
+    bool ok =
+        session_prepare(s, e) && tokenizer_encode(s->t, text, strlen(text), true, tokenizer_adds_bos(s->t), &prompt, e);
+    if (ok && prompt.count == 0)
+        ok = err_set(e, "the text is empty, and this model begins no text by itself");
+    ok = ok && continue_tokens(s, &prompt, echo, &mine, report, e);
+    token_list_free(&prompt);
+    return ok;
+}
+
+bool session_say(session *s, const char *text, const answer_options *o, answer_report *report, err *e)
+{
+    answer_options mine = with_stops(s, o);
+    return conversation_say(s->talk, text, &mine, report, e);
+}
+
+bool session_again(session *s, const answer_options *o, answer_report *report, err *e)
+{
+    answer_options mine = with_stops(s, o);
+    return conversation_again(s->talk, &mine, report, e);
+}
+
+bool session_answer(session *s, const answer_options *o, answer_report *report, err *e)
+{
+    answer_options mine = with_stops(s, o);
+    return conversation_answer(s->talk, &mine, report, e);
+}
+
+void session_begin(session *s, bool turns)
+{
+    if (s->has_turns != (turns && s->has_format)) {
+        s->has_turns = !s->has_turns;
+        conversation_free(s->talk);
+        s->talk = new_conversation(s);
+    }
+    conversation_set_system(s->talk, NULL);
+    conversation_reset(s->talk);
+}
