@@ -344,6 +344,16 @@ megakernel *graph_run_megakernel(const graph_run *r, uint32_t which)
     return r->programs[which].whole;
 }
 
+fusion_level graph_run_level_of(const graph_run *r, uint32_t which)
+{
+    return r->programs[which].level;
+}
+
+const memory *graph_run_memory(const graph_run *r)
+{
+    return r->m;
+}
+
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which)
 {
     return r->programs[which].dispatch_count;

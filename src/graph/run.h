@@ -79,6 +79,8 @@ bool graph_run_is_compiling(const graph_run *r, uint32_t which);
 bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e);
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */
 
+fusion_level graph_run_level_of(const graph_run *r, uint32_t which); /* as it runs */
+const struct memory *graph_run_memory(const graph_run *r);           /* where everything lies: graph/memory.h */
 uint32_t graph_run_dispatches(const graph_run *r, uint32_t which);
 const plan *graph_run_plan(const graph_run *r, uint32_t which);
 uint64_t graph_run_bytes(const graph_run *r); /* of GPU memory */

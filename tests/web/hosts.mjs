@@ -134,7 +134,7 @@ await test("names that do not exist, requests that make no sense", async () => {
         const error = await thrown(act);
         yes(what.test(error.message) && (error.usage || error instanceof TypeError), `${what}: ${error.message}`);
     };
-    await refused(() => solo.setLevel("all"), /no level "all": it is one of none, ops, token, loop/);
+    await refused(() => solo.setLevel("all"), /no level "all": it is one of auto, none, ops, token, loop/);
     await refused(() => solo.benchLlm({ levels: ["ops", "all"] }), /no level "all"/);
     await refused(() => solo.benchLlm({ submits: ["never"] }), /no way to submit "never"/);
     await refused(() => Solo.open({ gpu, adapter: "best" }), /no adapter "best"/);

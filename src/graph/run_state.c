@@ -1,0 +1,71 @@
+#include "graph/run_state.h"
+#include "base/str.h"
+#include "graph/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The state behind a node, or 0. */
+static node state_of(const graph *g, node n)
+{
+    n = plan_root(g, n);
+    if (graph_at(g, n)->op == OP_STORE)
+        n = graph_at(g, n)->operands[0];
+    return graph_at(g, n)->op == OP_STATE ? n : 0;
+}
+
+static bool find_state(const graph_run *r, uint32_t which, node state, graph_tensor *out)
+{
+    const memory *m = graph_run_memory(r);
+    const graph_node *n = graph_at(graph_run_plan(r, which)->g, state);
+    uint32_t arena = memory_state_arena(m, which, state);
+    if (arena == UINT32_MAX) /* no step reads or writes it */
+        return false;
+    *out = (graph_tensor){.buffer = memory_states(m, arena),
+                          .offset_bytes = (uint64_t)memory_at(m, which, state) * 4,
+                          .bytes = shape_count(n->s) * (n->type == DTYPE_F16 ? 2 : 4),
+                          .is_state = true};
+    return true;
+}
+
+bool graph_run_find(const graph_run *r, uint32_t which, const char *name, graph_tensor *out, err *e)
+{
+    const graph *g = graph_run_plan(r, which)->g;
+    node n = graph_find(g, name), state = n ? state_of(g, n) : 0;
+    graph_place p = graph_run_place(r, name);
+    *out = (graph_tensor){.buffer = memory_activations(graph_run_memory(r)),
+                          .offset_bytes = (uint64_t)p.word * 4,
+                          .bytes = p.words * 4,
+                          .is_input = n && graph_at(g, n)->op == OP_INPUT};
+    if (state ? find_state(r, which, state, out) : p.words > 0)
+        return true;
+    return err_set_kind(e, ERR_USAGE, "there is no input, output or state %s that is used", name);
+}
+
+static uint64_t whole_words(uint64_t bytes)
+{
+    return (bytes + 3) / 4 * 4;
+}
+
+bool graph_tensor_read(gpu *g, const graph_tensor *t, void *elements, err *e)
+{
+    uint64_t bytes = whole_words(t->bytes);
+    if (bytes == t->bytes)
+        return gpu_read_now(g, t->buffer, t->offset_bytes, elements, bytes, e);
+    char *words = mem_alloc(bytes);
+    bool ok = gpu_read_now(g, t->buffer, t->offset_bytes, words, bytes, e);
+    if (ok)
+        memcpy(elements, words, t->bytes);
+    free(words);
+    return ok;
+}
+
+bool graph_tensor_write(gpu *g, const graph_tensor *t, const void *elements, err *e)
+{
+    uint64_t bytes = whole_words(t->bytes);
+    char *words = mem_alloc(bytes);
+    memcpy(words, elements, t->bytes);
+    gpu_write(g, t->buffer, t->offset_bytes, words, bytes);
+    free(words);
+    return gpu_ok(g, e);
+}
