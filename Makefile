@@ -12,7 +12,8 @@ WARNINGS := -Wall -Wextra -Werror $(if $(findstring clang,$(shell $(CC) --versio
 ifdef SAN
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
-COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(SANITIZE)
+# hidden and position-independent: the same objects make the program, the tests and the libraries, which export solo_* alone
+COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE)
 
 # jansson goes into the binary where its archive is here, so that the binary runs on machines without it
 JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljansson)
@@ -21,12 +22,17 @@ archive  = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 EDITLINE = $(if $(shell echo '\#include <histedit.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes),$(if \
     $(and $(call archive,edit),$(call archive,tinfo),$(call archive,bsd),$(call archive,md)),$(foreach a,edit tinfo bsd md,$(call archive,$(a))),-ledit))
 LDLIBS  += $(JANSSON) $(EDITLINE) -ldl -lm -lpthread
+# of libsolo.so, which reads no lines; the archive of jansson is not made for a shared library
+LIB_LDLIBS = -ljansson -ldl -lm -lpthread
 
-# what the build makes by itself: kernels/ as C, and the version
-GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c
+# what the build makes by itself: kernels/ as C, the version, and where things are installed
+GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c $(BUILD)/gen/prefix.c
 SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/%,$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
+# what include/solo.h stands for
+API       := $(filter-out $(BUILD)/src/cli/% $(BUILD)/src/lab/%,$(OBJECTS))
+LIBS      := $(BUILD)/libsolo.a $(BUILD)/libsolo.so.0 $(BUILD)/solo.pc
 
 # one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/test_*.c tests/gpu/test_*.c tests/fuzz/fuzz_*.c)))
@@ -44,7 +50,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test lint web fuzz install clean distclean format setup always
+.PHONY: help build lib run test lint web fuzz install clean distclean format setup always uninstall
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -52,9 +58,10 @@ help:
 	@echo '  make run        set up what is missing, build, run the demo'
 	@echo '  make test       set up what is missing, build, run every test (ONLY=word: those with it in their name)'
 	@echo '  make build      set up what is missing for building, build build/solo'
-	@echo '  make lib        set up what is missing for building, build build/libsolo.a (include/solo.h says what is in it)'
+	@echo '  make lib        set up what is missing for building, build build/libsolo.a and libsolo.so (include/solo.h says what is in them)'
 	@echo '  make web        build the page and the wasm into build/web'
-	@echo '  make install    into PREFIX (now $(PREFIX)): bin/solo and lib/solo, and the page if it was built'
+	@echo '  make install    into PREFIX (now $(PREFIX)): the program, the libraries, solo.h, and the page if it was built'
+	@echo '  make uninstall  take those away again'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
 	@echo '  make lint       layout, scripts, order of includes, line lengths (a part of make test)'
@@ -74,7 +81,7 @@ build:
 
 lib:
 	$(SETUP) build
-	$(COMPILE_ALL) $(BUILD)/libsolo.a
+	$(COMPILE_ALL) $(LIBS)
 
 run:
 	$(SETUP) run
@@ -89,16 +96,27 @@ test: export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/lsan.supp:print_suppre
 test: export UBSAN_OPTIONS ?= print_stacktrace=1
 test:
 	$(SETUP) test
-	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(WEB)/.done
+	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(LIBS) $(WEB)/.done
 	@sh tests/run.sh $(TESTS)
 
+TO = $(DESTDIR)$(PREFIX)
 install:
 	$(SETUP) run
-	$(COMPILE_ALL) $(BUILD)/solo
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/solo'
-	install -m 755 $(BUILD)/solo '$(DESTDIR)$(PREFIX)/bin/solo'
-	install -m 755 deps/lib/*.so '$(DESTDIR)$(PREFIX)/lib/solo/'
-	@if [ -e $(WEB)/.done ]; then install -d '$(DESTDIR)$(PREFIX)/share/solo/web' && install -m 644 $(WEB)/* '$(DESTDIR)$(PREFIX)/share/solo/web/'; fi
+	$(COMPILE_ALL) $(BUILD)/solo $(LIBS)
+	install -d '$(TO)/bin' '$(TO)/lib/solo' '$(TO)/lib/pkgconfig' '$(TO)/include'
+	install -m 755 $(BUILD)/solo '$(TO)/bin/solo'
+	install -m 755 deps/lib/*.so '$(TO)/lib/solo/'
+	install -m 644 $(BUILD)/libsolo.a '$(TO)/lib/libsolo.a'
+	install -m 755 $(BUILD)/libsolo.so.0 '$(TO)/lib/libsolo.so.0'
+	ln -sf libsolo.so.0 '$(TO)/lib/libsolo.so'
+	install -m 644 include/solo.h '$(TO)/include/solo.h'
+	install -m 644 $(BUILD)/solo.pc '$(TO)/lib/pkgconfig/solo.pc'
+	@if [ -e $(WEB)/.done ]; then install -d '$(TO)/share/solo/web' && install -m 644 $(WEB)/* '$(TO)/share/solo/web/'; fi
+
+uninstall:
+	rm -f '$(TO)/bin/solo' '$(TO)/lib/libsolo.a' '$(TO)/lib/libsolo.so.0' '$(TO)/lib/libsolo.so' \
+	    '$(TO)/include/solo.h' '$(TO)/lib/pkgconfig/solo.pc'
+	rm -rf '$(TO)/lib/solo' '$(TO)/share/solo'
 
 clean:
 	rm -rf build build-san
@@ -133,10 +151,29 @@ $(BUILD)/solo: $(OBJECTS)
 	@echo '  link $@'
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/libsolo.a: $(LIBRARY)
+# One object of all: in an archive of many, what they call of each other would have to be seen by everyone.
+$(BUILD)/libsolo.o: $(API)
+	@echo '  link $@'
+	$(CC) -r -nostdlib $^ $(filter %.a,$(JANSSON)) -o $@
+	objcopy --localize-hidden --wildcard --keep-global-symbol='solo_*' $@
+
+$(BUILD)/libsolo.a: $(BUILD)/libsolo.o
 	@echo '  ar   $@'
 	rm -f $@
 	$(AR) rcs $@ $^
+
+$(BUILD)/libsolo.so.0: $(API) src/api/exports.map
+	@echo '  link $@'
+	$(CC) -shared $(SANITIZE) $(LDFLAGS) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,$(@F) -Wl,--version-script=src/api/exports.map $(API) $(LIB_LDLIBS) -o $@
+	ln -sf $(@F) $(BUILD)/libsolo.so
+
+# it finds the rest from where it lies, so that an installation can be moved
+$(BUILD)/solo.pc: Makefile
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	    'Name: solo' 'Description: language models, graphs and simulations on WebGPU in as few dispatches as possible' \
+	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsolo' \
+	    'Libs.private: $(patsubst %.a,,$(JANSSON)) -ldl -lm -lpthread' >$@
 
 $(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
 	@echo '  link $@'
@@ -177,6 +214,11 @@ $(BUILD)/gen/version.c: always
 	    "const char *const solo_commit = \"$$commit\";" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+$(BUILD)/gen/prefix.c: always
+	@mkdir -p $(@D)
+	@printf '%s\n' 'extern const char *const solo_prefix;' 'const char *const solo_prefix = "$(PREFIX)";' >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
 # ---- the page ------------------------------------------------------------------------
 # The same C as wasm, without what a page does not have (src/web has its own for some of it), once for hosts that
 # can suspend wasm themselves (JSPI) and once for those that cannot (made able to by wasm-opt).
@@ -196,7 +238,7 @@ WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/g
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
 # simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
-SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c src/api/*.c)) src/web/cache.c src/web/reply.c src/web/sim.c
+SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c)) src/api/device.c src/api/sim.c src/web/cache.c src/web/reply.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file

@@ -1,15 +1,30 @@
-/* solo: step-by-step GPU work in as few dispatches as possible, from C or C++.
+/* solo: language models, graphs of operators and step-by-step simulations on a GPU, in as few dispatches as possible,
+ * from C or C++.
  *
  *     solo_error e = {0};
  *     solo_device *d = solo_device_open(NULL, &e);
- *     solo_sim *s = solo_sim_new(d, "cartpole", NULL, &(solo_sim_options){.population = 4096}, &e);
- *     if (!s || !solo_sim_run(s, SOLO_ONE_DISPATCH, &e)) { puts(e.text); ... }
- *     solo_sim_scores(s, scores, &e);
+ *     solo_model *m = solo_model_open(NULL, &e);
+ *     solo_session *s = solo_session_open(d, m, NULL, &e);
+ *     if (!solo_session_chat(s, "Hello", 100, print, NULL, NULL, &e)) puts(e.text);
  *
- * Functions that can fail return NULL or false and say why in one line. Nothing is shared between devices, and a
- * device with all that was made on it belongs to one thread at a time. docs/sim.md says what a simulation is.
+ * ERRORS. Functions that can fail take a solo_error, return NULL or false, and say why in one line. The first error is
+ * kept: whoever checks only the last call of several learns what went wrong first. Functions that make something accept
+ * NULL for what they are made from, if making that failed: they fail in turn and leave the error as it is. `e` may be NULL.
+ * What fails on the device (a kernel, memory, a lost device) fails every later call on it as well.
  *
- * Link with build/libsolo.a (make lib) and -ljansson -ledit -ldl -lm -lpthread.                                  */
+ * OWNERSHIP. What a function named ..._open or ..._new returns is the caller's, who closes or frees it, and before that
+ * all that was made from it: sessions before their model, everything before the device. Freeing NULL does nothing. Texts
+ * and arrays that are passed in are copied unless it says that they must stay; what comes back as a pointer belongs to
+ * what it was asked of, and stays as long as that does.
+ *
+ * THREADS. Nothing is shared between devices. A device with all that was made on it belongs to one thread at a time; a
+ * model may be used by several threads at once. Callbacks are called by the thread that called, during the call, and must
+ * call nothing of the same device but what they are told to.
+ *
+ * ZERO. In every options struct all zeros mean the best there is: {0} is a good beginning, and NULL stands for it. New
+ * fields may be added; programs that name the fields they set stay right when they are compiled again.
+ *
+ * LINKING. `pkg-config --cflags --libs solo` after `make install`; docs/api.md has more.                        */
 #ifndef SOLO_H
 #define SOLO_H
 
@@ -21,6 +36,10 @@
 extern "C" {
 #endif
 
+#if defined __GNUC__ && !defined __wasm__
+#pragma GCC visibility push(default)
+#endif
+
 /* Zero it before it is first used; the first error is kept. */
 typedef struct solo_error {
     int status; /* 0: none; 1: it failed; 2: what was asked for makes no sense; 3: no usable GPU */
@@ -28,12 +47,260 @@ typedef struct solo_error {
 } solo_error;
 
 typedef struct solo_device solo_device;
+typedef struct solo_buffer solo_buffer;
+typedef struct solo_model solo_model;
+typedef struct solo_session solo_session;
+typedef struct solo_graph solo_graph;
+typedef struct solo_run solo_run;
 typedef struct solo_sim solo_sim;
 
-/* "dawn", "wgpu" or the path of a library that implements webgpu.h; NULL: the first that works. */
-solo_device *solo_device_open(const char *impl, solo_error *e);
+const char *solo_library_version(void);
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+typedef struct solo_device_options {
+    const char *impl; /* "dawn", "wgpu" or the path of a library that implements webgpu.h; NULL: the first that works */
+    bool gpu_only;    /* a GPU that is made of software is an error */
+    bool
+        own_kernels; /* only models and graphs will run, no simulations: kernels need not be kept to their memory, which
+                       * makes them faster on GPUs */
+} solo_device_options;
+
+solo_device *solo_device_open(const char *impl, solo_error *e); /* the same, with `impl` alone */
+solo_device *solo_device_open_with(const solo_device_options *o, solo_error *e);
 void solo_device_close(solo_device *d); /* after everything made on it was freed */
 const char *solo_device_name(const solo_device *d);
+
+/* Memory on a device, zeros at first. Sizes and offsets are in bytes, multiples of 4. */
+solo_buffer *solo_buffer_new(solo_device *d, uint64_t bytes, solo_error *e);
+void solo_buffer_free(solo_buffer *b);
+uint64_t solo_buffer_bytes(const solo_buffer *b);
+bool solo_buffer_write(solo_buffer *b, uint64_t offset, const void *data, size_t bytes, solo_error *e);
+bool solo_buffer_read(solo_buffer *b, uint64_t offset, void *data, size_t bytes, solo_error *e);
+
+/* How many dispatches work takes: one per operator (none), per group of operators (ops), per token or run (token), for
+ * many tokens or runs (loop). All give the same results. */
+typedef enum solo_level {
+    SOLO_LEVEL_AUTO, /* the best that is safe on the device */
+    SOLO_LEVEL_NONE,
+    SOLO_LEVEL_OPS,
+    SOLO_LEVEL_TOKEN,
+    SOLO_LEVEL_LOOP
+} solo_level;
+
+/* How several dispatches go to the queue. */
+typedef enum solo_submit {
+    SOLO_SUBMIT_AUTO, /* batch */
+    SOLO_SUBMIT_SYNC, /* each is submitted and waited for */
+    SOLO_SUBMIT_EACH, /* each is submitted */
+    SOLO_SUBMIT_PASS, /* one submit, a pass for each */
+    SOLO_SUBMIT_BATCH /* one submit, one pass */
+} solo_submit;
+
+/* ---- models and their tokens ------------------------------------------------------------------------ */
+
+/* A GGUF file or a Hugging Face folder; NULL: the built-in model. Weights are read when a session needs them. */
+solo_model *solo_model_open(const char *path, solo_error *e);
+void solo_model_close(solo_model *m);
+const char *solo_model_architecture(const solo_model *m);
+uint32_t solo_model_vocabulary(const solo_model *m); /* tokens */
+uint32_t solo_model_context(const solo_model *m);    /* tokens that it was made for */
+
+enum {
+    SOLO_TOKENS_PLAIN = 1,   /* special tokens written in the text (<|im_end|> and the like) are text */
+    SOLO_TOKENS_GO_ON = 2,   /* the text goes on from another: without the token that begins one */
+    SOLO_TOKENS_SPECIAL = 4, /* solo_model_detokenize: special tokens are written out */
+};
+/* The tokens of a text, as many as there is room for. Returns how many there are; 0 also if it failed. */
+size_t solo_model_tokenize(const solo_model *m, const char *text, int flags, uint32_t *tokens, size_t room,
+                           solo_error *e);
+/* The text of tokens, cut to `room` bytes with the zero behind it. Returns how many bytes there are without that. */
+size_t solo_model_detokenize(const solo_model *m, const uint32_t *tokens, size_t count, int flags, char *text,
+                             size_t room);
+/* Does the model end a text, or its turn, with this token? */
+bool solo_model_ends(const solo_model *m, uint32_t token);
+
+/* ---- sessions: texts, conversations, logits ----------------------------------------------------------- */
+
+/* How a token is chosen. All zeros: always the most likely one. */
+typedef struct solo_sampling {
+    float temperature; /* how freely; 0: the most likely token, whatever the rest says */
+    uint32_t top_k;    /* from the k most likely; 0: from all */
+    float top_p,
+        min_p; /* from the most likely that have this probability together; each that share of the best; 0: all */
+    float repeat_penalty; /* for tokens among the last ones; 0 or 1: none */
+    uint32_t repeat_last; /* how many those are; 0: 64 */
+    uint32_t seed;        /* the same seed, settings and text give the same tokens */
+} solo_sampling;
+
+typedef struct solo_session_options {
+    solo_level level;
+    solo_submit submit;
+    uint32_t context;  /* tokens that are remembered; 0: as many as the model was made for, up to 2048 */
+    bool slide;        /* solo_session_generate: a full context forgets its older half instead of being the end */
+    bool exact_cache;  /* keys and values in 32 bits instead of 16 */
+    uint32_t chunk_ms; /* about how long a dispatch of many tokens may take; 0: 50 */
+    const char
+        *chat_template; /* a family's name ("chatml", "llama-3" ...); "none": texts go on; NULL: the model's own */
+    const char *system; /* what a conversation begins with; NULL: nothing */
+    solo_sampling sampling;
+    const char *const *stops; /* texts that end an answer, and NULL behind the last; NULL: none */
+} solo_session_options;
+
+/* Weights go to the device when they are first needed. The device and the model must stay. */
+solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *e);
+void solo_session_close(solo_session *s);
+
+/* A piece of text as it comes, whole characters, with a zero behind them. What it returns is whether to go on. */
+typedef bool (*solo_on_text)(void *user, const char *text, size_t bytes);
+
+typedef enum solo_end {
+    SOLO_END_MODEL,   /* the model ended it */
+    SOLO_END_STOP,    /* a stop text came, which is not passed on */
+    SOLO_END_LENGTH,  /* it has as many tokens as were asked for */
+    SOLO_END_CONTEXT, /* the context is full */
+    SOLO_END_CALLER   /* solo_on_text returned false */
+} solo_end;
+
+typedef struct solo_answer {
+    solo_end end;
+    uint32_t prompt_tok, reused_tok, answer_tok; /* read; of those the ones that were still in memory; made */
+    uint32_t forgotten_messages;                 /* that did not fit the context any more */
+    double first_token_s, tok_per_s;             /* until the first token; from then on */
+} solo_answer;
+
+/* What follows a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
+bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
+                           solo_answer *out, solo_error *e);
+/* The answer to a message, in a conversation that goes on; a message that fails is not part of it. A model without a chat
+ * template that is known goes on with the text. */
+bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
+                       solo_answer *out, solo_error *e);
+/* Another answer to the last message: with the same seed the same one. */
+bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
+                             solo_error *e);
+bool solo_session_reset(solo_session *s, const char *system,
+                        solo_error *e); /* a new conversation; NULL: no system message */
+bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
+
+/* The logits after each of the tokens that begin a text, (count, vocabulary). This takes the weights on the device once
+ * more, and keeps them there for the next call with as many tokens. Any number of tokens up to what memory allows. */
+bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
+
+/* The name of the chat template's family; NULL: none that is known. */
+const char *solo_session_template(const solo_session *s);
+/* What tokens are made by; AUTO and 0 before there were any. */
+solo_level solo_session_level(const solo_session *s);
+uint32_t solo_session_dispatches(const solo_session *s); /* for a token */
+/* Something to know, once: a level that could not be had. */
+bool solo_session_take_notice(solo_session *s, char *text, size_t room);
+
+/* ---- graphs ---------------------------------------------------------------------------------------------- */
+
+/* Tensors and the operators between them, built once and run often. Shapes are known when the graph is built, and stand
+ * outermost dimension first: {{4, 64}} has 4 rows. What does not fit while building is kept as the graph's first error,
+ * which solo_run_new tells; a node that is no node (0) leads to others that are none. */
+typedef uint32_t solo_node;
+typedef struct solo_shape {
+    uint32_t dims[4]; /* zeros behind the last */
+} solo_shape;
+
+typedef enum solo_type { SOLO_F32, SOLO_U32, SOLO_F16 /* states alone */ } solo_type;
+
+/* What weights come as; the numbers are GGUF's. */
+typedef enum solo_weight_type {
+    SOLO_WEIGHT_F32 = 0,
+    SOLO_WEIGHT_F16 = 1,
+    SOLO_WEIGHT_Q4_0 = 2,
+    SOLO_WEIGHT_Q4_1 = 3,
+    SOLO_WEIGHT_Q5_0 = 6,
+    SOLO_WEIGHT_Q5_1 = 7,
+    SOLO_WEIGHT_Q8_0 = 8,
+    SOLO_WEIGHT_Q2_K = 10,
+    SOLO_WEIGHT_Q3_K = 11,
+    SOLO_WEIGHT_Q4_K = 12,
+    SOLO_WEIGHT_Q5_K = 13,
+    SOLO_WEIGHT_Q6_K = 14,
+    SOLO_WEIGHT_BF16 = 30
+} solo_weight_type;
+
+typedef enum solo_unary {
+    SOLO_COPY,
+    SOLO_NEG,
+    SOLO_ABS,
+    SOLO_SQUARE,
+    SOLO_SQRT,
+    SOLO_EXP,
+    SOLO_LOG,
+    SOLO_TANH,
+    SOLO_SIGMOID,
+    SOLO_RELU,
+    SOLO_SILU,
+    SOLO_GELU,
+    SOLO_SIN,
+    SOLO_COS
+} solo_unary;
+typedef enum solo_binary { SOLO_ADD, SOLO_SUB, SOLO_MUL, SOLO_DIV, SOLO_MAX, SOLO_MIN } solo_binary;
+typedef enum solo_reduce { SOLO_SUM, SOLO_MEAN, SOLO_MAXIMUM, SOLO_ARGMAX } solo_reduce;
+
+solo_graph *solo_graph_new(void);
+void solo_graph_free(solo_graph *g);
+
+solo_node solo_graph_input(solo_graph *g, const char *name, solo_type type, solo_shape s);
+/* `data` must stay until the last solo_run_new of this graph. */
+solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type type, solo_shape s, const void *data);
+solo_node solo_graph_state(solo_graph *g, const char *name, solo_type type, solo_shape s); /* lives on between runs */
+void solo_graph_output(solo_graph *g, const char *name, solo_node n);
+
+solo_node solo_graph_unary(solo_graph *g, solo_unary kind, solo_node x);
+solo_node solo_graph_scale(solo_graph *g, solo_node x, float factor, float added);
+solo_node solo_graph_binary(solo_graph *g, solo_binary kind, solo_node a, solo_node b); /* dims equal, or 1 in b */
+solo_node solo_graph_reduce(solo_graph *g, solo_reduce kind, solo_node x);              /* the last dimension */
+solo_node solo_graph_softmax(solo_graph *g, solo_node x, float scale);                  /* of x * scale */
+solo_node solo_graph_rmsnorm(solo_graph *g, solo_node x, solo_node weight, float epsilon);
+solo_node solo_graph_matmul(solo_graph *g, solo_node x, solo_node weight);    /* [.., k] and [n, k] to [.., n] */
+solo_node solo_graph_gather(solo_graph *g, solo_node weight, solo_node rows); /* [n, k] and u32 [t] to [t, k] */
+solo_node solo_graph_pick(solo_graph *g, solo_node x, solo_node rows);        /* the same of a computed x */
+solo_node solo_graph_slice(solo_graph *g, solo_node x, uint32_t start, uint32_t count); /* of the last dimension */
+solo_node solo_graph_reshape(solo_graph *g, solo_node x, solo_shape s);
+solo_node solo_graph_topk(solo_graph *g, solo_node x, uint32_t count); /* places of the largest of a row, u32 */
+/* Rows of x [t, heads, size] into state [capacity, heads, size] from row `position` (u32 [1]) on. Its value is the state. */
+solo_node solo_graph_store(solo_graph *g, solo_node state, solo_node x, solo_node position);
+/* x [t, heads, size] rotated by position (u32 [1], of row 0): the first `rotated` elements of each head, as pairs
+ * (i, i + rotated / 2), or (2 i, 2 i + 1) if interleaved. */
+solo_node solo_graph_rope(solo_graph *g, solo_node x, solo_node position, uint32_t rotated, bool interleaved,
+                          float base);
+/* q [t, heads, size] over states of keys and values [capacity, kv heads, size]; row i sees what is stored up to
+ * position + i. To [t, heads * size]. */
+solo_node solo_graph_attention(solo_graph *g, solo_node q, solo_node keys, solo_node values, solo_node position,
+                               float scale);
+/* Whole numbers for the next run: target[i] = value[i] + added, after everything in this run that reads the input
+ * `target`. */
+solo_node solo_graph_assign(solo_graph *g, solo_node target, solo_node value, uint32_t added);
+
+typedef struct solo_run_options {
+    solo_level level; /* `token` and `loop` are an error where one dispatch cannot be had; AUTO falls back to ops */
+    solo_submit submit;
+} solo_run_options;
+
+/* A graph on a device. Inputs and states are zeros at first. The graph must stay, and not be added to. */
+solo_run *solo_run_new(solo_device *d, const solo_graph *g, const solo_run_options *o, solo_error *e);
+void solo_run_free(solo_run *r);
+/* So many runs, one after the other, states and assigned inputs going on from each to the next; at the level `loop` all
+ * up to 64 of them in one dispatch. It may return before they are done; reading waits for them. */
+bool solo_run_go(solo_run *r, uint32_t times, solo_error *e);
+
+/* All elements of an input, an output or a state, by name: `bytes` is what they take, 4 for each, 2 for SOLO_F16.
+ * What is written holds for the runs that follow, what is read is from after those so far. An output cannot be written. */
+bool solo_run_write(solo_run *r, const char *name, const void *data, size_t bytes, solo_error *e);
+bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo_error *e);
+/* The caller's memory on the same device stands for an input, an output or a state: with each solo_run_go, inputs and
+ * states are copied from it before the runs, outputs and states to it after them, on the device. It must be of the
+ * same size, and stay until the run is freed or the name is bound to NULL. */
+bool solo_run_bind(solo_run *r, const char *name, solo_buffer *b, solo_error *e);
+
+solo_level solo_run_level(const solo_run *r);
+uint32_t solo_run_dispatches(const solo_run *r); /* for a run */
 
 /* ---- simulations ------------------------------------------------------------------------------- */
 
@@ -105,6 +372,10 @@ bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *e)
 /* What is needed to go on later, in another process: the same simulation with the same options. */
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *e);
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *e);
+
+#if defined __GNUC__ && !defined __wasm__
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+/* The public API's simulations. */
 #include "sim/sim.h"
 #include "api/internal.h"
 #include "base/str.h"
@@ -70,6 +71,8 @@ solo_sim *solo_sim_new(solo_device *d, const char *name, const char *wgsl, const
 {
     static const solo_sim_options none = {0};
     err e = {0};
+    if (!api_is_here(d, to))
+        return NULL;
     solo_sim *s = mem_alloc(sizeof *s);
     if (api_result(to, &e, make(s, d->g, name, wgsl, o ? o : &none, &e)))
         return s;
@@ -101,6 +104,8 @@ bool solo_sim_take_notice(solo_sim *s, char *text, size_t room)
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     s->has_scores = s->has_states = sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e);
     return api_result(to, &e, s->has_scores);
 }

@@ -2,6 +2,7 @@
 #include "gpu/webgpu/library.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/version.h"
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -21,6 +22,13 @@ static const known_library KNOWN[] = {
     {"wgpu", "SOLO_WGPU", "libwgpu_native.so", {"libwgpu_native.so", "libwgpu_native.so.0"}},
 };
 
+/* Cuts a path to the folder it is in. */
+static void keep_folder(char path[PATH_MAX])
+{
+    char *folder = dirname(path);
+    memmove(path, folder, strlen(folder) + 1);
+}
+
 /* The folder the running binary is in. */
 static bool binary_folder(char out[PATH_MAX])
 {
@@ -28,8 +36,18 @@ static bool binary_folder(char out[PATH_MAX])
     if (n <= 0)
         return false;
     out[n] = 0;
-    char *folder = dirname(out);
-    memmove(out, folder, strlen(folder) + 1);
+    keep_folder(out);
+    return true;
+}
+
+/* The folder that this code was loaded from: libsolo.so's, or again the binary's. */
+static bool own_folder(char out[PATH_MAX])
+{
+    static const char here = 0;
+    Dl_info info;
+    if (!dladdr(&here, &info) || !info.dli_fname || !realpath(info.dli_fname, out))
+        return false;
+    keep_folder(out);
     return true;
 }
 
@@ -37,6 +55,22 @@ static void *open_library(const char *path)
 {
     /* Local: two libraries export the same names and must not see each other. */
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *try_file(const char *base, const char *folder, const char *file, char found[256])
+{
+    snprintf(found, 256, "%.180s/%s/%s", base, folder, file);
+    return file_exists(found) ? open_library(found) : NULL;
+}
+
+/* From bin or lib of an installation, or from build and the folders in it. */
+static void *find_beside(const char *base, const char *file, char found[256])
+{
+    static const char *const folders[] = {"solo", "../lib/solo", "../deps/lib", "../../../deps/lib"};
+    void *handle = NULL;
+    for (size_t i = 0; !handle && i < sizeof folders / sizeof *folders; i++)
+        handle = try_file(base, folders[i], file, found);
+    return handle;
 }
 
 /* Look for a known library; `found` receives the path that loaded. */
@@ -50,17 +84,17 @@ static void *find_known(const known_library *known, char found[256], err *e)
             err_set_kind(e, ERR_NO_GPU, "%s=%s does not load: %s", known->variable, given, dlerror());
         return handle;
     }
-    static const char *const folders[] = {"../lib/solo", "../deps/lib", "../../../deps/lib"};
     char base[PATH_MAX];
-    for (size_t i = 0; binary_folder(base) && i < sizeof folders / sizeof *folders; i++) {
-        snprintf(found, 256, "%.180s/%s/%s", base, folders[i], known->file);
-        void *handle = file_exists(found) ? open_library(found) : NULL;
-        if (handle)
-            return handle;
-    }
+    void *handle = own_folder(base) ? find_beside(base, known->file, found) : NULL;
+    if (!handle && binary_folder(base))
+        handle = find_beside(base, known->file, found);
+    if (!handle)
+        handle = try_file(solo_prefix, "lib/solo", known->file, found);
+    if (handle)
+        return handle;
     for (int i = 0; known->system[i]; i++) {
         snprintf(found, 256, "%s", known->system[i]);
-        void *handle = open_library(found);
+        handle = open_library(found);
         if (handle)
             return handle;
     }

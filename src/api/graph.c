@@ -1,0 +1,142 @@
+/* The public API's graphs: building one. */
+#include "api/graph.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)SOLO_F16 == (int)DTYPE_F16 && (int)SOLO_COS == (int)UNARY_COS && (int)SOLO_MIN == (int)BINARY_MIN &&
+                   (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX && (int)SOLO_WEIGHT_BF16 == (int)TYPE_BF16,
+               "the same order");
+
+solo_graph *solo_graph_new(void)
+{
+    solo_graph *g = mem_alloc(sizeof *g);
+    g->g = graph_new();
+    return g;
+}
+
+void solo_graph_free(solo_graph *g)
+{
+    if (!g)
+        return;
+    graph_free(g->g);
+    while (g->count)
+        free(g->weights[--g->count].name);
+    free(g->weights);
+    free(g);
+}
+
+/* Unused dimensions stand behind the last outside, and before the first inside. */
+static shape shape_of(solo_shape s)
+{
+    const uint32_t *d = s.dims;
+    return d[3]   ? shape4(d[0], d[1], d[2], d[3])
+           : d[2] ? shape3(d[0], d[1], d[2])
+           : d[1] ? shape2(d[0], d[1])
+                  : shape1(d[0]);
+}
+
+solo_node solo_graph_input(solo_graph *g, const char *name, solo_type type, solo_shape s)
+{
+    return graph_input(g->g, name, (dtype)type, shape_of(s));
+}
+
+solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type type, solo_shape s, const void *data)
+{
+    g->weights = mem_grow(g->weights, (g->count + 1) * sizeof *g->weights);
+    g->weights[g->count++] = (api_weight){mem_dup(name), data};
+    return graph_weight(g->g, name, (tensor_type)type, shape_of(s));
+}
+
+solo_node solo_graph_state(solo_graph *g, const char *name, solo_type type, solo_shape s)
+{
+    return graph_state(g->g, name, (dtype)type, shape_of(s));
+}
+
+void solo_graph_output(solo_graph *g, const char *name, solo_node n)
+{
+    graph_output(g->g, name, n);
+}
+
+solo_node solo_graph_unary(solo_graph *g, solo_unary kind, solo_node x)
+{
+    return graph_unary(g->g, (unary_kind)kind, x);
+}
+
+solo_node solo_graph_scale(solo_graph *g, solo_node x, float factor, float added)
+{
+    return graph_scale(g->g, x, factor, added);
+}
+
+solo_node solo_graph_binary(solo_graph *g, solo_binary kind, solo_node a, solo_node b)
+{
+    return graph_binary(g->g, (binary_kind)kind, a, b);
+}
+
+solo_node solo_graph_reduce(solo_graph *g, solo_reduce kind, solo_node x)
+{
+    return graph_reduce(g->g, (reduce_kind)kind, x);
+}
+
+solo_node solo_graph_softmax(solo_graph *g, solo_node x, float scale)
+{
+    return graph_softmax(g->g, x, scale);
+}
+
+solo_node solo_graph_rmsnorm(solo_graph *g, solo_node x, solo_node weight, float epsilon)
+{
+    return graph_rmsnorm(g->g, x, weight, epsilon, 0);
+}
+
+solo_node solo_graph_matmul(solo_graph *g, solo_node x, solo_node weight)
+{
+    return graph_matmul(g->g, x, weight);
+}
+
+solo_node solo_graph_gather(solo_graph *g, solo_node weight, solo_node rows)
+{
+    return graph_gather(g->g, weight, rows);
+}
+
+solo_node solo_graph_pick(solo_graph *g, solo_node x, solo_node rows)
+{
+    return graph_pick(g->g, x, rows);
+}
+
+solo_node solo_graph_slice(solo_graph *g, solo_node x, uint32_t start, uint32_t count)
+{
+    return graph_slice(g->g, x, start, count);
+}
+
+solo_node solo_graph_reshape(solo_graph *g, solo_node x, solo_shape s)
+{
+    return graph_reshape(g->g, x, shape_of(s));
+}
+
+solo_node solo_graph_topk(solo_graph *g, solo_node x, uint32_t count)
+{
+    return graph_topk(g->g, x, count);
+}
+
+solo_node solo_graph_store(solo_graph *g, solo_node state, solo_node x, solo_node position)
+{
+    return graph_store(g->g, state, x, position);
+}
+
+solo_node solo_graph_rope(solo_graph *g, solo_node x, solo_node position, uint32_t rotated, bool interleaved,
+                          float base)
+{
+    return graph_rope(g->g, x, position, (rope_spec){.rotated = rotated, .interleaved = interleaved, .base = base});
+}
+
+solo_node solo_graph_attention(solo_graph *g, solo_node q, solo_node keys, solo_node values, solo_node position,
+                               float scale)
+{
+    return graph_attention(g->g, q, keys, values, position, (attention_spec){.scale = scale});
+}
+
+solo_node solo_graph_assign(solo_graph *g, solo_node target, solo_node value, uint32_t added)
+{
+    return graph_assign(g->g, target, value, (assign_spec){.added = added});
+}

@@ -1,0 +1,217 @@
+/* The public API's sessions: texts, conversations, logits. */
+#include "api/model.h"
+#include "llm/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)SOLO_LEVEL_LOOP == (int)LEVEL_LOOP && (int)SOLO_SUBMIT_BATCH == (int)SUBMIT_BATCH,
+               "the same order");
+_Static_assert((int)SOLO_END_MODEL == (int)ANSWER_ENDED && (int)SOLO_END_STOP == (int)ANSWER_STOPPED &&
+                   (int)SOLO_END_LENGTH == (int)ANSWER_LONG && (int)SOLO_END_CONTEXT == (int)ANSWER_FULL &&
+                   (int)SOLO_END_CALLER == (int)ANSWER_INTERRUPTED,
+               "the same order");
+
+struct solo_session {
+    session *s;
+    char *system; /* until there is a conversation */
+};
+
+/* ---- making one ------------------------------------------------------------------------------- */
+
+static sampling sampling_from(const solo_sampling *how)
+{
+    return (sampling){.temperature = how->temperature,
+                      .top_k = how->top_k,
+                      .top_p = how->top_p,
+                      .min_p = how->min_p,
+                      .repeat_penalty = how->repeat_penalty,
+                      .repeat_last = how->repeat_last,
+                      .seed = how->seed};
+}
+
+static bool are_known(const solo_session_options *o, err *e)
+{
+    return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH) ||
+           err_set_kind(e, ERR_USAGE, "there is no such level or submit policy");
+}
+
+solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *to)
+{
+    static const solo_session_options none = {0};
+    err e = {0};
+    o = o ? o : &none;
+    if (!api_is_here(d, to) || !api_is_here(m, to) || !api_result(to, &e, are_known(o, &e)))
+        return NULL;
+    session_options inside = {.generation = {.level = (fusion_level)o->level,
+                                             .submit = (submit_policy)o->submit,
+                                             .context_tok = o->context,
+                                             .slide = o->slide,
+                                             .exact_cache = o->exact_cache,
+                                             .chunk_ms = o->chunk_ms},
+                              .template = o->chat_template,
+                              .tokenizer = m->t};
+    session *made = session_new(d->g, m->m, &inside, &e);
+    if (!api_result(to, &e, made != NULL))
+        return NULL;
+    sampling how = sampling_from(&o->sampling);
+    session_set_sampling(made, &how);
+    for (const char *const *stop = o->stops; stop && *stop; stop++)
+        session_add_stop(made, *stop);
+    solo_session *s = mem_alloc(sizeof *s);
+    *s = (solo_session){made, o->system ? mem_dup(o->system) : NULL};
+    return s;
+}
+
+void solo_session_close(solo_session *s)
+{
+    if (!s)
+        return;
+    session_free(s->s);
+    free(s->system);
+    free(s);
+}
+
+/* With what the first conversation begins with. */
+static bool prepare(solo_session *s, err *e)
+{
+    if (!session_prepare(s->s, e))
+        return false;
+    if (s->system)
+        conversation_set_system(session_conversation(s->s), s->system);
+    free(s->system);
+    s->system = NULL;
+    return true;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------- */
+
+/* Who gets the text, and whether that is enough. */
+typedef struct listener {
+    solo_on_text on_text;
+    void *user;
+    str piece;
+    volatile sig_atomic_t enough;
+} listener;
+
+static void pass_piece(void *context, const char *text, size_t bytes)
+{
+    listener *l = context;
+    if (!l->on_text || l->enough)
+        return;
+    l->piece.length = 0;
+    str_add_bytes(&l->piece, text, bytes);
+    str_add(&l->piece, ""); /* the zero */
+    l->enough = !l->on_text(l->user, l->piece.data, bytes);
+}
+
+static void tell_answer(const answer_report *r, solo_answer *out)
+{
+    if (out)
+        *out = (solo_answer){.end = (solo_end)r->end,
+                             .prompt_tok = r->fed_tok + r->reused_tok,
+                             .reused_tok = r->reused_tok,
+                             .answer_tok = r->answer_tok,
+                             .forgotten_messages = r->forgotten,
+                             .first_token_s = r->first_s,
+                             .tok_per_s = r->tok_per_s};
+}
+
+typedef enum { CONTINUE, SAY, SAY_AGAIN } text_kind;
+
+static bool make_text(solo_session *s, text_kind kind, const char *text, const answer_options *o, answer_report *report,
+                      err *e)
+{
+    if (!prepare(s, e))
+        return false;
+    if (kind == CONTINUE)
+        return session_continue(s->s, text, false, o, report, e);
+    if (kind == SAY)
+        return session_say(s->s, text, o, report, e);
+    return session_again(s->s, o, report, e) ||
+           (e->kind == ERR_NONE && err_set_kind(e, ERR_USAGE, "there is no answer yet"));
+}
+
+static bool answer_to(solo_session *s, text_kind kind, const char *text, uint32_t most_tok, solo_on_text on_text,
+                      void *user, solo_answer *out, solo_error *to)
+{
+    err e = {0};
+    answer_report report = {0};
+    listener l = {.on_text = on_text, .user = user};
+    answer_options o = {.most_tok = most_tok, .interrupted = &l.enough, .print = pass_piece, .context = &l};
+    if (!api_is_here(s, to))
+        return false;
+    bool ok = make_text(s, kind, text, &o, &report, &e);
+    str_free(&l.piece);
+    tell_answer(&report, out);
+    return api_result(to, &e, ok);
+}
+
+bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
+                           solo_answer *out, solo_error *to)
+{
+    return answer_to(s, CONTINUE, text, most_tok, on_text, user, out, to);
+}
+
+bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
+                       solo_answer *out, solo_error *to)
+{
+    return answer_to(s, SAY, message, most_tok, on_text, user, out, to);
+}
+
+bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
+                             solo_error *to)
+{
+    return answer_to(s, SAY_AGAIN, NULL, most_tok, on_text, user, out, to);
+}
+
+bool solo_session_reset(solo_session *s, const char *system, solo_error *to)
+{
+    err e = {0};
+    if (!api_is_here(s, to) || !api_result(to, &e, prepare(s, &e)))
+        return false;
+    conversation_reset(session_conversation(s->s));
+    conversation_set_system(session_conversation(s->s), system);
+    return true;
+}
+
+bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *to)
+{
+    if (!api_is_here(s, to))
+        return false;
+    sampling inside = how ? sampling_from(how) : (sampling){0};
+    session_set_sampling(s->s, &inside);
+    return true;
+}
+
+bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *to)
+{
+    err e = {0};
+    return api_is_here(s, to) && api_result(to, &e, session_logits(s->s, tokens, count, logits, &e));
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------- */
+
+const char *solo_session_template(const solo_session *s)
+{
+    const chat_format *f = session_format(s->s);
+    return f ? f->name : NULL;
+}
+
+solo_level solo_session_level(const solo_session *s)
+{
+    const generation *n = session_generation(s->s);
+    return n ? (solo_level)generation_level(n) : SOLO_LEVEL_AUTO;
+}
+
+uint32_t solo_session_dispatches(const solo_session *s)
+{
+    const generation *n = session_generation(s->s);
+    return n ? generation_dispatches(n) : 0;
+}
+
+bool solo_session_take_notice(solo_session *s, char *text, size_t room)
+{
+    generation *n = session_generation(s->s);
+    return n && generation_take_notice(n, text, room);
+}
