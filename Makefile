@@ -50,7 +50,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test lint web fuzz install clean distclean format setup always uninstall
+.PHONY: help build lib run test lint web fuzz install clean distclean format setup always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -60,7 +60,8 @@ help:
 	@echo '  make build      set up what is missing for building, build build/solo'
 	@echo '  make lib        set up what is missing for building, build build/libsolo.a and libsolo.so (include/solo.h says what is in them)'
 	@echo '  make web        build the page and the wasm into build/web'
-	@echo '  make install    into PREFIX (now $(PREFIX)): the program, the libraries, solo.h, and the page if it was built'
+	@echo '  make install    into PREFIX (now $(PREFIX)): the program with manual pages and completion, the libraries, solo.h, and the'
+	@echo '                  page if it was built'
 	@echo '  make uninstall  take those away again'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
@@ -77,7 +78,7 @@ setup:
 
 build:
 	$(SETUP) build
-	$(COMPILE_ALL) $(BUILD)/solo
+	$(COMPILE_ALL) $(BUILD)/solo $(BUILD)/man/.done
 
 lib:
 	$(SETUP) build
@@ -111,12 +112,31 @@ install:
 	ln -sf libsolo.so.0 '$(TO)/lib/libsolo.so'
 	install -m 644 include/solo.h '$(TO)/include/solo.h'
 	install -m 644 $(BUILD)/solo.pc '$(TO)/lib/pkgconfig/solo.pc'
+	+@$(MAKE) --no-print-directory install-man
 	@if [ -e $(WEB)/.done ]; then install -d '$(TO)/share/solo/web' && install -m 644 $(WEB)/* '$(TO)/share/solo/web/'; fi
 
-uninstall:
+uninstall: uninstall-man
 	rm -f '$(TO)/bin/solo' '$(TO)/lib/libsolo.a' '$(TO)/lib/libsolo.so.0' '$(TO)/lib/libsolo.so' \
 	    '$(TO)/include/solo.h' '$(TO)/lib/pkgconfig/solo.pc'
 	rm -rf '$(TO)/lib/solo' '$(TO)/share/solo'
+
+# Manual pages, and completion where the shells look for it.
+SHARE = $(DESTDIR)$(PREFIX)/share
+install-man:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/man/.done
+	install -d '$(SHARE)/man/man1'
+	install -m 644 $(BUILD)/man/*.1 '$(SHARE)/man/man1/'
+	install -D -m 644 $(BUILD)/man/solo.bash '$(SHARE)/bash-completion/completions/solo'
+	install -D -m 644 $(BUILD)/man/solo.zsh '$(SHARE)/zsh/site-functions/_solo'
+	install -D -m 644 $(BUILD)/man/solo.fish '$(SHARE)/fish/vendor_completions.d/solo.fish'
+
+uninstall-man:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/man/.done
+	cd $(BUILD)/man && for page in *.1; do rm -f '$(SHARE)'/man/man1/"$$page"; done
+	rm -f '$(SHARE)/bash-completion/completions/solo' '$(SHARE)/zsh/site-functions/_solo' \
+	    '$(SHARE)/fish/vendor_completions.d/solo.fish'
 
 clean:
 	rm -rf build build-san
@@ -150,6 +170,14 @@ lint:
 $(BUILD)/solo: $(OBJECTS)
 	@echo '  link $@'
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# manual pages and completion scripts, from the tables in the binary
+$(BUILD)/man/.done: $(BUILD)/solo
+	@echo '  gen  $(@D)'
+	rm -rf $(@D)
+	$(BUILD)/solo man $(@D)
+	for shell in bash zsh fish; do $(BUILD)/solo completion $$shell >$(@D)/solo.$$shell || exit 1; done
+	touch $@
 
 # One object of all: in an archive of many, what they call of each other would have to be seen by everyone.
 $(BUILD)/libsolo.o: $(API)

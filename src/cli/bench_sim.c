@@ -9,162 +9,166 @@
 #include <string.h>
 #include <unistd.h>
 
-const char bench_sim_help[] =
-    "usage: solo bench sim NAME|FILE.wgsl|all [--fuse LIST] [--submit LIST] [--pop N] [--steps N] [-r N] [--json "
-    "FILE]\n\n"
-    "Measures how often a second a whole population goes through all its steps: in one dispatch (loop) and by a\n"
-    "dispatch for each step (none), interleaved in random order, and checks that all give the same bits.\n\n"
-    "  NAME|FILE|all    simulations, separated by commas; all: every built-in one\n"
-    "  --fuse LIST      loop, none (default: both)\n"
-    "  --submit LIST    of none: sync, each, pass, batch (default: all)\n"
-    "  -r N             repetitions (default 5)\n"
-    "  --json FILE      write the record; - writes it to standard output and nothing else\n"
-    "  --pop, --steps, --seed, --param, --data, --genomes, --patience, --impl, --adapter as for `solo sim`; no run is\n"
-    "  cut unless --chunk says so\n";
+enum { FUSE_LOOP, FUSE_NONE, FUSE_COUNT };
 
 typedef struct options {
     cli_sim common;
-    cli_sim sims[SIM_LAB_MAX_SIMS];
-    sim_lab_options lab;
+    bool fuse[FUSE_COUNT], submits[SUBMIT_COUNT];
+    uint32_t repetitions;
     const char *json;
-    char impl[16];
-    bool help;
 } options;
 
-static bool take_submits(cli_args *a, const char *word, bool *flags)
+/* What is measured, with what it needs. */
+typedef struct bench {
+    const options *o;
+    cli_sim sims[SIM_LAB_MAX_SIMS];
+    sim_lab_options lab;
+    char impl[16];
+    char *names; /* the simulations', cut at their commas */
+} bench;
+
+static const char *fuse_name(uint32_t i)
 {
-    const char *list = cli_value(a, word);
-    memset(flags, 0, SUBMIT_COUNT * sizeof *flags);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        size_t length = strcspn(at, ",");
-        int i = SUBMIT_SYNC;
-        while (i <= SUBMIT_BATCH && (strlen(submit_names[i]) != length || memcmp(submit_names[i], at, length) != 0))
-            i++;
-        if (i > SUBMIT_BATCH)
-            return err_set_kind(a->e, ERR_USAGE, "--submit: there is no '%.*s'", (int)length, at);
-        flags[i] = true;
-    }
-    return list != NULL;
+    static const char *const names[] = {[FUSE_LOOP] = "loop", [FUSE_NONE] = "none"};
+    return i < FUSE_COUNT ? names[i] : NULL;
 }
 
-static bool take_fusions(cli_args *a, const char *word, sim_lab_options *o)
+static const char *sim_name(uint32_t i)
 {
-    const char *list = cli_value(a, word);
-    if (!list)
-        return false;
-    o->fused = strcmp(list, "loop") == 0 || strcmp(list, "loop,none") == 0 || strcmp(list, "none,loop") == 0;
-    o->separate = strcmp(list, "loop") != 0;
-    return o->fused || strcmp(list, "none") == 0 ||
-           err_set_kind(a->e, ERR_USAGE, "--fuse takes loop, none or loop,none, not '%s'", list);
+    return i == 0 ? "all" : sim_builtin_name(i - 1);
 }
 
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    long number;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--json") == 0) {
-            if (!(o->json = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "-r") == 0) {
-            if (!cli_number(a, word, 2, 10000, &number))
-                return false;
-            o->lab.repetitions = (uint32_t)number;
-        } else if (strcmp(word, "--submit") == 0) {
-            if (!take_submits(a, word, o->lab.submits))
-                return false;
-        } else if (strcmp(word, "--fuse") == 0) {
-            if (!take_fusions(a, word, &o->lab))
-                return false;
-        } else if (!cli_sim_word(a, word, &o->common))
-            return false;
-    }
-    return o->help || o->common.path ||
-           err_set_kind(a->e, ERR_USAGE, "which simulation? A .wgsl file, names of `solo sim --list`, or all");
-}
+static const option NAME_TABLE[] = {
+    {.value = "NAME|FILE.wgsl|all",
+     .names = sim_name,
+     .lists = true,
+     .files = OPTION_FILES,
+     .required = true,
+     INTO(options, common.path),
+     .help = "simulations, separated by commas; all: every built-in one"},
+    {.name = "fuse",
+     .value = "LIST",
+     .kind = OPTION_NAMES,
+     .names = fuse_name,
+     .in_usage = true,
+     INTO(options, fuse),
+     .help = "fusion levels; loop: all steps in one dispatch; none: a dispatch for each step"},
+    {.name = "submit",
+     .value = "LIST",
+     .kind = OPTION_NAMES,
+     .names = cli_submit_name,
+     .only = "sync,each,pass,batch",
+     INTO(options, submits),
+     .help = "of none: {names}"},
+    {.letter = 'r',
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 2,
+     .high = 10000,
+     INTO(options, repetitions),
+     .help = "repetitions"},
+    {0}};
 
-static bool open_sim(options *o, const char *name, err *e)
+static bool open_sim(bench *b, const char *name, err *e)
 {
-    if (o->lab.item_count == SIM_LAB_MAX_SIMS)
+    if (b->lab.item_count == SIM_LAB_MAX_SIMS)
         return err_set_kind(e, ERR_USAGE, "more than %d simulations", SIM_LAB_MAX_SIMS);
-    cli_sim *s = &o->sims[o->lab.item_count];
-    *s = o->common;
+    cli_sim *s = &b->sims[b->lab.item_count];
+    *s = b->o->common;
     s->path = name;
     if (!cli_sim_open(s, e))
         return false;
-    o->lab.items[o->lab.item_count++] = (sim_lab_item){
+    b->lab.items[b->lab.item_count++] = (sim_lab_item){
         .source = &s->source, .options = cli_sim_options(s), .genomes = s->genomes.rows ? &s->genomes : NULL};
     return true;
 }
 
-/* `names` is cut at its commas. */
-static bool open_sims(options *o, char *names, err *e)
+static bool open_sims(bench *b, err *e)
 {
-    if (strcmp(names, "all") != 0) {
-        for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
-            if (!open_sim(o, name, e))
+    if (strcmp(b->names, "all") != 0) {
+        for (char *name = strtok(b->names, ","); name; name = strtok(NULL, ","))
+            if (!open_sim(b, name, e))
                 return false;
         return true;
     }
     for (uint32_t i = 0; sim_builtin_name(i); i++) {
         char name[64];
         snprintf(name, sizeof name, "%s", sim_builtin_name(i));
-        if (!open_sim(o, name, e))
+        if (!open_sim(b, name, e))
             return false;
     }
     return true;
 }
 
-static bool find_device(options *o, err *e)
+static bool find_device(bench *b, err *e)
 {
-    o->lab.choice = (gpu_choice){.impl = o->common.impl, .adapter = o->common.adapter};
-    gpu *g = sim_open_gpu(&o->lab.choice, e);
+    b->lab.choice = (gpu_choice){.impl = b->o->common.impl, .adapter = b->o->common.adapter};
+    gpu *g = sim_open_gpu(&b->lab.choice, e);
     if (!g)
         return false;
     /* it is the laboratory that opens it */
-    snprintf(o->impl, sizeof o->impl, "%s", gpu_get_info(g)->family);
-    if (!o->lab.choice.impl)
-        o->lab.choice.impl = o->impl;
+    snprintf(b->impl, sizeof b->impl, "%s", gpu_get_info(g)->family);
+    if (!b->lab.choice.impl)
+        b->lab.choice.impl = b->impl;
     gpu_close(g);
     return true;
 }
 
-int bench_sim(int argc, char **argv)
+static bool measure(bench *b, sim_lab *lab, err *e)
+{
+    const char *json = b->o->json;
+    bool ok = cli_record_writable(json, e) && open_sims(b, e) && find_device(b, e) && sim_lab_measure(lab, &b->lab, e);
+    if (ok && !(json && strcmp(json, "-") == 0))
+        sim_lab_print(lab, stdout);
+    if (ok && json) {
+        str record = {0};
+        sim_lab_record(lab, &record);
+        ok = cli_record_write(&record, json, e);
+    }
+    if (ok && lab->differs[0])
+        ok = err_set(e, "%s", lab->differs);
+    return ok;
+}
+
+static int run(void *chosen)
 {
     err e = {0};
-    options *o = mem_alloc(sizeof *o);
+    const options *o = chosen;
+    bench *b = mem_alloc(sizeof *b);
     sim_lab *lab = mem_alloc(sizeof *lab);
-    *o = (options){.common = CLI_SIM_DEFAULTS, .lab = {.fused = true, .separate = true, .repetitions = 5, .seed = 1}};
-    o->common.chunk_ms = 0;
-    for (int i = SUBMIT_SYNC; i <= SUBMIT_BATCH; i++)
-        o->lab.submits[i] = true;
-    bool ok = parse(o, &(cli_args){argc, 1, argv, &e});
-    if (ok && o->help)
-        fputs(bench_sim_help, stdout);
-    else if (ok) {
-        char *names = mem_dup(o->common.path);
-        bool to_stdout = o->json && strcmp(o->json, "-") == 0;
-        ok = cli_record_writable(o->json, &e) && open_sims(o, names, &e) && find_device(o, &e) &&
-             sim_lab_measure(lab, &o->lab, &e);
-        if (ok && !to_stdout)
-            sim_lab_print(lab, stdout);
-        if (ok && o->json) {
-            str record = {0};
-            sim_lab_record(lab, &record);
-            ok = cli_record_write(&record, o->json, &e);
-        }
-        if (ok && lab->differs[0])
-            ok = err_set(&e, "%s", lab->differs);
-        /* as in `solo sim`: nothing can be closed in order */
-        if (!sim_lab_free(lab))
-            _exit(ok ? 0 : cli_fail(&e));
-        for (uint32_t i = 0; i < o->lab.item_count; i++)
-            cli_sim_close(&o->sims[i]);
-        free(names);
-    }
+    b->o = o;
+    b->names = mem_dup(o->common.path);
+    b->lab = (sim_lab_options){
+        .fused = o->fuse[FUSE_LOOP], .separate = o->fuse[FUSE_NONE], .repetitions = o->repetitions, .seed = 1};
+    memcpy(b->lab.submits, o->submits, sizeof o->submits);
+    bool ok = measure(b, lab, &e);
+    /* as in `solo sim`: nothing can be closed in order */
+    if (!sim_lab_free(lab))
+        _exit(ok ? 0 : cli_fail(&e));
+    for (uint32_t i = 0; i < b->lab.item_count; i++)
+        cli_sim_close(&b->sims[i]);
+    free(b->names);
     free(lab);
-    free(o);
+    free(b);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {
+    .common = {.seed = 1, .timeout_s = 60},
+    .fuse = {true, true},
+    .submits = {[SUBMIT_SYNC] = true, [SUBMIT_EACH] = true, [SUBMIT_PASS] = true, [SUBMIT_BATCH] = true},
+    .repetitions = 5};
+
+const cli_command command_bench_sim = {
+    .name = "bench sim",
+    .summary = "measure simulations in one dispatch beside a dispatch for each step",
+    .about =
+        "Measures how often a second a whole population goes through all its steps: in one dispatch (loop) and by a "
+        "dispatch for each step (none), interleaved in random order, and checks that all give the same bits.",
+    .groups = {{NULL, NAME_TABLE, 0},
+               {NULL, SIM_TABLE, offsetof(options, common)},
+               {NULL, SIM_DEVICE_TABLE, offsetof(options, common)},
+               {NULL, RECORD_TABLE, offsetof(options, json)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run};

@@ -13,64 +13,55 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char HELP[] =
-    "usage: solo chat [MODEL] [--system TEXT] [-n N] [OPTIONS] [--fuse none] [--impl I]\n\n"
-    "A conversation: type, and the model answers. Ctrl-C stops an answer, Ctrl-D leaves; /help says more.\n"
-    "Where input is no terminal, each line is a message.\n\n"
-    "  MODEL               a GGUF file or a Hugging Face folder (default: the built-in model)\n"
-    "  --system TEXT       what the model is told before everything\n"
-    "  --template NAME     the form of conversations (default: as the model's files say): chatml, llama-2,\n"
-    "                      llama-3, mistral, mistral-v1, mistral-v3, mistral-v3-tekken, mistral-v7,\n"
-    "                      mistral-v7-tekken, phi-3, gemma, zephyr, or none: the text is continued\n"
-    "  -n N                how many tokens an answer has at most (default: until the context is full)\n";
-static const char MORE_HELP[] =
-    "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
-    "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
-    "  --chunk MS          with loop, how long a dispatch takes at most, about (default 50)\n"
-    "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
-    "  --checked           kernels look whether they keep to their memory, as in browsers; on GPUs they do not "
-    "otherwise\n";
-
-static const char COMMANDS[] =
-    "  /system TEXT      tell the model this before everything; without a text: nothing\n"
-    "  /reset            begin anew\n"
-    "  /regenerate       another answer to the last message\n"
-    "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen from now on\n"
-    "  /save FILE        the conversation as JSON\n"
-    "  /quit             leave; so does Ctrl-D\n"
-    "  Ctrl-C            stops an answer, or gives up the line\n"
-    "  A line that ends in \\ goes on in the next one, and so does all between two lines with \"\"\".\n";
+#define COMMANDS \
+    "  /system TEXT      tell the model this before everything; without a text: nothing\n" \
+    "  /reset            begin anew\n" \
+    "  /regenerate       another answer to the last message\n" \
+    "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen\n" \
+    "  /save FILE        the conversation as JSON\n" \
+    "  /quit             leave; so does Ctrl-D\n" \
+    "  Ctrl-C            stops an answer, or gives up the line\n" \
+    "  A line that ends in \\ goes on in the next one, and so does all between two lines with \"\"\".\n"
 
 typedef struct options {
     cli_model model;
     sampling_options sampling;
     const char *system, *template;
     long tokens; /* 0: no limit */
-    bool help;
 } options;
 
-static bool parse(options *o, cli_args *a)
+static const char *template_name(uint32_t i)
 {
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--system") == 0) {
-            if (!(o->system = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "--template") == 0) {
-            if (!(o->template = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "-n") == 0) {
-            if (!cli_number(a, word, 1, 1000000, &o->tokens))
-                return false;
-        } else if (!sampling_word(a, word, &o->sampling) &&
-                   (a->e->kind != ERR_NONE || !cli_model_word(a, word, &o->model)))
-            return false;
-    }
+    static const char *const names[] = {
+        "chatml",     "llama-2",           "llama-3", "mistral", "mistral-v1", "mistral-v3", "mistral-v3-tekken",
+        "mistral-v7", "mistral-v7-tekken", "phi-3",   "gemma",   "zephyr",     "none"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static const option TABLE[] = {
+    {.name = "system", .value = "TEXT", INTO(options, system), .help = "what the model is told before everything"},
+    {.name = "template",
+     .value = "NAME",
+     .names = template_name,
+     INTO(options, template),
+     .help = "the form of conversations: {names}, which continues the text",
+     .otherwise = "as the model's files say"},
+    {.letter = 'n',
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000,
+     INTO(options, tokens),
+     .help = "how many tokens an answer has at most",
+     .otherwise = "until the context is full"},
+    {0}};
+
+static bool check(void *chosen, err *e)
+{
+    const options *o = chosen;
     chat_format f;
     if (o->template && strcmp(o->template, "none") != 0 && !chat_format_named(o->template, &f))
-        return err_set_kind(a->e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
+        return err_set_kind(e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
     return true;
 }
 
@@ -142,8 +133,8 @@ static bool answer(session *s, const char *text, err *e)
 {
     answer_report report;
     answer_options o = {.most_tok = (uint32_t)s->o->tokens,
-                        .stops = s->o->sampling.stops,
-                        .stop_count = s->o->sampling.stop_count,
+                        .stops = s->o->sampling.stops.items,
+                        .stop_count = s->o->sampling.stops.count,
                         .interrupted = &interrupted,
                         .print = print,
                         .context = s};
@@ -366,21 +357,36 @@ static bool run_session(options *o, const model *m, gpu *g, err *e)
     return ok;
 }
 
-int cmd_chat(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {.sampling.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        printf("%s%s%s\nWhile it runs:\n%s", HELP, SAMPLING_HELP, MORE_HELP, COMMANDS);
-        return 0;
-    }
-    sampling_choose_seed(&o.sampling);
-    model *m = model_open(o.model.path, &e);
-    gpu *g = m ? cli_open_model_gpu(&o.model, &e) : NULL;
-    bool ok = g && run_session(&o, m, g, &e);
+    options *o = chosen;
+    sampling_choose_seed(&o->sampling);
+    model *m = model_open(o->model.path, &e);
+    gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
+    bool ok = g && run_session(o, m, g, &e);
     gpu_close(g);
     model_close(m);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {
+    .sampling = {.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}, .seed = -1}};
+
+const cli_command command_chat = {
+    .name = "chat",
+    .summary = "a conversation with a model",
+    .about =
+        "A conversation: type, and the model answers. Ctrl-C stops an answer, Ctrl-D leaves; /help says more. Where "
+        "input is no terminal, each line is a message.",
+    .notes = "While it runs:\n" COMMANDS,
+    .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, TABLE, 0},
+               {NULL, TEXT_TABLE, offsetof(options, sampling)},
+               {"How tokens are chosen", SAMPLING_TABLE, offsetof(options, sampling)},
+               {"How it runs", BEST_LEVEL_TABLE, offsetof(options, model)},
+               {NULL, DEVICE_TABLE, offsetof(options, model)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .check = check,
+    .run = run};

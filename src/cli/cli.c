@@ -1,4 +1,7 @@
+/* cli: the tables that several commands share, and what goes with them. */
 #include "cli/cli.h"
+#include "base/file.h"
+#include "gpu/submit.h"
 #include "graph/run.h"
 
 #include <errno.h>
@@ -12,77 +15,99 @@ int cli_fail(const err *e)
     return e->kind;
 }
 
-const char *cli_next(cli_args *a)
+/* ---- names --------------------------------------------------------------------------------- */
+
+const char *cli_level_name(uint32_t i)
 {
-    return a->at < a->argc ? a->argv[a->at++] : NULL;
+    return i < LEVEL_COUNT ? fusion_names[i] : NULL;
 }
 
-const char *cli_value(cli_args *a, const char *option)
+const char *cli_submit_name(uint32_t i)
 {
-    const char *value = cli_next(a);
-    if (!value)
-        err_set_kind(a->e, ERR_USAGE, "%s needs a value", option);
-    return value;
+    return i < SUBMIT_COUNT ? submit_names[i] : NULL;
 }
 
-bool cli_number(cli_args *a, const char *option, long lowest, long highest, long *out)
+const char *cli_impl_name(uint32_t i)
 {
-    const char *text = cli_value(a, option);
-    if (!text)
-        return false;
-    char *end;
-    errno = 0;
-    *out = strtol(text, &end, 10);
-    if (errno || end == text || *end || *out < lowest || *out > highest)
-        return err_set_kind(a->e, ERR_USAGE, "%s takes a whole number from %ld to %ld, not '%s'", option, lowest,
-                            highest, text);
-    return true;
+    return gpu_impl_names[i];
 }
 
-bool cli_unknown(cli_args *a, const char *word)
+const char *cli_adapter_name(uint32_t i)
 {
-    return err_set_kind(a->e, ERR_USAGE, "unknown %s '%s' (solo %s --help)", word[0] == '-' ? "option" : "argument",
-                        word, a->argv[0]);
+    static const char *const names[] = {
+        [GPU_ADAPTER_ANY] = "any", [GPU_ADAPTER_GPU] = "gpu", [GPU_ADAPTER_SOFTWARE] = "software"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-bool cli_adapter(const char *text, gpu_adapter_want *want, err *e)
-{
-    static const char *const names[] = {"any", "gpu", "software"};
-    for (int i = 0; text && i < 3; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *want = (gpu_adapter_want)i;
-            return true;
-        }
-    return err_set_kind(e, ERR_USAGE, "--adapter takes gpu, software or any, not '%s'", text ? text : "");
-}
+/* ---- tables -------------------------------------------------------------------------------- */
 
-bool cli_level(const char *name, fusion_level *level, err *e)
-{
-    for (int i = 0; i < LEVEL_COUNT; i++)
-        if (strcmp(name, fusion_names[i]) == 0) {
-            *level = (fusion_level)i;
-            return true;
-        }
-    return err_set_kind(e, ERR_USAGE, "--fuse takes auto, none, ops, token or loop, not '%s'", name);
-}
+#define LEVEL_HELP \
+    "the fusion level; none: a dispatch for each operator; ops: for each group of them; token: for each token; loop: " \
+    "for many tokens"
 
-bool cli_model_word(cli_args *a, const char *word, cli_model *m)
-{
-    if (strcmp(word, "--impl") == 0)
-        return (m->impl = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--chunk") == 0)
-        return cli_number(a, word, 1, 10000, &m->chunk_ms);
-    if (strcmp(word, "--checked") == 0)
-        return m->checked = true;
-    if (strcmp(word, "--fuse") == 0) {
-        const char *name = cli_value(a, word);
-        return name && cli_level(name, &m->level, a->e);
-    }
-    if (word[0] == '-' || m->path)
-        return cli_unknown(a, word);
-    m->path = word;
-    return true;
-}
+const option MODEL_TABLE[] = {{.value = "MODEL",
+                               .files = OPTION_FILES,
+                               INTO(cli_model, path),
+                               .help = "a GGUF file or a Hugging Face folder",
+                               .otherwise = "the built-in model"},
+                              {0}};
+
+const option BEST_LEVEL_TABLE[] = {{.name = "fuse",
+                                    .value = "LEVEL",
+                                    .kind = OPTION_NAME,
+                                    .names = cli_level_name,
+                                    INTO(cli_model, level),
+                                    .help = LEVEL_HELP,
+                                    .otherwise = "loop on GPUs where that is seen to work, else ops"},
+                                   {.name = "chunk",
+                                    .value = "MS",
+                                    .kind = OPTION_WHOLE,
+                                    .low = 1,
+                                    .high = 10000,
+                                    INTO(cli_model, chunk_ms),
+                                    .help = "with loop, how long a dispatch takes at most, about",
+                                    .otherwise = "50"},
+                                   {0}};
+
+const option LEVEL_TABLE[] = {{.name = "fuse",
+                               .value = "LEVEL",
+                               .kind = OPTION_NAME,
+                               .names = cli_level_name,
+                               INTO(cli_model, level),
+                               .help = LEVEL_HELP},
+                              {0}};
+
+const option DEVICE_TABLE[] = {
+    {.name = "impl",
+     .value = "I",
+     .names = cli_impl_name,
+     .only = "dawn,wgpu,vulkan",
+     .files = OPTION_FILES,
+     INTO(cli_model, impl),
+     .help = "the implementation: {names}, or a library's path",
+     .otherwise = "the first that works"},
+    {.name = "checked",
+     .kind = OPTION_FLAG,
+     INTO(cli_model, checked),
+     .help = "kernels look whether they keep to their memory, as in browsers; on GPUs they do not otherwise"},
+    {0}};
+
+const option ADAPTER_TABLE[] = {{.name = "adapter",
+                                 .value = "A",
+                                 .kind = OPTION_NAME,
+                                 .names = cli_adapter_name,
+                                 .bytes = sizeof(gpu_adapter_want),
+                                 .help = "the kind of adapter: {names}; gpu makes software an error"},
+                                {0}};
+
+const option RECORD_TABLE[] = {{.name = "json",
+                                .value = "FILE",
+                                .files = OPTION_FILES,
+                                .bytes = sizeof(const char *),
+                                .help = "write the record; - writes it to standard output and nothing else"},
+                               {0}};
+
+/* ---- models -------------------------------------------------------------------------------- */
 
 gpu_choice cli_choice(const cli_model *m)
 {
@@ -105,4 +130,41 @@ void cli_print_notice(generation *n)
     char text[1200];
     if (generation_take_notice(n, text, sizeof text))
         fprintf(stderr, "solo: %s\n", text);
+}
+
+/* ---- records and texts ----------------------------------------------------------------------- */
+
+bool cli_record_writable(const char *path, err *e)
+{
+    return !path || strcmp(path, "-") == 0 || file_writable(path, e);
+}
+
+bool cli_record_write(str *record, const char *path, err *e)
+{
+    bool ok = file_write(path, record->data, record->length, e);
+    if (ok && strcmp(path, "-") != 0)
+        printf("\nrecord: %s\n", path);
+    str_free(record);
+    return ok;
+}
+
+static bool read_standard_input(str *text, err *e)
+{
+    char chunk[65536];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
+        str_add_bytes(text, chunk, got);
+    return ferror(stdin) ? err_set(e, "standard input: %s", strerror(errno)) : true;
+}
+
+bool cli_read_text(const char *path, str *text, err *e)
+{
+    size_t length;
+    if (strcmp(path, "-") == 0)
+        return read_standard_input(text, e);
+    char *data = file_read(path, SIZE_MAX - 1, &length, e);
+    if (!data)
+        return false;
+    *text = (str){data, length, length + 1};
+    return true;
 }

@@ -1,4 +1,4 @@
-/* solo compare A.json B.json: is B the same, faster or slower? */
+/* solo compare: is B the same, faster or slower? */
 #include "base/file.h"
 #include "cli/cli.h"
 #include "lab/compare.h"
@@ -6,38 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo compare A.json B.json [--json FILE]\n"
-                           "\n"
-                           "Holds every result of B against the same result of A: same, faster, slower or\n"
-                           "cannot tell, with the ratio of the medians and its 95% interval. Less than 5%\n"
-                           "is \"same\".\n"
-                           "\n"
-                           "  --json FILE   also write the comparison as JSON; - writes it to standard\n"
-                           "                output, and nothing else\n";
-
 typedef struct options {
     const char *a, *b, *json_path;
-    bool help;
 } options;
 
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--json") == 0) {
-            if (!(o->json_path = cli_value(a, word)))
-                return false;
-        } else if (word[0] == '-' || o->b)
-            return cli_unknown(a, word);
-        else
-            *(o->a ? &o->b : &o->a) = word;
-    }
-    if (!o->b && !o->help)
-        return err_set_kind(a->e, ERR_USAGE, "two records are needed (solo compare --help)");
-    return true;
-}
+static const option TABLE[] = {
+    {.value = "A.json", .files = OPTION_FILES, .required = true, INTO(options, a), .help = "a record"},
+    {.value = "B.json",
+     .files = OPTION_FILES,
+     .required = true,
+     INTO(options, b),
+     .help = "the record compared with it"},
+    {.name = "json",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(options, json_path),
+     .help = "also write the comparison as JSON; - writes it to standard output, and nothing else"},
+    {0}};
 
 /* `--json -` gives standard output to the JSON alone. */
 static bool print(const options *o, const compared *c, const record_view *a, const record_view *b, err *e)
@@ -75,15 +60,21 @@ static bool compare(const options *o, err *e)
     return ok;
 }
 
-int cmd_compare(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {0};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
-    return compare(&o, &e) ? 0 : cli_fail(&e);
+    return compare(chosen, &e) ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {0};
+
+const cli_command command_compare = {
+    .name = "compare",
+    .summary = "two records: same, faster, slower or cannot tell",
+    .about =
+        "Compares every result of B with the same result of A: same, faster, slower or cannot tell, with the ratio of "
+        "the medians and its 95% interval. Less than 5% is \"same\".",
+    .groups = {{NULL, TABLE, 0}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run};

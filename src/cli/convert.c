@@ -5,55 +5,58 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] =
-    "usage: solo convert MODEL OUT.gguf [--type TYPE]\n\n"
-    "Writes a model as a GGUF file, which llama.cpp reads, too.\n\n"
-    "  MODEL        a Hugging Face folder, or a GGUF file with weights of f32, f16 or bf16\n"
-    "  OUT.gguf     the file to write; one that is there is replaced when the new one is complete\n"
-    "  --type TYPE  of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0 or q5_1 (default: the one they have)\n\n"
-    "Norms and biases are f32. With 4 or 5 bits what makes the logits (the output, or the embedding where there is\n"
-    "no other) is q8_0. Rows that are no whole number of blocks of 32 are f16.\n";
-
 typedef struct options {
     const char *from, *to, *type;
-    bool help;
 } options;
 
-static bool parse(options *o, cli_args *a)
+static const char *type_name(uint32_t i)
 {
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--type") == 0) {
-            if (!(o->type = cli_value(a, word)))
-                return false;
-        } else if (word[0] == '-' || o->to)
-            return cli_unknown(a, word);
-        else if (o->from)
-            o->to = word;
-        else
-            o->from = word;
-    }
-    if (!o->help && !o->to)
-        return err_set_kind(a->e, ERR_USAGE, "a model and a file to write are wanted (solo convert --help)");
-    return true;
+    static const char *const names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-int cmd_convert(int argc, char **argv)
+static const option TABLE[] = {
+    {.value = "MODEL",
+     .files = OPTION_FILES,
+     .required = true,
+     INTO(options, from),
+     .help = "a Hugging Face folder, or a GGUF file with weights of f32, f16 or bf16"},
+    {.value = "OUT.gguf",
+     .files = OPTION_FILES,
+     .required = true,
+     INTO(options, to),
+     .help = "the file to write; one that is there is replaced when the new one is complete"},
+    {.name = "type",
+     .value = "TYPE",
+     .names = type_name,
+     .in_usage = true,
+     INTO(options, type),
+     .help = "of the matrices: {names}",
+     .otherwise = "the one they have"},
+    {0}};
+
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {0};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
+    const options *o = chosen;
     str notes = {0};
-    bool ok = convert_model(o.from, o.to, o.type, &notes, &e);
+    bool ok = convert_model(o->from, o->to, o->type, &notes, &e);
     if (ok && notes.data)
         fputs(notes.data, stdout);
     str_free(&notes);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {0};
+
+const cli_command command_convert = {
+    .name = "convert",
+    .summary = "a Hugging Face folder as a GGUF file",
+    .about = "Writes a model as a GGUF file, which llama.cpp reads, too.",
+    .notes =
+        "Norms and biases are f32. With 4 or 5 bits what makes the logits (the output, or the embedding where there "
+        "is no other) is q8_0. Rows that are no whole number of blocks of 32 are f16.",
+    .groups = {{NULL, TABLE, 0}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run};

@@ -179,23 +179,21 @@ static bool show_dispatches(err *e)
     return ok;
 }
 
-int cmd_demo(int argc, char **argv)
+static int run(void *chosen)
 {
+    (void)chosen;
     err e = {0};
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: solo demo\n\nA story by the built-in model, its tokens in more and in fewer dispatches, then what "
-             "works here "
-             "and the quick\n"
-             "dispatch laboratory on it: about two minutes.");
-        return 0;
-    }
-    if (argc > 1) {
-        cli_unknown(&(cli_args){argc, 1, argv, &e}, argv[1]);
-        return cli_fail(&e);
-    }
     printf("solo %s\n\n", solo_version);
     int status = tell_story_apart();
     if (status)
         return status;
     return show_dispatches(&e) ? 0 : cli_fail(&e);
 }
+
+const cli_command command_demo = {
+    .name = "demo",
+    .summary = "a first look: what is here, and what a dispatch costs on it",
+    .about =
+        "A story by the built-in model, its tokens in more and in fewer dispatches, then what works here and the quick "
+        "dispatch laboratory on it: about two minutes.",
+    .run = run};

@@ -10,27 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] =
-    "usage: solo explain [MODEL] [--fuse LEVEL] [--rows N] [--depth N] [--context N] [--svg FILE] [--json]\n"
-    "                    [--time] [--bandwidth GBPS] [--gflops N] [--impl I]\n\n"
-    "Shows what is launched to make a token: how many steps fusion takes away, what is in those that stay, what\n"
-    "each moves and computes, and how long the memory takes for that at least. No weight is read, unless --time.\n\n"
-    "  MODEL             a GGUF file or a Hugging Face folder (default: the built-in model)\n"
-    "  --fuse LEVEL      none: a dispatch for each operator; ops (default): for each group of them; token, loop:\n"
-    "                    the same as phases of one dispatch\n"
-    "  --rows N          tokens in a run: 1 (default) decodes, more read a prompt\n"
-    "  --depth N         positions that are there before (default 512, or what there is room for)\n"
-    "  --context N       positions there is room for (default: the model's, up to 2048)\n"
-    "  --svg FILE        draw it: a layer and what stands around it, before and after fusion\n"
-    "  --json            the same as JSON, every step\n"
-    "  --time            run it, and show the device's time beside the limit; of a phase, how much shorter the one\n"
-    "                    dispatch is without all such phases\n"
-    "  --bandwidth GBPS  of memory, in 1e9 bytes a second (default: measured, if there is a device)\n"
-    "  --gflops N        1e9 operations a second (default: 16 for each byte)\n"
-    "  --impl I          dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
-    "  --checked         kernels look whether they keep to their memory, as in browsers; on GPUs they do not "
-    "otherwise\n";
-
 enum { DEFAULT_DEPTH = 512, TIMED_RUNS = 8, MOST_ROWS = 4096, MOST_POSITIONS = 1 << 20 };
 
 typedef struct options {
@@ -38,51 +17,65 @@ typedef struct options {
     long rows, depth, context; /* -1: not said */
     double gbps, gflops;
     const char *svg;
-    bool json, timed, help;
+    bool json, timed;
 } options;
 
-static bool take_rate(cli_args *a, const char *word, double *to)
-{
-    const char *text = cli_value(a, word);
-    char *end;
-    if (!text)
-        return false;
-    *to = strtod(text, &end);
-    return (end != text && !*end && *to > 0 && *to < 1e9) ||
-           err_set_kind(a->e, ERR_USAGE, "%s takes a number above 0, not '%s'", word, text);
-}
-
-static bool parse_word(options *o, cli_args *a, const char *word)
-{
-    if (strcmp(word, "--rows") == 0)
-        return cli_number(a, word, 1, MOST_ROWS, &o->rows);
-    if (strcmp(word, "--depth") == 0)
-        return cli_number(a, word, 0, MOST_POSITIONS, &o->depth);
-    if (strcmp(word, "--context") == 0)
-        return cli_number(a, word, 1, MOST_POSITIONS, &o->context);
-    if (strcmp(word, "--bandwidth") == 0)
-        return take_rate(a, word, &o->gbps);
-    if (strcmp(word, "--gflops") == 0)
-        return take_rate(a, word, &o->gflops);
-    if (strcmp(word, "--svg") == 0)
-        return (o->svg = cli_value(a, word)) != NULL;
-    bool *flag = strcmp(word, "--json") == 0   ? &o->json
-                 : strcmp(word, "--time") == 0 ? &o->timed
-                 : strcmp(word, "--help") == 0 ? &o->help
-                                               : NULL;
-    if (flag)
-        return *flag = true;
-    return cli_model_word(a, word, &o->model);
-}
-
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    while ((word = cli_next(a)))
-        if (!parse_word(o, a, word))
-            return false;
-    return true;
-}
+static const option TABLE[] = {
+    {.name = "rows",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = MOST_ROWS,
+     INTO(options, rows),
+     .help = "tokens in a run: 1 decodes, more read a prompt"},
+    {.name = "depth",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .high = MOST_POSITIONS,
+     INTO(options, depth),
+     .help = "positions that are there before",
+     .otherwise = "512, or what there is room for"},
+    {.name = "context",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = MOST_POSITIONS,
+     INTO(options, context),
+     .help = "positions there is room for",
+     .otherwise = "the model's, up to 2048"},
+    {.name = "svg",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     .in_usage = true,
+     INTO(options, svg),
+     .help = "draw it: a layer and what stands around it, before and after fusion; - writes to standard output"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .in_usage = true,
+     INTO(options, json),
+     .help = "the same as JSON, every step"},
+    {.name = "time",
+     .kind = OPTION_FLAG,
+     INTO(options, timed),
+     .help = "run it, and show the device's time beside the limit; of a phase, how much shorter the one dispatch is "
+             "without all such phases"},
+    {.name = "bandwidth",
+     .value = "GBPS",
+     .kind = OPTION_REAL,
+     .above_low = true,
+     .high = 1e9,
+     INTO(options, gbps),
+     .help = "of memory, in 1e9 bytes a second",
+     .otherwise = "measured, if there is a device"},
+    {.name = "gflops",
+     .value = "N",
+     .kind = OPTION_REAL,
+     .above_low = true,
+     .high = 1e9,
+     INTO(options, gflops),
+     .help = "1e9 operations a second",
+     .otherwise = "16 for each byte"},
+    {0}};
 
 /* Rows, depth and context that fit each other. */
 static bool settle_sizes(const options *o, const model_config *c, explain_options *x, err *e)
@@ -205,20 +198,30 @@ static bool run(const options *o, const model *m, err *e)
     return ok;
 }
 
-int cmd_explain(int argc, char **argv)
+static int run_command(void *chosen)
 {
     err e = {0};
-    options o = {.model.level = LEVEL_OPS, .rows = 1, .depth = -1, .context = -1};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
+    const options *o = chosen;
+    if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))
         return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
-    if (o.svg && strcmp(o.svg, "-") != 0 && !file_writable(o.svg, &e))
-        return cli_fail(&e);
-    model *m = model_open(o.model.path, &e);
-    bool ok = m && run(&o, m, &e);
+    model *m = model_open(o->model.path, &e);
+    bool ok = m && run(o, m, &e);
     model_close(m);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {.model.level = LEVEL_OPS, .rows = 1, .depth = -1, .context = -1};
+
+const cli_command command_explain = {
+    .name = "explain",
+    .summary = "what is launched for a token: steps, bytes, limits",
+    .about =
+        "Shows what is launched to make a token: how many steps fusion takes away, what is in those that stay, what "
+        "each moves and computes, and how long the memory takes for that at least. No weight is read, unless --time.",
+    .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, TABLE, 0},
+               {"How it runs", LEVEL_TABLE, offsetof(options, model)},
+               {NULL, DEVICE_TABLE, offsetof(options, model)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run_command};

@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] =
-    "usage: solo info [--json] [--impl LIST] [--adapter gpu|software|any]\n\n"
-    "Opens every implementation (dawn, wgpu, vulkan, cuda), checks each feature with a shader that\n"
-    "uses it, finds how many workgroups are resident at once, and measures copy bandwidth.\n\n"
-    "  --json       one JSON object on standard output\n"
-    "  --impl LIST  only these, separated by commas; a library's path is taken too\n"
-    "  --adapter A  what kind of adapter to ask for\n\n"
-    "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu; SOLO_GPU_MEMORY=BYTES says how much\n"
-    "memory there is, where that is not to be found out.\n";
-
 static void human_bytes(uint64_t bytes, char out[32])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -66,28 +56,22 @@ typedef struct options {
     const char *list;
     bool json;
     gpu_adapter_want adapter;
-    bool help;
 } options;
 
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--json") == 0)
-            o->json = true;
-        else if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--impl") == 0) {
-            if (!(o->list = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "--adapter") == 0) {
-            if (!cli_adapter(cli_value(a, word), &o->adapter, a->e))
-                return false;
-        } else
-            return cli_unknown(a, word);
-    }
-    return true;
-}
+static const option TABLE[] = {{.name = "json",
+                                .kind = OPTION_FLAG,
+                                .in_usage = true,
+                                INTO(options, json),
+                                .help = "one JSON object on standard output"},
+                               {.name = "impl",
+                                .value = "LIST",
+                                .names = cli_impl_name,
+                                .lists = true,
+                                .files = OPTION_FILES,
+                                INTO(options, list),
+                                .help = "only these of {names}, separated by commas; a library's path is taken, too",
+                                .otherwise = "dawn,wgpu,vulkan,cuda"},
+                               {0}};
 
 typedef struct finding {
     char impl[256];
@@ -158,19 +142,13 @@ static void write_json(const finding *found, int count, str *out)
     jsonw_end(&j);
 }
 
-int cmd_info(int argc, char **argv)
+static int run(void *chosen)
 {
     enum { MOST = 32 };
     err e = {0};
-    options o = {0};
+    const options *o = chosen;
     finding found[MOST];
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
-    int count = look(&o, found, MOST, &e), working = 0, status = ERR_NO_GPU;
+    int count = look(o, found, MOST, &e), working = 0, status = ERR_NO_GPU;
     if (e.kind != ERR_NONE) {
         for (int i = 0; i < count; i++)
             lab_device_close(&found[i].device);
@@ -182,7 +160,7 @@ int cmd_info(int argc, char **argv)
         else if (found[i].why_not.kind != ERR_NO_GPU)
             status = found[i].why_not.kind;
     }
-    if (o.json) {
+    if (o->json) {
         str out = {0};
         write_json(found, count, &out);
         file_write("-", out.data, out.length, &e);
@@ -193,7 +171,7 @@ int cmd_info(int argc, char **argv)
                 print_device(&found[i].device);
     }
     for (int i = 0; i < count; i++) {
-        if (!found[i].device.g && (!o.json || !working))
+        if (!found[i].device.g && (!o->json || !working))
             fprintf(working ? stdout : stderr, working ? "not here: %s\n" : "solo: %s\n", found[i].why_not.text);
         lab_device_close(&found[i].device);
     }
@@ -201,3 +179,19 @@ int cmd_info(int argc, char **argv)
         return cli_fail(&e);
     return working ? 0 : status;
 }
+
+static const options DEFAULTS = {0};
+
+const cli_command command_info = {
+    .name = "info",
+    .summary = "the implementations and adapters that work here",
+    .about =
+        "Opens every implementation (dawn, wgpu, vulkan, cuda), checks each feature with a shader that uses it, finds "
+        "how many workgroups are resident at once, and measures copy bandwidth.",
+    .notes =
+        "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu; SOLO_GPU_MEMORY=BYTES says how much memory "
+        "there is, where that is not to be found out.",
+    .groups = {{NULL, TABLE, 0}, {NULL, ADAPTER_TABLE, offsetof(options, adapter)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run};

@@ -10,37 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] =
-    "usage: solo logits [MODEL] --tokens 5,9,11 [--fuse LEVEL] [--impl I]\n\n"
-    "The logits after each of the tokens, as JSON: {\"n_vocab\":V,\"logits\":[[V numbers] per position]}.\n\n"
-    "  MODEL         a GGUF file or a Hugging Face folder (default: the built-in model)\n"
-    "  --tokens LIST token ids, separated by commas\n"
-    "  --fuse LEVEL  none: a dispatch for each operator; ops (default): for each group of them\n"
-    "  --impl I      dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
-    "  --checked     kernels look whether they keep to their memory, as in browsers; on GPUs they do not otherwise\n";
-
 typedef struct options {
     cli_model model;
     const char *tokens;
-    bool help;
 } options;
 
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--tokens") == 0) {
-            if (!(o->tokens = cli_value(a, word)))
-                return false;
-        } else if (!cli_model_word(a, word, &o->model))
-            return false;
-    }
-    if (!o->help && !o->tokens)
-        return err_set_kind(a->e, ERR_USAGE, "--tokens are wanted (solo logits --help)");
-    return true;
-}
+static const option TABLE[] = {{.name = "tokens",
+                                .value = "LIST",
+                                .required = true,
+                                INTO(options, tokens),
+                                .help = "token ids, separated by commas"},
+                               {0}};
 
 /* The ids of the list; NULL with an error if one is no token of this model. */
 static uint32_t *read_tokens(const char *list, uint32_t vocab, uint32_t *count, err *e)
@@ -107,24 +87,33 @@ static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *toke
     return ok;
 }
 
-int cmd_logits(int argc, char **argv)
+static int run_command(void *chosen)
 {
     err e = {0};
-    options o = {0};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
+    const options *o = chosen;
     uint32_t count = 0;
-    model *m = model_open(o.model.path, &e);
-    uint32_t *tokens = m ? read_tokens(o.tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
-    gpu *g = tokens ? cli_open_model_gpu(&o.model, &e) : NULL;
-    fusion_level level = o.model.level == LEVEL_AUTO ? LEVEL_OPS : o.model.level;
+    model *m = model_open(o->model.path, &e);
+    uint32_t *tokens = m ? read_tokens(o->tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
+    gpu *g = tokens ? cli_open_model_gpu(&o->model, &e) : NULL;
+    fusion_level level = o->model.level == LEVEL_AUTO ? LEVEL_OPS : o->model.level;
     bool ok = g && run(g, m, level, tokens, count, &e);
     gpu_close(g);
     free(tokens);
     model_close(m);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {.model.level = LEVEL_OPS};
+
+const cli_command command_logits = {
+    .name = "logits",
+    .summary = "what a model thinks of the next token, at every position",
+    .about = "Prints the logits after each of the tokens, as JSON: {\"n_vocab\":V,\"logits\":[[V numbers] per "
+             "position]}.",
+    .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, TABLE, 0},
+               {NULL, LEVEL_TABLE, offsetof(options, model)},
+               {NULL, DEVICE_TABLE, offsetof(options, model)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run_command};

@@ -1,3 +1,4 @@
+/* prompt: lines by editline where it is there, else by getline. */
 #include "cli/prompt.h"
 #include "base/str.h"
 

@@ -1,4 +1,5 @@
 /* solo run: a text continued by a model. */
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
 #include "llm/generation.h"
@@ -7,49 +8,76 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static const char HELP[] = "usage: solo run [MODEL] -p TEXT [-n N] [OPTIONS] [--fuse LEVEL] [--impl I]\n\n"
-                           "Continues a text, with the most likely token each time unless a temperature is given.\n\n"
-                           "  MODEL               a GGUF file or a Hugging Face folder (default: the built-in model)\n"
-                           "  -p TEXT             the text to continue\n"
-                           "  -n N                how many tokens at most (default 128)\n";
-static const char MORE_HELP[] =
-    "  --slide             a full context forgets its older half and goes on, instead of being the end\n"
-    "  --fuse LEVEL        none: a dispatch for each operator; ops: for each group of them; token: for each\n"
-    "                      token; loop: for many tokens (default: loop on GPUs where that is seen to work, else ops)\n"
-    "  --chunk MS          with loop, how long a dispatch takes at most, about (default 50)\n"
-    "  --impl I            dawn, wgpu, vulkan or a library's path (default: the first that works)\n"
-    "  --checked           kernels look whether they keep to their memory, as in browsers; on GPUs they do not "
-    "otherwise\n";
+#include <unistd.h>
 
 typedef struct options {
     cli_model model;
     sampling_options sampling;
-    const char *prompt;
+    const char *prompt, *file;
     long tokens;
-    bool help, slide;
+    bool slide;
+    bool reads_input; /* because there is neither a text nor a file */
 } options;
 
-static bool parse(options *o, cli_args *a)
+static const char NO_TEXT[] = "a text (-p), a file (-f) or standard input is wanted (solo run --help)";
+
+static const option TABLE[] = {
+    {.name = "prompt",
+     .letter = 'p',
+     .value = "TEXT",
+     .in_usage = true,
+     INTO(options, prompt),
+     .help = "the text to continue"},
+    {.name = "file",
+     .letter = 'f',
+     .value = "FILE",
+     .files = OPTION_FILES,
+     .in_usage = true,
+     INTO(options, file),
+     .help = "the text is in this file, without the end of its last line; - is standard input",
+     .otherwise = "standard input, if that is no terminal and there is no -p"},
+    {.letter = 'n',
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000,
+     .in_usage = true,
+     INTO(options, tokens),
+     .help = "how many tokens at most"},
+    {.name = "slide",
+     .kind = OPTION_FLAG,
+     INTO(options, slide),
+     .help = "a full context forgets its older half and goes on, instead of being the end"},
+    {0}};
+
+static bool check(void *chosen, err *e)
 {
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--slide") == 0)
-            o->slide = true;
-        else if (strcmp(word, "-p") == 0) {
-            if (!(o->prompt = cli_value(a, word)))
-                return false;
-        } else if (strcmp(word, "-n") == 0) {
-            if (!cli_number(a, word, 1, 1000000, &o->tokens))
-                return false;
-        } else if (!sampling_word(a, word, &o->sampling) &&
-                   (a->e->kind != ERR_NONE || !cli_model_word(a, word, &o->model)))
-            return false;
+    options *o = chosen;
+    if (o->prompt && o->file)
+        return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
+    if (!o->prompt && !o->file) {
+        if (isatty(STDIN_FILENO))
+            return err_set_kind(e, ERR_USAGE, "%s", NO_TEXT);
+        o->reads_input = true;
+        o->file = "-";
     }
-    if (!o->help && !o->prompt)
-        return err_set_kind(a->e, ERR_USAGE, "a text (-p) is wanted (solo run --help)");
+    return true;
+}
+
+/* The text to continue. */
+static bool read_prompt(const options *o, str *text, err *e)
+{
+    if (o->prompt) {
+        str_add(text, o->prompt);
+        return true;
+    }
+    if (!cli_read_text(o->file, text, e))
+        return false;
+    /* where nothing says what to read, nothing to read is a mistake */
+    if (o->reads_input && text->length == 0)
+        return err_set_kind(e, ERR_USAGE, "%s", NO_TEXT);
+    if (text->length && text->data[text->length - 1] == '\n')
+        text->length--;
     return true;
 }
 
@@ -92,16 +120,43 @@ static void print_end(printer *p)
     str_free(&p->text);
 }
 
+/* When the tokens came. */
+typedef struct speed {
+    double began_us, first_us, last_us;
+    uint32_t tokens;
+} speed;
+
+static void count_token(speed *s)
+{
+    s->last_us = clock_us();
+    if (s->tokens++ == 0)
+        s->first_us = s->last_us;
+}
+
+/* For someone who watches; in a pipe nobody does. */
+static void print_speed(const speed *s, size_t prompt_tok, fusion_level level)
+{
+    if (s->tokens == 0 || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+        return;
+    double seconds = (s->last_us - s->first_us) * 1e-6;
+    fprintf(stderr, "%u tokens", s->tokens);
+    if (s->tokens > 1 && seconds > 0)
+        fprintf(stderr, ", %.1f tok/s", (s->tokens - 1) / seconds);
+    fprintf(stderr, ", the first after %.0f ms; %zu read; level %s\n", (s->first_us - s->began_us) * 1e-3, prompt_tok,
+            fusion_names[level]);
+}
+
 /* The prompt is printed as its tokens say it, then what follows as it comes. Stop texts
  * are looked for in what follows. */
 static bool talk(const options *o, generation *n, const tokenizer *t, const token_list *prompt, err *e)
 {
     printer p = {.t = t, .characters = {.strip_space = true}};
+    speed s = {.began_us = clock_us()};
     if (!generation_feed(n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e))
         return false;
     for (size_t i = 0; i < prompt->count; i++)
         print_token(&p, prompt->ids[i]);
-    p.stops = stops_of(o->sampling.stops, o->sampling.stop_count);
+    p.stops = stops_of(o->sampling.stops.items, o->sampling.stops.count);
     bool ok = true;
     if (!o->slide)
         generation_set_limit(n, (uint32_t)o->tokens);
@@ -112,15 +167,18 @@ static bool talk(const options *o, generation *n, const tokenizer *t, const toke
             break;
         }
         ok = generation_next(n, &next, e);
+        if (ok)
+            count_token(&s);
         if (!ok || tokenizer_ends(t, (int32_t)next) || !print_token(&p, (int32_t)next))
             break;
     }
     print_end(&p);
     cli_print_notice(n);
+    print_speed(&s, prompt->count, generation_level(n));
     return ok;
 }
 
-static bool run_model(const options *o, const model *m, gpu *g, err *e)
+static bool run_model(const options *o, const str *text, const model *m, gpu *g, err *e)
 {
     token_list prompt = {0};
     tokenizer *t = tokenizer_of_model(m, e);
@@ -138,7 +196,7 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
         generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
         cli_print_notice(n);
     }
-    bool ok = n && tokenizer_encode(t, o->prompt, strlen(o->prompt), true, tokenizer_adds_bos(t), &prompt, e);
+    bool ok = n && tokenizer_encode(t, text->data, text->length, true, tokenizer_adds_bos(t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
     ok = ok && talk(o, n, t, &prompt, e);
@@ -148,21 +206,35 @@ static bool run_model(const options *o, const model *m, gpu *g, err *e)
     return ok;
 }
 
-int cmd_run(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {.tokens = 128};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        printf("%s%s%s", HELP, SAMPLING_HELP, MORE_HELP);
-        return 0;
-    }
-    sampling_choose_seed(&o.sampling);
-    model *m = model_open(o.model.path, &e);
-    gpu *g = m ? cli_open_model_gpu(&o.model, &e) : NULL;
-    bool ok = g && run_model(&o, m, g, &e);
+    options *o = chosen;
+    str text = {0};
+    sampling_choose_seed(&o->sampling);
+    model *m = read_prompt(o, &text, &e) ? model_open(o->model.path, &e) : NULL;
+    gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
+    bool ok = g && run_model(o, &text, m, g, &e);
     gpu_close(g);
     model_close(m);
+    str_free(&text);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {.sampling.seed = -1, .tokens = 128};
+
+const cli_command command_run = {
+    .name = "run",
+    .summary = "continue a text",
+    .about = "Continues a text, with the most likely token each time unless a temperature is given. On a terminal it "
+             "says at the end how fast that was.",
+    .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, TABLE, 0},
+               {NULL, TEXT_TABLE, offsetof(options, sampling)},
+               {"How tokens are chosen", SAMPLING_TABLE, offsetof(options, sampling)},
+               {"How it runs", BEST_LEVEL_TABLE, offsetof(options, model)},
+               {NULL, DEVICE_TABLE, offsetof(options, model)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .check = check,
+    .run = run};

@@ -14,51 +14,60 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char HELP[] =
-    "usage: solo sim NAME|FILE.wgsl [--pop N] [--steps N] [--seed S] [--param K=V]... [--data FILE.csv]\n"
-    "                [-o FILE.json|FILE.csv] [--trace FILE.csv] [--fuse LEVEL] [--submit POLICY] [--evolve N ...]\n\n"
-    "Runs a simulation for every individual of a population on the GPU, all its steps in one dispatch. A file has\n"
-    "`struct State`, `fn init() -> State`, `fn step(s: State) -> State` and `fn score(s: State) -> f32`; docs/sim.md\n"
-    "says what else there is, docs/sim-tutorial.md how to begin.\n\n";
-
-static const char MORE_HELP[] =
-    "  -o FILE          write scores and last states: .json (a record) or .csv; - writes CSV to standard output\n"
-    "  --trace FILE     write states on the way, as CSV\n"
-    "  --trace-count N  of so many individuals (default 1)\n"
-    "  --every N        after every N steps (default 1)\n"
-    "  --list           the built-in simulations\n"
-    "  --show           the file of a built-in one, to begin with\n"
-    "  --show-kernel    what is compiled: the file, and what Solo adds\n"
-    "  --show-data      the table that a built-in one reads, as CSV\n";
-
 typedef struct options {
     cli_sim sim;
     cli_evolve evolve;
     const char *out, *trace;
     long trace_count, every;
-    bool help, list, show, show_kernel, show_data;
+    bool list, show, show_kernel, show_data;
 } options;
 
-static bool parse_word(options *o, cli_args *a, const char *word)
-{
-    if (strcmp(word, "-o") == 0)
-        return (o->out = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--trace") == 0)
-        return (o->trace = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--trace-count") == 0)
-        return cli_number(a, word, 1, 1000000, &o->trace_count);
-    if (strcmp(word, "--every") == 0)
-        return cli_number(a, word, 1, 1000000000, &o->every);
-    bool *flags[] = {&o->help, &o->list, &o->show, &o->show_kernel, &o->show_data};
-    const char *const names[] = {"--help", "--list", "--show", "--show-kernel", "--show-data"};
-    for (int i = 0; i < 5; i++)
-        if (strcmp(word, names[i]) == 0)
-            return *flags[i] = true;
-    bool taken;
-    if (!cli_evolve_word(a, word, &o->evolve, &taken))
-        return false;
-    return taken || cli_sim_word(a, word, &o->sim);
-}
+static const option NAME_TABLE[] = {{.value = "NAME|FILE.wgsl",
+                                     .names = sim_builtin_name,
+                                     .files = OPTION_FILES,
+                                     .required = true,
+                                     INTO(options, sim.path),
+                                     .help = "a built-in simulation (solo sim --list) or a file"},
+                                    {0}};
+
+static const option TABLE[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .files = OPTION_FILES,
+     .in_usage = true,
+     INTO(options, out),
+     .help = "write scores and last states: .json (a record) or .csv; - writes CSV to standard output"},
+    {.name = "trace",
+     .value = "FILE.csv",
+     .files = OPTION_FILES,
+     INTO(options, trace),
+     .help = "write states on the way, as CSV"},
+    {.name = "trace-count",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000,
+     INTO(options, trace_count),
+     .help = "of so many individuals"},
+    {.name = "every",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000000,
+     INTO(options, every),
+     .help = "after every N steps"},
+    {.name = "list", .kind = OPTION_FLAG, .alone = true, INTO(options, list), .help = "the built-in simulations"},
+    {.name = "show", .kind = OPTION_FLAG, INTO(options, show), .help = "the file of a built-in one, to begin with"},
+    {.name = "show-kernel",
+     .kind = OPTION_FLAG,
+     INTO(options, show_kernel),
+     .help = "what is compiled: the file, and what Solo adds"},
+    {.name = "show-data",
+     .kind = OPTION_FLAG,
+     INTO(options, show_data),
+     .help = "the table that a built-in one reads, as CSV"},
+    {0}};
 
 static bool is_csv(const char *path)
 {
@@ -66,28 +75,20 @@ static bool is_csv(const char *path)
     return strcmp(path, "-") == 0 || (n > 4 && strcmp(path + n - 4, ".csv") == 0);
 }
 
-static bool parse(options *o, cli_args *a)
+static bool check(void *chosen, err *e)
 {
-    const char *word;
-    while ((word = cli_next(a)))
-        if (!parse_word(o, a, word))
-            return false;
-    if (o->help || o->list)
-        return true;
-    if (!o->sim.path)
-        return err_set_kind(a->e, ERR_USAGE, "a simulation is wanted: a .wgsl file or one of `solo sim --list`");
+    const options *o = chosen;
     if (!o->evolve.generations && o->sim.level == LEVEL_TOKEN)
-        return err_set_kind(a->e, ERR_USAGE, "--fuse token is for --evolve: a generation at a time");
+        return err_set_kind(e, ERR_USAGE, "--fuse token is for --evolve: a generation at a time");
     if (o->evolve.generations && o->trace)
-        return err_set_kind(a->e, ERR_USAGE,
-                            "--trace is for one generation: write the best (--best FILE) and trace that");
-    if (!cli_evolve_check(&o->evolve, a->e))
+        return err_set_kind(e, ERR_USAGE, "--trace is for one generation: write the best (--best FILE) and trace that");
+    if (!cli_evolve_check(&o->evolve, e))
         return false;
     size_t n = o->out ? strlen(o->out) : 0;
     if (o->out && !is_csv(o->out) && (n < 6 || strcmp(o->out + n - 5, ".json") != 0))
-        return err_set_kind(a->e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
-    return (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, a->e)) &&
-           (!o->trace || file_writable(o->trace, a->e));
+        return err_set_kind(e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
+    return (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, e)) &&
+           (!o->trace || file_writable(o->trace, e));
 }
 
 static void list_builtins(void)
@@ -190,7 +191,7 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
     sim_result r = {.source = source,
                     .g = g,
                     .level = level_on(o, s),
-                    .submit = o->sim.submit,
+                    .submit = o->sim.submit == SUBMIT_AUTO ? SUBMIT_BATCH : o->sim.submit,
                     .population = how.population,
                     .steps = how.steps,
                     .seed = how.seed,
@@ -224,26 +225,21 @@ static bool simulate(options *o, gpu *g, bool *stuck, err *e)
     return ok;
 }
 
-int cmd_sim(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
     bool stuck = false;
-    options o = {.sim = CLI_SIM_DEFAULTS, .evolve.how = EVOLVE_DEFAULTS, .trace_count = 1, .every = 1};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help || o.list) {
-        if (o.help)
-            printf("%s%s%s\n%s", HELP, CLI_SIM_HELP, MORE_HELP, CLI_EVOLVE_HELP);
-        else
-            list_builtins();
+    options *o = chosen;
+    if (o->list) {
+        list_builtins();
         return 0;
     }
-    bool ok = cli_sim_open(&o.sim, &e);
-    if (ok && (o.show || o.show_kernel || o.show_data))
-        ok = show(&o, &e);
+    bool ok = cli_sim_open(&o->sim, &e);
+    if (ok && (o->show || o->show_kernel || o->show_data))
+        ok = show(o, &e);
     else if (ok) {
-        gpu *g = sim_open_gpu(&(gpu_choice){.impl = o.sim.impl, .adapter = o.sim.adapter}, &e);
-        ok = g && simulate(&o, g, &stuck, &e);
+        gpu *g = sim_open_gpu(&(gpu_choice){.impl = o->sim.impl, .adapter = o->sim.adapter}, &e);
+        ok = g && simulate(o, g, &stuck, &e);
         if (!stuck)
             gpu_close(g);
     }
@@ -251,6 +247,26 @@ int cmd_sim(int argc, char **argv)
     /* work that never ends runs on in the driver's threads, and nothing can be closed in order */
     if (stuck)
         _exit(status);
-    cli_sim_close(&o.sim);
+    cli_sim_close(&o->sim);
     return status;
 }
+
+static const options DEFAULTS = {.sim = CLI_SIM_DEFAULTS, .evolve.how = EVOLVE_DEFAULTS, .trace_count = 1, .every = 1};
+
+const cli_command command_sim = {
+    .name = "sim",
+    .summary = "a simulation, step by step, in one dispatch",
+    .about =
+        "Runs a simulation for every individual of a population on the GPU, all its steps in one dispatch. A file has "
+        "`struct State`, `fn init() -> State`, `fn step(s: State) -> State` and `fn score(s: State) -> f32`; "
+        "docs/sim.md says what else there is, docs/sim-tutorial.md how to begin.",
+    .groups = {{NULL, NAME_TABLE, 0},
+               {NULL, SIM_TABLE, offsetof(options, sim)},
+               {NULL, TABLE, 0},
+               {"How it runs", SIM_LEVEL_TABLE, offsetof(options, sim)},
+               {NULL, SIM_DEVICE_TABLE, offsetof(options, sim)},
+               {"Evolution", EVOLVE_TABLE, offsetof(options, evolve)}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .check = check,
+    .run = run};

@@ -1,3 +1,4 @@
+/* sim_evolve: generations with progress, saved on the way and resumed. */
 #include "cli/sim_evolve.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -8,65 +9,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char CLI_EVOLVE_HELP[] =
-    "  --evolve N       after the first generation make N more, each of the one before it\n"
-    "  --tournament N   of N individuals, drawn at random, the best becomes a parent (default 4)\n"
-    "  --elite N        N of the best stay as they are (default 2)\n"
-    "  --crossover P    how likely a child has two parents (default 0.5)\n"
-    "  --mutation P     how likely a gene changes (default 0.05)\n"
-    "  --sigma X        by how much, of half the range of a gene (default 0.2)\n"
-    "  --save FILE      keep what is needed to go on: every few seconds, when interrupted, and at the end\n"
-    "  --resume FILE    go on from there, with the same options; the result is that of a run without a break\n"
-    "  --best FILE.csv  write the genes of the best at the end, for --genomes\n";
+const option EVOLVE_TABLE[] = {
+    {.name = "evolve",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = EVOLVE_MOST_GENERATIONS,
+     INTO(cli_evolve, generations),
+     .help = "after the first generation make N more, each of the one before it",
+     .otherwise = ""},
+    {.name = "tournament",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = EVOLVE_MOST_TOURNAMENT,
+     INTO(cli_evolve, how.tournament),
+     .help = "of N individuals, drawn at random, the best becomes a parent"},
+    {.name = "elite",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .high = EVOLVE_MOST_ELITE,
+     INTO(cli_evolve, how.elite),
+     .help = "N of the best stay as they are"},
+    {.name = "crossover",
+     .value = "P",
+     .kind = OPTION_REAL,
+     .high = 1,
+     INTO(cli_evolve, how.crossover),
+     .help = "how likely a child has two parents"},
+    {.name = "mutation",
+     .value = "P",
+     .kind = OPTION_REAL,
+     .high = 1,
+     INTO(cli_evolve, how.mutation),
+     .help = "how likely a gene changes"},
+    {.name = "sigma",
+     .value = "X",
+     .kind = OPTION_REAL,
+     .high = 1000,
+     INTO(cli_evolve, how.sigma),
+     .help = "by how much, of half the range of a gene"},
+    {.name = "save",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(cli_evolve, save),
+     .help = "keep what is needed to go on: every few seconds, when interrupted, and at the end"},
+    {.name = "resume",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(cli_evolve, resume),
+     .help = "go on from there, with the same options; the result is that of a run without a break"},
+    {.name = "best",
+     .value = "FILE.csv",
+     .files = OPTION_FILES,
+     INTO(cli_evolve, best),
+     .help = "write the genes of the best at the end, for --genomes"},
+    {0}};
 
 static const double SAVE_EVERY_S = 5;
-
-static bool take_chance(cli_args *a, const char *word, float most, float *to)
-{
-    const char *text = cli_value(a, word);
-    char *end;
-    if (!text)
-        return false;
-    float value = strtof(text, &end);
-    if (end == text || *end || !(value >= 0 && value <= most))
-        return err_set_kind(a->e, ERR_USAGE, "%s takes a number from 0 to %g, not '%s'", word, (double)most, text);
-    *to = value;
-    return true;
-}
-
-static bool take_count(cli_args *a, const char *word, long lowest, long highest, uint32_t *to)
-{
-    long number;
-    if (!cli_number(a, word, lowest, highest, &number))
-        return false;
-    *to = (uint32_t)number;
-    return true;
-}
-
-bool cli_evolve_word(cli_args *a, const char *word, cli_evolve *v, bool *taken)
-{
-    *taken = true;
-    if (strcmp(word, "--evolve") == 0)
-        return cli_number(a, word, 1, EVOLVE_MOST_GENERATIONS, &v->generations);
-    if (strcmp(word, "--tournament") == 0)
-        return take_count(a, word, 1, EVOLVE_MOST_TOURNAMENT, &v->how.tournament);
-    if (strcmp(word, "--elite") == 0)
-        return take_count(a, word, 0, EVOLVE_MOST_ELITE, &v->how.elite);
-    if (strcmp(word, "--crossover") == 0)
-        return take_chance(a, word, 1, &v->how.crossover);
-    if (strcmp(word, "--mutation") == 0)
-        return take_chance(a, word, 1, &v->how.mutation);
-    if (strcmp(word, "--sigma") == 0)
-        return take_chance(a, word, 1000, &v->how.sigma);
-    if (strcmp(word, "--save") == 0)
-        return (v->save = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--resume") == 0)
-        return (v->resume = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--best") == 0)
-        return (v->best = cli_value(a, word)) != NULL;
-    *taken = false;
-    return true;
-}
 
 bool cli_evolve_check(const cli_evolve *v, err *e)
 {

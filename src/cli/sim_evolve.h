@@ -11,10 +11,8 @@ typedef struct cli_evolve {
     const char *save, *resume, *best;
 } cli_evolve;
 
-extern const char CLI_EVOLVE_HELP[];
+extern const option EVOLVE_TABLE[];
 
-/* Takes `word` if it is one of these; `*taken` says whether. */
-bool cli_evolve_word(cli_args *a, const char *word, cli_evolve *v, bool *taken);
 bool cli_evolve_check(const cli_evolve *v, err *e);
 
 /* `*out` must be freed whether it went well or not. Interrupted (Ctrl-C), it saves and fails. */

@@ -1,3 +1,4 @@
+/* sim_options: the tables of simulations, and opening what they name. */
 #include "cli/sim_options.h"
 #include "base/file.h"
 #include "sim/builtin.h"
@@ -5,86 +6,99 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char CLI_SIM_HELP[] =
-    "  NAME|FILE.wgsl   a built-in simulation (solo sim --list) or a file\n"
-    "  --pop N          individuals (default: the file's POPULATION, else 1024)\n"
-    "  --steps N        steps (default: the file's STEPS)\n"
-    "  --seed S         of all that is random (default 1): the same numbers on every device\n"
-    "  --param K=V      the value of an `override` of the file; may be given several times\n"
-    "  --data FILE      a table for data(row, column): numbers, a line for each row\n"
-    "  --genomes FILE   genes, a line for each individual, or one line for all (default: drawn)\n"
-    "  --fuse LEVEL     loop: all steps in one dispatch (default); none: a dispatch for each step\n"
-    "                   with --evolve: loop: many generations in one dispatch (default on GPUs); token: one for each\n"
-    "  --submit POLICY  with none: sync, each, pass or batch (default)\n"
-    "  --chunk MS       how long a dispatch takes at most, about; the run is cut into pieces (default 500; 0: no cut)\n"
-    "  --patience S     a dispatch that takes longer is given up (default 60)\n"
-    "  --impl I         dawn, wgpu or a library's path (default: the first that works)\n"
-    "  --adapter A      gpu (software is an error), software or any (default)\n";
+enum { MAX_PARAMETERS = 64 };
 
-static bool take_level(cli_args *a, const char *word, fusion_level *level)
-{
-    const char *name = cli_value(a, word);
-    if (!name)
-        return false;
-    if (strcmp(name, "auto") != 0 && strcmp(name, "loop") != 0 && strcmp(name, "token") != 0 &&
-        strcmp(name, "none") != 0)
-        return err_set_kind(a->e, ERR_USAGE, "--fuse takes auto, loop, token or none for a simulation, not '%s'", name);
-    return cli_level(name, level, a->e);
-}
+const option SIM_TABLE[] = {{.name = "pop",
+                             .value = "N",
+                             .kind = OPTION_WHOLE,
+                             .low = 1,
+                             .high = UINT32_MAX,
+                             INTO(cli_sim, population),
+                             .help = "individuals",
+                             .otherwise = "the file's POPULATION, else 1024"},
+                            {.name = "steps",
+                             .value = "N",
+                             .kind = OPTION_WHOLE,
+                             .low = 1,
+                             .high = UINT32_MAX - 1,
+                             INTO(cli_sim, steps),
+                             .help = "steps",
+                             .otherwise = "the file's STEPS"},
+                            {.name = "seed",
+                             .value = "S",
+                             .kind = OPTION_WHOLE,
+                             .high = UINT32_MAX,
+                             INTO(cli_sim, seed),
+                             .help = "of all that is random: the same numbers on every device"},
+                            {.name = "param",
+                             .value = "K=V",
+                             .kind = OPTION_TEXTS,
+                             .high = MAX_PARAMETERS,
+                             INTO(cli_sim, parameters),
+                             .help = "the value of an `override` of the file; may be given several times"},
+                            {.name = "data",
+                             .value = "FILE",
+                             .files = OPTION_FILES,
+                             INTO(cli_sim, data_path),
+                             .help = "a table for data(row, column): numbers, a line for each row"},
+                            {.name = "genomes",
+                             .value = "FILE",
+                             .files = OPTION_FILES,
+                             INTO(cli_sim, genomes_path),
+                             .help = "genes, a line for each individual, or one line for all",
+                             .otherwise = "drawn"},
+                            {0}};
 
-static bool take_submit(cli_args *a, const char *word, submit_policy *submit)
-{
-    const char *name = cli_value(a, word);
-    for (int i = SUBMIT_AUTO; name && i <= SUBMIT_BATCH; i++)
-        if (strcmp(name, submit_names[i]) == 0) {
-            *submit = i == SUBMIT_AUTO ? SUBMIT_BATCH : (submit_policy)i;
-            return true;
-        }
-    return name && err_set_kind(a->e, ERR_USAGE, "--submit takes auto, sync, each, pass or batch, not '%s'", name);
-}
+const option SIM_LEVEL_TABLE[] = {
+    {.name = "fuse",
+     .value = "LEVEL",
+     .kind = OPTION_NAME,
+     .names = cli_level_name,
+     .only = "auto,none,token,loop",
+     INTO(cli_sim, level),
+     .help =
+         "the fusion level; loop: all steps in one dispatch; none: a dispatch for each step; with --evolve, loop: many "
+         "generations in one dispatch, token: one for each",
+     .otherwise = "loop; with --evolve only on GPUs, else token"},
+    {.name = "submit",
+     .value = "POLICY",
+     .kind = OPTION_NAME,
+     .names = cli_submit_name,
+     .only = "auto,sync,each,pass,batch",
+     INTO(cli_sim, submit),
+     .help = "with none: {names}"},
+    {0}};
 
-static bool take_parameter(cli_args *a, const char *word, cli_sim *s)
-{
-    const char *value = cli_value(a, word);
-    if (!value)
-        return false;
-    if (s->parameter_count == CLI_SIM_MAX_PARAMETERS)
-        return err_set_kind(a->e, ERR_USAGE, "more than %d parameters", CLI_SIM_MAX_PARAMETERS);
-    s->parameters[s->parameter_count++] = value;
-    return true;
-}
-
-bool cli_sim_word(cli_args *a, const char *word, cli_sim *s)
-{
-    if (strcmp(word, "--pop") == 0)
-        return cli_number(a, word, 1, 4294967295, &s->population);
-    if (strcmp(word, "--steps") == 0)
-        return cli_number(a, word, 1, 4294967294, &s->steps);
-    if (strcmp(word, "--seed") == 0)
-        return cli_number(a, word, 0, 4294967295, &s->seed);
-    if (strcmp(word, "--chunk") == 0)
-        return cli_number(a, word, 0, 600000, &s->chunk_ms);
-    if (strcmp(word, "--patience") == 0)
-        return cli_number(a, word, 1, 86400, &s->timeout_s);
-    if (strcmp(word, "--param") == 0)
-        return take_parameter(a, word, s);
-    if (strcmp(word, "--data") == 0)
-        return (s->data_path = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--genomes") == 0)
-        return (s->genomes_path = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--fuse") == 0)
-        return take_level(a, word, &s->level);
-    if (strcmp(word, "--submit") == 0)
-        return take_submit(a, word, &s->submit);
-    if (strcmp(word, "--impl") == 0)
-        return (s->impl = cli_value(a, word)) != NULL;
-    if (strcmp(word, "--adapter") == 0)
-        return cli_adapter(cli_value(a, word), &s->adapter, a->e);
-    if (word[0] == '-' || s->path)
-        return cli_unknown(a, word);
-    s->path = word;
-    return true;
-}
+const option SIM_DEVICE_TABLE[] = {
+    {.name = "chunk",
+     .value = "MS",
+     .kind = OPTION_WHOLE,
+     .high = 600000,
+     INTO(cli_sim, chunk_ms),
+     .help = "how long a dispatch takes at most, about; the run is cut into pieces; 0: no cut"},
+    {.name = "timeout",
+     .alias = "patience",
+     .value = "S",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 86400,
+     INTO(cli_sim, timeout_s),
+     .help = "a dispatch that takes longer, in seconds, is given up"},
+    {.name = "impl",
+     .value = "I",
+     .names = cli_impl_name,
+     .only = "dawn,wgpu",
+     .files = OPTION_FILES,
+     INTO(cli_sim, impl),
+     .help = "the implementation: {names}, or a library's path",
+     .otherwise = "the first that works"},
+    {.name = "adapter",
+     .value = "A",
+     .kind = OPTION_NAME,
+     .names = cli_adapter_name,
+     INTO(cli_sim, adapter),
+     .help = "the kind of adapter: {names}; gpu makes software an error"},
+    {0}};
 
 static bool read_source(cli_sim *s, err *e)
 {
@@ -140,8 +154,8 @@ bool cli_sim_open(cli_sim *s, err *e)
     enum { POPULATION = 1024 };
     if (!read_source(s, e))
         return false;
-    for (int i = 0; i < s->parameter_count; i++)
-        if (!sim_source_set(&s->source, s->parameters[i], e))
+    for (size_t i = 0; i < s->parameters.count; i++)
+        if (!sim_source_set(&s->source, s->parameters.items[i], e))
             return false;
     if (!read_data(s, e) || !read_genomes(s, e))
         return false;

@@ -5,12 +5,9 @@
 #include "cli/cli.h"
 #include "sim/sim.h"
 
-enum { CLI_SIM_MAX_PARAMETERS = 64 };
-
 typedef struct cli_sim {
     const char *path, *impl, *data_path, *genomes_path;
-    const char *parameters[CLI_SIM_MAX_PARAMETERS];
-    int parameter_count;
+    text_list parameters;
     long population, steps, seed, chunk_ms, timeout_s; /* population, steps 0: as the file says */
     fusion_level level;                                /* LEVEL_AUTO: not said */
     submit_policy submit;
@@ -25,10 +22,10 @@ typedef struct cli_sim {
         .seed = 1, .chunk_ms = 500, .timeout_s = 60, .submit = SUBMIT_BATCH \
     }
 
-extern const char CLI_SIM_HELP[];
+extern const option SIM_TABLE[];        /* its population, steps, parameters and data */
+extern const option SIM_LEVEL_TABLE[];  /* --fuse, --submit */
+extern const option SIM_DEVICE_TABLE[]; /* --chunk, --timeout, --impl, --adapter */
 
-/* Takes `word` if it is one of these; an unknown option or a second file is an error. */
-bool cli_sim_word(cli_args *a, const char *word, cli_sim *s);
 /* Reads the file, sets its parameters, reads its data. */
 bool cli_sim_open(cli_sim *s, err *e);
 void cli_sim_close(cli_sim *s);

@@ -5,57 +5,63 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char HELP[] =
-    "usage: solo synth ARCH TYPE OUT.gguf [--seed S]\n\n"
-    "Writes a GGUF file with a real model's shapes, random weights and a made-up vocabulary of the right size:\n"
-    "it runs as fast as the model, and what it says means nothing.\n\n"
-    "  ARCH      qwen2.5-0.5b, qwen2.5-1.5b, llama-3-8b, mistral-7b, phi-3-mini or gemma-2b\n"
-    "  TYPE      of the matrices: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k or q6_k\n"
-    "  OUT.gguf  the file to write; one that is there is replaced when the new one is complete\n"
-    "  --seed S  another seed makes other weights (default 1)\n\n"
-    "As in llama.cpp's own files, what makes the logits is q6_k where the type has fewer bits (q8_0 where rows are no\n"
-    "whole number of blocks of 256).\n";
-
 typedef struct options {
-    const char *words[3]; /* ARCH TYPE OUT.gguf */
-    int word_count;
-    long seed;
-    bool help;
+    const char *arch, *type, *path;
+    uint64_t seed;
 } options;
 
-static bool parse(options *o, cli_args *a)
+static const char *arch_name(uint32_t i)
 {
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--seed") == 0) {
-            if (!cli_number(a, word, 0, 1000000000, &o->seed))
-                return false;
-        } else if (word[0] == '-' || o->word_count == 3)
-            return cli_unknown(a, word);
-        else
-            o->words[o->word_count++] = word;
-    }
-    if (!o->help && o->word_count < 3)
-        return err_set_kind(a->e, ERR_USAGE, "a model's name, a type and a file are wanted (solo synth --help)");
-    return true;
+    return synth_name(i);
 }
 
-int cmd_synth(int argc, char **argv)
+static const char *type_name(uint32_t i)
+{
+    static const char *const names[] = {"f32",  "f16",  "bf16", "q8_0", "q4_0", "q4_1", "q5_0",
+                                        "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static const option TABLE[] = {
+    {.value = "ARCH", .names = arch_name, .required = true, INTO(options, arch), .help = "{names}"},
+    {.value = "TYPE", .names = type_name, .required = true, INTO(options, type), .help = "of the matrices: {names}"},
+    {.value = "OUT.gguf",
+     .files = OPTION_FILES,
+     .required = true,
+     INTO(options, path),
+     .help = "the file to write; one that is there is replaced when the new one is complete"},
+    {.name = "seed",
+     .value = "S",
+     .kind = OPTION_WHOLE,
+     .high = 1000000000,
+     INTO(options, seed),
+     .help = "another seed makes other weights"},
+    {0}};
+
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {.seed = 1};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
+    const options *o = chosen;
     str notes = {0};
-    bool ok = synth_model(o.words[0], o.words[1], (uint64_t)o.seed, o.words[2], &notes, &e);
+    bool ok = synth_model(o->arch, o->type, o->seed, o->path, &notes, &e);
     if (ok && notes.data)
         fputs(notes.data, stdout);
     str_free(&notes);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {.seed = 1};
+
+const cli_command command_synth = {
+    .name = "synth",
+    .summary = "a real model's shapes with random weights",
+    .about =
+        "Writes a GGUF file with a real model's shapes, random weights and a made-up vocabulary of the right size: it "
+        "runs as fast as the model, and what it says means nothing.",
+    .notes =
+        "As in llama.cpp's own files, what makes the logits is q6_k where the type has fewer bits (q8_0 where rows are "
+        "no whole number of blocks of 256).",
+    .groups = {{NULL, TABLE, 0}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .run = run};

@@ -5,70 +5,47 @@
 #include "model/chat.h"
 #include "model/model_text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char HELP[] = "usage: solo tokenize [MODEL] [--bos] [--plain] [-0 [--chat [--system TEXT]]] < text\n"
-                           "\n"
-                           "Prints the token ids of the text on one line, separated by spaces. The text is\n"
-                           "taken byte for byte; special tokens written in it (<|im_end|> and the like) are\n"
-                           "those tokens. MODEL is a GGUF file or a Hugging Face folder; without one it is\n"
-                           "the built-in model.\n"
-                           "\n"
-                           "  --bos    put the model's beginning-of-text token first\n"
-                           "  --plain  special tokens written in the text are text\n"
-                           "  -0       the input is several texts, each ended by a zero byte: a line for each\n"
-                           "  --chat   with -0: the texts are the turns of a conversation, yours first, in the\n"
-                           "           model's own template: one line, up to where the model answers\n"
-                           "  --system TEXT  with --chat: the system's message\n";
-
 typedef struct options {
     const char *model;
     const char *system;
-    bool bos, plain, each, chat, help;
+    bool bos, plain, each, chat;
 } options;
 
-static bool parse(options *o, cli_args *a)
+static const option TABLE[] = {
+    {.value = "MODEL",
+     .files = OPTION_FILES,
+     INTO(options, model),
+     .help = "a GGUF file or a Hugging Face folder",
+     .otherwise = "the built-in model"},
+    {.name = "bos", .kind = OPTION_FLAG, INTO(options, bos), .help = "put the model's beginning-of-text token first"},
+    {.name = "plain", .kind = OPTION_FLAG, INTO(options, plain), .help = "special tokens written in the text are text"},
+    {.letter = '0',
+     .kind = OPTION_FLAG,
+     INTO(options, each),
+     .help = "the input is several texts, each ended by a zero byte: a line for each"},
+    {.name = "chat",
+     .kind = OPTION_FLAG,
+     INTO(options, chat),
+     .help = "with -0: the texts are the turns of a conversation, yours first, in the model's own template: one line, "
+             "up to where the model answers"},
+    {.name = "system", .value = "TEXT", INTO(options, system), .help = "with --chat: the system's message"},
+    {0}};
+
+static bool check(void *chosen, err *e)
 {
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--bos") == 0)
-            o->bos = true;
-        else if (strcmp(word, "--plain") == 0)
-            o->plain = true;
-        else if (strcmp(word, "-0") == 0)
-            o->each = true;
-        else if (strcmp(word, "--chat") == 0)
-            o->chat = true;
-        else if (strcmp(word, "--system") == 0) {
-            if (!(o->system = cli_value(a, word)))
-                return false;
-        } else if (word[0] == '-' || o->model)
-            return cli_unknown(a, word);
-        else
-            o->model = word;
-    }
+    const options *o = chosen;
     if ((o->chat && !o->each) || (o->system && !o->chat))
-        return err_set_kind(a->e, ERR_USAGE, "--chat goes with -0, and --system with --chat (solo tokenize --help)");
+        return err_set_kind(e, ERR_USAGE, "--chat goes with -0, and --system with --chat (solo tokenize --help)");
     return true;
 }
 
 static const char *name_of(const options *o)
 {
     return o->model ? o->model : BUILTIN_NAME;
-}
-
-static bool read_input(str *text, err *e)
-{
-    char chunk[65536];
-    size_t got;
-    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
-        str_add_bytes(text, chunk, got);
-    return ferror(stdin) ? err_set(e, "standard input: %s", strerror(errno)) : true;
 }
 
 static bool add_ids(const options *o, const tokenizer *t, const char *text, size_t bytes, str *lines, err *e)
@@ -140,21 +117,28 @@ static bool tokenize(const options *o, err *e)
     bool ok = true;
     if (o->bos && tokenizer_bos(t) < 0)
         ok = err_set(e, "%s: the model has no beginning-of-text token", name_of(o));
-    ok = ok && read_input(&text, e) && (o->chat ? print_chat : print_ids)(o, t, &text, e);
+    ok = ok && cli_read_text("-", &text, e) && (o->chat ? print_chat : print_ids)(o, t, &text, e);
     str_free(&text);
     tokenizer_free(t);
     return ok;
 }
 
-int cmd_tokenize(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {0};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
-    return tokenize(&o, &e) ? 0 : cli_fail(&e);
+    return tokenize(chosen, &e) ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {0};
+
+const cli_command command_tokenize = {
+    .name = "tokenize",
+    .summary = "the token ids of the text on standard input",
+    .about =
+        "Prints the token ids of the text on standard input on one line, separated by spaces. The text is taken byte "
+        "for byte; special tokens written in it (<|im_end|> and the like) are those tokens.",
+    .groups = {{NULL, TABLE, 0}},
+    .defaults = &DEFAULTS,
+    .bytes = sizeof(options),
+    .check = check,
+    .run = run};

@@ -1,7 +1,7 @@
 /* solo web: the page, served on this machine. */
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/serve.h"
+#include "cli/static_files.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -9,39 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char HELP[] =
-    "usage: solo web [--port N] [--dir FOLDER] [--open]\n\n"
-    "Serves the page (chat and measurements in a browser) on this machine until it is interrupted, with the headers\n"
-    "that give a page a fine clock. `make web` builds it.\n\n"
-    "  --port N      the port (default 8080; 0: one that is free)\n"
-    "  --dir FOLDER  where the page is (default: web beside this program, or ../share/solo/web)\n"
-    "  --open        for other machines, too, not only this one; browsers have WebGPU there only by https\n";
-
 typedef struct options {
-    long port;
+    uint32_t port;
     const char *folder;
-    bool open, help;
+    bool open;
 } options;
 
-static bool parse(options *o, cli_args *a)
-{
-    const char *word;
-    while ((word = cli_next(a))) {
-        if (strcmp(word, "--help") == 0)
-            o->help = true;
-        else if (strcmp(word, "--open") == 0)
-            o->open = true;
-        else if (strcmp(word, "--port") == 0) {
-            if (!cli_number(a, word, 0, 65535, &o->port))
-                return false;
-        } else if (strcmp(word, "--dir") == 0) {
-            if (!(o->folder = cli_value(a, word)))
-                return false;
-        } else
-            return cli_unknown(a, word);
-    }
-    return true;
-}
+static const option TABLE[] = {
+    {.name = "port",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .high = 65535,
+     INTO(options, port),
+     .help = "the port; 0: one that is free"},
+    {.name = "dir",
+     .value = "FOLDER",
+     .files = OPTION_FOLDERS,
+     INTO(options, folder),
+     .help = "where the page is",
+     .otherwise = "web beside this program, or ../share/solo/web"},
+    {.name = "open",
+     .kind = OPTION_FLAG,
+     INTO(options, open),
+     .help = "for other machines, too, not only this one; browsers have WebGPU there only by https"},
+    {0}};
 
 /* Where the page is, seen from this program. */
 static bool find_page(str *folder, err *e)
@@ -74,33 +65,40 @@ static bool serve(const options *o, const char *folder, err *e)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are made: they inherit it */
-    server *s = serve_start(folder, (uint16_t)o->port, o->open, e);
+    static_files *s = static_files_start(folder, (uint16_t)o->port, o->open, e);
     if (!s)
         return false;
-    printf("http://localhost:%u/\n", serve_port(s));
+    printf("http://localhost:%u/\n", static_files_port(s));
     fflush(stdout);
     sigwait(&ends, &which);
-    serve_stop(s);
+    static_files_stop(s);
     return true;
 }
 
-int cmd_web(int argc, char **argv)
+static int run(void *chosen)
 {
     err e = {0};
-    options o = {.port = 8080};
-    if (!parse(&o, &(cli_args){argc, 1, argv, &e}))
-        return cli_fail(&e);
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
+    const options *o = chosen;
     str folder = {0};
     bool ok = true;
-    if (o.folder)
-        str_add(&folder, o.folder);
+    if (o->folder)
+        str_add(&folder, o->folder);
     else
         ok = find_page(&folder, &e);
-    ok = ok && serve(&o, folder.data, &e);
+    ok = ok && serve(o, folder.data, &e);
     str_free(&folder);
     return ok ? 0 : cli_fail(&e);
 }
+
+static const options DEFAULTS = {.port = 8080};
+
+const cli_command command_web = {.name = "web",
+                                 .summary = "serve the page to browsers on this machine",
+                                 .about =
+                                     "Serves the page (chat and measurements in a browser) on this machine until it "
+                                     "is interrupted, with the headers "
+                                     "that give a page a fine clock. `make web` builds it.",
+                                 .groups = {{NULL, TABLE, 0}},
+                                 .defaults = &DEFAULTS,
+                                 .bytes = sizeof(options),
+                                 .run = run};

@@ -29,11 +29,11 @@ check() {
 
 compare() { python3 $oracle/compare_logits.py "$@"; }
 
-fails "convert without a file" 2 "a file to write" "$SOLO" convert somewhere
+fails "convert without a file" 2 "OUT.gguf is missing" "$SOLO" convert somewhere
 fails "convert to no type" 2 "q9_9" "$SOLO" convert somewhere out.gguf --type q9_9
 fails "convert to a type that cannot be written" 2 "q4_k" "$SOLO" convert somewhere out.gguf --type q4_k
 fails "convert a folder that is not there" 1 "/no/such" "$SOLO" convert /no/such "$work/x.gguf"
-fails "synth without a file" 2 "are wanted" "$SOLO" synth llama-3-8b q4_0
+fails "synth without a file" 2 "OUT.gguf is missing" "$SOLO" synth llama-3-8b q4_0
 fails "synth of an unknown model" 2 "gpt-9" "$SOLO" synth gpt-9 q4_0 "$work/x.gguf"
 fails "synth of an unknown type" 2 "q9_9" "$SOLO" synth llama-3-8b q9_9 "$work/x.gguf"
 fails "synth to a full disk" 1 "No space left" "$SOLO" synth qwen2.5-0.5b q4_0 /dev/full

@@ -121,7 +121,7 @@ expect compare-json-to-file 0 '' "$solo" compare a.json b.json --json c.json
 contains compare-json-file c.json 'solo-comparison-1'
 contains compare-json-file-and-table out '5 slower'
 expect compare-help 0 '' "$solo" compare --help
-expect compare-one-record 2 'two records' "$solo" compare a.json
+expect compare-one-record 2 'B.json is missing' "$solo" compare a.json
 expect compare-three-records 2 'compare --help' "$solo" compare a.json b.json a.json
 expect compare-unknown-option 2 '--loud' "$solo" compare a.json b.json --loud
 expect compare-not-json 1 'text.json: not JSON' "$solo" compare a.json text.json

@@ -1,4 +1,5 @@
-#include "cli/serve.h"
+/* static_files: answers requests for the files of one folder, by libmicrohttpd. */
+#include "cli/static_files.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
@@ -30,7 +31,7 @@ typedef struct library {
     const char *(*look_up)(struct MHD_Connection *, enum MHD_ValueKind, const char *);
 } library;
 
-struct server {
+struct static_files {
     library lib;
     struct MHD_Daemon *daemon;
     char folder[PATH_MAX]; /* as realpath has it */
@@ -77,7 +78,7 @@ static const char *type_of(const char *path)
 }
 
 /* A plain file inside the folder, opened; negative if it is none. Where links lead decides. */
-static int open_inside(const server *s, const char *url, uint64_t *bytes, char real[PATH_MAX])
+static int open_inside(const static_files *s, const char *url, uint64_t *bytes, char real[PATH_MAX])
 {
     char path[PATH_MAX];
     struct stat info;
@@ -95,7 +96,7 @@ static int open_inside(const server *s, const char *url, uint64_t *bytes, char r
     return fd;
 }
 
-static enum MHD_Result reply(const server *s, struct MHD_Connection *c, unsigned status, struct MHD_Response *r,
+static enum MHD_Result reply(const static_files *s, struct MHD_Connection *c, unsigned status, struct MHD_Response *r,
                              const char *type)
 {
     static const char *const headers[][2] = {{"Cross-Origin-Opener-Policy", "same-origin"},
@@ -111,14 +112,14 @@ static enum MHD_Result reply(const server *s, struct MHD_Connection *c, unsigned
     return result;
 }
 
-static enum MHD_Result refuse(const server *s, struct MHD_Connection *c, unsigned status, const char *why)
+static enum MHD_Result refuse(const static_files *s, struct MHD_Connection *c, unsigned status, const char *why)
 {
     struct MHD_Response *r = s->lib.from_buffer(strlen(why), (void *)(uintptr_t)why, MHD_RESPMEM_PERSISTENT);
     return reply(s, c, status, r, "text/plain; charset=utf-8");
 }
 
 /* A page of someone else's must not reach this by a name of its own for this machine. */
-static bool right_host(const server *s, struct MHD_Connection *c)
+static bool right_host(const static_files *s, struct MHD_Connection *c)
 {
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     const char *host = s->lib.look_up(c, MHD_HEADER_KIND, "Host");
@@ -136,7 +137,7 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
                               const char *version, const char *data, size_t *data_bytes, void **state)
 {
     (void)version, (void)data, (void)data_bytes, (void)state;
-    const server *s = user;
+    const static_files *s = user;
     char real[PATH_MAX];
     uint64_t bytes;
     if (!right_host(s, c))
@@ -149,9 +150,9 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
     return reply(s, c, MHD_HTTP_OK, s->lib.from_file(bytes, fd), type_of(real));
 }
 
-server *serve_start(const char *folder, uint16_t port, bool open, err *e)
+static_files *static_files_start(const char *folder, uint16_t port, bool open, err *e)
 {
-    server *s = mem_alloc(sizeof *s);
+    static_files *s = mem_alloc(sizeof *s);
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(open ? INADDR_ANY : INADDR_LOOPBACK)};
     s->open = open;
@@ -170,13 +171,13 @@ server *serve_start(const char *folder, uint16_t port, bool open, err *e)
     return NULL;
 }
 
-uint16_t serve_port(const server *s)
+uint16_t static_files_port(const static_files *s)
 {
     const union MHD_DaemonInfo *info = s->lib.info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info ? info->port : 0;
 }
 
-void serve_stop(server *s)
+void static_files_stop(static_files *s)
 {
     s->lib.stop(s->daemon);
     free(s);
