@@ -52,8 +52,10 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
                               .template = o->chat_template,
                               .tokenizer = m->t};
     session *made = session_new(d->g, m->m, &inside, &e);
-    if (!api_result(to, &e, made != NULL))
+    if (!api_result(to, &e, made && session_read_texts(made, &e))) {
+        session_free(made);
         return NULL;
+    }
     sampling how = sampling_from(&o->sampling);
     session_set_sampling(made, &how);
     for (const char *const *stop = o->stops; stop && *stop; stop++)
@@ -125,7 +127,7 @@ static bool make_text(solo_session *s, text_kind kind, const char *text, const a
     if (!prepare(s, e))
         return false;
     if (kind == CONTINUE)
-        return session_continue(s->s, text, false, o, report, e);
+        return session_continue(s->s, text, strlen(text), false, o, report, e);
     if (kind == SAY)
         return session_say(s->s, text, o, report, e);
     return session_again(s->s, o, report, e) ||

@@ -4,8 +4,6 @@
 #include "cli/cli.h"
 #include "cli/prompt.h"
 #include "cli/sampling_options.h"
-#include "llm/conversation.h"
-#include "model/model_text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -65,15 +63,14 @@ static bool check(void *chosen, err *e)
     return true;
 }
 
-/* ---- a session ------------------------------------------------------------------- */
+/* ---- someone at a terminal ------------------------------------------------------------------- */
 
-typedef struct session {
+typedef struct chat {
     options *o;
-    generation *n;
-    conversation *talk;
+    session *s;
     prompt *input;
     bool said_forgotten, at_line_start;
-} session;
+} chat;
 
 static volatile sig_atomic_t interrupted;
 
@@ -84,79 +81,74 @@ static void interrupt(int signal)
 }
 
 /* Something to know that is not part of the conversation. */
-static void note(const session *s, const char *text)
+static void note(const chat *c, const char *text)
 {
-    bool color = prompt_on_terminal(s->input);
+    bool color = prompt_on_terminal(c->input);
     fflush(stdout);
     fprintf(stderr, color ? "\033[2m%s\033[0m\n" : "solo: %s\n", text);
 }
 
 static void print(void *context, const char *text, size_t bytes)
 {
-    session *s = context;
+    chat *c = context;
     fwrite(text, 1, bytes, stdout);
     fflush(stdout);
-    s->at_line_start = text[bytes - 1] == '\n';
+    c->at_line_start = text[bytes - 1] == '\n';
 }
 
-static void print_speed(const session *s, const answer_report *r)
+static void print_speed(const chat *c, const answer_report *r)
 {
-    if (!prompt_on_terminal(s->input) || r->answer_tok == 0)
+    if (!prompt_on_terminal(c->input) || r->answer_tok == 0)
         return;
     str line = {0};
     str_addf(&line, "%u tokens, %.1f per second, the first after %.0f ms; %u read", r->answer_tok, r->tok_per_s,
              1000 * r->first_s, r->fed_tok);
     if (r->reused_tok)
         str_addf(&line, ", %u remembered", r->reused_tok);
-    note(s, line.data);
+    note(c, line.data);
     str_free(&line);
 }
 
-static void print_end(session *s, const answer_report *r)
+static void print_end(chat *c, const answer_report *r)
 {
-    if (!s->at_line_start)
+    if (!c->at_line_start)
         putchar('\n');
     fflush(stdout);
     if (r->end == ANSWER_INTERRUPTED)
-        note(s, "(stopped)");
+        note(c, "(stopped)");
     if (r->end == ANSWER_FULL)
-        note(s, "the context is full: the answer ends here");
-    if (r->forgotten && !s->said_forgotten) {
-        note(s, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
-        s->said_forgotten = true;
+        note(c, "the context is full: the answer ends here");
+    if (r->forgotten && !c->said_forgotten) {
+        note(c, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
+        c->said_forgotten = true;
     }
-    print_speed(s, r);
+    print_speed(c, r);
 }
 
 /* `text` NULL: another answer to the last message. */
-static bool answer(session *s, const char *text, err *e)
+static bool answer(chat *c, const char *text, err *e)
 {
     answer_report report;
-    answer_options o = {.most_tok = (uint32_t)s->o->tokens,
-                        .stops = s->o->sampling.stops.items,
-                        .stop_count = s->o->sampling.stops.count,
-                        .interrupted = &interrupted,
-                        .print = print,
-                        .context = s};
+    answer_options o = {.most_tok = (uint32_t)c->o->tokens, .interrupted = &interrupted, .print = print, .context = c};
     interrupted = 0;
-    s->at_line_start = false;
-    bool ok = text ? conversation_say(s->talk, text, &o, &report, e) : conversation_again(s->talk, &o, &report, e);
+    c->at_line_start = false;
+    bool ok = text ? session_say(c->s, text, &o, &report, e) : session_again(c->s, &o, &report, e);
     if (ok)
-        print_end(s, &report);
+        print_end(c, &report);
     return ok;
 }
 
 /* ---- commands ----------------------------------------------------------------------- */
 
-static bool save(const session *s, const char *path, err *e)
+static bool save(const chat *c, const char *path, err *e)
 {
     static const char *const roles[] = {"system", "user", "assistant"};
     str out = {0};
     jsonw j = jsonw_to(&out);
     jsonw_object(&j, NULL);
     jsonw_array(&j, "messages");
-    for (size_t i = 0; i < conversation_count(s->talk); i++) {
-        chat_message m = conversation_at(s->talk, i);
+    for (size_t i = 0; i < conversation_count(session_conversation(c->s)); i++) {
+        chat_message m = conversation_at(session_conversation(c->s), i);
         jsonw_object(&j, NULL);
         jsonw_text(&j, "role", roles[m.role]);
         jsonw_text(&j, "content", m.content);
@@ -171,29 +163,29 @@ static bool save(const session *s, const char *path, err *e)
 }
 
 /* A sampling option by its name without the slash. */
-static bool set_sampling(session *s, const char *name, const char *value, err *e)
+static bool set_sampling(chat *c, const char *name, const char *value, err *e)
 {
-    if (!sampling_set(&s->o->sampling, name, value, e)) {
+    if (!sampling_set(&c->o->sampling, name, value, e)) {
         if (e->kind == ERR_NONE)
             err_set(e, "there is no command /%s (/help)", name);
         return false;
     }
-    generation_set_sampling(s->n, &s->o->sampling.how);
+    session_set_sampling(c->s, &c->o->sampling.how);
     return true;
 }
 
-static bool again(session *s, err *e)
+static bool again(chat *c, err *e)
 {
     /* the same seed would give the same answer */
-    s->o->sampling.how.seed++;
-    generation_set_sampling(s->n, &s->o->sampling.how);
-    if (answer(s, NULL, e))
+    c->o->sampling.how.seed++;
+    session_set_sampling(c->s, &c->o->sampling.how);
+    if (answer(c, NULL, e))
         return true;
     return e->kind != ERR_NONE ? false : err_set(e, "there is no answer yet");
 }
 
 /* False: leave. What goes wrong is said, and the conversation goes on. */
-static bool command(session *s, const char *line)
+static bool command(chat *c, const char *line)
 {
     char name[32] = "";
     size_t length = strcspn(line + 1, " \t\n");
@@ -207,17 +199,17 @@ static bool command(session *s, const char *line)
     if (strcmp(name, "help") == 0)
         fputs(COMMANDS, stderr);
     else if (strcmp(name, "system") == 0)
-        conversation_set_system(s->talk, value);
+        conversation_set_system(session_conversation(c->s), value);
     else if (strcmp(name, "reset") == 0)
-        conversation_reset(s->talk);
+        conversation_reset(session_conversation(c->s));
     else if (strcmp(name, "regenerate") == 0)
-        ok = again(s, &e);
+        ok = again(c, &e);
     else if (strcmp(name, "save") == 0)
-        ok = *value ? save(s, value, &e) : err_set(&e, "/save needs a file's name");
+        ok = *value ? save(c, value, &e) : err_set(&e, "/save needs a file's name");
     else
-        ok = set_sampling(s, name, value, &e);
+        ok = set_sampling(c, name, value, &e);
     if (!ok)
-        note(s, e.text);
+        note(c, e.text);
     return true;
 }
 
@@ -227,10 +219,10 @@ static const char QUOTES[] = "\"\"\"";
 
 /* Lines up to one that ends in quotes; what is behind the opening ones is the first, if
  * there is something. */
-static bool read_block(session *s, const char *first, str *out)
+static bool read_block(chat *c, const char *first, str *out)
 {
     bool cancelled = false, more = true;
-    char *line = *first ? mem_dup(first) : prompt_read(s->input, "... ", &cancelled);
+    char *line = *first ? mem_dup(first) : prompt_read(c->input, "... ", &cancelled);
     while (line && !cancelled && more) {
         size_t length = strlen(line);
         more = length < 3 || strcmp(line + length - 3, QUOTES) != 0;
@@ -239,7 +231,7 @@ static bool read_block(session *s, const char *first, str *out)
         line = NULL;
         if (more) {
             str_add(out, "\n");
-            line = prompt_read(s->input, "... ", &cancelled);
+            line = prompt_read(c->input, "... ", &cancelled);
         }
     }
     free(line);
@@ -247,23 +239,23 @@ static bool read_block(session *s, const char *first, str *out)
 }
 
 /* A message, or a command; false at the end of input. */
-static bool read_message(session *s, str *out)
+static bool read_message(chat *c, str *out)
 {
     bool cancelled;
     out->length = 0;
     str_add(out, "");
-    char *line = prompt_read(s->input, "> ", &cancelled);
+    char *line = prompt_read(c->input, "> ", &cancelled);
     if (!line)
         return false;
     if (strncmp(line, QUOTES, 3) == 0)
-        cancelled = !read_block(s, line + 3, out);
+        cancelled = !read_block(c, line + 3, out);
     else {
         size_t length = strlen(line);
         while (!cancelled && length && line[length - 1] == '\\') {
             str_add_bytes(out, line, length - 1);
             str_add(out, "\n");
             free(line);
-            line = prompt_read(s->input, "... ", &cancelled);
+            line = prompt_read(c->input, "... ", &cancelled);
             length = line ? strlen(line) : 0;
         }
         str_add(out, line ? line : "");
@@ -272,7 +264,7 @@ static bool read_message(session *s, str *out)
     if (cancelled)
         out->length = 0;
     str_add(out, "");
-    prompt_remember(s->input, out->data);
+    prompt_remember(c->input, out->data);
     return true;
 }
 
@@ -281,22 +273,21 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == 0;
 }
 
-static bool converse(session *s, err *e)
+static bool converse(chat *c, err *e)
 {
     str message = {0};
     bool ok = true;
-    while (ok && read_message(s, &message)) {
+    while (ok && read_message(c, &message)) {
         if (message.length == 0 || is_blank(message.data))
             continue;
         if (message.data[0] == '/') {
-            if (!command(s, message.data))
+            if (!command(c, message.data))
                 break;
-        } else if (!answer(s, message.data, e)) {
+        } else if (!answer(c, message.data, e)) {
             /* on a terminal one may say something shorter; in a pipe that is a failure */
-            ok = prompt_on_terminal(s->input) && e->kind == ERR_FAILED &&
-                 generation_position(s->n) < generation_context(s->n);
+            ok = prompt_on_terminal(c->input) && e->kind == ERR_FAILED && !generation_is_full(session_generation(c->s));
             if (ok) {
-                note(s, e->text);
+                note(c, e->text);
                 err_clear(e);
             }
         }
@@ -307,53 +298,24 @@ static bool converse(session *s, err *e)
 
 /* ---- the command ----------------------------------------------------------------------- */
 
-/* False without an error: this model knows no conversations. */
-static bool find_format(const options *o, const model *m, chat_format *f, err *e)
+static bool run_chat(options *o, const model *m, gpu *g, err *e)
 {
-    if (o->template)
-        return strcmp(o->template, "none") != 0 && chat_format_named(o->template, f);
-    str text = {0};
-    bool found = chat_template_of_model(m, &text, e) && chat_format_of(text.data ? text.data : "", f);
-    str_free(&text);
-    return found;
-}
-
-static bool run_session(options *o, const model *m, gpu *g, err *e)
-{
-    chat_format format;
-    bool turns = find_format(o, m, &format, e);
-    if (e->kind != ERR_NONE)
+    chat c = {.o = o};
+    c.s = cli_new_session(&o->model, &o->sampling, (session_options){.template = o->template}, m, g, e);
+    if (!c.s)
         return false;
-    tokenizer *t = tokenizer_of_model(m, e);
-    generation *n = t ? generation_new(g, m,
-                                       &(generation_options){.level = cli_level_on(&o->model, g),
-                                                             .chunk_ms = (uint32_t)o->model.chunk_ms,
-                                                             .submit = SUBMIT_BATCH,
-                                                             .context_tok = o->sampling.context_tok},
-                                       e)
-                      : NULL;
-    bool ok = false;
-    if (n) {
-        session s = {.o = o, .n = n, .input = prompt_open()};
-        s.talk = conversation_new(n, t, turns ? &format : NULL);
-        uint32_t ends[TOKENIZER_MAX_ENDS];
-        generation_set_sampling(n, &o->sampling.how);
-        generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
-        cli_print_notice(n);
-        conversation_set_system(s.talk, o->system);
-        if (!turns)
-            note(&s, "this model has no chat template that is known: it goes on with what you type");
-        struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART}, before;
-        if (prompt_on_terminal(s.input))
-            sigaction(SIGINT, &action, &before);
-        ok = converse(&s, e);
-        if (prompt_on_terminal(s.input))
-            sigaction(SIGINT, &before, NULL);
-        conversation_free(s.talk);
-        prompt_close(s.input);
-    }
-    generation_free(n);
-    tokenizer_free(t);
+    c.input = prompt_open();
+    conversation_set_system(session_conversation(c.s), o->system);
+    if (!session_format(c.s))
+        note(&c, "this model has no chat template that is known: it goes on with what you type");
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART}, before;
+    if (prompt_on_terminal(c.input))
+        sigaction(SIGINT, &action, &before);
+    bool ok = converse(&c, e);
+    if (prompt_on_terminal(c.input))
+        sigaction(SIGINT, &before, NULL);
+    prompt_close(c.input);
+    session_free(c.s);
     return ok;
 }
 
@@ -364,7 +326,7 @@ static int run(void *chosen)
     sampling_choose_seed(&o->sampling);
     model *m = model_open(o->model.path, &e);
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
-    bool ok = g && run_session(o, m, g, &e);
+    bool ok = g && run_chat(o, m, g, &e);
     gpu_close(g);
     model_close(m);
     return ok ? 0 : cli_fail(&e);

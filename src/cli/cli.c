@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "base/file.h"
 #include "gpu/submit.h"
-#include "graph/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,11 +117,6 @@ gpu *cli_open_model_gpu(const cli_model *m, err *e)
 {
     gpu_choice choice = cli_choice(m);
     return gpu_open_now(&choice, e);
-}
-
-fusion_level cli_level_on(const cli_model *m, const gpu *g)
-{
-    return graph_run_level(g, m->level);
 }
 
 void cli_print_notice(generation *n)

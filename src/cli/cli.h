@@ -44,8 +44,6 @@ extern const option DEVICE_TABLE[];     /* --impl, --checked */
 /* The device it asks for, opened or not. */
 gpu_choice cli_choice(const cli_model *m);
 gpu *cli_open_model_gpu(const cli_model *m, err *e);
-/* The level to use on this device. */
-fusion_level cli_level_on(const cli_model *m, const gpu *g);
 /* What a generation has to say, if anything: one line on stderr. */
 void cli_print_notice(generation *n);
 

@@ -2,8 +2,7 @@
 #include "base/file.h"
 #include "base/jsonw.h"
 #include "cli/cli.h"
-#include "graph/run.h"
-#include "model/decoder.h"
+#include "llm/session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,16 +64,9 @@ static void write_json(const float *logits, uint32_t rows, uint32_t vocab, str *
 static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *tokens, uint32_t count, err *e)
 {
     uint32_t vocab = model_get_config(m)->vocab_tok;
-    decoder_weights weights = {m, count};
-    graph *what = decoder_graph(m, &(decoder_options){.rows = count, .context_tok = count, .cache = DTYPE_F32}, e);
-    graph_run *r =
-        what ? graph_run_new(g, &(graph_use){.g = what, .level = level}, 1, decoder_find_weight, &weights, e) : NULL;
+    session *s = session_new(g, m, &(session_options){.generation.level = level}, e);
     float *logits = mem_alloc((size_t)count * vocab * sizeof *logits);
-    bool ok = r && graph_run_possible(r, 0, e) && graph_run_write(r, "tokens", tokens, e) &&
-              graph_run_write(r, "position", (uint32_t[]){0}, e);
-    if (ok)
-        graph_run_once(r, 0, SUBMIT_BATCH);
-    ok = ok && graph_run_read(r, "logits", logits, e);
+    bool ok = s && session_logits(s, tokens, count, logits, e);
     if (ok) {
         str out = {0};
         write_json(logits, count, vocab, &out);
@@ -82,8 +74,7 @@ static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *toke
         str_free(&out);
     }
     free(logits);
-    graph_run_free(r);
-    graph_free(what);
+    session_free(s);
     return ok;
 }
 
@@ -95,8 +86,7 @@ static int run_command(void *chosen)
     model *m = model_open(o->model.path, &e);
     uint32_t *tokens = m ? read_tokens(o->tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
     gpu *g = tokens ? cli_open_model_gpu(&o->model, &e) : NULL;
-    fusion_level level = o->model.level == LEVEL_AUTO ? LEVEL_OPS : o->model.level;
-    bool ok = g && run(g, m, level, tokens, count, &e);
+    bool ok = g && run(g, m, o->model.level, tokens, count, &e);
     gpu_close(g);
     free(tokens);
     model_close(m);

@@ -1,13 +1,8 @@
 /* solo run: a text continued by a model. */
-#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
-#include "llm/generation.h"
-#include "llm/stops.h"
-#include "model/model_text.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -81,128 +76,49 @@ static bool read_prompt(const options *o, str *text, err *e)
     return true;
 }
 
-static void print(str *text)
+static void print(void *printed, const char *text, size_t bytes)
 {
-    if (text->length)
-        fwrite(text->data, 1, text->length, stdout);
+    fwrite(text, 1, bytes, stdout);
     fflush(stdout);
-    text->length = 0;
-}
-
-/* What is printed on the way from tokens to text. */
-typedef struct printer {
-    const tokenizer *t;
-    decode_stream characters;
-    stops stops;
-    str piece, text;
-} printer;
-
-/* False once a stop text came. */
-static bool print_token(printer *p, int32_t id)
-{
-    p->piece.length = 0;
-    decode_stream_add(&p->characters, p->t, id, &p->piece);
-    bool stopped = stops_add(&p->stops, p->piece.data, p->piece.length, &p->text);
-    print(&p->text);
-    return !stopped;
-}
-
-static void print_end(printer *p)
-{
-    p->piece.length = 0;
-    decode_stream_end(&p->characters, &p->piece);
-    stops_add(&p->stops, p->piece.data, p->piece.length, &p->text);
-    stops_end(&p->stops, &p->text);
-    str_add(&p->text, "\n");
-    print(&p->text);
-    stops_free(&p->stops);
-    str_free(&p->piece);
-    str_free(&p->text);
-}
-
-/* When the tokens came. */
-typedef struct speed {
-    double began_us, first_us, last_us;
-    uint32_t tokens;
-} speed;
-
-static void count_token(speed *s)
-{
-    s->last_us = clock_us();
-    if (s->tokens++ == 0)
-        s->first_us = s->last_us;
+    *(bool *)printed = true;
 }
 
 /* For someone who watches; in a pipe nobody does. */
-static void print_speed(const speed *s, size_t prompt_tok, fusion_level level)
+static void print_speed(const answer_report *r, fusion_level level)
 {
-    if (s->tokens == 0 || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+    if (r->answer_tok == 0 || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
         return;
-    double seconds = (s->last_us - s->first_us) * 1e-6;
-    fprintf(stderr, "%u tokens", s->tokens);
-    if (s->tokens > 1 && seconds > 0)
-        fprintf(stderr, ", %.1f tok/s", (s->tokens - 1) / seconds);
-    fprintf(stderr, ", the first after %.0f ms; %zu read; level %s\n", (s->first_us - s->began_us) * 1e-3, prompt_tok,
+    fprintf(stderr, "%u tokens", r->answer_tok);
+    if (r->answer_tok > 1 && r->tok_per_s > 0)
+        fprintf(stderr, ", %.1f tok/s", r->tok_per_s);
+    fprintf(stderr, ", the first after %.0f ms; %u read; level %s\n", r->first_s * 1e3, r->fed_tok,
             fusion_names[level]);
 }
 
 /* The prompt is printed as its tokens say it, then what follows as it comes. Stop texts
  * are looked for in what follows. */
-static bool talk(const options *o, generation *n, const tokenizer *t, const token_list *prompt, err *e)
+static bool talk(const options *o, session *s, const str *text, err *e)
 {
-    printer p = {.t = t, .characters = {.strip_space = true}};
-    speed s = {.began_us = clock_us()};
-    if (!generation_feed(n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e))
-        return false;
-    for (size_t i = 0; i < prompt->count; i++)
-        print_token(&p, prompt->ids[i]);
-    p.stops = stops_of(o->sampling.stops.items, o->sampling.stops.count);
-    bool ok = true;
-    if (!o->slide)
-        generation_set_limit(n, (uint32_t)o->tokens);
-    for (long i = 0; i < o->tokens; i++) {
-        uint32_t next;
-        if (generation_position(n) == generation_context(n) && !o->slide) {
-            fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
-            break;
-        }
-        ok = generation_next(n, &next, e);
-        if (ok)
-            count_token(&s);
-        if (!ok || tokenizer_ends(t, (int32_t)next) || !print_token(&p, (int32_t)next))
-            break;
-    }
-    print_end(&p);
+    bool printed = false;
+    answer_report report = {0};
+    answer_options how = {.most_tok = (uint32_t)o->tokens, .print = print, .context = &printed};
+    bool ok = session_continue(s, text->data, text->length, true, &how, &report, e);
+    generation *n = session_generation(s);
+    if (ok && report.end == ANSWER_FULL)
+        fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
+    if (ok || printed)
+        putchar('\n');
+    fflush(stdout);
     cli_print_notice(n);
-    print_speed(&s, prompt->count, generation_level(n));
+    print_speed(&report, generation_level(n));
     return ok;
 }
 
 static bool run_model(const options *o, const str *text, const model *m, gpu *g, err *e)
 {
-    token_list prompt = {0};
-    tokenizer *t = tokenizer_of_model(m, e);
-    generation *n = t ? generation_new(g, m,
-                                       &(generation_options){.level = cli_level_on(&o->model, g),
-                                                             .chunk_ms = (uint32_t)o->model.chunk_ms,
-                                                             .submit = SUBMIT_BATCH,
-                                                             .context_tok = o->sampling.context_tok,
-                                                             .slide = o->slide},
-                                       e)
-                      : NULL;
-    if (n) {
-        uint32_t ends[TOKENIZER_MAX_ENDS];
-        generation_set_sampling(n, &o->sampling.how);
-        generation_set_stops(n, ends, tokenizer_list_ends(t, ends));
-        cli_print_notice(n);
-    }
-    bool ok = n && tokenizer_encode(t, text->data, text->length, true, tokenizer_adds_bos(t), &prompt, e);
-    if (ok && prompt.count == 0)
-        ok = err_set(e, "the text is empty, and this model begins no text by itself");
-    ok = ok && talk(o, n, t, &prompt, e);
-    token_list_free(&prompt);
-    generation_free(n);
-    tokenizer_free(t);
+    session *s = cli_new_session(&o->model, &o->sampling, (session_options){.generation.slide = o->slide}, m, g, e);
+    bool ok = s && talk(o, s, text, e);
+    session_free(s);
     return ok;
 }
 

@@ -1,4 +1,4 @@
-/* sampling_options: the table of sampling, and the seed where none is given. */
+/* sampling_options: the table of sampling, the seed where none is given, and a session by all that. */
 #include "cli/sampling_options.h"
 #include "base/clock.h"
 #include "base/rng.h"
@@ -83,4 +83,24 @@ void sampling_choose_seed(sampling_options *o)
         o->seed = (uint32_t)rng_next(&r);
     }
     o->how.seed = (uint32_t)o->seed;
+}
+
+session *cli_new_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened, gpu *g,
+                         err *e)
+{
+    o.generation.level = m->level;
+    o.generation.chunk_ms = (uint32_t)m->chunk_ms;
+    o.generation.context_tok = s->context_tok;
+    session *made = session_new(g, opened, &o, e);
+    if (!made)
+        return NULL;
+    session_set_sampling(made, &s->how);
+    for (size_t i = 0; i < s->stops.count; i++)
+        session_add_stop(made, s->stops.items[i]);
+    if (session_prepare(made, e)) {
+        cli_print_notice(session_generation(made));
+        return made;
+    }
+    session_free(made);
+    return NULL;
 }

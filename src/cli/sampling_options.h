@@ -3,7 +3,7 @@
 #define SOLO_SAMPLING_OPTIONS_H
 
 #include "cli/cli.h"
-#include "llm/generation.h"
+#include "llm/session.h"
 
 typedef struct sampling_options {
     sampling how;
@@ -21,5 +21,10 @@ bool sampling_set(sampling_options *o, const char *name, const char *value, err 
 
 /* Without a seed each run is another. */
 void sampling_choose_seed(sampling_options *o);
+
+/* A session by what the command line says, with `o` for the rest, its weights on the device; what it has to say about
+ * that goes to stderr. */
+session *cli_new_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened, gpu *g,
+                         err *e);
 
 #endif

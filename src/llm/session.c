@@ -7,14 +7,16 @@
 
 /* ---- making -------------------------------------------------------------------------- */
 
-/* Without a template that is known, texts simply go on. */
-static bool find_format(session *s, const char *name, err *e)
+static bool find_named_format(session *s, const char *name, err *e)
 {
-    if (name) {
-        s->has_format = strcmp(name, "none") != 0;
-        return !s->has_format || chat_format_named(name, &s->format) ||
-               err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
-    }
+    s->has_format = strcmp(name, "none") != 0;
+    return !s->has_format || chat_format_named(name, &s->format) ||
+           err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
+}
+
+/* Without a template that is known, texts simply go on. */
+static bool find_format(session *s, err *e)
+{
     str text = {0};
     bool ok = chat_template_of_model(s->m, &text, e);
     s->has_format = ok && text.length && chat_format_of(text.data, &s->format);
@@ -25,15 +27,22 @@ static bool find_format(session *s, const char *name, err *e)
 session *session_new(gpu *g, const model *m, const session_options *o, err *e)
 {
     session *s = mem_alloc(sizeof *s);
-    *s = (session){.g = g, .m = m, .options = o->generation, .t = o->tokenizer};
-    if (!s->t)
-        s->t = s->own = tokenizer_of_model(m, e);
-    if (s->t && find_format(s, o->template, e)) {
-        s->has_turns = s->has_format;
+    *s = (session){.g = g, .m = m, .options = o->generation, .t = o->tokenizer, .format_is_given = o->template != NULL};
+    if (!o->template || find_named_format(s, o->template, e))
         return s;
-    }
     session_free(s);
     return NULL;
+}
+
+bool session_read_texts(session *s, err *e)
+{
+    if (s->has_texts)
+        return true;
+    if (!s->t)
+        s->t = s->own = tokenizer_of_model(s->m, e);
+    s->has_texts = s->t && (s->format_is_given || find_format(s, e));
+    s->has_turns = s->has_format;
+    return s->has_texts;
 }
 
 void session_forget_stops(session *s)
@@ -66,6 +75,8 @@ bool session_prepare(session *s, err *e)
     uint32_t ends[TOKENIZER_MAX_ENDS];
     if (s->n)
         return true;
+    if (!session_read_texts(s, e))
+        return false;
     s->n = generation_new(s->g, s->m, &s->options, e);
     if (!s->n)
         return false;
@@ -157,12 +168,12 @@ static answer_options with_stops(const session *s, const answer_options *o)
     return mine;
 }
 
-bool session_continue(session *s, const char *text, bool echo, const answer_options *o, answer_report *report, err *e)
+bool session_continue(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
+                      answer_report *report, err *e)
 {
     token_list prompt = {0};
     answer_options mine = with_stops(s, o);
-    bool ok =
-        session_prepare(s, e) && tokenizer_encode(s->t, text, strlen(text), true, tokenizer_adds_bos(s->t), &prompt, e);
+    bool ok = session_prepare(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
     ok = ok && continue_tokens(s, &prompt, echo, &mine, report, e);

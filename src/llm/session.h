@@ -3,7 +3,7 @@
  *
  *     session *s = session_new(g, m, &(session_options){0}, &e);
  *     session_prepare(s, &e);
- *     session_continue(s, "Once upon a time", &(answer_options){.print = print}, &report, &e);
+ *     session_continue(s, text, bytes, false, &(answer_options){.print = print}, &report, &e);
  *     session_say(s, "Hello", &(answer_options){.print = print}, &report, &e);
  *
  * All zeros in the options mean the best there is on the device.                                              */
@@ -23,12 +23,14 @@ typedef struct session_options {
 /* The device and the model must live on. */
 session *session_new(gpu *g, const model *m, const session_options *o, err *e);
 void session_free(session *s);
-/* Weights on the GPU, kernels compiled: before anything below is asked for but session_logits. Once more: nothing. */
+/* Reads the tokenizer and the template; files without them have logits all the same. */
+bool session_read_texts(session *s, err *e);
+/* That, weights on the GPU, kernels compiled: before anything below is asked for but session_logits. Once more: nothing. */
 bool session_prepare(session *s, err *e);
 
-const tokenizer *session_tokenizer(const session *s);
-const chat_format *session_format(const session *s); /* NULL: this model knows no turns */
-generation *session_generation(session *s);          /* NULL before it is prepared; this, too: */
+const tokenizer *session_tokenizer(const session *s); /* after session_read_texts, and: */
+const chat_format *session_format(const session *s);  /* NULL: this model knows no turns */
+generation *session_generation(session *s);           /* NULL before it is prepared; this, too: */
 conversation *session_conversation(session *s);
 
 /* From the next text on. */
@@ -42,7 +44,8 @@ bool session_finish(session *s, err *e);
 
 /* What follows a text, special tokens written in it being those tokens. With `echo` the text itself is shown, too, as its
  * tokens say it. The options' stops are the session's, here and below. */
-bool session_continue(session *s, const char *text, bool echo, const answer_options *o, answer_report *report, err *e);
+bool session_continue(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
+                      answer_report *report, err *e);
 
 /* The conversation: conversation_say, _again and _answer. */
 bool session_say(session *s, const char *text, const answer_options *o, answer_report *report, err *e);

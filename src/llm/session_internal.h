@@ -12,7 +12,8 @@ struct session {
     tokenizer *own;
     const tokenizer *t;
     chat_format format;
-    bool has_format, has_turns; /* the model; the conversation */
+    bool format_is_given, has_texts; /* it was named; tokenizer and format are there */
+    bool has_format, has_turns;      /* the model; the conversation */
     generation *n;
     conversation *talk;
     sampling how;

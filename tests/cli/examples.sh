@@ -54,6 +54,11 @@ report $? "graph gives the same at every level"
 shared ./sim | grep -q '^after 500 steps the mean height is 0\.[0-9]*$'
 report $? "sim"
 
+sed -n '/^#include <solo.h>/,/^}/p' "$root/docs/api.md" >ten.c
+[ "$(wc -l <ten.c)" -le 12 ] && $cc -std=c11 -Wall -Wextra -Werror ten.c $(pkg-config --cflags --libs solo) -o ten >"$work/log" 2>&1 &&
+    echo "Once upon a time" | shared ./ten | grep -q '[a-z] [a-z]'
+report $? "the program of docs/api.md chats"
+
 $cc -std=c11 -I"$prefix/include" "$root/examples/sim.c" "$prefix/lib/libsolo.a" \
     $(pkg-config --static --libs-only-l solo | sed 's/-lsolo//') -o static >"$work/log" 2>&1 &&
     SOLO_DAWN="$prefix/lib/solo/libwebgpu_dawn.so" ./static >static.txt 2>"$work/log" && shared ./sim | cmp -s - static.txt
