@@ -1,0 +1,203 @@
+/* A session: texts and conversations over one cache, levels that change, stops, logits. */
+#include "gpu/devices.h"
+#include "llm/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char TEXT[] = "Once upon a time there was";
+
+typedef struct shown {
+    str text;
+    answer_report report;
+    volatile sig_atomic_t interrupted;
+    bool interrupts; /* after the first piece */
+} shown;
+
+static void show(void *context, const char *text, size_t bytes)
+{
+    shown *s = context;
+    str_add_bytes(&s->text, text, bytes);
+    s->interrupted = s->interrupts;
+}
+
+static answer_options options_for(shown *s, uint32_t most_tok)
+{
+    return (answer_options){.most_tok = most_tok, .print = show, .context = s, .interrupted = &s->interrupted};
+}
+
+static session *new_session(const model *m, session_options o)
+{
+    err e = {0};
+    session *s = session_new(device, m, &o, &e);
+    if (!s || !session_prepare(s, &e))
+        fail_msg("%s", e.text);
+    return s;
+}
+
+static shown continued(session *s, bool echo, uint32_t most_tok)
+{
+    err e = {0};
+    shown to = {0};
+    answer_options o = options_for(&to, most_tok);
+    if (!session_continue(s, TEXT, sizeof TEXT - 1, echo, &o, &to.report, &e))
+        fail_msg("%s", e.text);
+    str_add(&to.text, "");
+    return to;
+}
+
+static shown said(session *s, const char *text, uint32_t most_tok)
+{
+    err e = {0};
+    shown to = {0};
+    answer_options o = options_for(&to, most_tok);
+    if (!session_say(s, text, &o, &to.report, &e))
+        fail_msg("%s", e.text);
+    str_add(&to.text, "");
+    return to;
+}
+
+static model *open_model(void)
+{
+    err e = {0};
+    model *m = model_open(NULL, &e);
+    if (!m)
+        fail_msg("%s", e.text);
+    return m;
+}
+
+static void texts_go_on(void **unused)
+{
+    (void)unused;
+    model *m = open_model();
+    session *s = new_session(m, (session_options){.generation.context_tok = 64});
+    shown plain = continued(s, false, 8), echoed = continued(s, true, 8);
+    assert_int_equal(plain.report.end, ANSWER_LONG);
+    assert_int_equal(plain.report.answer_tok, 8);
+    assert_memory_equal(echoed.text.data, TEXT, sizeof TEXT - 1);
+    assert_string_equal(echoed.text.data + sizeof TEXT - 1, plain.text.data);
+    shown all = continued(s, false, 0); /* until the model ends it, or the context does */
+    assert_true(all.report.end == ANSWER_FULL || all.report.end == ANSWER_ENDED);
+    assert_true(all.report.end == ANSWER_ENDED || all.report.fed_tok + all.report.answer_tok == 64);
+    session_add_stop(s, "no such text comes");
+    session_add_stop(s, (char[]){plain.text.data[3], plain.text.data[4], 0});
+    shown stopped = continued(s, false, 8);
+    assert_int_equal(stopped.report.end, ANSWER_STOPPED);
+    assert_true(stopped.text.length < plain.text.length);
+    session_forget_stops(s);
+    shown again = continued(s, false, 8);
+    assert_string_equal(again.text.data, plain.text.data);
+    shown *const each[] = {&plain, &echoed, &all, &stopped, &again};
+    for (int i = 0; i < 5; i++)
+        str_free(&each[i]->text);
+    session_free(s);
+    model_close(m);
+}
+
+/* What a conversation had in the cache is gone after another text, and read again. */
+static void conversations_survive_other_texts(void **unused)
+{
+    (void)unused;
+    model *m = open_model();
+    session *s = new_session(m, (session_options){.generation.context_tok = 96}),
+            *other = new_session(m, (session_options){.generation.context_tok = 96});
+    shown first = said(s, TEXT, 4), between = continued(s, false, 4), second = said(s, " and", 4);
+    shown same = said(other, TEXT, 4), next = said(other, " and", 4);
+    assert_string_equal(first.text.data, same.text.data);
+    assert_string_equal(second.text.data, next.text.data);
+    assert_int_equal(second.report.reused_tok, 0);
+    assert_true(next.report.reused_tok > 0);
+    assert_int_equal(conversation_count(session_conversation(s)), 4);
+    session_begin(s, true);
+    assert_int_equal(conversation_count(session_conversation(s)), 0);
+    shown anew = said(s, TEXT, 4);
+    assert_string_equal(anew.text.data, first.text.data);
+    shown *const each[] = {&first, &between, &second, &same, &next, &anew};
+    for (int i = 0; i < 6; i++)
+        str_free(&each[i]->text);
+    session_free(s);
+    session_free(other);
+    model_close(m);
+}
+
+static void levels_and_sampling_stay_set(void **unused)
+{
+    (void)unused;
+    model *m = open_model();
+    session *s =
+        new_session(m, (session_options){.generation = {.level = LEVEL_OPS, .all_levels = true, .context_tok = 64}});
+    sampling how = {.temperature = 1.5f, .seed = 5};
+    shown greedy = continued(s, false, 6);
+    session_set_sampling(s, &how);
+    shown random = continued(s, false, 6);
+    assert_string_not_equal(random.text.data, greedy.text.data);
+    session_set_level(s, LEVEL_NONE);
+    assert_int_equal(generation_level(session_generation(s)), LEVEL_NONE);
+    shown none = continued(s, false, 6);
+    assert_string_equal(none.text.data, random.text.data);
+    err e = {0};
+    assert_true(session_finish(s, &e)); /* nothing is made in the background here */
+    assert_int_equal(generation_level(session_generation(s)), LEVEL_NONE);
+    session_set_level(s, LEVEL_AUTO);
+    assert_int_equal(generation_level(session_generation(s)), LEVEL_OPS);
+    shown ops = continued(s, false, 6);
+    assert_string_equal(ops.text.data, random.text.data);
+    shown *const each[] = {&greedy, &random, &none, &ops};
+    for (int i = 0; i < 4; i++)
+        str_free(&each[i]->text);
+    session_free(s);
+    model_close(m);
+}
+
+static void interrupts_end_an_answer(void **unused)
+{
+    (void)unused;
+    model *m = open_model();
+    session *s = new_session(m, (session_options){.generation.context_tok = 64});
+    err e = {0};
+    shown to = {.interrupts = true};
+    answer_options o = options_for(&to, 20);
+    assert_true(session_continue(s, TEXT, sizeof TEXT - 1, false, &o, &to.report, &e));
+    assert_int_equal(to.report.end, ANSWER_INTERRUPTED);
+    assert_true(to.report.answer_tok < 20);
+    str_free(&to.text);
+    session_free(s);
+    model_close(m);
+}
+
+static void logits_need_no_texts(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    model *m = model_open("tests/data/models/qwen2-old", &e); /* a folder without a tokenizer */
+    assert_non_null(m);
+    uint32_t vocab = model_get_config(m)->vocab_tok, tokens[] = {3, 5, 7, 11};
+    session *s = session_new(device, m, &(session_options){0}, &e);
+    assert_non_null(s);
+    float *all = calloc(4 * vocab, sizeof *all), *some = calloc(2 * vocab, sizeof *some);
+    assert_true(session_logits(s, tokens, 4, all, &e) && session_logits(s, tokens, 2, some, &e));
+    for (uint32_t i = 0; i < 2 * vocab; i++)
+        assert_true(fabsf(all[i] - some[i]) < 1e-3f);
+    assert_true(session_logits(s, tokens + 1, 2, some, &e));
+    assert_true(fabsf(all[0] - some[0]) > 1e-6f); /* other tokens, by the same run */
+    assert_false(session_logits(s, &vocab, 1, some, &e));
+    err_clear(&e);
+    assert_false(session_prepare(s, &e));
+    assert_non_null(strstr(e.text, "tests/data/models/qwen2-old"));
+    free(all);
+    free(some);
+    session_free(s);
+    model_close(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_go_on),
+        cmocka_unit_test(conversations_survive_other_texts),
+        cmocka_unit_test(levels_and_sampling_stay_set),
+        cmocka_unit_test(interrupts_end_an_answer),
+        cmocka_unit_test(logits_need_no_texts),
+    };
+    return RUN_ON_EACH(tests);
+}
