@@ -8,18 +8,20 @@
  *     if (!solo_session_chat(s, "Hello", 100, print, NULL, NULL, &e)) puts(e.text);
  *
  * ERRORS. Functions that can fail take a solo_error, return NULL or false, and say why in one line. The first error is
- * kept: whoever checks only the last call of several learns what went wrong first. Functions that make something accept
+ * kept: whoever checks only the last call of several learns what went wrong first. Functions that make or run something accept
  * NULL for what they are made from, if making that failed: they fail in turn and leave the error as it is. `e` may be NULL.
- * What fails on the device (a kernel, memory, a lost device) fails every later call on it as well.
+ * What fails on the device (a kernel, memory, a lost device) fails every later call on it as well. When the host's memory
+ * runs out, the program ends with one line on stderr; nothing else is ever printed.
  *
  * OWNERSHIP. What a function named ..._open or ..._new returns is the caller's, who closes or frees it, and before that
  * all that was made from it: sessions before their model, everything before the device. Freeing NULL does nothing. Texts
  * and arrays that are passed in are copied unless it says that they must stay; what comes back as a pointer belongs to
  * what it was asked of, and stays as long as that does.
  *
- * THREADS. Nothing is shared between devices. A device with all that was made on it belongs to one thread at a time; a
- * model may be used by several threads at once. Callbacks are called by the thread that called, during the call, and must
- * call nothing of the same device but what they are told to.
+ * THREADS. A device with all that was made on it belongs to one thread at a time; several threads may have a device each.
+ * Devices are opened by one thread at a time: the libraries that are loaded then are kept from writing to stderr. A model
+ * belongs to one thread at a time, too, but for its tokens, which any thread may ask for. Callbacks are called by the
+ * thread that called, during the call, and must use nothing of the same device.
  *
  * ZERO. In every options struct all zeros mean the best there is: {0} is a good beginning, and NULL stands for it. New
  * fields may be added; programs that name the fields they set stay right when they are compiled again.

@@ -1,16 +1,24 @@
-/* progress: the line on stderr, rewritten in place ten times a second at the most. */
+/* progress: how far long work is, drawn on a terminal. */
 #include "base/progress.h"
 #include "base/clock.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { BAR_CELLS = 24 };
 static const uint64_t REDRAW_NS = 100000000;
 
+static bool is_shown;
+
+void progress_show(void)
+{
+    is_shown = true;
+}
+
 progress progress_start(const char *what, uint64_t total)
 {
-    return (progress){.what = what, .total = total, .started_ns = clock_ns(), .on = isatty(STDERR_FILENO)};
+    return (progress){.what = what, .total = total, .started_ns = clock_ns(), .on = is_shown && isatty(STDERR_FILENO)};
 }
 
 void progress_at(progress *p, uint64_t done)

@@ -1,4 +1,5 @@
-/* progress: one line on stderr that says how far long work is; silent unless stderr is a terminal. */
+/* progress: one line on stderr that says how far long work is. Silent unless
+ * the program asks for it and stderr is a terminal: a library writes nothing. */
 #ifndef SOLO_PROGRESS_H
 #define SOLO_PROGRESS_H
 
@@ -12,6 +13,7 @@ typedef struct progress {
     int on;
 } progress;
 
+void progress_show(void); /* from here on */
 progress progress_start(const char *what, uint64_t total);
 void progress_at(progress *p, uint64_t done);
 void progress_end(progress *p); /* wipes the line */

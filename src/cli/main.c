@@ -1,4 +1,5 @@
 /* main: finds the command, reads its options, runs it. */
+#include "base/progress.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -105,6 +106,7 @@ static int run(int count, char *const *words)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    progress_show();
     int status = run(argc > 0 ? argc - 1 : 0, argv + 1);
     /* What was printed must have arrived: a full disk is a failure. */
     if (status == 0 && (fflush(stdout) != 0 || ferror(stdout))) {

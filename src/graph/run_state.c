@@ -1,3 +1,4 @@
+/* run_state: finds inputs, outputs and states of a run, reads and writes them. */
 #include "graph/run_state.h"
 #include "base/str.h"
 #include "graph/memory.h"

@@ -1,3 +1,4 @@
+/* answer: from tokens to text, piece by piece. */
 #include "llm/answer.h"
 #include "base/clock.h"
 

@@ -1,3 +1,4 @@
+/* conversation: what was said, as tokens that fit the context, and the answer to it. */
 #include "llm/conversation.h"
 
 #include <stdlib.h>

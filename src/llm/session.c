@@ -1,3 +1,4 @@
+/* session: puts a model and all that belongs to a text together. */
 #include "llm/session.h"
 #include "llm/session_internal.h"
 #include "model/model_text.h"

@@ -1,3 +1,4 @@
+/* stops: finds texts that end a generation, in pieces that come one by one. */
 #include "llm/stops.h"
 
 #include <string.h>
