@@ -146,7 +146,7 @@ static void copy_bound(solo_run *r, bool before)
 
 static bool go(solo_run *r, uint32_t times, err *e)
 {
-    one *whole = graph_run_megakernel(r->r, 0);
+    megakernel *whole = graph_run_megakernel(r->r, 0);
     uint32_t most = whole && graph_run_level_of(r->r, 0) == LEVEL_LOOP ? MOST_TOGETHER : 1;
     bool gave_up = false;
     for (uint32_t some; times && gpu_ok(r->g, e); times -= some) {

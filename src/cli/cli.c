@@ -1,7 +1,7 @@
 /* cli: the tables that several commands share, and what goes with them. */
 #include "cli/cli.h"
 #include "base/file.h"
-#include "gpu/submit.h"
+#include "launch/submit.h"
 
 #include <errno.h>
 #include <stdio.h>
