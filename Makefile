@@ -223,13 +223,27 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  cc   $<'
 	$(COMPILE) -MMD -MP -c $< -o $@
 
-# The folders are named too, so that a kernel removed is noticed, and the text that names files of theirs.
-$(BUILD)/gen/kernels.c: tools/kernels.mjs src/graph/megakernel_link.c $(shell find kernels)
+# The kernels, in two steps: their texts with the names of arguments resolved, and a tool that expands them; then what is
+# made of the expanded ones. The folders are named too, so that a kernel removed is noticed, and the text that names files
+# of theirs.
+HOST_CC     ?= $(CC)
+KERNEL_TOOLS := tools/kernels.mjs tools/kernel_args.mjs $(BUILD)/gen/expand_kernel src/graph/megakernel_link.c
+
+$(BUILD)/gen/kernel_sources.c: tools/kernels.mjs tools/kernel_args.mjs src/graph/graph.h $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
-	node tools/kernels.mjs $@ $(@:.c=.h)
+	node tools/kernels.mjs sources $(@D)
 
-$(BUILD)/gen/kernels.h: $(BUILD)/gen/kernels.c ;
+$(BUILD)/gen/kernels.h $(BUILD)/gen/kernel_args.h: $(BUILD)/gen/kernel_sources.c ;
+
+EXPAND_KERNEL := tools/expand_kernel.c src/graph/kernel_text.c src/launch/kernel_file.c src/base/str.c src/base/err.c
+$(BUILD)/gen/expand_kernel: $(EXPAND_KERNEL) src/graph/kernel_text.h $(BUILD)/gen/kernel_sources.c
+	@echo '  cc   $@'
+	$(HOST_CC) -std=c11 $(CPPFLAGS) $(WARNINGS) $(EXPAND_KERNEL) $(BUILD)/gen/kernel_sources.c -o $@
+
+$(BUILD)/gen/kernels.c: $(KERNEL_TOOLS) $(shell find kernels)
+	@echo '  gen  $@'
+	node tools/kernels.mjs $@
 
 # Looked at every time, rewritten only when it changes.
 $(BUILD)/gen/version.c: always
@@ -290,15 +304,9 @@ $(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
 
-$(BUILD)/gen/kernels_web.c: tools/kernels.mjs src/graph/megakernel_link.c $(shell find kernels)
+$(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c: $(KERNEL_TOOLS) $(shell find kernels)
 	@echo '  gen  $@'
-	@mkdir -p $(@D)
-	node tools/kernels.mjs $@ $(@:.c=.h) web
-
-$(BUILD)/gen/kernels_sim.c: tools/kernels.mjs $(shell find kernels)
-	@echo '  gen  $@'
-	@mkdir -p $(@D)
-	node tools/kernels.mjs $@ $(@:.c=.h) sim
+	node tools/kernels.mjs $@ $*
 
 $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
 $(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)

@@ -1,36 +1,81 @@
-// Puts the kernels into the binary: kernels/*/NAME.wgsl with its includes, the
-// SPIR-V naga makes of it (for the bare-Vulkan control) and NAME.cu beside it
-// (for the CUDA control) become one `const gpu_source kernel_NAME` in C.
+// Puts the kernels into the binary (docs/kernels.md describes their dialect). Two steps, since C expands kernels, here
+// and at run time:
 //
-//     node tools/kernels.mjs OUT.c OUT.h [web|sim]
+//     node tools/kernels.mjs sources FOLDER      FOLDER/kernel_args.h, kernels.h, and kernel_sources.c for the next step
+//     node tools/kernels.mjs OUT.c [web|sim]     the kernels as C, with the help of expand_kernel beside OUT.c
+//                                                (tools/expand_kernel.c with kernel_sources.c)
+//
+// A kernel that stands alone (kernels/lab, kernels/probe), the SPIR-V naga makes of it (for the bare-Vulkan control) and
+// NAME.cu beside it (for the CUDA control) become one `const gpu_source kernel_NAME`.
+//
+// The kernels of graphs (kernels/graph, with kernels/include and kernels/weight) come in variants: their files go into the
+// binary as `kernel_files`, and src/graph/kernel_text.c puts them together; beside them, as `kernel_binaries`, the SPIR-V
+// of every weight type's plain variant. `kernel_files` also has the simulations (kernels/sim) and what is added to them
+// (kernels/sim_runtime), with their CUDA controls.
 //
 // For a page it is WGSL and nothing else, without comments and most of its indentation: those of models (web), or those
 // of simulations (sim), which stay as they are, since errors name their lines.
-//
-// In a kernel, `//!include "FILE"` takes in kernels/include/FILE (kernels/FILE if
-// there is a / in it), with ` ARRAY=NAME` behind it with that name for ARRAY, and `//!wgsl-only` says that no other language is wanted.
-//
-// The kernels of graphs (kernels/graph) come in variants: TYPE in an include stands
-// for a weight type, REDUCE and EXCHANGE for how threads add up and exchange what they have. Their files go into the binary
-// as they are, as `kernel_files`, and src/graph/kernel_text.c puts them together;
-// beside them, as `kernel_binaries`, the SPIR-V of every type's plain variant. So do simulations
-// (kernels/sim) and what is added to them (kernels/sim_runtime), with their CUDA controls.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
-import { join } from "node:path";
-import { parseWgsl, validate, writeSpirv } from "naga-wasm";
+import { dirname, join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { argsHeader, KERNEL_FOLDERS, resolveNames, stopAtMistakes } from "./kernel_args.mjs";
 
-const [, , outC, outH, host] = process.argv;
-const forPage = host !== undefined, forSims = host === "sim";
-const ROOT = "kernels";
+const ROOT = "kernels", VARIED = "graph";
+const [, , outC, option] = process.argv;
+const forPage = option !== undefined, forSims = option === "sim";
 
-const VARIED = "graph";
+const files = (folder, ending) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(ending));
+const wgslFiles = (folder) => files(folder, ".wgsl");
+const stem = (file) => file.slice(0, -".wgsl".length);
+const textOf = (path) => readFileSync(join(ROOT, path), "utf8");
+const resolved = (path) => (KERNEL_FOLDERS.includes(dirname(path)) && path.endsWith(".wgsl") ? resolveNames(path, textOf(path)) : textOf(path));
+const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+const standAlone = folders.filter((name) => ![...KERNEL_FOLDERS, "sim", "sim_runtime"].includes(name));
+const isWgslOnly = (text) => /^\/\/!wgsl-only$/m.test(text);
+const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
+const MADE = `/* Made by tools/kernels.mjs from kernels/. */\n`;
 
-function expand(path, type = "", how = "shared") {
-    return readFileSync(path, "utf8").replace(/^\/\/!include "(.+?)"(?: ARRAY=(\w+))?$/gm, (_, name, array) => {
-        const file = name.replace("TYPE", type).replace("REDUCE", how).replace("EXCHANGE", "xor");
-        const text = expand(file.includes("/") ? join(ROOT, file) : join(ROOT, "include", file), type, how);
-        return array ? text.replaceAll("ARRAY", array) : text;
-    });
+if (outC === "sources") {
+    const paths = [...KERNEL_FOLDERS, ...standAlone].flatMap((folder) => [...wgslFiles(folder), ...files(folder, ".cu")].map((file) => `${folder}/${file}`));
+    const sources = paths.map((path) => `  {"${path}",\n${cString(resolved(path))}},\n`).join("");
+    const header = argsHeader();
+    stopAtMistakes();
+    writeFileSync(join(option, "kernel_args.h"), header);
+    writeFileSync(join(option, "kernels.h"), `${MADE}#ifndef SOLO_KERNELS_H
+#define SOLO_KERNELS_H
+
+#include "gpu/gpu.h"
+
+typedef struct kernel_file {
+    const char *path, *text;
+} kernel_file;
+extern const kernel_file kernel_files[]; /* ended by a path of NULL */
+
+typedef struct kernel_binary {
+    const char *name; /* "op_rope", "matmul_vec.q4_0" */
+    const uint32_t *spirv;
+    size_t bytes;
+} kernel_binary;
+extern const kernel_binary kernel_binaries[]; /* ended by a name of NULL */
+
+${standAlone.flatMap(wgslFiles).map((file) => `extern const gpu_source kernel_${stem(file)};\n`).join("")}
+#endif
+`);
+    writeFileSync(join(option, "kernel_sources.c"), `${MADE}#include "kernels.h"\n
+const kernel_file kernel_files[] = {\n${sources}  {0}};\nconst kernel_binary kernel_binaries[] = {{0}};\n`);
+    process.exit(0);
+}
+
+const { parseWgsl, validate, writeSpirv } = await import("naga-wasm");
+
+// The expanded texts of [path, weight type or ""], in the same order.
+function expandAll(wanted) {
+    const run = spawnSync(join(dirname(outC), "expand_kernel"), { input: wanted.map(([path, type]) => `${path} ${type || "-"}\n`).join(""), encoding: "utf8", maxBuffer: 1 << 28 });
+    if (run.status !== 0) {
+        console.error(run.stderr || run.error);
+        process.exit(1);
+    }
+    return run.stdout.split("\0").slice(0, wanted.length);
 }
 
 // WGSL promises zeroed workgroup memory, and naga keeps the promise with one
@@ -81,44 +126,25 @@ function shorter(text) {
         if (inside) lines.push(`${lines.pop()} ${line.trim()}`);
         else if (line && line !== "//!wgsl-only") lines.push(line.trim());
     }
-    const kept = /^(\/\/!|const )/, declared = /^var<\w+> /;
+    const kept = /^(\/\/!|const |override )/, declared = /^var<\w+> /;
     return lines.map((line) => (kept.test(line) ? line : (line.match(declared) ?? "") + shorterLine(line.replace(declared, "")))).join("\n") + "\n";
 }
 const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
-const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
-
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
-const files = (folder, ending) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(ending));
-const wgslFiles = (folder) => files(folder, ".wgsl");
-const stem = (file) => file.slice(0, -".wgsl".length);
 
-let c = `/* Made by tools/kernels.mjs from kernels/. */\n#include "kernels.h"\n`;
-let h = `/* Made by tools/kernels.mjs from kernels/. */\n#ifndef SOLO_KERNELS_H\n#define SOLO_KERNELS_H\n\n#include "gpu/gpu.h"\n
-typedef struct kernel_file {
-    const char *path, *text;
-} kernel_file;
-extern const kernel_file kernel_files[]; /* ended by a path of NULL */
+let c = `${MADE}#include "kernels.h"\n`;
 
-typedef struct kernel_binary {
-    const char *name; /* "op_rope", "matmul_vec.q4_0" */
-    const uint32_t *spirv;
-    size_t bytes;
-} kernel_binary;
-extern const kernel_binary kernel_binaries[]; /* ended by a name of NULL */\n\n`;
-
-for (const group of readdirSync(ROOT).sort().filter((name) => !["include", "weight", "sim", "sim_runtime", VARIED].includes(name))) {
-    for (const file of wgslFiles(group)) {
-        const name = stem(file), path = join(ROOT, group, file);
-        const wgsl = expand(path), wgslOnly = /^\/\/!wgsl-only$/m.test(wgsl);
-        const cuPath = path.replace(/\.wgsl$/, ".cu"), cuda = !wgslOnly && !forPage && existsSync(cuPath) ? expand(cuPath) : null;
-        const words = wgslOnly || forPage ? null : toSpirv(path, wgsl);
-        h += `extern const gpu_source kernel_${name};\n`;
-        if (words) c += cWords(`${name}_spirv`, words);
-        c += `\nconst gpu_source kernel_${name} = {\n  .name = "${group}/${name}",\n  .wgsl =\n${wgslText(wgsl)},\n`;
-        if (words) c += `  .spirv = ${name}_spirv,\n  .spirv_bytes = sizeof ${name}_spirv,\n`;
-        if (cuda) c += `  .cuda =\n${cString(cuda)},\n`;
-        c += `};\n`;
-    }
+const alone = standAlone.flatMap((folder) => wgslFiles(folder).map((file) => ({ name: stem(file), path: `${folder}/${file}`, cuda: `${folder}/${stem(file)}.cu` })));
+const withCuda = alone.filter((kernel) => !forPage && !isWgslOnly(textOf(kernel.path)) && existsSync(join(ROOT, kernel.cuda)));
+const aloneTexts = expandAll(alone.map((kernel) => [kernel.path, ""])), cudaTexts = expandAll(withCuda.map((kernel) => [kernel.cuda, ""]));
+for (const [i, kernel] of alone.entries()) {
+    const cuda = cudaTexts[withCuda.indexOf(kernel)];
+    const words = forPage || isWgslOnly(aloneTexts[i]) ? null : toSpirv(kernel.path, aloneTexts[i]);
+    if (words) c += cWords(`${kernel.name}_spirv`, words);
+    c += `\nconst gpu_source kernel_${kernel.name} = {\n  .name = "${kernel.path.replace(".wgsl", "")}",\n  .wgsl =\n${wgslText(aloneTexts[i])},\n`;
+    if (words) c += `  .spirv = ${kernel.name}_spirv,\n  .spirv_bytes = sizeof ${kernel.name}_spirv,\n`;
+    if (cuda) c += `  .cuda =\n${cString(cuda)},\n`;
+    c += `};\n`;
 }
 
 // Of kernels/include those that kernels of graphs include, or C adds by name: stand-alone kernels contain theirs already.
@@ -140,19 +166,19 @@ function includesWanted() {
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
-    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(readFileSync(join(ROOT, folder, file), "utf8"))}},\n`;
+    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(resolved(`${folder}/${file}`))}},\n`;
 c += `  {0}};\n`;
 
+// In the plain variant of each weight type; those for software read the weights of another type in smaller pieces.
+const TYPES = wgslFiles("weight").map(stem).filter((name) => !/_(words|vec4)$/.test(name));
+const plain = (forPage ? [] : wgslFiles(VARIED)).filter((file) => !isWgslOnly(textOf(`${VARIED}/${file}`)))
+    .flatMap((file) => (textOf(`${VARIED}/${file}`).includes("weight/TYPE.wgsl") ? TYPES : [""]).map((type) => [`${VARIED}/${file}`, type, stem(file)]));
 let list = "";
-for (const file of forPage ? [] : wgslFiles(VARIED)) {
-    const path = join(ROOT, VARIED, file), text = readFileSync(path, "utf8"), typed = text.includes("TYPE.wgsl");
-    if (/^\/\/!wgsl-only$/m.test(text)) continue;
-    for (const type of typed ? wgslFiles("weight").map(stem).filter((name) => !/_(words|fours)$/.test(name)) : [""]) {
-        const symbol = `${stem(file)}_${type}_spirv`;
-        c += cWords(symbol, toSpirv(`${path} ${type}`, expand(path, type)));
-        list += `  {"${stem(file)}${type && "." + type}", ${symbol}, sizeof ${symbol}},\n`;
-    }
+for (const [i, text] of expandAll(plain).entries()) {
+    const [path, type, name] = plain[i], symbol = `${name}_${type}_spirv`;
+    c += cWords(symbol, toSpirv(`${path} ${type}`, text));
+    list += `  {"${name}${type && "." + type}", ${symbol}, sizeof ${symbol}},\n`;
 }
 c += `\nconst kernel_binary kernel_binaries[] = {\n${list}  {0}};\n`;
+stopAtMistakes();
 writeFileSync(outC, c);
-writeFileSync(outH, h + "\n#endif\n");

@@ -1,8 +1,8 @@
 // The same as op_attention for few rows in software, which compiles this in a fifth of the time: a thread has four elements of a
 // head to itself, and finds the scores for itself, four positions at a time. Arguments as there, with one split.
-const THREADS = 32u;
-const HALVES = 1u; // 1: keys and values are f16
-const CAPPED = 1u; // 0: scores have no cap
+override THREADS = 32u;
+override HALVES = 1u; // 1: keys and values are f16
+override CAPPED = 1u; // 0: scores have no cap
 //!wgsl-only
 //!include "graph.wgsl"
 
@@ -13,12 +13,12 @@ fn pair_at(prefetch: u32, i: u32) -> vec2<f32> {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let size = arg(args, 3);
-    let stride = arg(args, 5) * size;
-    let head = v % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * size;
+    let size = arg(args, ATTENTION_HEAD_SIZE);
+    let stride = arg(args, ATTENTION_KV_HEADS) * size;
+    let head = v % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * size;
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let last = min(load_word(arg(args, 6)) + v / arg(args, 4), arg(args, 13) - 1u);
-    let seen = select(last + 1u, min(arg(args, 9), last + 1u), arg(args, 9) > 0u);
+    let last = min(load_word(arg(args, ATTENTION_POSITION)) + v / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
+    let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
     for (var mine = local * 4u; mine < size; mine += THREADS * 4u) {
         var most = -3.4e38;
         var total = 0.0;
@@ -26,12 +26,12 @@ fn body(args: u32, v: u32, local: u32) {
         for (var p = last + 1u - seen; p <= last; p += 4u) {
             var scores = vec4<f32>();
             for (var i = 0u; i < size; i += 2u) {
-                let q = vec2<f32>(load(arg(args, 2) + v * size + i), load(arg(args, 2) + v * size + i + 1u));
-                for (var j = 0u; j < at_run_time(4u); j++) { scores[j] += dot(q, pair_at(arg(args, 10), min(p + j, last) * stride + head + i)); }
+                let q = vec2<f32>(load(arg(args, ARG_X) + v * size + i), load(arg(args, ARG_X) + v * size + i + 1u));
+                for (var j = 0u; j < at_run_time(4u); j++) { scores[j] += dot(q, pair_at(arg(args, ATTENTION_KEYS), min(p + j, last) * stride + head + i)); }
             }
-            scores *= arg_float(args, 7);
+            scores *= arg_float(args, ATTENTION_SCALE);
 //!for _ CAPPED
-            if (arg_float(args, 8) > 0.0) { scores = arg_float(args, 8) * tanh(clamp(scores / arg_float(args, 8), vec4<f32>(-15.0), vec4<f32>(15.0))); }
+            if (arg_float(args, ATTENTION_SOFTCAP) > 0.0) { scores = arg_float(args, ATTENTION_SOFTCAP) * tanh(clamp(scores / arg_float(args, ATTENTION_SOFTCAP), vec4<f32>(-15.0), vec4<f32>(15.0))); }
 //!end
             let there = vec4<u32>(0u, 1u, 2u, 3u) + p <= vec4<u32>(last);
             scores = select(vec4<f32>(-3.4e38), scores, there);
@@ -43,9 +43,9 @@ fn body(args: u32, v: u32, local: u32) {
             value *= mend;
             for (var j = 0u; j < at_run_time(4u); j++) {
                 let at = min(p + j, last) * stride + head + mine;
-                value += parts[j] * vec4<f32>(pair_at(arg(args, 11), at), pair_at(arg(args, 11), at + 2u));
+                value += parts[j] * vec4<f32>(pair_at(arg(args, ATTENTION_VALUES), at), pair_at(arg(args, ATTENTION_VALUES), at + 2u));
             }
         }
-        for (var j = 0u; j < at_run_time(4u); j++) { store(arg(args, 1) + v * size + mine + j, value[j] / total); }
+        for (var j = 0u; j < at_run_time(4u); j++) { store(arg(args, ARG_OUT) + v * size + mine + j, value[j] / total); }
     }
 }

@@ -1,16 +1,16 @@
 // The same as op_attention for one row of q, or a few, and a state of f16, made for a size of heads and for subgroups:
 // what was stored before this run is fetched before q is there (`prefetch`), and each thread has its words of a whole block
 // of positions on their way at once. Arguments as there; 16, 17: with NOW, where the key and value of this run are.
-const THREADS = 512u;
+override THREADS = 512u;
 const TEAM = 32u;
-const HEAD = 64u;                // elements of a head
-const BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are combined
+override HEAD = 64u;                // elements of a head
+override BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are combined
 const LANES = THREADS / BLOCK;   // threads that share a position's score; they are in one subgroup
 const PAIRS = HEAD / 2u;
 const ROWS = THREADS / PAIRS;    // positions whose values are added up side by side
-const KEYS = 8u;                 // words a thread reads of a block's keys: PAIRS / LANES
-const VALUES = 8u;               // and of its values: BLOCK / ROWS
-const NOW = 0u;                  // 1: there is one row, and its own key and value are floats beside the state
+override KEYS = 8u;                 // words a thread reads of a block's keys: PAIRS / LANES
+override VALUES = 8u;               // and of its values: BLOCK / ROWS
+override NOW = 0u;                  // 1: there is one row, and its own key and value are floats beside the state
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "floats.wgsl"
@@ -21,25 +21,25 @@ const NOW = 0u;                  // 1: there is one row, and its own key and val
 var<workgroup> block_scores: array<f32, BLOCK>;
 
 fn capped(args: u32, score: f32) -> f32 {
-    let cap = arg_float(args, 8);
+    let cap = arg_float(args, ATTENTION_SOFTCAP);
     if (cap > 0.0) { return cap * tanh(clamp(score / cap, -15.0, 15.0)); }
     return score;
 }
 
 // The positions that are this workgroup's: from, up to.
 fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
-    let row = v / arg(args, 14);
+    let row = v / arg(args, ATTENTION_SPLITS);
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let last = min(position + row / arg(args, 4), arg(args, 13) - 1u);
-    let seen = select(last + 1u, min(arg(args, 9), last + 1u), arg(args, 9) > 0u);
-    let share = (seen + arg(args, 14) * BLOCK - 1u) / (arg(args, 14) * BLOCK) * BLOCK; // whole blocks
-    let first = last + 1u - seen + v % arg(args, 14) * share;
+    let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
+    let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+    let share = (seen + arg(args, ATTENTION_SPLITS) * BLOCK - 1u) / (arg(args, ATTENTION_SPLITS) * BLOCK) * BLOCK; // whole blocks
+    let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     return vec2<u32>(first, min(first + share, last + 1u));
 }
 
 // Where the head's keys and values prefetch in a row of the state, in words.
-fn head_of(args: u32, v: u32) -> u32 { return v / arg(args, 14) % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * PAIRS; }
-fn words_of_row(args: u32) -> u32 { return arg(args, 5) * PAIRS; }
+fn head_of(args: u32, v: u32) -> u32 { return v / arg(args, ATTENTION_SPLITS) % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * PAIRS; }
+fn words_of_row(args: u32) -> u32 { return arg(args, ATTENTION_KV_HEADS) * PAIRS; }
 
 // Of a block of positions.
 struct prefetched {
@@ -57,7 +57,7 @@ fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(shared_x_
 fn fetch_keys(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let p = block + local / LANES;
     if (p >= least && p < end) {
-        let at = arg(args, 10) + p * words_of_row(args) + head_of(args, v) + local % LANES;
+        let at = arg(args, ATTENTION_KEYS) + p * words_of_row(args) + head_of(args, v) + local % LANES;
 //!for i KEYS
         (*b).key_#i = state_word(at + #iu * LANES);
 //!end
@@ -65,7 +65,7 @@ fn fetch_keys(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least
 }
 
 fn fetch_values(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
-    let at = arg(args, 11) + head_of(args, v) + local % PAIRS;
+    let at = arg(args, ATTENTION_VALUES) + head_of(args, v) + local % PAIRS;
 //!for i VALUES
     let p_#i = block + local / PAIRS + #iu * ROWS;
     if (p_#i >= least && p_#i < end) { (*b).value_#i = state_word(at + p_#i * words_of_row(args)); }
@@ -74,7 +74,7 @@ fn fetch_values(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, lea
 
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
-    let position = load_word(arg(args, 6));
+    let position = load_word(arg(args, ATTENTION_POSITION));
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
     fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), local);
@@ -92,14 +92,14 @@ var<workgroup> position_of_row: u32;
 
 fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
-    let row = v / arg(args, 14);
-    if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
+    let row = v / arg(args, ATTENTION_SPLITS);
+    if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
     if (local < HEAD / 4u * (1u + 2u * NOW)) {
         let of_q = local < HEAD / 4u;
-        var begins = arg(args, 2) + row * HEAD;
-        if (!of_q) { begins = select(arg(args, 17), arg(args, 16), local < HEAD / 2u) + head_of(args, v) * 2u; }
+        var begins = arg(args, ARG_X) + row * HEAD;
+        if (!of_q) { begins = select(arg(args, ATTENTION_OWN_VALUE), arg(args, ATTENTION_OWN_KEY), local < HEAD / 2u) + head_of(args, v) * 2u; }
         let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + local % (HEAD / 4u) * 4u;
-        store_shared_vec4(local, floats_of(bits_of_four(at), at, !of_q || arg(args, 15) == 1u) * select(1.0, arg_float(args, 7), of_q));
+        store_shared_vec4(local, floats_of(bits_of_four(at), at, !of_q || arg(args, ATTENTION_Q_COMPUTED) == 1u) * select(1.0, arg_float(args, ATTENTION_SCALE), of_q));
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     let mine = positions_of(args, v, position);
@@ -162,16 +162,16 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     shared_x[row_here % 4u][lies_at + 1u] = bitcast<u32>(value.y);
     if (local % PAIRS == 0u) { shared_x[3u - row_here % 4u][THREADS / 2u + row_here / 4u] = bitcast<u32>(total); }
     workgroupBarrier();
-    let splits = arg(args, 14);
+    let splits = arg(args, ATTENTION_SPLITS);
     if (local < HEAD) {
         var sum = 0.0;
         for (var i = 0u; i < ROWS; i++) { sum += bitcast<f32>(shared_x[i % 4u][i / 4u * HEAD + local]); }
         if (splits == 1u) { sum *= inverse_of(sum_of_weights()); }
-        store(arg(args, 1) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
+        store(arg(args, ARG_OUT) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
     if (splits > 1u && local == THREADS - 1u) { // who has nothing else to do
-        store(arg(args, 1) + v * (HEAD + 2u) + HEAD, most);
-        store(arg(args, 1) + v * (HEAD + 2u) + HEAD + 1u, sum_of_weights());
+        store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD, most);
+        store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD + 1u, sum_of_weights());
     }
 }
 

@@ -3,12 +3,12 @@
 // each on other k, and add up at the end: a matrix of few rows gives few tiles, and a multiprocessor wants many threads.
 // The next numbers are on their way while those in workgroup memory are worked on.
 // The arguments of matmul_vec.wgsl, but 2: workgroups for each 8 ROWS rows of x; x is never normed here.
-const THREADS = 128u;
-const ROWS = 4u;    // even, and so are COLUMNS
-const COLUMNS = 8u;
-const SLICES = 4u;
-const DEPTH = 32u;  // of k, at a time
-const WHOLE = 0u;   // 1: k is a multiple of DEPTH
+override THREADS = 128u;
+override ROWS = 4u;    // even, and so are COLUMNS
+override COLUMNS = 8u;
+override SLICES = 4u;
+override DEPTH = 32u;  // of k, at a time
+override WHOLE = 0u;   // 1: k is a multiple of DEPTH
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -46,10 +46,10 @@ const_assert W_EACH <= 4u;
 const_assert LINE * (X_LINES + W_LINES) >= (SLICES - 1u) * TEAM * 4u; // sum_of_slices needs it
 
 fn x_item(args: u32, t0: u32, prefetch: u32, i: u32) -> vec4<f32> {
-    let k = arg(args, 1);
+    let k = arg(args, MATMUL_LENGTH);
     let t = t0 + i / DEPTH * 4u;
-    let last = arg(args, 10) - 1u; // rows beyond it are it again, which nobody needs
-    let at = arg(args, 4) + prefetch + i % DEPTH;
+    let last = arg(args, MATMUL_X_ROWS) - 1u; // rows beyond it are it again, which nobody needs
+    let at = arg(args, MATMUL_X) + prefetch + i % DEPTH;
     let y = vec4<f32>(load(at + min(t, last) * k), load(at + min(t + 1u, last) * k), load(at + min(t + 2u, last) * k), load(at + min(t + 3u, last) * k));
     return select(vec4<f32>(), y, WHOLE == 1u || prefetch + i % DEPTH < k);
 }
@@ -140,9 +140,9 @@ fn block_of(i: u32, a: mat4x4<f32>, b: mat4x4<f32>, c: mat4x4<f32>, d: mat4x4<f3
 }
 
 fn finish_rows(args: u32, part: u32, rows: mat4x4<f32>, row4: u32, chunks: u32, t: u32) {
-    if (row4 >= arg(args, part + 14u)) { return; }
+    if (row4 >= arg(args, part + PART_ROW4S)) { return; }
     let q = row4_of(args, part, row4, chunks);
-    let last = arg(args, 10) - 1u;
+    let last = arg(args, MATMUL_X_ROWS) - 1u;
     // All is asked for before anything is written: reads do not overtake writes.
     let r0 = get_ready(args, part, q.rows, min(t, last));
     let r1 = get_ready(args, part, q.rows, min(t + 1u, last));
@@ -155,12 +155,12 @@ fn finish_rows(args: u32, part: u32, rows: mat4x4<f32>, row4: u32, chunks: u32, 
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let k = arg(args, 1);
+    let k = arg(args, MATMUL_LENGTH);
     let chunks = (k + CHUNK - 1u) / CHUNK;
-    let t0 = v / arg(args, 2) * ROWS * 8u;
-    let p = part_of(args, v % arg(args, 2) * QUADS);
+    let t0 = v / arg(args, MATMUL_ROW_GROUPS) * ROWS * 8u;
+    let p = part_of(args, v % arg(args, MATMUL_ROW_GROUPS) * QUADS);
     let part = p.part;
-    let first_row4 = v % arg(args, 2) * QUADS - p.prefetch;
+    let first_row4 = v % arg(args, MATMUL_ROW_GROUPS) * QUADS - p.prefetch;
     // Four neighbours are a square: pairs that read the same let workgroup memory answer twice as many at a time.
     let slice = local / TEAM;
     let member = local % TEAM;
@@ -251,11 +251,11 @@ fn body(args: u32, v: u32, local: u32) {
     }
     // Each slice adds up, and finishes, what it owns. One slice owns all.
     var mine = a;
-    for (var i = 0u; SLICES > 1u && i < arg(args, 12); i++) {
+    for (var i = 0u; SLICES > 1u && i < arg(args, MATMUL_FOUR); i++) {
         let all = sum_of_slices(block_of(i, a, b, c, d), i, slice, member);
         if (slice == i) { mine = all; }
     }
-    for (var i = 0u; i < arg(args, 12); i++) {
+    for (var i = 0u; i < arg(args, MATMUL_FOUR); i++) {
         if (slice != i % SLICES) { continue; }
         if (SLICES == 1u) { mine = block_of(i, a, b, c, d); }
         finish_rows(args, part, transpose(mine), first_row4 + column * 2u + i % 2u, chunks, t0 + row * 8u + i / 2u * 4u);

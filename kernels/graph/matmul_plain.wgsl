@@ -1,21 +1,21 @@
 // Matrix products for software, where compiling takes longer than running, and each access to memory that stands in the text
 // takes milliseconds of it: a thread has a row4 to itself, so that nothing is shared and nobody waits. Neighbouring threads run as one
 // vector. What a kernel never needs is not even in its text. Arguments: kernels/include/matmul.wgsl.
-const THREADS = 8u;
-const NORMS = 1u;
-const GATES = 1u;
-const ROPE = 1u;
-const STATES = 1u;
-const OPERANDS = 1u;
-const FUNCTIONS = 1u;
-const EPILOGUE_STEPS = 4u;   // so many of these two at most
-const DIVISORS = 1u; // 0: angles have none
-const PLACED = 1u;   // one of turns and states
-const PARTS = 1u;    // 0: there never is more than one
-const SEPARATE = 1u;    // a dispatch of its own; else TABLE
-const TABLE = 0u;
-const PART = 16u;
-const PART_WORDS = 32u;
+override THREADS = 8u;
+override NORMS = 1u;
+override GATES = 1u;
+override ROPE = 1u;
+override STATES = 1u;
+override OPERANDS = 1u;
+override FUNCTIONS = 1u;
+override EPILOGUE_STEPS = 4u;   // so many of these two at most
+override DIVISORS = 1u; // 0: angles have none
+override PLACED = 1u;   // one of turns and states
+override PARTS = 1u;    // 0: there never is more than one
+override SEPARATE = 1u;    // a dispatch of its own; else TABLE
+override TABLE = 0u;
+const PART = MATMUL_PARTS;
+const PART_WORDS = PART_SIZE;
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -40,25 +40,25 @@ fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> {
 //!end
 
 fn body(args: u32, v: u32, local: u32) {
-    let k = arg(args, 1);
+    let k = arg(args, MATMUL_LENGTH);
     let chunks = k / CHUNK;
-    let t = v / arg(args, 2);
-    for (var start = v % arg(args, 2) * THREADS; start < arg(args, 3); start += arg(args, 2) * THREADS) {
+    let t = v / arg(args, MATMUL_ROW_GROUPS);
+    for (var start = v % arg(args, MATMUL_ROW_GROUPS) * THREADS; start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * THREADS) {
         var part = PART; // the same for the whole workgroup
         var prefetch = 0u;
 //!for _ PARTS
-        for (var i = 1u; i < arg(args, 9); i++) {
+        for (var i = 1u; i < arg(args, MATMUL_PART_COUNT); i++) {
             if (start >= arg(args, part)) {
                 prefetch = arg(args, part);
                 part += PART_WORDS;
             }
         }
 //!end
-        let shape = words_at(args, part, 0u); // row4s up to its end, rows, their weights, the gate's others
-        let goes = words_at(args, part, 1u);  // form, to what, where, from row to row there
-        let more = words_at(args, part, 3u);  // magnitude, divisors, row4s, steps epilogue
+        let shape = words_at(args, part, PART_END / 4u); // row4s up to its end, rows, their weights, the gate's others
+        let goes = words_at(args, part, PART_FORM / 4u);  // form, to what, where, from row to row there
+        let more = words_at(args, part, PART_MAGNITUDE / 4u);  // magnitude, divisors, row4s, steps epilogue
 //!for _ PLACED
-        let state = words_at(args, part, 2u); // position, rows of a state, size of a head, base of the angles
+        let state = words_at(args, part, PART_POSITION / 4u); // position, rows of a state, size of a head, base of the angles
 //!end
         let row4 = start + local - prefetch;
         if (row4 >= more.z) { continue; }
@@ -69,19 +69,19 @@ fn body(args: u32, v: u32, local: u32) {
         var apart = 2u;
         var other_at = shape.z;
 //!for _ GATES
-        if (form == 1u) {
+        if (form == FORM_GATED) {
             first = row4 * 2u;
             apart = 0u;
             other_at = shape.w;
         }
 //!end
 //!for _ ROPE
-        if (form == 2u) {
+        if (form == FORM_ROPE_HALF) {
             apart = state.z / 2u;
             first = row4 / (apart / 2u) * 2u * apart + row4 % (apart / 2u) * 2u;
         }
 //!end
-        let ends = select(4u, 2u, form == 1u); // so many sums are left in the end
+        let ends = select(4u, 2u, form == FORM_GATED); // so many sums are left in the end
         var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u)); // the last row4 may be short
         var sums = vec4<f32>();
 //!for _ NORMS
@@ -90,11 +90,11 @@ fn body(args: u32, v: u32, local: u32) {
         for (var i = 0u; i < k; i += 4u) {
             var x = vec4<f32>();
             for (var j = 0u; j < at_run_time(4u); j++) {
-                var value = load(arg(args, 4) + t * k + i + j);
+                var value = load(arg(args, MATMUL_X) + t * k + i + j);
 //!for _ NORMS
-                if (arg(args, 5) == 1u) {
+                if (arg(args, MATMUL_X_FORM) == X_NORMED) {
                     squares += value * value;
-                    value *= load(arg(args, 6) + i + j) + arg_float(args, 8);
+                    value *= load(arg(args, MATMUL_NORM_WEIGHT) + i + j) + arg_float(args, MATMUL_NORM_OFFSET);
                 }
 //!end
                 x[j] = value;
@@ -105,42 +105,42 @@ fn body(args: u32, v: u32, local: u32) {
             }
         }
 //!for _ NORMS
-        if (arg(args, 5) == 1u) { sums *= inverseSqrt(squares / f32(k) + arg_float(args, 7)); }
+        if (arg(args, MATMUL_X_FORM) == X_NORMED) { sums *= inverseSqrt(squares / f32(k) + arg_float(args, MATMUL_NORM_EPSILON)); }
 //!end
 //!for i EPILOGUE_STEPS
         if (#iu < more.w) {
-            let step = words_at(args, part, 4u + #iu); // kind, operand, a, b
+            let step = words_at(args, part, PART_STEPS / 4u + #iu); // kind, operand, a, b
             for (var r = 0u; r < ends; r++) {
 //!for _ FUNCTIONS
-                if (step.x < 256u) { sums[r] = function_of(step.x, sums[r], bitcast<f32>(step.z), bitcast<f32>(step.w)); }
+                if (step.x < STEP_BINARY) { sums[r] = function_of(step.x, sums[r], bitcast<f32>(step.z), bitcast<f32>(step.w)); }
 //!end
 //!for _ OPERANDS
-                if (step.x >= 256u) {
+                if (step.x >= STEP_BINARY) {
                     let other = vec4<f32>(load(step.y + rows[r] + step.z % 2u * t * goes.w));
-                    sums[r] = combine(step.x - 256u, select(vec4<f32>(sums[r]), other, step.w == 1u), select(other, vec4<f32>(sums[r]), step.w == 1u)).x;
+                    sums[r] = combine(step.x - STEP_BINARY, select(vec4<f32>(sums[r]), other, step.w == 1u), select(other, vec4<f32>(sums[r]), step.w == 1u)).x;
                 }
 //!end
             }
         }
 //!end
 //!for _ GATES
-        if (form == 1u) { sums = vec4<f32>(sums.xy * sums.zw, sums.zw); }
+        if (form == FORM_GATED) { sums = vec4<f32>(sums.xy * sums.zw, sums.zw); }
 //!end
 //!for _ PLACED
         let position = load_word(state.x) + t;
 //!end
 //!for _ ROPE
-        for (var j = 0u; j < select(0u, 2u, form > 1u); j++) {
+        for (var j = 0u; j < select(0u, 2u, form > FORM_GATED); j++) {
             let size = state.z;
-            let i = select(first % size, first % size / 2u, form == 3u) + j;
+            let i = select(first % size, first % size / 2u, form == FORM_ROPE_INTERLEAVED) + j;
             var angle = f32(position) * exp2(f32(i) * bitcast<f32>(state.w));
 //!for _ DIVISORS
             if (more.y > 0u) { angle /= load(more.y - 1u + i); }
 //!end
             let c = cos(angle) * bitcast<f32>(more.x);
             let s = sin(angle) * bitcast<f32>(more.x);
-            let one = select(j, 2u * j, form == 3u);
-            let two = select(j + 2u, 2u * j + 1u, form == 3u);
+            let one = select(j, 2u * j, form == FORM_ROPE_INTERLEAVED);
+            let two = select(j + 2u, 2u * j + 1u, form == FORM_ROPE_INTERLEAVED);
             let y = vec2<f32>(sums[one], sums[two]);
             sums[one] = fma(y.x, c, -(y.y * s));
             sums[two] = fma(y.x, s, y.y * c);
@@ -152,8 +152,8 @@ fn body(args: u32, v: u32, local: u32) {
 //!for _ STATES
                 // Rows of a state have an even number of elements.
                 let element = position * goes.w + row;
-                if (goes.y > 0u) {
-                    let halves = goes.y == 2u;
+                if (goes.y > DESTINATION_ACTIVATIONS) {
+                    let halves = goes.y == DESTINATION_STATE_F16;
                     if (position < state.y && (!halves || r % 2u == 0u)) {
                         store_state_word(goes.z + select(element, element / 2u, halves), select(bitcast<u32>(sums[r]), pack2x16float(vec2<f32>(sums[r], sums[r + 1u])), halves));
                     }

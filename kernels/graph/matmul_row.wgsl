@@ -6,23 +6,23 @@
 // workgroup asks once, neighbours for neighbours, and its teams then have it from workgroup memory.
 //
 // A row's sum is made in the same order however the row4s are shared out: TEAM, STEPS and the subgroups' size decide.
-const THREADS = 512u;
-const TEAM = 128u;
-const LENGTH = 896u;  // of a row
-const CHUNK_VEC4S = 2u;     // a quarter of a chunk
-const STEPS = 1u;     // chunks of a row that a thread has
-const AT_ONCE = 1u;     // row4s of a team that are on their way at once
-const ONCE = 0u;        // 1: those are all that a workgroup has
+override THREADS = 512u;
+override TEAM = 128u;
+override LENGTH = 896u;  // of a row
+override CHUNK_VEC4S = 2u;     // a quarter of a chunk
+override STEPS = 1u;     // chunks of a row that a thread has
+override AT_ONCE = 1u;     // row4s of a team that are on their way at once
+override ONCE = 0u;        // 1: those are all that a workgroup has
 const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
-const PIECES = 1u;      // of x,
-const PIECE_WORDS = 2u; // and elements of each that a thread asks for
-const NORMS = 0u;     // 1: x is normed
-const CHAINS = 1u;    // sums of squares that a thread has: SQUARED / THREADS
-const COMBINES_SPLITS = 0u;     // 1: x is in parts, that split attention left
-const SPLITS = 1u;    // parts of a head then
-const COMBINED_WORDS = 1u; // elements of x that a thread combines at once
-const SPLITS_OF_X = 1u; // of all heads: room for them
-const WARMED_WORDS = 0u;    // words that a thread may warm_cache long before
+override PIECES = 1u;      // of x,
+override PIECE_WORDS = 2u; // and elements of each that a thread asks for
+override NORMS = 0u;     // 1: x is normed
+override CHAINS = 1u;    // sums of squares that a thread has: SQUARED / THREADS
+override COMBINES_SPLITS = 0u;     // 1: x is in parts, that split attention left
+override SPLITS = 1u;    // parts of a head then
+override COMBINED_WORDS = 1u; // elements of x that a thread combines at once
+override SPLITS_OF_X = 1u; // of all heads: room for them
+override WARMED_WORDS = 0u;    // words that a thread may warm_cache long before
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -68,8 +68,8 @@ struct prefetched {
 
 // The row4s of workgroup v: from, up to. All have arg(13), and the first arg(14) of them one more.
 fn row4s_of(args: u32, v: u32) -> vec2<u32> {
-    let first = v * arg(args, 13) + min(v, arg(args, 14));
-    return vec2<u32>(first, first + arg(args, 13) + select(0u, 1u, v < arg(args, 14)));
+    let first = v * arg(args, MATMUL_GROUP_ROW4S) + min(v, arg(args, MATMUL_LARGER_GROUPS));
+    return vec2<u32>(first, first + arg(args, MATMUL_GROUP_ROW4S) + select(0u, 1u, v < arg(args, MATMUL_LARGER_GROUPS)));
 }
 
 fn rows_of(args: u32, row4: u32) -> row4_rows {
@@ -98,11 +98,11 @@ struct warmed {
 fn warm_cache(args: u32, v: u32, local: u32) -> warmed {
     var t: warmed;
     let row4s = row4s_of(args, v);
-    let matrices = select(1u, 2u, GATES == 1u && part_arg(args, PART, 4u) == 1u);
+    let matrices = select(1u, 2u, GATES == 1u && part_arg(args, PART, PART_FORM) == FORM_GATED);
     let first = row4s.x * (4u / matrices) * CHUNKS;
     let last = row4s.y * (4u / matrices) * CHUNKS - 1u;
 //!for i WARMED_WORDS
-    t.word_#i = weights[part_arg(args, PART, 2u + #iu % matrices) / 4u + min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
+    t.word_#i = weights[part_arg(args, PART, PART_WEIGHT + #iu % matrices) / 4u + min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
 //!end
     return t;
 }
@@ -123,8 +123,8 @@ const EMPTY = -3.4e38;
 // sum of their weights. Until all are there, only these two numbers are looked at, by one thread each: everyone wants all of x at the
 // same time, and looking at all of its parts again and again would keep memory from those who still make them.
 fn weigh_splits(args: u32, x: u32, local: u32) {
-    let at = x + local * (arg(args, 6) + 2u) + arg(args, 6);
-    let counts = local < LENGTH / arg(args, 6) * SPLITS;
+    let at = x + local * (arg(args, MATMUL_HEAD_SIZE) + 2u) + arg(args, MATMUL_HEAD_SIZE);
+    let counts = local < LENGTH / arg(args, MATMUL_HEAD_SIZE) * SPLITS;
     if (counts) {
         var most = bits_at(at);
         var total = bits_at(at + 1u);
@@ -161,7 +161,7 @@ struct squares {
 fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
     var s: squares;
     if (COMBINES_SPLITS == 1u) {
-        let size = arg(args, 6);
+        let size = arg(args, MATMUL_HEAD_SIZE);
         weigh_splits(args, x, local);
         for (var left = pieces * PIECE_WORDS / COMBINED_WORDS; left > 0u; left--) {
             let first = pieces * PIECE_WORDS - left * COMBINED_WORDS;
@@ -216,7 +216,7 @@ fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u3
         missing |= is_stale(bits_#p_#w);
 //!end
 //!end
-        if (missing == 0u || arg(args, 15) == 0u || !keep_spinning(spins)) { break; }
+        if (missing == 0u || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
     }
     for (var left = pieces; left > 0u; left--) {
         let piece = pieces - left;
@@ -263,7 +263,7 @@ fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     if (NORMS == 1u) {
 //!for p PIECES
 //!for w PIECE_WORDS
-        b.norm_#p_#w = rounded(vec4<f32>(load(arg(args, 6) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, 8))).x;
+        b.norm_#p_#w = rounded(vec4<f32>(load(arg(args, MATMUL_NORM_WEIGHT) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, MATMUL_NORM_OFFSET))).x;
 //!end
 //!end
     }
@@ -298,7 +298,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     let row4s = row4s_of(args, v);
     let lane = local % TEAM;
     let team = local / TEAM;
-    let x = arg(args, 4);
+    let x = arg(args, MATMUL_X);
 //!for s STEPS
     var x_#s: x_of_chunk;
 //!end
@@ -354,7 +354,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
             total = vec4<f32>(row, shuffle_down(row, 1u, local), shuffle_down(row, 2u, local), shuffle_down(row, 3u, local));
         }
-        if (NORMS == 1u && start == row4s.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, 7))); }
+        if (NORMS == 1u && start == row4s.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, MATMUL_NORM_EPSILON))); }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
         if (SUM_BUFFERS == 2u) { sums_at = SUMS - sums_at; }

@@ -2,7 +2,7 @@
 // sums. A thread has four rows and a row4; the next numbers are on their way while it works on those in workgroup memory.
 // Short, for devices that compile in software or have little workgroup memory; others get matmul_block.wgsl.
 // The arguments of matmul_vec.wgsl, but 2: workgroups for each 64 rows of x; x is never normed here.
-const THREADS = 128u;
+override THREADS = 128u;
 const COLUMNS = 8u; // of threads; there are 16 rows of them
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -26,12 +26,12 @@ var<workgroup> tile_w: array<f32, DEPTH * W_STRIDE>;       // [k][row4][row]
 // Element i of four rows of x from t on.
 fn four_rows(args: u32, t: u32, i: u32) -> vec4<f32> {
     var y = vec4<f32>();
-    if (i < arg(args, 1)) {
-        let at = arg(args, 4) + t * arg(args, 1) + i;
-        if (t < arg(args, 10)) { y.x = load(at); }
-        if (t + 1u < arg(args, 10)) { y.y = load(at + arg(args, 1)); }
-        if (t + 2u < arg(args, 10)) { y.z = load(at + 2u * arg(args, 1)); }
-        if (t + 3u < arg(args, 10)) { y.w = load(at + 3u * arg(args, 1)); }
+    if (i < arg(args, MATMUL_LENGTH)) {
+        let at = arg(args, MATMUL_X) + t * arg(args, MATMUL_LENGTH) + i;
+        if (t < arg(args, MATMUL_X_ROWS)) { y.x = load(at); }
+        if (t + 1u < arg(args, MATMUL_X_ROWS)) { y.y = load(at + arg(args, MATMUL_LENGTH)); }
+        if (t + 2u < arg(args, MATMUL_X_ROWS)) { y.z = load(at + 2u * arg(args, MATMUL_LENGTH)); }
+        if (t + 3u < arg(args, MATMUL_X_ROWS)) { y.w = load(at + 3u * arg(args, MATMUL_LENGTH)); }
     }
     return y;
 }
@@ -56,19 +56,19 @@ fn outer(sums: mat4x4<f32>, x: vec4<f32>, w: vec4<f32>) -> mat4x4<f32> {
 }
 
 fn finish_rows(args: u32, part: u32, sums: mat4x4<f32>, row4: u32, chunks: u32, t: u32) {
-    if (row4 >= arg(args, part + 14u)) { return; }
+    if (row4 >= arg(args, part + PART_ROW4S)) { return; }
     let q = row4_of(args, part, row4, chunks);
     var rows = sums;
-    for (var i = 0u; i < 4u && t + i < arg(args, 10); i++) { finish(args, part, q.first, q.rows, rows[i], t + i, get_ready(args, part, q.rows, t + i)); }
+    for (var i = 0u; i < 4u && t + i < arg(args, MATMUL_X_ROWS); i++) { finish(args, part, q.first, q.rows, rows[i], t + i, get_ready(args, part, q.rows, t + i)); }
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let k = arg(args, 1);
+    let k = arg(args, MATMUL_LENGTH);
     let chunks = (k + CHUNK - 1u) / CHUNK;
-    let t0 = v / arg(args, 2) * CHUNK_VEC4S * 4u;
-    let p = part_of(args, v % arg(args, 2) * QUADS);
+    let t0 = v / arg(args, MATMUL_ROW_GROUPS) * CHUNK_VEC4S * 4u;
+    let p = part_of(args, v % arg(args, MATMUL_ROW_GROUPS) * QUADS);
     let part = p.part;
-    let first_row4 = v % arg(args, 2) * QUADS - p.prefetch;
+    let first_row4 = v % arg(args, MATMUL_ROW_GROUPS) * QUADS - p.prefetch;
     let column = local % COLUMNS;
     let row = local / COLUMNS;
     var x_next: array<vec4<f32>, X_EACH>;
@@ -88,7 +88,7 @@ fn body(args: u32, v: u32, local: u32) {
             let e = i * THREADS + local;
             if (e < CHUNKS) {
                 let at = e / (QUADS * 4u) * CHUNK * W_STRIDE + e % (QUADS * 4u);
-                for (var j = 0u; j < arg(args, 11); j++) {
+                for (var j = 0u; j < arg(args, MATMUL_CHUNK_VEC4S); j++) {
                     let w = four(w_next[i], j);
                     tile_w[at + (4u * j) * W_STRIDE] = w.x;
                     tile_w[at + (4u * j + 1u) * W_STRIDE] = w.y;

@@ -4,13 +4,13 @@
 // memory, already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
 //
 // A row's sum is made in the same order whatever the number of threads in a workgroup: TEAM and SEGMENT decide.
-const THREADS = 256u;
-const TEAM = 32u;
-const SEGMENT = 2048u; // elements of x that are there at a time: so many steps' worth, or all
-const LENGTH = 0u;     // of a row, if it is known beforehand
-const NORMS = 1u;      // 0: x is never normed
-const COMBINES_SPLITS = 1u;      // 0: x is never in parts
-const PREFETCHES = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
+override THREADS = 256u;
+override TEAM = 32u;
+override SEGMENT = 2048u; // elements of x that are there at a time: so many steps' worth, or all
+override LENGTH = 0u;     // of a row, if it is known beforehand
+override NORMS = 1u;      // 0: x is never normed
+override COMBINES_SPLITS = 1u;      // 0: x is never in parts
+override PREFETCHES = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -28,7 +28,7 @@ const TEAMS = THREADS / TEAM;
 
 fn length_of_row(args: u32) -> u32 {
     if (LENGTH > 0u) { return LENGTH; }
-    return arg(args, 1);
+    return arg(args, MATMUL_LENGTH);
 }
 
 // ---- x ----------------------------------------------------------------------
@@ -56,8 +56,8 @@ fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
 
 // Four elements of x, put together from the parts of their head, four parts at a time.
 fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
-    let size = arg(args, 6);
-    let splits = arg(args, 7);
+    let size = arg(args, MATMUL_HEAD_SIZE);
+    let splits = arg(args, MATMUL_SPLITS);
     let first = i / size * splits;
     let at = x + first * (size + 2u) + i % size;
     var sum = vec4<f32>();
@@ -84,9 +84,9 @@ fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
 fn stage(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
     let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
-    let combines = COMBINES_SPLITS == 1u && arg(args, 5) == 2u;
-    let norms = NORMS == 1u && arg(args, 5) == 1u;
-    if (combines) { weigh_splits(x, k / max(arg(args, 6), 1u) * arg(args, 7), arg(args, 7), arg(args, 6), local); }
+    let combines = COMBINES_SPLITS == 1u && arg(args, MATMUL_X_FORM) == X_SPLITS;
+    let norms = NORMS == 1u && arg(args, MATMUL_X_FORM) == X_NORMED;
+    if (combines) { weigh_splits(x, k / max(arg(args, MATMUL_HEAD_SIZE), 1u) * arg(args, MATMUL_SPLITS), arg(args, MATMUL_SPLITS), arg(args, MATMUL_HEAD_SIZE), local); }
     for (var start = 0u; start < count; start += THREADS) {
         let i = start + local;
         let at = segment + i * 4u;
@@ -97,11 +97,11 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
                 value = combined(args, x, at);
             } else if (COMPACT == 0u && at + 3u < k) {
                 let place = vec4<u32>(0u, 1u, 2u, 3u) + x + at;
-                value = floats_of(bits_of_four(place), place, arg(args, 15) == 1u);
+                value = floats_of(bits_of_four(place), place, arg(args, MATMUL_X_COMPUTED) == 1u);
             } else {
                 value = four_of_row(args, x, at);
             }
-            if (norms) { weight = rounded(four_of_row(args, arg(args, 6), at) + arg_float(args, 8)); }
+            if (norms) { weight = rounded(four_of_row(args, arg(args, MATMUL_NORM_WEIGHT), at) + arg_float(args, MATMUL_NORM_OFFSET)); }
         }
         if (norms) { note_squares(i, value); }
         if (i < count) { store_shared_vec4(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }
@@ -121,18 +121,18 @@ struct prefetched {
 
 fn rows_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32) {
     (*b).step = 0u;
-    if ((*b).row4 < arg(args, 3)) {
+    if ((*b).row4 < arg(args, MATMUL_ROW4S)) {
         let p = part_of(args, (*b).row4);
         (*b).rows = row4_of(args, p.part, (*b).row4 - p.prefetch, chunks);
     }
 }
 
 fn fetch_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32, local: u32) {
-    if ((*b).row4 < arg(args, 3)) {
+    if ((*b).row4 < arg(args, MATMUL_ROW4S)) {
         (*b).held = fetch_row4((*b).rows, chunks, (*b).step * TEAM + local % TEAM);
         (*b).step += 1u;
         if ((*b).step * TEAM >= chunks) {
-            (*b).row4 += arg(args, 2) * TEAMS;
+            (*b).row4 += arg(args, MATMUL_ROW_GROUPS) * TEAMS;
             rows_ahead(b, args, chunks);
         }
     }
@@ -140,15 +140,15 @@ fn fetch_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32, local: u32)
 
 // The first row4 of this workgroup, v, of those that work on the same row of x.
 fn first_row4(args: u32, v: u32) -> u32 {
-    if (arg(args, 10) == 1u) { return v; }
-    return v % arg(args, 2);
+    if (arg(args, MATMUL_X_ROWS) == 1u) { return v; }
+    return v % arg(args, MATMUL_ROW_GROUPS);
 }
 
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
     if (PREFETCHES == 1u) {
         let chunks = (length_of_row(args) + CHUNK - 1u) / CHUNK;
-        b.row4 = first_row4(args, v) + local / TEAM * arg(args, 2);
+        b.row4 = first_row4(args, v) + local / TEAM * arg(args, MATMUL_ROW_GROUPS);
         rows_ahead(&b, args, chunks);
         fetch_ahead(&b, args, chunks, local);
     }
@@ -162,10 +162,10 @@ fn dot_rows(args: u32, q: row4_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
     var at = q.at;
     var rows = q.rows;
     var sums = vec4<f32>();
-    for (var r = 0u; r < at_run_time(arg(args, 12)); r++) {
+    for (var r = 0u; r < at_run_time(arg(args, MATMUL_FOUR)); r++) {
         let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
         var sum = 0.0;
-        for (var i = 0u; i < at_run_time(arg(args, 11)); i++) { sum += dot(four(bits, i), shared_x_vec4(i * (SEGMENT / CHUNK) + here)); }
+        for (var i = 0u; i < at_run_time(arg(args, MATMUL_CHUNK_VEC4S)); i++) { sum += dot(four(bits, i), shared_x_vec4(i * (SEGMENT / CHUNK) + here)); }
         sums[r] = sum;
     }
     return sums;
@@ -183,19 +183,19 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
     let k = length_of_row(args);
     var t = 0u;
-    if (arg(args, 10) > 1u) { t = v / arg(args, 2); }
+    if (arg(args, MATMUL_X_ROWS) > 1u) { t = v / arg(args, MATMUL_ROW_GROUPS); }
     // Parts of split attention lie there for one row of x only.
-    let x = arg(args, 4) + select(t * k, 0u, COMBINES_SPLITS == 1u && arg(args, 5) == 2u);
+    let x = arg(args, MATMUL_X) + select(t * k, 0u, COMBINES_SPLITS == 1u && arg(args, MATMUL_X_FORM) == X_SPLITS);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let team = local / TEAM;
-    let norms = NORMS == 1u && arg(args, 5) == 1u;
+    let norms = NORMS == 1u && arg(args, MATMUL_X_FORM) == X_NORMED;
     var squares = 0.0;
-    for (var start = first_row4(args, v); start < arg(args, 3); start += arg(args, 2) * TEAMS) {
-        let first_turn = start < arg(args, 2);
-        let row4 = start + team * arg(args, 2);
-        let busy = row4 < arg(args, 3);
-        let p = part_of(args, min(row4, arg(args, 3) - 1u));
+    for (var start = first_row4(args, v); start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
+        let first_turn = start < arg(args, MATMUL_ROW_GROUPS);
+        let row4 = start + team * arg(args, MATMUL_ROW_GROUPS);
+        let busy = row4 < arg(args, MATMUL_ROW4S);
+        let p = part_of(args, min(row4, arg(args, MATMUL_ROW4S) - 1u));
         let q = row4_of(args, p.part, row4 - p.prefetch, chunks);
         var sums = vec4<f32>();
         var r: ready;
@@ -218,7 +218,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             }
         }
         var scale = 1.0;
-        if (norms) { scale = inverseSqrt(fma(squares, inverse_of(f32(k)), arg_float(args, 7))); }
+        if (norms) { scale = inverseSqrt(fma(squares, inverse_of(f32(k)), arg_float(args, MATMUL_NORM_EPSILON))); }
         let total = sum_of_team(sums, local);
         if (lane == 0u && busy) { finish(args, p.part, q.first, q.rows, total * scale, t, r); }
     }

@@ -1,8 +1,8 @@
 // The same as op_assign by one thread, for software: without a barrier it compiles in a quarter of the time. Arguments as there.
-const THREADS = 1u;
-const COPIES = 4u;
-const INDEXED = 1u; // 0: none has an index
-const MORE = 1u;    // 0: none has a place of a number to add
+override THREADS = 1u;
+override COPIES = 4u;
+override INDEXED = 1u; // 0: none has an index
+override MORE = 1u;    // 0: none has a place of a number to add
 //!wgsl-only
 //!include "graph.wgsl"
 
@@ -10,22 +10,22 @@ fn body(args: u32, v: u32, local: u32) {
     if (local > 0u) { return; }
 //!for i COPIES
     {
-        let at = 4u + 8u * #iu;
-        var added = arg(args, at + 3u);
+        let at = ASSIGN_COPIES + COPY_SIZE * #iu;
+        var added = arg(args, at + COPY_ADDED);
 //!for _ MORE
-        if (arg(args, at + 4u) > 0u) { added += load_word(arg(args, at + 4u) - 1u); }
+        if (arg(args, at + COPY_MORE) > 0u) { added += load_word(arg(args, at + COPY_MORE) - 1u); }
 //!end
-        var count = arg(args, at + 2u);
-        var first = arg(args, at);
+        var count = arg(args, at + COPY_COUNT);
+        var first = arg(args, at + COPY_TO);
 //!for _ INDEXED
-        if (arg(args, at + 5u) > 0u) {
-            let index = added + load_word(arg(args, at + 5u) - 1u);
-            count = select(0u, 1u, index < arg(args, at + 6u));
+        if (arg(args, at + COPY_INDEX) > 0u) {
+            let index = added + load_word(arg(args, at + COPY_INDEX) - 1u);
+            count = select(0u, 1u, index < arg(args, at + COPY_BOUND));
             first += index;
             added = 0u;
         }
 //!end
-        for (var j = 0u; j < count; j++) { store_word(first + j, load_word(arg(args, at + 1u) + j) + added); }
+        for (var j = 0u; j < count; j++) { store_word(first + j, load_word(arg(args, at + COPY_FROM) + j) + added); }
     }
 //!end
 }

@@ -2,12 +2,12 @@
 // larger scores come. The positions may be split among several workgroups, whose parts op_attention_combine puts together.
 // Arguments: 0 rows * heads * splits, 1 out, or the parts, 2 q, 3 size of a head, 4 heads, 5 stored heads, 6 position,
 // 7 scale, 8 softcap, 9 window, 10 word at which the keys prefetch, 11 the values, 12 they are f16, 13 rows stored, 14 splits.
-const THREADS = 256u;
+override THREADS = 256u;
 const TEAM = 32u;
 const LANES = 4u;                // threads that share a position's score
 const BLOCK = THREADS / LANES;   // positions at a time
 const MAX_SIZE = 256u;
-const HALVES = 2u;               // 1: keys and values are f16, 0: they are f32, 2: argument 12 says it
+override HALVES = 2u;               // 1: keys and values are f16, 0: they are f32, 2: argument 12 says it
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
@@ -17,12 +17,12 @@ var<workgroup> sums: array<vec2<f32>, THREADS>;
 
 // Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `prefetch`.
 fn pair_at(args: u32, prefetch: u32, at: u32, i: u32) -> vec2<f32> {
-    if (HALVES == 1u || (HALVES == 2u && arg(args, 12) == 1u)) { return unpack2x16float(state_word(prefetch + at / 2u + i)); }
+    if (HALVES == 1u || (HALVES == 2u && arg(args, ATTENTION_F16) == 1u)) { return unpack2x16float(state_word(prefetch + at / 2u + i)); }
     return vec2<f32>(bitcast<f32>(state_word(prefetch + at + 2u * i)), bitcast<f32>(state_word(prefetch + at + 2u * i + 1u)));
 }
 
 fn capped(args: u32, score: f32) -> f32 {
-    let cap = arg_float(args, 8);
+    let cap = arg_float(args, ATTENTION_SOFTCAP);
     if (cap > 0.0) { return cap * tanh(clamp(score / cap, -15.0, 15.0)); }
     return score;
 }
@@ -31,22 +31,22 @@ fn capped(args: u32, score: f32) -> f32 {
 var<workgroup> position_of_row: u32;
 
 fn body(args: u32, v: u32, local: u32) {
-    let size = at_run_time(arg(args, 3));
+    let size = at_run_time(arg(args, ATTENTION_HEAD_SIZE));
     let pairs = size / 2u;
-    let row = v / arg(args, 14); // of q: a head of a row
-    if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
+    let row = v / arg(args, ATTENTION_SPLITS); // of q: a head of a row
+    if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
     for (var i = local; i < pairs; i += THREADS) {
-        let at = arg(args, 2) + row * size + 2u * i;
-        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(args, 7);
+        let at = arg(args, ARG_X) + row * size + 2u * i;
+        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(args, ATTENTION_SCALE);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
-    let stride = arg(args, 5) * size;
-    let kv = row % arg(args, 4) / (arg(args, 4) / arg(args, 5)) * size;
+    let stride = arg(args, ATTENTION_KV_HEADS) * size;
+    let kv = row % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * size;
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let last = min(position + row / arg(args, 4), arg(args, 13) - 1u);
-    let seen = select(last + 1u, min(arg(args, 9), last + 1u), arg(args, 9) > 0u);
-    let share = share_of(seen, arg(args, 14));
-    let first = last + 1u - seen + v % arg(args, 14) * share;
+    let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
+    let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+    let share = share_of(seen, arg(args, ATTENTION_SPLITS));
+    let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     let end = min(first + share, last + 1u);
     // The threads that add up values: each has two elements of a head, and some of the positions.
     let groups = THREADS / pairs;
@@ -65,17 +65,17 @@ fn body(args: u32, v: u32, local: u32) {
             for (; i + 3u * LANES < pairs; i += 4u * LANES) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
-                    for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) { four += q[j] * pair_at(args, arg(args, 10), at, j); }
+                    for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) { four += q[j] * pair_at(args, arg(args, ATTENTION_KEYS), at, j); }
                     dot2 += four;
                     continue;
                 }
-                let a = pair_at(args, arg(args, 10), at, i);
-                let b = pair_at(args, arg(args, 10), at, i + LANES);
-                let c = pair_at(args, arg(args, 10), at, i + 2u * LANES);
-                let d = pair_at(args, arg(args, 10), at, i + 3u * LANES);
+                let a = pair_at(args, arg(args, ATTENTION_KEYS), at, i);
+                let b = pair_at(args, arg(args, ATTENTION_KEYS), at, i + LANES);
+                let c = pair_at(args, arg(args, ATTENTION_KEYS), at, i + 2u * LANES);
+                let d = pair_at(args, arg(args, ATTENTION_KEYS), at, i + 3u * LANES);
                 dot2 += q[i] * a + q[i + LANES] * b + q[i + 2u * LANES] * c + q[i + 3u * LANES] * d;
             }
-            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(args, arg(args, 10), at, i); }
+            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(args, arg(args, ATTENTION_KEYS), at, i); }
         }
         scores[local] = dot2.x + dot2.y;
         workgroupBarrier();
@@ -99,17 +99,17 @@ fn body(args: u32, v: u32, local: u32) {
             for (; i + 3u * groups < seen_here; i += 4u * groups) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
-                    for (var j = i; j < i + 4u * groups; j += groups) { four += scores[j] * pair_at(args, arg(args, 11), at + j * stride, element); }
+                    for (var j = i; j < i + 4u * groups; j += groups) { four += scores[j] * pair_at(args, arg(args, ATTENTION_VALUES), at + j * stride, element); }
                     value += four;
                     continue;
                 }
-                let a = pair_at(args, arg(args, 11), at + i * stride, element);
-                let b = pair_at(args, arg(args, 11), at + (i + groups) * stride, element);
-                let c = pair_at(args, arg(args, 11), at + (i + 2u * groups) * stride, element);
-                let d = pair_at(args, arg(args, 11), at + (i + 3u * groups) * stride, element);
+                let a = pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element);
+                let b = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + groups) * stride, element);
+                let c = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 2u * groups) * stride, element);
+                let d = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 3u * groups) * stride, element);
                 value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c + scores[i + 3u * groups] * d;
             }
-            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(args, arg(args, 11), at + i * stride, element); }
+            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element); }
         }
         workgroupBarrier();
     }
@@ -117,16 +117,16 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
     if (local < pairs) {
         for (var g = 1u; g < groups; g++) { value += sums[g * pairs + local]; }
-        if (arg(args, 14) == 1u) {
-            store(arg(args, 1) + row * size + 2u * local, value.x / total);
-            store(arg(args, 1) + row * size + 2u * local + 1u, value.y / total);
+        if (arg(args, ATTENTION_SPLITS) == 1u) {
+            store(arg(args, ARG_OUT) + row * size + 2u * local, value.x / total);
+            store(arg(args, ARG_OUT) + row * size + 2u * local + 1u, value.y / total);
         } else {
-            store(arg(args, 1) + v * (size + 2u) + 2u * local, value.x);
-            store(arg(args, 1) + v * (size + 2u) + 2u * local + 1u, value.y);
+            store(arg(args, ARG_OUT) + v * (size + 2u) + 2u * local, value.x);
+            store(arg(args, ARG_OUT) + v * (size + 2u) + 2u * local + 1u, value.y);
         }
     }
-    if (arg(args, 14) > 1u && local == 0u) {
-        store(arg(args, 1) + v * (size + 2u) + size, most);
-        store(arg(args, 1) + v * (size + 2u) + size + 1u, total);
+    if (arg(args, ATTENTION_SPLITS) > 1u && local == 0u) {
+        store(arg(args, ARG_OUT) + v * (size + 2u) + size, most);
+        store(arg(args, ARG_OUT) + v * (size + 2u) + size + 1u, total);
     }
 }

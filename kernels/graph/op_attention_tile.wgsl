@@ -2,9 +2,9 @@
 // and value that is read serves all of them. As op_attention.wgsl, in one pass: the running maximum and sum are mended as larger
 // scores come.
 // The arguments of op_attention.wgsl, but 0: workgroups, one for each head of ROWS rows; 14: rows; it is never split.
-const SIZE = 64u; // of a head: a multiple of 4, up to 128
-const ROWS = 32u; // or 16
-const THREADS = 256u;
+override SIZE = 64u; // of a head: a multiple of 4, up to 128
+override ROWS = 32u; // or 16
+override THREADS = 256u;
 //!include "graph.wgsl"
 
 const BLOCK = 64u;
@@ -24,7 +24,7 @@ var<workgroup> position_of_row: u32;
 
 // Elements 4i to 4i+3 of the head that begins at element `at` of the state at word `prefetch`.
 fn four_at(args: u32, prefetch: u32, at: u32, i: u32) -> vec4<f32> {
-    if (arg(args, 12) == 1u) {
+    if (arg(args, ATTENTION_F16) == 1u) {
         let w = prefetch + at / 2u + 2u * i;
         return vec4<f32>(unpack2x16float(state_word(w)), unpack2x16float(state_word(w + 1u)));
     }
@@ -37,8 +37,8 @@ fn line_of(p: u32) -> u32 { return p % 4u * ACROSS + p / 4u; }
 
 fn read_block(args: u32, prefetch: u32, first: u32, head: u32, local: u32) {
     for (var i = local; i < BLOCK * CHUNK_VEC4S; i += THREADS) {
-        let p = min(first + i / CHUNK_VEC4S, arg(args, 13) - 1u);
-        kv[line_of(i / CHUNK_VEC4S)][i % CHUNK_VEC4S] = four_at(args, prefetch, p * arg(args, 5) * SIZE + head * SIZE, i % CHUNK_VEC4S);
+        let p = min(first + i / CHUNK_VEC4S, arg(args, ATTENTION_CAPACITY) - 1u);
+        kv[line_of(i / CHUNK_VEC4S)][i % CHUNK_VEC4S] = four_at(args, prefetch, p * arg(args, ATTENTION_KV_HEADS) * SIZE + head * SIZE, i % CHUNK_VEC4S);
     }
 }
 
@@ -48,7 +48,7 @@ fn add_four(sums: vec4<f32>, w: mat4x4<f32>, x: vec4<f32>) -> vec4<f32> {
 }
 
 fn capped(args: u32, score: vec4<f32>) -> vec4<f32> {
-    let cap = arg_float(args, 8);
+    let cap = arg_float(args, ATTENTION_SOFTCAP);
     if (cap > 0.0) { return cap * tanh(clamp(score / cap, vec4<f32>(-15.0), vec4<f32>(15.0))); }
     return score;
 }
@@ -59,10 +59,10 @@ fn put_scores(args: u32, y: vec4<f32>, row: u32, shuffle_xor: u32, p: vec4<u32>,
 }
 
 fn put_row(args: u32, t: u32, head: u32, four: u32, y: vec4<f32>, row: u32) {
-    if (t >= arg(args, 14) || four >= CHUNK_VEC4S) { return; }
+    if (t >= arg(args, ATTENTION_ROWS) || four >= CHUNK_VEC4S) { return; }
     var total = 0.0;
     for (var i = 0u; i < LOOKING; i++) { total += highest[row * LOOKING + i]; }
-    let at = arg(args, 1) + (t * arg(args, 4) + head) * SIZE + four * 4u;
+    let at = arg(args, ARG_OUT) + (t * arg(args, ATTENTION_HEADS) + head) * SIZE + four * 4u;
     store(at, y.x / total);
     store(at + 1u, y.y / total);
     store(at + 2u, y.z / total);
@@ -70,20 +70,20 @@ fn put_row(args: u32, t: u32, head: u32, four: u32, y: vec4<f32>, row: u32) {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let rows = arg(args, 14);
-    let heads = arg(args, 4);
+    let rows = arg(args, ATTENTION_ROWS);
+    let heads = arg(args, ATTENTION_HEADS);
     let head = v % heads;
-    let kv_head = head / (heads / arg(args, 5));
+    let kv_head = head / (heads / arg(args, ATTENTION_KV_HEADS));
     let t0 = ((rows + ROWS - 1u) / ROWS - 1u - v / heads) * ROWS; // those who have most to do come first
-    if (local == 0u) { position_of_row = load_word(arg(args, 6)); }
+    if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
     for (var i = local; i < ROWS * CHUNK_VEC4S; i += THREADS) {
-        let at = arg(args, 2) + (min(t0 + i / CHUNK_VEC4S, rows - 1u) * heads + head) * SIZE + i % CHUNK_VEC4S * 4u;
-        q[i / CHUNK_VEC4S][i % CHUNK_VEC4S] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, 7);
+        let at = arg(args, ARG_X) + (min(t0 + i / CHUNK_VEC4S, rows - 1u) * heads + head) * SIZE + i % CHUNK_VEC4S * 4u;
+        q[i / CHUNK_VEC4S][i % CHUNK_VEC4S] = vec4<f32>(load(at), load(at + 1u), load(at + 2u), load(at + 3u)) * arg_float(args, ATTENTION_SCALE);
     }
     let position = workgroupUniformLoad(&position_of_row); // a barrier, too
     // arg(13) bounds it: a position beyond the cache must not lead out of it.
-    let bound = arg(args, 13) - 1u;
-    let window = select(bound + 1u, arg(args, 9), arg(args, 9) > 0u);
+    let bound = arg(args, ATTENTION_CAPACITY) - 1u;
+    let window = select(bound + 1u, arg(args, ATTENTION_WINDOW), arg(args, ATTENTION_WINDOW) > 0u);
     let end = min(position + min(t0 + ROWS, rows) - 1u, bound); // the last that any of these rows sees
     let first_last = min(position + t0, bound);
     let prefetch = select(0u, first_last + 1u - window, first_last + 1u > window) / BLOCK * BLOCK;
@@ -107,7 +107,7 @@ fn body(args: u32, v: u32, local: u32) {
     var b2 = vec4<f32>();
     var b3 = vec4<f32>();
     for (var block = prefetch; block <= end; block += BLOCK) {
-        read_block(args, arg(args, 10), block, kv_head, local);
+        read_block(args, arg(args, ATTENTION_KEYS), block, kv_head, local);
         workgroupBarrier();
         var s0 = vec4<f32>();
         var s1 = vec4<f32>();
@@ -131,7 +131,7 @@ fn body(args: u32, v: u32, local: u32) {
             put_scores(args, s3, down + 3u * DOWN, shuffle_xor, p, min(last + 3u * DOWN, bound), window);
         }
         workgroupBarrier();
-        read_block(args, arg(args, 11), block, kv_head, local);
+        read_block(args, arg(args, ATTENTION_VALUES), block, kv_head, local);
         var high4 = vec4<f32>(LOWEST);
         for (var i = mine; i < SCORE_FOURS; i += LOOKING) { high4 = max(high4, scores[row][i]); }
         highest[local] = max(max(high4.x, high4.y), max(high4.z, high4.w));

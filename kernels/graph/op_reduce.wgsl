@@ -1,16 +1,16 @@
 // A row to one number. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 which: sum, mean, max, argmax.
-const THREADS = 256u;
+override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
 var<workgroup> places: array<u32, THREADS>;
 
 fn body(args: u32, v: u32, local: u32) {
-    let row = arg(args, 2) + v * arg(args, 3);
+    let row = arg(args, ARG_X) + v * arg(args, ARG_LENGTH);
     var sum = 0.0;
     var best = -3.4e38;
     var place = 0u;
-    for (var i = local; i < arg(args, 3); i += THREADS) {
+    for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
         let x = load(row + i);
         sum += x;
         if (x > best) { best = x; place = i; }
@@ -23,11 +23,11 @@ fn body(args: u32, v: u32, local: u32) {
     if (local == 0u) {
         var first = 0xffffffffu;
         for (var i = 0u; i < THREADS; i++) { first = min(first, places[i]); }
-        switch (arg(args, 4)) {
-            case 0u: { store(arg(args, 1) + v, total); }
-            case 1u: { store(arg(args, 1) + v, total / f32(arg(args, 3))); }
-            case 2u: { store(arg(args, 1) + v, most); }
-            default: { store_word(arg(args, 1) + v, first); }
+        switch (arg(args, REDUCE_OP_KIND)) {
+            case REDUCE_SUM: { store(arg(args, ARG_OUT) + v, total); }
+            case REDUCE_MEAN: { store(arg(args, ARG_OUT) + v, total / f32(arg(args, ARG_LENGTH))); }
+            case REDUCE_MAX: { store(arg(args, ARG_OUT) + v, most); }
+            default: { store_word(arg(args, ARG_OUT) + v, first); }
         }
     }
 }

@@ -1,19 +1,19 @@
 // x / sqrt(mean(x^2) + epsilon) * (weight + offset), row by row.
 // Arguments: 0 rows, 1 out, 2 x, 3 length, 4 weight, 5 epsilon, 6 offset.
-const THREADS = 256u;
+override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
-    let row = v * arg(args, 3);
+    let row = v * arg(args, ARG_LENGTH);
     var sum = 0.0;
-    for (var i = local; i < arg(args, 3); i += THREADS) {
-        let x = load(arg(args, 2) + row + i);
+    for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
+        let x = load(arg(args, ARG_X) + row + i);
         sum += x * x;
     }
-    let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(args, 3)) + arg_float(args, 5));
-    for (var i = local; i < arg(args, 3); i += THREADS) {
-        store(arg(args, 1) + row + i, load(arg(args, 2) + row + i) * scale * (load(arg(args, 4) + i) + arg_float(args, 6)));
+    let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(args, ARG_LENGTH)) + arg_float(args, RMSNORM_EPSILON));
+    for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
+        store(arg(args, ARG_OUT) + row + i, load(arg(args, ARG_X) + row + i) * scale * (load(arg(args, RMSNORM_WEIGHT) + i) + arg_float(args, RMSNORM_WEIGHT_OFFSET)));
     }
 }

@@ -10,7 +10,7 @@
 //   by search         whatever did not fit: where a running sum reaches what is wanted is found 9 bits at a time, by
 //                     sums over 512 ranges of keys, and then of ids.
 // The draw goes through the tokens by id, in all of them, so that all choose the same token.
-const THREADS = 256u;
+override THREADS = 256u;
 //!include "graph.wgsl"
 //!include "shared_x.wgsl"
 //!include "sample.wgsl"
@@ -158,23 +158,23 @@ fn count_from(key: u32, count: u32, local: u32) -> u32 {
 
 // ---- slices ---------------------------------------------------------------
 
-fn slice_key(args: u32, slice: u32) -> u32 { return load_word(arg(args, 10) + 4u * slice); }
+fn slice_key(args: u32, slice: u32) -> u32 { return load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice + SLICE_BEST_KEY); }
 
 // The slices' sums against the best logit of all.
 fn weigh_slices(args: u32, best: f32, scale: f32, local: u32) {
-    for (var i = local; i < arg(args, 12); i += THREADS) {
-        let slice = arg(args, 10) + 4u * i;
-        let sum = against(vec2<u32>(load_word(slice + 2u), load_word(slice + 3u)), logit_of(load_word(slice)), best, scale);
+    for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
+        let slice = arg(args, SAMPLE_SLICES) + SLICE_SIZE * i;
+        let sum = against(vec2<u32>(load_word(slice + SLICE_SUM_LOW), load_word(slice + SLICE_SUM_HIGH)), logit_of(load_word(slice + SLICE_BEST_KEY)), best, scale);
         store_shared_word(SLICES_AT + i, sum.x);
         atomicStore(&list_ids[i], sum.y);
     }
 }
 
 // Keys and ids of the listed slices, counted through.
-fn id_at(args: u32, i: u32) -> u32 { return shared_word(SLICES_AT + i / arg(args, 11)) * arg(args, 11) + i % arg(args, 11); }
+fn id_at(args: u32, i: u32) -> u32 { return shared_word(SLICES_AT + i / arg(args, SAMPLE_SLICE_TOK)) * arg(args, SAMPLE_SLICE_TOK) + i % arg(args, SAMPLE_SLICE_TOK); }
 fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
     if (i >= count) { return 0u; }
-    return load_word(arg(args, 9) + id_at(args, i));
+    return load_word(arg(args, SAMPLE_KEYS) + id_at(args, i));
 }
 
 // Four at a time, so that their loads are under way together.
@@ -194,8 +194,8 @@ fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
 
 fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
     set_counter(NO_TOKEN, local);
-    for (var i = local; i < arg(args, 12); i += THREADS) {
-        if (slice_key(args, i) == best_key) { atomicMin(&counter, load_word(arg(args, 10) + 4u * i + 1u)); }
+    for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
+        if (slice_key(args, i) == best_key) { atomicMin(&counter, load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * i + SLICE_BEST_ID)); }
     }
     return counted();
 }
@@ -204,20 +204,20 @@ fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
 fn from_all(args: u32, sums: Series, total: vec2<u32>, seed: u32, local: u32) -> u32 {
     let goal = draw(args, total, seed);
     let slice = passes(sums, goal);
-    let keys = Series(OF_KEYS, arg(args, 11), arg(args, 9) + slice.place * arg(args, 11), sums.best, sums.scale);
+    let keys = Series(OF_KEYS, arg(args, SAMPLE_SLICE_TOK), arg(args, SAMPLE_KEYS) + slice.place * arg(args, SAMPLE_SLICE_TOK), sums.best, sums.scale);
     let unused = sum_of(keys, local);
     let token = passes(keys, subtract_wide(goal, slice.before)).place;
     // The slice's sum was rounded: where the draw fell behind its last token, it means the best one.
-    if (token == NO_TOKEN) { return load_word(arg(args, 10) + 4u * slice.place + 1u); }
-    return slice.place * arg(args, 11) + token;
+    if (token == NO_TOKEN) { return load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice.place + SLICE_BEST_ID); }
+    return slice.place * arg(args, SAMPLE_SLICE_TOK) + token;
 }
 
 // Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
 fn list_from(args: u32, bound: u32, local: u32) -> u32 {
-    let listed = count_from(bound, arg(args, 12), local);
+    let listed = count_from(bound, arg(args, SAMPLE_SLICE_COUNT), local);
     for (var i = local; i < listed; i += THREADS) { store_shared_word(SLICES_AT + i, atomicLoad(&list_ids[i])); }
     set_counter(0u, local);
-    let tokens = listed * arg(args, 11);
+    let tokens = listed * arg(args, SAMPLE_SLICE_TOK);
     for (var i = local; i < tokens; i += 4u * THREADS) {
         let four = four_in_slices(args, i, tokens);
         for (var k = 0u; k < at_run_time(4u); k++) {
@@ -237,10 +237,10 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
 fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
-    let everything = arg(args, 12) * arg(args, 11) <= LONGEST;
+    let everything = arg(args, SAMPLE_SLICE_COUNT) * arg(args, SAMPLE_SLICE_TOK) <= LONGEST;
     var goal = top_p_goal;
     var guessed = false; // the bound is: it may turn out too high
-    var count = arg(args, 12);
+    var count = arg(args, SAMPLE_SLICE_COUNT);
     for (var i = local; i < count; i += THREADS) {
         store_shared_word(KEYS_AT + i, slice_key(args, i));
         atomicStore(&list_ids[i], i);
@@ -314,7 +314,7 @@ struct Searched {
 }
 
 fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searched {
-    let all = arg(args, 12) * arg(args, 11);
+    let all = arg(args, SAMPLE_SLICE_COUNT) * arg(args, SAMPLE_SLICE_TOK);
     var low = select(kept.key, 0u, wanted.by_id);
     var high = select(wanted.key_limit, all - 1u, wanted.by_id);
     var goal = wanted.goal;
@@ -325,11 +325,11 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         let shift = max(bits, 9u) - 9u;
         for (var i = local; i < 2u * BINS; i += THREADS) { atomicStore(&list_ids[i], 0u); }
         set_counter(0u, local);
-        for (var i = local; i < arg(args, 12); i += THREADS) {
-            let has_ids = !wanted.by_id || (i * arg(args, 11) <= high && (i + 1u) * arg(args, 11) > low);
+        for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
+            let has_ids = !wanted.by_id || (i * arg(args, SAMPLE_SLICE_TOK) <= high && (i + 1u) * arg(args, SAMPLE_SLICE_TOK) > low);
             if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { store_shared_word(SLICES_AT + atomicAdd(&counter, 1u), i); }
         }
-        let tokens = counted() * arg(args, 11);
+        let tokens = counted() * arg(args, SAMPLE_SLICE_TOK);
         for (var i = local; i < tokens; i += 4u * THREADS) {
             let four = four_in_slices(args, i, tokens);
             for (var k = 0u; k < at_run_time(4u); k++) {
@@ -401,11 +401,11 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
 }
 
 fn choose(args: u32, local: u32) -> u32 {
-    if (local < SETTINGS) { told[local] = load_word(arg(args, 4) + local); }
+    if (local < SETTINGS) { told[local] = load_word(arg(args, SAMPLE_SETTINGS) + local); }
     let settings = workgroupUniformLoad(&told);
     set_counter(0u, local);
     var mine = 0u;
-    for (var i = local; i < arg(args, 12); i += THREADS) { mine = max(mine, slice_key(args, i)); }
+    for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) { mine = max(mine, slice_key(args, i)); }
     atomicMax(&counter, mine);
     let best_key = agree(counted(), local);
     if (bitcast<f32>(settings[SETTING_SCALE]) <= 0.0) { return most_likely(args, best_key, local); }
@@ -415,7 +415,7 @@ fn choose(args: u32, local: u32) -> u32 {
     let top_p = settings[SETTING_TOP_P];
     var goal = vec2<u32>(0u);
     if (settings[SETTING_TOP_K] == 0u && (top_p > 0u || min_log <= NO_MIN_LOG)) {
-        let sums = Series(OF_SLICES, arg(args, 12), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
+        let sums = Series(OF_SLICES, arg(args, SAMPLE_SLICE_COUNT), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
         weigh_slices(args, best, sums.scale, local);
         let total = sum_of(sums, local);
         if (top_p == 0u) { return from_all(args, sums, total, settings[SETTING_SEED], local); }
@@ -430,10 +430,10 @@ fn choose(args: u32, local: u32) -> u32 {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let token = min(choose(args, local), arg(args, 3) - 1u);
+    let token = min(choose(args, local), arg(args, SAMPLE_VOCAB) - 1u);
     workgroupBarrier();
     if (local == 0u) {
-        store_word(arg(args, 1), token);
-        if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + (load_word(arg(args, 5)) + arg(args, 6)) % max(arg(args, 8), 1u), token); }
+        store_word(arg(args, ARG_OUT), token);
+        if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) { store_word(arg(args, SAMPLE_HISTORY) + (load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS)) % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token); }
     }
 }

@@ -1,7 +1,7 @@
 // The first half of choosing a token, by many workgroups: logits with their penalties become keys, and each slice of the
 // vocabulary says what is in it, so that op_sample need look into few of them. A slice is the work of 64 threads.
 // Arguments and memory: kernels/include/sample.wgsl.
-const THREADS = 256u;
+override THREADS = 256u;
 //!include "graph.wgsl"
 //!include "shared_x.wgsl"
 //!include "sample.wgsl"
@@ -10,22 +10,22 @@ const THREADS = 256u;
 fn mark_recent(args: u32, first: u32, tokens: u32, local: u32) {
     atomicStore(&list_ids[local], 0u);
     workgroupBarrier();
-    let so_far = load_word(arg(args, 5)) + arg(args, 6);
-    let recent = min(min(load_word(arg(args, 4) + SETTING_RECENT), so_far), arg(args, 8));
+    let so_far = load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS);
+    let recent = min(min(load_word(arg(args, SAMPLE_SETTINGS) + SETTING_RECENT), so_far), arg(args, SAMPLE_HISTORY_TOK));
     for (var i = local; i < recent; i += THREADS) {
-        let place = load_word(arg(args, 7) + (so_far - 1u - i) % max(arg(args, 8), 1u)) - first;
+        let place = load_word(arg(args, SAMPLE_HISTORY) + (so_far - 1u - i) % max(arg(args, SAMPLE_HISTORY_TOK), 1u)) - first;
         if (place < tokens) { atomicOr(&list_ids[place / 32u], 1u << (place % 32u)); }
     }
     workgroupBarrier();
 }
 
-fn setting(args: u32, which: u32) -> f32 { return bitcast<f32>(load_word(arg(args, 4) + which)); }
+fn setting(args: u32, which: u32) -> f32 { return bitcast<f32>(load_word(arg(args, SAMPLE_SETTINGS) + which)); }
 
 // Argument 15: logits are made in this run.
 fn logit_bits(args: u32, at: u32) -> u32 {
     var bits = bits_at(at);
     for (var spins = 0u; spins < MAX_SPINS; spins++) {
-        if (arg(args, 15) != 1u || is_stale(bits) == 0u || !keep_spinning(spins)) { break; }
+        if (arg(args, SAMPLE_LOGITS_COMPUTED) != 1u || is_stale(bits) == 0u || !keep_spinning(spins)) { break; }
         bits = bits_at(at);
     }
     return bits & ~EPOCH_BIT;
@@ -33,8 +33,8 @@ fn logit_bits(args: u32, at: u32) -> u32 {
 
 // `factors`: for recent logits up to 0, and above.
 fn key_at(args: u32, id: u32, first: u32, factors: vec2<f32>) -> u32 {
-    if (id >= arg(args, 3)) { return 0u; }
-    let tame = tamed(logit_bits(args, arg(args, 2) + id));
+    if (id >= arg(args, SAMPLE_VOCAB)) { return 0u; }
+    let tame = tamed(logit_bits(args, arg(args, SAMPLE_LOGITS) + id));
     let place = id - first;
     let logit = bitcast<f32>(tame);
     let factor = select(factors.y, factors.x, logit <= 0.0);
@@ -55,7 +55,7 @@ fn four_keys(args: u32, id: u32, first: u32, factors: vec2<f32>) -> vec4<u32> {
 
 fn body(args: u32, v: u32, local: u32) {
     let slices = THREADS / LANES;
-    let size = at_run_time(arg(args, 11));
+    let size = at_run_time(arg(args, SAMPLE_SLICE_TOK));
     let lane = local % LANES;
     let slice = v * slices + local / LANES;
     let first = v * slices * size;
@@ -70,7 +70,7 @@ fn body(args: u32, v: u32, local: u32) {
         four = four_keys(args, id, first, factors);
         for (var left = at_run_time(4u); left > 0u; left--) {
             let k = 4u - left;
-            if (slice < arg(args, 12)) { store_word(arg(args, 9) + id + k * LANES, four[k]); }
+            if (slice < arg(args, SAMPLE_SLICE_COUNT)) { store_word(arg(args, SAMPLE_KEYS) + id + k * LANES, four[k]); }
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
@@ -93,9 +93,9 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
 
     // Only top_p without top_k needs all likelihoods, at temperature 1, or none of the filters, at the chosen one.
-    let scale = select(setting(args, SETTING_SCALE), SCALE_OF_ONE, load_word(arg(args, 4) + SETTING_TOP_P) > 0u);
+    let scale = select(setting(args, SETTING_SCALE), SCALE_OF_ONE, load_word(arg(args, SAMPLE_SETTINGS) + SETTING_TOP_P) > 0u);
     var sum = vec2<u32>(0u);
-    if (setting(args, SETTING_SCALE) > 0.0 && load_word(arg(args, 4) + SETTING_TOP_K) == 0u) {
+    if (setting(args, SETTING_SCALE) > 0.0 && load_word(arg(args, SAMPLE_SETTINGS) + SETTING_TOP_K) == 0u) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
             if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }
@@ -113,11 +113,11 @@ fn body(args: u32, v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    if (lane == 0u && slice < arg(args, 12)) {
-        let out = arg(args, 10) + 4u * slice;
-        store_word(out, best_key);
-        store_word(out + 1u, best_place);
-        store_word(out + 2u, sum.x);
-        store_word(out + 3u, sum.y);
+    if (lane == 0u && slice < arg(args, SAMPLE_SLICE_COUNT)) {
+        let out = arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice;
+        store_word(out + SLICE_BEST_KEY, best_key);
+        store_word(out + SLICE_BEST_ID, best_place);
+        store_word(out + SLICE_SUM_LOW, sum.x);
+        store_word(out + SLICE_SUM_HIGH, sum.y);
     }
 }

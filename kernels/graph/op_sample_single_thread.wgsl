@@ -5,7 +5,7 @@
 // found eight bits at a time, by counting or weighing what is above. All of it is one walk over the keys, again and again: compilers
 // put a function in place wherever it is called, and take milliseconds for each place that reads or writes memory.
 //!wgsl-only
-const THREADS = 1u;
+override THREADS = 1u;
 //!include "graph.wgsl"
 //!include "sample.wgsl"
 //!include "sample_draw.wgsl"
@@ -25,13 +25,13 @@ const SLICE = 5u;
 
 // Logits with their penalties become keys. A token that was there twice is penalised once.
 fn make_keys(args: u32, so_far: u32, recent: u32, penalty: f32, reward: f32) {
-    for (var i = 0u; i < arg(args, 3) + recent; i++) {
+    for (var i = 0u; i < arg(args, SAMPLE_VOCAB) + recent; i++) {
         var id = i;
-        if (i >= arg(args, 3)) { id = load_word(arg(args, 7) + (so_far - 1u - (i - arg(args, 3))) % max(arg(args, 8), 1u)); }
-        if (id < arg(args, 3)) {
-            var tame = tamed(bits_at(arg(args, 2) + id) & ~EPOCH_BIT);
-            if (i >= arg(args, 3)) { tame = tamed(bitcast<u32>(bitcast<f32>(tame) * select(reward, penalty, bitcast<f32>(tame) <= 0.0))); }
-            store_word(arg(args, 9) + id, key_of(tame));
+        if (i >= arg(args, SAMPLE_VOCAB)) { id = load_word(arg(args, SAMPLE_HISTORY) + (so_far - 1u - (i - arg(args, SAMPLE_VOCAB))) % max(arg(args, SAMPLE_HISTORY_TOK), 1u)); }
+        if (id < arg(args, SAMPLE_VOCAB)) {
+            var tame = tamed(bits_at(arg(args, SAMPLE_LOGITS) + id) & ~EPOCH_BIT);
+            if (i >= arg(args, SAMPLE_VOCAB)) { tame = tamed(bitcast<u32>(bitcast<f32>(tame) * select(reward, penalty, bitcast<f32>(tame) <= 0.0))); }
+            store_word(arg(args, SAMPLE_KEYS) + id, key_of(tame));
         }
     }
 }
@@ -40,10 +40,10 @@ fn choose(args: u32, so_far: u32) -> u32 {
     var settings = vec4<u32>(); // the first four, and the others
     var others = vec4<u32>();
     for (var i = 0u; i < at_run_time(SETTINGS); i++) {
-        let setting = load_word(arg(args, 4) + i);
+        let setting = load_word(arg(args, SAMPLE_SETTINGS) + i);
         if (i < 4u) { settings[i] = setting; } else { others[i - 4u] = setting; }
     }
-    make_keys(args, so_far, min(min(others[SETTING_RECENT - 4u], so_far), arg(args, 8)), bitcast<f32>(others[SETTING_PENALTY - 4u]), bitcast<f32>(others[SETTING_REWARD - 4u]));
+    make_keys(args, so_far, min(min(others[SETTING_RECENT - 4u], so_far), arg(args, SAMPLE_HISTORY_TOK)), bitcast<f32>(others[SETTING_PENALTY - 4u]), bitcast<f32>(others[SETTING_REWARD - 4u]));
     let scale = bitcast<f32>(settings[SETTING_SCALE]);
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
@@ -56,7 +56,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
     var turn = 0u;
     var chosen = 0u;
     var first = 0u;        // walks go from here
-    var end = arg(args, 3); // to here
+    var end = arg(args, SAMPLE_VOCAB); // to here
     var kept = 1u;         // the lowest key that is,
     var last = NO_TOKEN;    // and the last id that is with it
     var best = 0.0;
@@ -75,17 +75,17 @@ fn choose(args: u32, so_far: u32) -> u32 {
         // Each counts as one, or with its likelihood.
         var by = select(scale, SCALE_OF_ONE, stage == WEIGHING || (stage == SLICE && top_p > 0u));
         if (stage == COUNTING) { by = 0.0; }
-        for (var i = 0u; i < select(0u, 2u * BINS, bit < 32u); i++) { store_word(arg(args, 10) + i, 0u); }
+        for (var i = 0u; i < select(0u, 2u * BINS, bit < 32u); i++) { store_word(arg(args, SAMPLE_SLICES) + i, 0u); }
 
         var found = Best(0u, first);
         var place = NO_TOKEN; // where the sum is more than the goal
         var here = select(vec2<u32>(), sum, stage < CHOOSING && turn == 5u);
         for (var i = first; i < end; i++) {
-            let this_key = load_word(arg(args, 9) + i);
+            let this_key = load_word(arg(args, SAMPLE_KEYS) + i);
             if (this_key > found.key) { found = Best(this_key, i); }
             if (stage != BEST && stage != BEST_OF_SLICE && this_key >= max(least, kept) && this_key <= most && (this_key > kept || i <= last)) {
                 let worth = select(vec2<u32>(1u, 0u), likelihood(this_key, select(best, logit_of(own.key), stage == SLICE), by), by > 0.0);
-                let bin = arg(args, 10) + (this_key >> (bit % 32u)) % BINS;
+                let bin = arg(args, SAMPLE_SLICES) + (this_key >> (bit % 32u)) % BINS;
                 var so_far_here = here;
                 if (bit < 32u) { so_far_here = vec2<u32>(load_word(bin), load_word(bin + BINS)); }
                 let after = add_wide(so_far_here, worth);
@@ -131,7 +131,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
                 next = CHOOSING;
                 turn = 5u;
                 found_slice = true;
-            } else if (slice < arg(args, 12)) {
+            } else if (slice < arg(args, SAMPLE_SLICE_COUNT)) {
                 sum = after;
             } else {
                 total = after;
@@ -157,7 +157,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
             var bin = BINS;
             while (bin > 0u) {
                 bin -= 1u;
-                let after = add_wide(sum, vec2<u32>(load_word(arg(args, 10) + bin), load_word(arg(args, 10) + BINS + bin)));
+                let after = add_wide(sum, vec2<u32>(load_word(arg(args, SAMPLE_SLICES) + bin), load_word(arg(args, SAMPLE_SLICES) + BINS + bin)));
                 if (less_wide(goal, after)) { break; }
                 sum = after;
             }
@@ -173,12 +173,12 @@ fn choose(args: u32, so_far: u32) -> u32 {
         }
 
         if (next == BEST_OF_SLICE) {
-            first = slice * arg(args, 11);
-            end = min(first + arg(args, 11), arg(args, 3));
+            first = slice * arg(args, SAMPLE_SLICE_TOK);
+            end = min(first + arg(args, SAMPLE_SLICE_TOK), arg(args, SAMPLE_VOCAB));
         } else if (next < BEST && next != stage && !found_slice) {
             turn = 0u;
             first = 0u;
-            end = arg(args, 3);
+            end = arg(args, SAMPLE_VOCAB);
             if (next == COUNTING && top_k == 0u) { next = WEIGHING; }
             if (next == WEIGHING && top_p == 0u) { next = CHOOSING; }
             let min_key = select(key_of(tamed(bitcast<u32>(best + min_log))), 1u, min_log <= NO_MIN_LOG);
@@ -200,8 +200,8 @@ struct Best {
 
 fn body(args: u32, v: u32, local: u32) {
     if (local > 0u) { return; }
-    let so_far = load_word(arg(args, 5)) + arg(args, 6);
-    let token = min(choose(args, so_far), arg(args, 3) - 1u);
-    store_word(arg(args, 1), token);
-    if (arg(args, 13) == 1u && arg(args, 8) > 0u) { store_word(arg(args, 7) + so_far % max(arg(args, 8), 1u), token); }
+    let so_far = load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS);
+    let token = min(choose(args, so_far), arg(args, SAMPLE_VOCAB) - 1u);
+    store_word(arg(args, ARG_OUT), token);
+    if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) { store_word(arg(args, SAMPLE_HISTORY) + so_far % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token); }
 }

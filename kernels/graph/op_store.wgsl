@@ -1,17 +1,17 @@
 // Rows into a state, from a position on. Arguments: 1 word at which the state begins, 2 x, 3 count of elements (even),
 // 4 elements of a row (even), 5 position, 6 rows the state has, 7 it is f16.
-const THREADS = 64u;
+override THREADS = 64u;
 //!include "graph.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let i = (v * THREADS + local) * 2u;
-    let first = load_word(arg(args, 5)) * arg(args, 4);
-    if (i >= arg(args, 3) || first + i + 2u > arg(args, 6) * arg(args, 4)) { return; }
-    let pair = vec2<f32>(load(arg(args, 2) + i), load(arg(args, 2) + i + 1u));
-    if (arg(args, 7) == 1u) {
-        store_state_word(arg(args, 1) + (first + i) / 2u, pack2x16float(pair));
+    let first = load_word(arg(args, STORE_POSITION)) * arg(args, STORE_ROW_LENGTH);
+    if (i >= arg(args, STORE_COUNT) || first + i + 2u > arg(args, STORE_CAPACITY) * arg(args, STORE_ROW_LENGTH)) { return; }
+    let pair = vec2<f32>(load(arg(args, ARG_X) + i), load(arg(args, ARG_X) + i + 1u));
+    if (arg(args, STORE_F16) == 1u) {
+        store_state_word(arg(args, STORE_STATE) + (first + i) / 2u, pack2x16float(pair));
     } else {
-        store_state_word(arg(args, 1) + first + i, bitcast<u32>(pair.x));
-        store_state_word(arg(args, 1) + first + i + 1u, bitcast<u32>(pair.y));
+        store_state_word(arg(args, STORE_STATE) + first + i, bitcast<u32>(pair.x));
+        store_state_word(arg(args, STORE_STATE) + first + i + 1u, bitcast<u32>(pair.y));
     }
 }

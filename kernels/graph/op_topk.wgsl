@@ -1,6 +1,6 @@
 // The places of the largest of a row, largest first: one after the other, each the largest that comes after the one before
 // (smaller, or as large and shuffle_down on). Arguments: 0 rows, 1 out, 2 x, 3 length, 4 how many.
-const THREADS = 256u;
+override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
@@ -8,13 +8,13 @@ var<workgroup> places: array<u32, THREADS>;
 var<workgroup> before: u32;
 
 fn body(args: u32, v: u32, local: u32) {
-    let row = arg(args, 2) + v * arg(args, 3);
+    let row = arg(args, ARG_X) + v * arg(args, ARG_LENGTH);
     var last = 3.4e38;
     var last_place = 0u;
-    for (var k = 0u; k < arg(args, 4); k++) {
+    for (var k = 0u; k < arg(args, TOPK_COUNT); k++) {
         var best = -3.4e38;
         var place = 0xffffffffu;
-        for (var i = local; i < arg(args, 3); i += THREADS) {
+        for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
             let x = load(row + i);
             if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) { best = x; place = i; }
         }
@@ -24,7 +24,7 @@ fn body(args: u32, v: u32, local: u32) {
         if (local == 0u) {
             before = 0xffffffffu;
             for (var i = 0u; i < THREADS; i++) { before = min(before, places[i]); }
-            store_word(arg(args, 1) + v * arg(args, 4) + k, before);
+            store_word(arg(args, ARG_OUT) + v * arg(args, TOPK_COUNT) + k, before);
         }
         last = most;
         last_place = workgroupUniformLoad(&before);

@@ -1,6 +1,6 @@
 // The parts that split attention left: each has sums of values, the maximum they are relative to, and the sum of
 // their weights. What a part counts for in its head is worked out once for all heads of a row.
-const MAX_SPLITS = 256u; // that there is room for
+override MAX_SPLITS = 256u; // that there is room for
 var<workgroup> split_max: array<f32, MAX_SPLITS>;
 var<workgroup> split_sum: array<f32, MAX_SPLITS>;
 var<workgroup> split_weight: array<f32, MAX_SPLITS>;

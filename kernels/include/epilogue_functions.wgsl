@@ -3,22 +3,22 @@
 fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
     var u = x;
     switch (kind) {
-        case 7u: { u = 2.0 * x; }                                             // tanh
-        case 11u: { u = 1.5957691216 * fma(0.044715 * x * x, x, x); }          // gelu
-        case 15u: { u = 2.0 * x / a; }                                        // softcap
+        case UNARY_TANH: { u = 2.0 * x; }                                             // tanh
+        case UNARY_GELU: { u = 1.5957691216 * fma(0.044715 * x * x, x, x); }          // gelu
+        case UNARY_SOFTCAP: { u = 2.0 * x / a; }                                        // softcap
         default: {}
     }
     let s = 1.0 / (1.0 + exp(-clamp(u, -80.0, 80.0)));
     switch (kind) {
-        case 1u: { return -x; }
-        case 2u: { return abs(x); }
-        case 3u: { return x * x; }
-        case 7u: { return 2.0 * s - 1.0; }
-        case 8u: { return s; }
-        case 9u: { return max(x, 0.0); }
-        case 10u, 11u: { return x * s; }
-        case 14u: { return fma(x, a, b); }
-        case 15u: { return fma(2.0 * a, s, -a); }
+        case UNARY_NEG: { return -x; }
+        case UNARY_ABS: { return abs(x); }
+        case UNARY_SQUARE: { return x * x; }
+        case UNARY_TANH: { return 2.0 * s - 1.0; }
+        case UNARY_SIGMOID: { return s; }
+        case UNARY_RELU: { return max(x, 0.0); }
+        case UNARY_SILU, UNARY_GELU: { return x * s; }
+        case UNARY_SCALE: { return fma(x, a, b); }
+        case UNARY_SOFTCAP: { return fma(2.0 * a, s, -a); }
         default: { return x; }
     }
 }

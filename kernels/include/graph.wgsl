@@ -15,7 +15,7 @@ fn arg(args: u32, i: u32) -> u32 { return arguments[(args + i) / 4u][(args + i) 
 fn arg_float(args: u32, i: u32) -> f32 { return bitcast<f32>(arg(args, i)); }
 
 // 1: code as short as can be, although it runs slower: for compilers that take longer than the code runs.
-const COMPACT = 0u;
+override COMPACT = 0u;
 // From them it is also hidden how often some loops go round, so that they are not written out: there are never 2^31 workgroups.
 fn at_run_time(value: u32) -> u32 {
     if (COMPACT == 0u) { return value; }
@@ -24,7 +24,7 @@ fn at_run_time(value: u32) -> u32 {
 
 // 1: the lowest bit of a float does not count. In one dispatch it says in which round the float was written (megakernel_atomic.wgsl);
 // everywhere else it is 0, so that all ways to run a graph make the same numbers.
-const EPOCH_BIT = 0u;
+override EPOCH_BIT = 0u;
 fn float_of(bits: u32) -> f32 { return bitcast<f32>(bits & ~EPOCH_BIT); }
 fn load(i: u32) -> f32 { return float_of(activations[i]); }
 fn store(i: u32, value: f32) { activations[i] = bitcast<u32>(value) & ~EPOCH_BIT; }
@@ -46,5 +46,5 @@ fn store_state_word(i: u32, value: u32) { states[i] = value; }
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
     let v = group.x + group.y * groups.x;
-    if (v < arg(0u, 0u)) { body(0u, v, local); }
+    if (v < arg(0u, ARG_GROUPS)) { body(0u, v, local); }
 }

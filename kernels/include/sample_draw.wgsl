@@ -14,7 +14,7 @@ fn random_bits(seed: u32, number: u32) -> u32 {
 
 // A random number below the total.
 fn draw(args: u32, total: vec2<u32>, seed: u32) -> vec2<u32> {
-    return multiply_longer(total, random_bits(seed, load_word(arg(args, 5)) + arg(args, 6))).yz;
+    return multiply_longer(total, random_bits(seed, load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS))).yz;
 }
 
 // The least whole number that is p / 2^32 of the total, less 1: what a running sum has to pass.

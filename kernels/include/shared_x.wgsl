@@ -3,7 +3,7 @@
 // vectors: who writes a component of one may write the others again. And not as one array: where bounds are checked, a line's words would have
 // four places to check.)
 const SHARED_X_MIN_WORDS = 2048u;
-const SHARED_X_WORDS = SHARED_X_MIN_WORDS; // words, at least
+override SHARED_X_WORDS = SHARED_X_MIN_WORDS; // words, at least
 const SHARED_X_STRIDE = (SHARED_X_WORDS / 4u + 23u) / 32u * 32u + 8u; // at least a quarter, and the words of a line are in banks of their own
 var<workgroup> shared_x: array<array<u32, SHARED_X_STRIDE>, 4>;
 fn shared_x_words(line: u32) -> vec4<u32> { return vec4<u32>(shared_x[0][line], shared_x[1][line], shared_x[2][line], shared_x[3][line]); }

@@ -88,3 +88,12 @@ uint64_t str_hash(uint64_t so_far, const char *bytes, size_t count)
         so_far = (so_far ^ (unsigned char)bytes[i]) * 0x100000001b3u;
     return so_far;
 }
+
+void str_add_replaced(str *s, const char *text, const char *word, const char *by)
+{
+    for (const char *at; (at = strstr(text, word)); text = at + strlen(word)) {
+        str_add_bytes(s, text, (size_t)(at - text));
+        str_add(s, by);
+    }
+    str_add(s, text);
+}

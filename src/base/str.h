@@ -16,6 +16,8 @@ typedef struct str {
 } str;
 
 void str_add(str *s, const char *text);
+/* `text` with `by` wherever `word` stands. */
+void str_add_replaced(str *s, const char *text, const char *word, const char *by);
 void str_add_bytes(str *s, const char *bytes, size_t n);
 void str_addf(str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void str_vaddf(str *s, const char *fmt, va_list ap);

@@ -1,5 +1,5 @@
+/* Puts kernels together from their files: includes, placeholders, constants, repeated lines (docs/kernels.md). */
 #include "graph/kernel_text.h"
-#include "base/str.h"
 #include "kernels.h"
 #include "launch/kernel_file.h"
 
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "weight/TYPE.wgsl" with the variant's words in it, and the folder in front. (A quotation mark ends the name: no word goes beyond it.) */
+/* "weight/TYPE.wgsl" with the variant's words in place of the placeholders, and the folder in front. (A quotation mark
+ * ends the name: no placeholder goes beyond it.) */
 static void include_path(const kernel_variant *v, const char *name, size_t length, str *path)
 {
     if (!memchr(name, '/', length))
@@ -35,12 +36,12 @@ static bool same_name(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-void kernel_set_constant(kernel_variant *v, const char *name, uint32_t value)
+void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t value)
 {
     kernel_constant *c = v->constants;
-    while (c->name && strcmp(c->name, name) != 0)
+    while (c->name.text && strcmp(c->name.text, name.text) != 0)
         c++;
-    if (!c->name)
+    if (!c->name.text)
         *c = (kernel_constant){name, value};
 }
 
@@ -49,56 +50,84 @@ bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup &&
                 a->quads == b->quads && a->packed == b->packed;
     for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
-        same = same_name(a->constants[i].name, b->constants[i].name) && a->constants[i].value == b->constants[i].value;
+        same = same_name(a->constants[i].name.text, b->constants[i].name.text) &&
+               a->constants[i].value == b->constants[i].value;
     return same;
 }
 
-static const kernel_constant *wanted_constant(const kernel_variant *v, const char *line, size_t length)
+/* "override NAME = VALUE;" becomes a constant, of the variant's value if it has one. */
+static void add_constant(const kernel_variant *v, const char *name, size_t length, str *out)
 {
-    static const char begin[] = "const ";
-    for (const kernel_constant *c = v->constants; c < v->constants + KERNEL_MAX_CONSTANTS && c->name; c++) {
-        size_t n = strlen(c->name);
-        if (length > sizeof begin + n && memcmp(line, begin, sizeof begin - 1) == 0 &&
-            memcmp(line + sizeof begin - 1, c->name, n) == 0 && line[sizeof begin - 1 + n] == ' ')
-            return c;
-    }
-    return NULL;
+    size_t name_length = strcspn(name, " ");
+    const kernel_constant *c = v->constants, *end = c + KERNEL_MAX_CONSTANTS;
+    while (c < end && c->name.text &&
+           (strlen(c->name.text) != name_length || memcmp(c->name.text, name, name_length) != 0))
+        c++;
+    str_add(out, "const ");
+    if (c < end && c->name.text)
+        str_addf(out, "%s = %uu;\n", c->name.text, c->value);
+    else
+        str_add_bytes(out, name, length);
 }
 
-static void add_file(const kernel_variant *v, const char *path, str *out)
+static bool add_file(const kernel_variant *v, const char *path, str *out, err *e);
+
+/* FILE" or FILE" ARRAY=NAME, which puts NAME wherever the file says ARRAY. */
+static bool add_include(const kernel_variant *v, const char *line, str *out, err *e)
 {
-    static const char include[] = "//!include \"";
-    for (const char *line = kernel_file_text(path); *line;) {
+    static const char array[] = "\" ARRAY=";
+    size_t length = strcspn(line, "\"");
+    str path = {0}, text = {0}, name = {0};
+    include_path(v, line, length, &path);
+    bool ok = add_file(v, path.data, &text, e);
+    if (ok && strncmp(line + length, array, sizeof array - 1) == 0) {
+        const char *at = line + length + sizeof array - 1;
+        str_add_bytes(&name, at, strcspn(at, "\n"));
+        str_add_replaced(out, text.data, "ARRAY", name.data);
+    } else if (ok)
+        str_add(out, text.data);
+    str_free(&path);
+    str_free(&text);
+    str_free(&name);
+    return ok;
+}
+
+static bool add_file(const kernel_variant *v, const char *path, str *out, err *e)
+{
+    static const char include[] = "//!include \"", override[] = "override ";
+    const char *line = kernel_file_text(path);
+    if (!line)
+        return err_set(e, "no file kernels/%s", path);
+    for (uint32_t number = 1; *line; number++) {
         size_t length = strcspn(line, "\n") + 1;
-        const kernel_constant *c = wanted_constant(v, line, length);
-        if (c)
-            str_addf(out, "const %s = %uu;\n", c->name, c->value);
+        if (strncmp(line, override, sizeof override - 1) == 0)
+            add_constant(v, line + sizeof override - 1, length - (sizeof override - 1), out);
         else if (strncmp(line, include, sizeof include - 1) == 0) {
-            str inner = {0};
-            include_path(v, line + sizeof include - 1, length - sizeof include - 1, &inner);
-            add_file(v, inner.data, out);
-            str_free(&inner);
+            if (!add_include(v, line + sizeof include - 1, out, e))
+                return err_context(e, "kernels/%s:%u", path, number);
         } else
             str_add_bytes(out, line, length);
         line += length;
     }
+    return true;
 }
 
-/* The value of a constant that the text declares. */
-static uint32_t constant_in(const char *text, const char *name, size_t length)
+/* The value of a constant that the text declares, in *value. */
+static bool find_constant(const char *text, const char *name, size_t length, uint32_t *value)
 {
     static const char begin[] = "const ";
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
         const char *at = line + sizeof begin - 1;
         if (strncmp(line, begin, sizeof begin - 1) == 0 && strncmp(at, name, length) == 0 &&
-            strncmp(at + length, " = ", 3) == 0)
-            return (uint32_t)strtoul(at + length + 3, NULL, 10);
+            strncmp(at + length, " = ", 3) == 0) {
+            *value = (uint32_t)strtoul(at + length + 3, NULL, 10);
+            return true;
+        }
     }
-    fprintf(stderr, "solo: no constant %.*s in a kernel\n", (int)length, name);
-    abort();
+    return false;
 }
 
-/* Where the line is that ends what this one begins, a line after "//!for"; or the text. */
+/* The line that ends the repetition whose first line this is; or the end of the text. */
 static const char *end_of_for(const char *line)
 {
     for (int depth = 1; *line; line += strcspn(line, "\n") + 1) {
@@ -109,27 +138,28 @@ static const char *end_of_for(const char *line)
     return line;
 }
 
-static void add_written_out(const char *whole, const char *text, const char *end, str *out);
+static bool add_repeated(const char *all, const char *text, const char *end, str *out, err *e);
 
 /* Lines with the number i wherever `#letter` stands. */
-static void add_turn(const char *whole, const char *text, const char *end, char letter, uint32_t i, str *out)
+static bool add_repetition(const char *all, const char *text, const char *end, char letter, uint32_t i, str *out,
+                           err *e)
 {
-    str turn = {0};
+    str lines = {0};
     for (const char *at = text; at < end;) {
         if (at[0] == '#' && at[1] == letter) {
-            str_addf(&turn, "%u", i);
+            str_addf(&lines, "%u", i);
             at += 2;
         } else
-            str_add_bytes(&turn, at++, 1);
+            str_add_bytes(&lines, at++, 1);
     }
-    if (turn.data)
-        add_written_out(whole, turn.data, turn.data + strlen(turn.data), out);
-    str_free(&turn);
+    bool ok = !lines.data || add_repeated(all, lines.data, lines.data + lines.length, out, e);
+    str_free(&lines);
+    return ok;
 }
 
-/* What stands between "//!for i COUNT" and "//!end" comes as often as the constant says, `#i` being which time it is: variables
- * with numbers are in registers for sure, where an array's elements may not be. */
-static void add_written_out(const char *whole, const char *text, const char *end, str *out)
+/* Lines between "//!for i COUNT" and "//!end" are repeated as often as the constant says, with the number of the
+ * repetition in place of `#i`: variables with numbers are certain to be in registers, where an array may not be. */
+static bool add_repeated(const char *all, const char *text, const char *end, str *out, err *e)
 {
     static const char begin[] = "//!for ";
     for (const char *line = text; line < end;) {
@@ -137,40 +167,62 @@ static void add_written_out(const char *whole, const char *text, const char *end
         if (strncmp(line, begin, sizeof begin - 1) == 0) {
             char letter = line[sizeof begin - 1];
             const char *name = line + sizeof begin + 1, *last = end_of_for(next);
-            uint32_t count = constant_in(whole, name, strcspn(name, "\n"));
+            size_t length = strcspn(name, "\n");
+            uint32_t count = 0;
+            if (!find_constant(all, name, length, &count))
+                return err_set(e, "no constant %.*s for //!for", (int)length, name);
             for (uint32_t i = 0; i < count; i++)
-                add_turn(whole, next, last, letter, i, out);
+                if (!add_repetition(all, next, last, letter, i, out, e))
+                    return false;
             next = last + strcspn(last, "\n") + 1;
         } else
             str_add_bytes(out, line, (size_t)(next - line));
         line = next;
     }
+    return true;
+}
+
+bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e)
+{
+    str text = {0};
+    if (v->subgroup)
+        str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
+    bool ok = add_file(v, path, &text, e);
+    if (ok && !add_repeated(text.data, text.data, text.data + text.length, out, e))
+        ok = err_context(e, "kernels/%s", path);
+    str_free(&text);
+    return ok;
 }
 
 static void add_spirv(const kernel_variant *v, const char *name, gpu_source *s)
 {
-    for (const kernel_binary *b = kernel_binaries; b->name && !v->constants[0].name; b++)
+    for (const kernel_binary *b = kernel_binaries; b->name && !v->constants[0].name.text; b++)
         if (strcmp(b->name, name) == 0) {
             s->spirv = b->spirv;
             s->spirv_bytes = b->bytes;
         }
 }
 
+/* A mistake in this program, which the build would have found. */
+static void stop(const char *text)
+{
+    fprintf(stderr, "solo: %s\n", text);
+    abort();
+}
+
 gpu_source *kernel_text(const kernel_variant *v)
 {
     gpu_source *s = mem_alloc(sizeof *s);
-    str path = {0}, name = {0}, text = {0}, written = {0};
+    str path = {0}, name = {0}, text = {0};
+    err e = {0};
     str_addf(&path, "graph/%s.wgsl", v->name);
     str_addf(&name, v->type ? "%s.%s" : "%s", v->name, v->type);
-    if (v->subgroup)
-        str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
-    add_file(v, path.data, &text);
+    if (!kernel_expand(v, path.data, &text, &e))
+        stop(e.text);
     add_spirv(v, name.data, s);
-    add_written_out(text.data, text.data, text.data + strlen(text.data), &written);
     str_free(&path);
-    str_free(&text);
     s->name = name.data;
-    s->wgsl = written.data;
+    s->wgsl = text.data;
     return s;
 }
 
@@ -181,4 +233,57 @@ void kernel_text_free(gpu_source *s)
     free((char *)s->name);
     free((char *)s->wgsl);
     free(s);
+}
+
+/* ---- for people to read ------------------------------------------------------- */
+
+/* The names of the files in a folder, which ends with a slash. */
+static void add_names(const char *folder, str *out)
+{
+    for (const kernel_file *f = kernel_files; f->path; f++)
+        if (strncmp(f->path, folder, strlen(folder)) == 0) {
+            const char *name = f->path + strlen(folder);
+            str_addf(out, "%s%.*s", out->length ? ", " : "", (int)strcspn(name, "."), name);
+        }
+}
+
+static const char *file_in(const char *folder, const char *name)
+{
+    str path = {0};
+    str_addf(&path, "%s%s.wgsl", folder, name);
+    const char *text = kernel_file_text(path.data);
+    str_free(&path);
+    return text;
+}
+
+bool kernel_print(const char *name, const char *type, str *out, err *e)
+{
+    static const char kernels[] = "graph/", weights[] = "weight/";
+    kernel_variant v = {.type = type};
+    str names = {0}, path = {0}, text = {0};
+    const char *file = file_in(kernels, name);
+    bool typed = file && strstr(file, "weight/TYPE.wgsl"), ok = false;
+    if (!file) {
+        add_names(kernels, &names);
+        err_set(e, "no kernel %s; there are %s", name, names.data);
+    } else if (typed && (!type || !file_in(weights, type))) {
+        add_names(weights, &names);
+        err_set(e, "kernel %s needs a weight type, one of %s", name, names.data);
+    } else if (!typed && type)
+        err_set(e, "kernel %s reads no weights, of type %s or any other", name, type);
+    else {
+        str_addf(&path, "%s%s.wgsl", kernels, name);
+        ok = kernel_expand(&v, path.data, &text, e);
+        if (ok && strstr(text.data, "% SUBGROUP")) { /* it has no variant without */
+            v.subgroup = 32;
+            str_free(&text);
+            ok = kernel_expand(&v, path.data, &text, e);
+        }
+        if (ok)
+            str_add(out, text.data);
+    }
+    str_free(&names);
+    str_free(&path);
+    str_free(&text);
+    return ok;
 }

@@ -1,34 +1,47 @@
-/* kernel_text: the kernels of kernels/graph, put together from their files for a
- * weight type and a device. */
+/* kernel_text: the kernels of kernels/graph, put together from their files for a weight type and a device. Their dialect
+ * of WGSL is described in docs/kernels.md; the build uses this code, too (tools/expand_kernel.c). */
 #ifndef SOLO_GRAPH_KERNEL_TEXT_H
 #define SOLO_GRAPH_KERNEL_TEXT_H
 
+#include "base/err.h"
 #include "base/str.h"
 #include "gpu/gpu.h"
+#include "kernel_args.h"
 
-enum { KERNEL_MAX_CONSTANTS = 32 };
+/* A constant that a kernel declares with "override". The build makes the names, CONSTANT_THREADS for example, so that
+ * one that no kernel has does not compile. */
+typedef struct kernel_constant_name {
+    const char *text; /* NULL ends a list */
+} kernel_constant_name;
 
 typedef struct kernel_constant {
-    const char *name; /* NULL ends the list */
+    kernel_constant_name name;
     uint32_t value;
 } kernel_constant;
 
 typedef struct kernel_variant {
     const char *name;  /* of the file in kernels/graph: "matmul_vec" */
     const char *type;  /* of its weights: "q4_0"; NULL: it has none */
-    bool packed;       /* whole numbers are multiplied four at a time */
-    uint32_t subgroup; /* threads of a subgroup, which then add up; 0: workgroup memory does */
-    bool quads;        /* and exchange what they have within quads, where they can */
-    kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file */
+    bool packed;       /* x is int8, and products are dot products of four bytes */
+    uint32_t subgroup; /* threads of a subgroup, by which sums are made; 0: through workgroup memory */
+    bool quads;        /* and exchanges within quads use quad operations */
+    kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file; as many as there are names */
 } kernel_variant;
 
 /* Instead of what the file says, unless it is set already. */
-void kernel_set_constant(kernel_variant *v, const char *name, uint32_t value);
+void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t value);
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
 
 /* The source, to be freed by kernel_text_free. Its SPIR-V is that of the plain variant,
  * with the file's own constants, and missing if other constants are wanted. */
 gpu_source *kernel_text(const kernel_variant *v);
 void kernel_text_free(gpu_source *s);
+
+/* The file kernels/`path` for a variant, whose name does not matter here. Fails where the file, one of its includes or a
+ * constant of a "//!for" does not exist: the build has seen that this is not so for any variant in kernels/graph. */
+bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e);
+/* The plain variant of a kernel for people to read; `type`: of its weights, if it has any. Otherwise an error that says
+ * which names or types there are. */
+bool kernel_print(const char *name, const char *type, str *out, err *e);
 
 #endif

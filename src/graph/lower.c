@@ -76,7 +76,7 @@ bool lower_possible(const plan *p, err *e)
     return true;
 }
 
-/* ---- words ------------------------------------------------------------------- */
+/* ---- arguments ---------------------------------------------------------------- */
 
 bool lower_is_computed(const lowering *c, node n)
 {
@@ -95,42 +95,44 @@ static void lower_binary(const lowering *c, dispatch_desc *l, const graph_node *
 {
     shape y = node_at(c, n->operands[1])->s;
     uint32_t stride = 1;
-    l->words[3] = at(c, n->operands[1]);
-    l->words[4] = (uint32_t)shape_count(n->s);
-    l->words[5] = n->as.binary;
+    l->args[BINARY_OP_Y] = at(c, n->operands[1]);
+    l->args[BINARY_OP_COUNT] = (uint32_t)shape_count(n->s);
+    l->args[BINARY_OP_KIND] = n->as.binary;
     for (int d = LAST; d >= 0; d--) {
-        l->words[8 + d] = n->s.dims[d];
-        l->words[12 + d] = y.dims[d] == 1 ? 0 : stride;
+        l->args[BINARY_OP_DIMS + d] = n->s.dims[d];
+        l->args[BINARY_OP_STRIDES + d] = y.dims[d] == 1 ? 0 : stride;
         stride *= y.dims[d];
     }
-    l->words[0] = groups_for(l->words[4]);
+    l->args[ARG_GROUPS] = groups_for(l->args[BINARY_OP_COUNT]);
 }
 
 static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     const rope_spec *spec = &n->as.rope;
-    uint32_t rest[] = {n->s.dims[3],
-                       n->s.dims[2],
-                       at(c, n->operands[1]),
-                       spec->rotated,
-                       spec->interleaved,
-                       angles_fall(spec, spec->rotated),
-                       as_word(spec->magnitude > 0 ? spec->magnitude : 1),
-                       n->operand_count > 2,
-                       n->operand_count > 2 ? at(c, n->operands[2]) : 0};
-    l->words[0] = n->s.dims[1] * n->s.dims[2];
-    memcpy(l->words + 3, rest, sizeof rest);
+    l->args[ARG_GROUPS] = n->s.dims[1] * n->s.dims[2];
+    l->args[ROPE_HEAD_SIZE] = n->s.dims[3];
+    l->args[ROPE_HEADS] = n->s.dims[2];
+    l->args[ROPE_POSITION] = at(c, n->operands[1]);
+    l->args[ROPE_ROTATED] = spec->rotated;
+    l->args[ROPE_INTERLEAVED] = spec->interleaved;
+    l->args[ROPE_LOG2_RATIO] = rope_log2_ratio(spec, spec->rotated);
+    l->args[ROPE_MAGNITUDE] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
+    l->args[ROPE_HAS_DIVISORS] = n->operand_count > 2;
+    l->args[ROPE_DIVISORS] = n->operand_count > 2 ? at(c, n->operands[2]) : 0;
 }
 
 static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     uint32_t count = (uint32_t)shape_count(node_at(c, n->operands[1])->s);
-    uint32_t rest[] = {at(c, n->operands[0]),       at(c, n->operands[1]), count,
-                       n->s.dims[2] * n->s.dims[3], at(c, n->operands[2]), n->s.dims[1],
-                       n->type == DTYPE_F16};
-    l->words[0] = groups_for(count / 2);
+    l->args[ARG_GROUPS] = groups_for(count / 2);
+    l->args[STORE_STATE] = at(c, n->operands[0]);
+    l->args[ARG_X] = at(c, n->operands[1]);
+    l->args[STORE_COUNT] = count;
+    l->args[STORE_ROW_LENGTH] = n->s.dims[2] * n->s.dims[3];
+    l->args[STORE_POSITION] = at(c, n->operands[2]);
+    l->args[STORE_CAPACITY] = n->s.dims[1];
+    l->args[STORE_F16] = n->type == DTYPE_F16;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
-    memcpy(l->words + 1, rest, sizeof rest);
 }
 
 /* Positions that attention_vec.wgsl has at a time: of long heads fewer, which more workgroups then share. */
@@ -158,22 +160,49 @@ static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shap
         if (rows < LEAST_ROWS || size % 4 || size > MOST_SIZE || bytes > c->t->workgroup_bytes)
             continue;
         l->kernel = (kernel_variant){.name = "op_attention_tile"};
-        kernel_set_constant(&l->kernel, "SIZE", size);
-        kernel_set_constant(&l->kernel, "ROWS", at_once);
-        kernel_set_constant(&l->kernel, "THREADS", threads);
-        l->words[0] = (rows + at_once - 1) / at_once * heads;
-        l->words[14] = rows;
+        kernel_set_constant(&l->kernel, CONSTANT_SIZE, size);
+        kernel_set_constant(&l->kernel, CONSTANT_ROWS, at_once);
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+        l->args[ARG_GROUPS] = (rows + at_once - 1) / at_once * heads;
+        l->args[ATTENTION_ROWS] = rows;
         return;
     }
 }
 
-/* In one dispatch this run's own keys and values come with epoch_bit. */
+/* In one dispatch this run's own keys and values come with epoch bits, from a copy beside the state. */
 static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
-    l->words[16] = memory_row_at(c->m, c->which, n->operands[1]);
-    l->words[17] = memory_row_at(c->m, c->which, n->operands[2]);
-    l->epoch_only = c->form->threads && l->words[16] && l->words[17];
-    kernel_set_constant(&l->kernel, "NOW", l->epoch_only);
+    l->args[ATTENTION_OWN_KEY] = memory_row_at(c->m, c->which, n->operands[1]);
+    l->args[ATTENTION_OWN_VALUE] = memory_row_at(c->m, c->which, n->operands[2]);
+    l->epoch_only = c->form->threads && l->args[ATTENTION_OWN_KEY] && l->args[ATTENTION_OWN_VALUE];
+    kernel_set_constant(&l->kernel, CONSTANT_NOW, l->epoch_only);
+}
+
+/* The kernel for few rows and their shape, where the device has a better one than op_attention. */
+static void choose_attention(const lowering *c, dispatch_desc *l, const graph_node *n, uint32_t splits)
+{
+    const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
+    uint32_t rows = q->s.dims[1], head = q->s.dims[3], threads = c->form->row_threads;
+    if (c->t->specialize && fits_attention_vec(c, head, rows, k->type)) {
+        uint32_t pairs = head / 2, block = attention_block(head);
+        l->kernel.name = "attention_vec";
+        l->polls_epoch = true;
+        lower_own_row(c, l, n);
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+        kernel_set_constant(&l->kernel, CONSTANT_HEAD, head);
+        kernel_set_constant(&l->kernel, CONSTANT_BLOCK, block);
+        kernel_set_constant(&l->kernel, CONSTANT_KEYS, pairs / (threads / block));
+        kernel_set_constant(&l->kernel, CONSTANT_VALUES, block / (threads / pairs));
+        if (c->form->threads)
+            kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
+    } else if (c->t->compile_fast) {
+        kernel_set_constant(&l->kernel, CONSTANT_HALVES, k->type == DTYPE_F16);
+        if (splits == 1 && rows < PLAN_TILED_ROWS && head % 4 == 0) {
+            l->kernel.name = "attention_plain";
+            l->kernel.subgroup = 0;
+            kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
+        }
+    }
 }
 
 static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n, err *e)
@@ -182,42 +211,22 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         return err_set(e, "keys and values of an attention do not lie in one buffer"), 0;
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
-    uint32_t rest[] = {q->s.dims[3],
-                       q->s.dims[2],
-                       k->s.dims[2],
-                       at(c, n->operands[3]),
-                       as_word(n->as.attention.scale),
-                       as_word(n->as.attention.softcap),
-                       n->as.attention.window,
-                       at(c, n->operands[1]),
-                       at(c, n->operands[2]),
-                       k->type == DTYPE_F16,
-                       k->s.dims[1],
-                       splits};
-    if (c->t->specialize && fits_attention_vec(c, q->s.dims[3], q->s.dims[1], k->type)) {
-        l->kernel.name = "attention_vec";
-        l->polls_epoch = true;
-        lower_own_row(c, l, n);
-        kernel_set_constant(&l->kernel, "THREADS", c->form->row_threads);
-        kernel_set_constant(&l->kernel, "HEAD", q->s.dims[3]);
-        uint32_t pairs = q->s.dims[3] / 2, block = attention_block(q->s.dims[3]);
-        kernel_set_constant(&l->kernel, "BLOCK", block);
-        kernel_set_constant(&l->kernel, "KEYS", pairs / (c->form->row_threads / block));
-        kernel_set_constant(&l->kernel, "VALUES", block / (c->form->row_threads / pairs));
-        if (c->form->threads)
-            kernel_set_constant(&l->kernel, "SHARED_X_WORDS", c->t->x_floats);
-    } else if (c->t->compile_fast) {
-        kernel_set_constant(&l->kernel, "HALVES", k->type == DTYPE_F16);
-        if (splits == 1 && q->s.dims[1] < PLAN_TILED_ROWS && q->s.dims[3] % 4 == 0) {
-            l->kernel.name = "attention_plain";
-            l->kernel.subgroup = 0;
-            kernel_set_constant(&l->kernel, "CAPPED", n->as.attention.softcap > 0);
-        }
-    }
-    l->words[0] = heads * splits;
+    choose_attention(c, l, n, splits);
+    l->args[ARG_GROUPS] = heads * splits;
+    l->args[ATTENTION_HEAD_SIZE] = q->s.dims[3];
+    l->args[ATTENTION_HEADS] = q->s.dims[2];
+    l->args[ATTENTION_KV_HEADS] = k->s.dims[2];
+    l->args[ATTENTION_POSITION] = at(c, n->operands[3]);
+    l->args[ATTENTION_SCALE] = as_word(n->as.attention.scale);
+    l->args[ATTENTION_SOFTCAP] = as_word(n->as.attention.softcap);
+    l->args[ATTENTION_WINDOW] = n->as.attention.window;
+    l->args[ATTENTION_KEYS] = at(c, n->operands[1]);
+    l->args[ATTENTION_VALUES] = at(c, n->operands[2]);
+    l->args[ATTENTION_F16] = k->type == DTYPE_F16;
+    l->args[ATTENTION_CAPACITY] = k->s.dims[1];
+    l->args[ATTENTION_SPLITS] = splits;
+    l->args[ATTENTION_Q_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
-    memcpy(l->words + 3, rest, sizeof rest);
-    l->words[15] = lower_is_computed(c, n->operands[0]);
     if (splits == 1) {
         if (!c->form->threads)
             lower_attention_tile(c, l, &q->s);
@@ -225,40 +234,43 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     }
     if (s->split_output)
         return 1;
-    uint32_t out = l->words[1];
-    l->words[1] = memory_scratch_at(c->m, c->which);
-    dispatch_desc *join = l + 1;
-    *join = (dispatch_desc){.kernel.name = "op_attention_combine"};
-    uint32_t words[] = {heads, out, memory_scratch_at(c->m, c->which), q->s.dims[3], splits};
-    memcpy(join->words, words, sizeof words);
+    dispatch_desc *combine = l + 1;
+    *combine = (dispatch_desc){.kernel.name = "op_attention_combine"};
+    combine->args[ARG_GROUPS] = heads;
+    combine->args[ARG_OUT] = l->args[ARG_OUT];
+    combine->args[COMBINE_SPLITS_AT] = memory_scratch_at(c->m, c->which);
+    combine->args[COMBINE_HEAD_SIZE] = q->s.dims[3];
+    combine->args[COMBINE_SPLITS] = splits;
+    l->args[ARG_OUT] = memory_scratch_at(c->m, c->which);
     return 2;
 }
 
 static void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
 {
     bool indexed = false, more = false;
-    l->words[0] = 1;
-    l->words[1] = s->assign_count;
+    memset(l->args, 0, sizeof l->args); /* there is no one result, and no one operand */
+    l->args[ARG_GROUPS] = 1;
+    l->args[ASSIGN_COUNT] = s->assign_count;
     l->polls_epoch = true;
     for (uint32_t i = 0; i < s->assign_count; i++) {
         const graph_node *n = node_at(c, s->assigns[i]);
         const assign_spec *spec = &n->as.assign;
-        uint32_t words[] = {at(c, n->operands[1]),
-                            at(c, n->operands[0]),
-                            (uint32_t)shape_count(node_at(c, n->operands[0])->s),
-                            spec->added,
-                            spec->more ? at(c, spec->more) + 1 : 0,
-                            spec->index ? at(c, spec->index) + 1 : 0,
-                            (uint32_t)shape_count(n->s)};
-        memcpy(l->words + 4 + 8 * i, words, sizeof words);
+        uint32_t *copy = l->args + ASSIGN_COPIES + COPY_SIZE * i;
+        copy[COPY_TO] = at(c, n->operands[1]);
+        copy[COPY_FROM] = at(c, n->operands[0]);
+        copy[COPY_COUNT] = (uint32_t)shape_count(node_at(c, n->operands[0])->s);
+        copy[COPY_ADDED] = spec->added;
+        copy[COPY_MORE] = spec->more ? at(c, spec->more) + 1 : 0;
+        copy[COPY_INDEX] = spec->index ? at(c, spec->index) + 1 : 0;
+        copy[COPY_BOUND] = (uint32_t)shape_count(n->s);
         indexed |= spec->index != 0;
         more |= spec->more != 0;
     }
     if (c->t->compile_fast) {
         l->kernel.name = "op_assign_single_thread";
-        kernel_set_constant(&l->kernel, "COPIES", s->assign_count);
-        kernel_set_constant(&l->kernel, "INDEXED", indexed);
-        kernel_set_constant(&l->kernel, "MORE", more);
+        kernel_set_constant(&l->kernel, CONSTANT_COPIES, s->assign_count);
+        kernel_set_constant(&l->kernel, CONSTANT_INDEXED, indexed);
+        kernel_set_constant(&l->kernel, CONSTANT_MORE, more);
     }
 }
 
@@ -275,15 +287,15 @@ static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_no
                             .scratch = memory_scratch_at(c->m, c->which)};
     l[0] = (dispatch_desc){.kernel.name = "op_sample_scan", .polls_epoch = true};
     l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
-    sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].words, l[1].words);
-    l[0].words[15] = lower_is_computed(c, n->operands[0]);
+    sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].args, l[1].args);
+    l[0].args[SAMPLE_LOGITS_COMPUTED] = lower_is_computed(c, n->operands[0]);
     if (c->t->compile_fast) { /* one thread, one kernel that is soon compiled */
         l[1].kernel.name = "op_sample_single_thread";
         l[0] = l[1];
         return 1;
     }
     for (int half = 0; half < 2 && c->t->specialize && c->form->threads; half++)
-        kernel_set_constant(&l[half].kernel, "SHARED_X_WORDS", c->t->x_floats);
+        kernel_set_constant(&l[half].kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     return 2;
 }
 
@@ -299,15 +311,20 @@ static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_no
         const memory_piece *piece = &matrix->pieces[i];
         l[i] = first;
         l[i].weight_arena = piece->arena;
-        uint32_t words[] = {n->s.dims[LAST - 1],     first.words[1], at(c, n->operands[1]), n->s.dims[LAST],
-                            w->s.dims[LAST - 1] - 1, piece->at,      piece->rows,           piece->first};
-        memcpy(l[i].words, words, sizeof words);
+        l[i].args[ARG_GROUPS] = n->s.dims[LAST - 1];
+        l[i].args[GATHER_ROWS] = at(c, n->operands[1]);
+        l[i].args[GATHER_LENGTH] = n->s.dims[LAST];
+        l[i].args[GATHER_LAST_ROW] = w->s.dims[LAST - 1] - 1;
+        l[i].args[GATHER_WEIGHT] = piece->at;
+        l[i].args[GATHER_PIECE_ROWS] = piece->rows;
+        l[i].args[GATHER_PIECE_FIRST] = piece->first;
     }
     return matrix->piece_count;
 }
 
 /* ---- all steps -------------------------------------------------------------------- */
 
+/* The kernel of an operator, or NULL. (Products choose one of several: matmul_tiling.c.) */
 static const char *kernel_name(graph_op op)
 {
     switch (op) {
@@ -323,7 +340,9 @@ static const char *kernel_name(graph_op op)
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
-    default: return "op_assign";
+    case OP_ASSIGN: return "op_assign";
+    case OP_SAMPLE: return "op_sample";
+    default: return NULL;
     }
 }
 
@@ -333,6 +352,8 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
     lowering c = {t, form, m, which_plan, p};
     if (s->op == OP_MATMUL)
         return lower_matmul(&c, l, s, e);
+    if (!kernel_name(s->op))
+        return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(&c, s->at), *x = node_at(&c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
     uint32_t rows = (uint32_t)(shape_count(x->s) / length);
@@ -341,40 +362,43 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
     if (by_row || n->op == OP_ATTENTION)
         lower_with_subgroups(&c, l);
     if (by_row && t->specialize)
-        kernel_set_constant(&l->kernel, "THREADS", form->row_threads);
-    l->words[0] = by_row ? rows : groups_for(count);
-    l->words[1] = at(&c, s->at);
-    l->words[2] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
-    l->words[3] = by_row ? length : count;
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
+    l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
+    l->args[ARG_OUT] = at(&c, s->at);
+    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
+    if (by_row)
+        l->args[ARG_LENGTH] = length;
     switch (n->op) {
     case OP_UNARY:
-        l->words[4] = n->as.unary.kind;
-        l->words[5] = as_word(n->as.unary.a);
-        l->words[6] = as_word(n->as.unary.b);
+        l->args[ARG_COUNT] = count;
+        l->args[UNARY_OP_KIND] = n->as.unary.kind;
+        l->args[UNARY_OP_A] = as_word(n->as.unary.a);
+        l->args[UNARY_OP_B] = as_word(n->as.unary.b);
         break;
     case OP_BINARY: lower_binary(&c, l, n); break;
-    case OP_REDUCE: l->words[4] = n->as.reduce; break;
-    case OP_SOFTMAX: l->words[4] = as_word(n->as.softmax_scale); break;
-    case OP_TOPK: l->words[4] = n->s.dims[LAST]; break;
+    case OP_REDUCE: l->args[REDUCE_OP_KIND] = n->as.reduce; break;
+    case OP_SOFTMAX: l->args[SOFTMAX_SCALE] = as_word(n->as.softmax_scale); break;
+    case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
-        l->words[4] = at(&c, n->operands[1]);
-        l->words[5] = as_word(n->as.rmsnorm.epsilon);
-        l->words[6] = as_word(n->as.rmsnorm.weight_offset);
+        l->args[RMSNORM_WEIGHT] = at(&c, n->operands[1]);
+        l->args[RMSNORM_EPSILON] = as_word(n->as.rmsnorm.epsilon);
+        l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
         break;
     case OP_GATHER: return lower_gather(&c, l, n);
     case OP_ROPE: lower_rope(&c, l, n); break;
     case OP_STORE: lower_store(&c, l, n); break;
     case OP_ATTENTION: return lower_attention(&c, l, s, n, e);
     case OP_SLICE:
-        l->words[4] = n->s.dims[LAST];
-        l->words[5] = length;
-        l->words[6] = n->as.slice_start;
+        l->args[ARG_COUNT] = count;
+        l->args[SLICE_LENGTH] = n->s.dims[LAST];
+        l->args[SLICE_ROW_LENGTH] = length;
+        l->args[SLICE_START] = n->as.slice_start;
         break;
     case OP_PICK:
-        l->words[0] = n->s.dims[LAST - 1];
-        l->words[3] = length;
-        l->words[4] = at(&c, n->operands[1]);
-        l->words[5] = x->s.dims[LAST - 1] - 1;
+        l->args[ARG_GROUPS] = n->s.dims[LAST - 1];
+        l->args[ARG_LENGTH] = length;
+        l->args[PICK_ROWS] = at(&c, n->operands[1]);
+        l->args[PICK_LAST_ROW] = x->s.dims[LAST - 1] - 1;
         break;
     case OP_ASSIGN: lower_assigns(&c, l, s); break;
     case OP_SAMPLE: return lower_sample(&c, l, n);
@@ -389,8 +413,8 @@ uint32_t lower_step(const device_profile *t, const launch_form *form, const memo
     uint32_t count = lower_dispatches(t, form, m, which_plan, p, s, l, e);
     /* In one dispatch all are, or none is. */
     for (uint32_t i = 0; i < count && t->compile_fast && !form->threads; i++)
-        kernel_set_constant(&l[i].kernel, "COMPACT", 1);
+        kernel_set_constant(&l[i].kernel, CONSTANT_COMPACT, 1);
     for (uint32_t i = 0; i < count && t->epoch_bit; i++)
-        kernel_set_constant(&l[i].kernel, "EPOCH_BIT", 1);
+        kernel_set_constant(&l[i].kernel, CONSTANT_EPOCH_BIT, 1);
     return count;
 }

@@ -37,7 +37,7 @@ typedef struct launch_form {
 
 typedef struct dispatch_desc {
     kernel_variant kernel;
-    uint32_t words[LOWER_ARG_WORDS]; /* words[0]: workgroups */
+    uint32_t args[LOWER_ARG_WORDS]; /* by the names of kernels/args.txt */
     uint32_t weight_arena, state_arena;
     bool polls_epoch; /* in a megakernel it polls the epoch bit of all floats that it reads, or reads none */
     bool epoch_only;  /* such floats are all that it reads of what the dispatch writes, and all that it writes */

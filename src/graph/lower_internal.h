@@ -1,7 +1,8 @@
-/* What lower.c and lower_matmul.c share. */
+/* What lower.c, lower_matmul.c and matmul_tiling.c share. */
 #ifndef SOLO_GRAPH_LOWER_INTERNAL_H
 #define SOLO_GRAPH_LOWER_INTERNAL_H
 
+#include "graph/layout.h"
 #include "graph/lower.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ enum {
     LOWER_ROW_TURNS = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
 };
 
-/* A plan's step is being dispatch_desc. */
+/* What lowering a step of a plan needs to know. */
 typedef struct lowering {
     const device_profile *t;
     const launch_form *form;
@@ -28,8 +29,8 @@ static inline uint32_t as_word(float f)
     return w;
 }
 
-/* log2 of what the angle of a pair is of the one before it. */
-static inline uint32_t angles_fall(const rope_spec *spec, uint32_t rotated)
+/* log2 of the ratio of a pair's angle to that of the pair before it. */
+static inline uint32_t rope_log2_ratio(const rope_spec *spec, uint32_t rotated)
 {
     return as_word(-2 * log2f(spec->base) / (float)rotated);
 }
@@ -44,17 +45,25 @@ static inline const graph_node *node_at(const lowering *c, node n)
     return graph_at(c->p->g, n);
 }
 
-/* A kernel whose threads add up by subgroups, if there are any. */
+/* A kernel whose threads make sums by subgroups, if there are any. */
 static inline void lower_with_subgroups(const lowering *c, dispatch_desc *l)
 {
     l->kernel.subgroup = c->t->subgroup;
     l->kernel.quads = c->t->quads;
 }
 
-/* Is it made in the course of a run, so that its floats have epoch_bit? */
+/* Is it computed in a run, so that its floats have the epoch bit? */
 bool lower_is_computed(const lowering *c, node n);
-/* The file in kernels/weight for rows of a type: software has some of its own, which compile sooner. */
+/* The file in kernels/weight for rows of a type: software has some of its own, which compile faster. */
 const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length);
+/* The arguments of a part of a matrix product. */
+static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
+{
+    return l->args + MATMUL_PARTS + PART_SIZE * part;
+}
+/* Chooses the kernel of a product whose arguments are there, and the arguments that say how the work is shared out:
+ * `chunks` of a row, that lie as `lies` says. */
+void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
 

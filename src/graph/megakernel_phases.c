@@ -13,7 +13,7 @@ static uint32_t kernel_of(const phase_kernels *k, const dispatch_desc *d)
 {
     kernel_variant v = d->kernel;
     uint32_t i = 0;
-    kernel_set_constant(&v, "THREADS", k->threads);
+    kernel_set_constant(&v, CONSTANT_THREADS, k->threads);
     while (i < k->count &&
            (k->items[i].weight_arena != d->weight_arena || !kernel_same_variant(&k->items[i].kernel, &v)))
         i++;
@@ -46,14 +46,14 @@ static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t grou
                                      .single_pass = true,
                                      .epoch_only = true,
                                      .warms_cache = true};
-            kernel_set_constant(&kernel->kernel, "THREADS", k->threads);
-            memcpy(kernel->words, d->words, sizeof kernel->words);
+            kernel_set_constant(&kernel->kernel, CONSTANT_THREADS, k->threads);
+            memcpy(kernel->words, d->args, sizeof kernel->words);
         }
         for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
-            kernel->slots[w] |= kernel->words[w] != d->words[w] || depends_on_groups(d, w);
+            kernel->slots[w] |= kernel->words[w] != d->args[w] || depends_on_groups(d, w);
         if (d->kernel.type && d->weight_arena >= k->arenas)
             k->arenas = d->weight_arena + 1;
-        kernel->single_pass &= d->single_pass || d->words[0] <= groups;
+        kernel->single_pass &= d->single_pass || d->args[ARG_GROUPS] <= groups;
         kernel->epoch_only &= d->epoch_only;
         kernel->warms_cache &= d->warms_cache;
         k->polls_epoch &= d->polls_epoch;
@@ -93,10 +93,10 @@ static void find_strides(phase_kernels *k, const lowered_plan *plan)
         kernel->period = l.period;
         for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++) {
             const dispatch_desc *d = &plan->items[first];
-            uint32_t stride = d[l.period].words[w] - d[0].words[w];
+            uint32_t stride = d[l.period].args[w] - d[0].args[w];
             bool even = true;
             for (uint32_t time = 1; time < l.times; time++)
-                even = even && d[time * l.period].words[w] == d[0].words[w] + time * stride;
+                even = even && d[time * l.period].args[w] == d[0].args[w] + time * stride;
             kernel->depends_on_groups[w] = depends_on_groups(d, w) && even && stride == 0;
             if (kernel->slots[w] && !kernel->depends_on_groups[w] && even) {
                 kernel->slots[w] = 0;
@@ -155,12 +155,12 @@ static bool fill_row(const phase_kernels *k, const phase_kernel *kernel, const d
 {
     bool same = true;
     if (k->compact)
-        memcpy(row + MEGAKERNEL_FIRST_SLOT, d->words, sizeof d->words);
+        memcpy(row + MEGAKERNEL_FIRST_SLOT, d->args, sizeof d->args);
     for (uint32_t w = 0; w < MEGAKERNEL_ARG_WORDS; w++)
         if (kernel->slots[w])
-            row[kernel->slots[w]] = d->words[w];
+            row[kernel->slots[w]] = d->args[w];
         else
-            same = same && d->words[w] == kernel->words[w] + iteration_of(kernel, phase) * kernel->strides[w];
+            same = same && d->args[w] == kernel->words[w] + iteration_of(kernel, phase) * kernel->strides[w];
     return same;
 }
 
@@ -172,7 +172,7 @@ uint32_t *phase_table(const phase_kernels *k, const lowered_plan *plan)
         const dispatch_desc *d = &plan->items[p];
         uint32_t i = kernel_of(k, d);
         ok = i < k->count && fill_row(k, &k->items[i], d, p, row);
-        row[0] = d->words[0];
+        row[0] = d->args[ARG_GROUPS];
         row[1] = i;
     }
     if (ok)

@@ -52,13 +52,13 @@ static bool add_dispatch(graph_run *r, program *p, uint32_t step, const dispatch
     gpu_kernel *kernel = kernel_of(r, &d->kernel, e);
     if (!kernel)
         return false;
-    gpu_write(r->g, p->arguments, at, d->words, sizeof d->words);
-    gpu_part parts[BINDINGS] = {{p->arguments, at, sizeof d->words},
+    gpu_write(r->g, p->arguments, at, d->args, sizeof d->args);
+    gpu_part parts[BINDINGS] = {{p->arguments, at, sizeof d->args},
                                 {.buffer = memory_weights(r->m, d->weight_arena)},
                                 {.buffer = memory_activations(r->m)},
                                 {.buffer = memory_states(r->m, d->state_arena)},
                                 {.buffer = memory_weights(r->m, d->weight_arena)}};
-    p->dispatches[i] = (submit_dispatch){kernel, gpu_bindings_new(r->g, kernel, parts, BINDINGS), d->words[0]};
+    p->dispatches[i] = (submit_dispatch){kernel, gpu_bindings_new(r->g, kernel, parts, BINDINGS), d->args[ARG_GROUPS]};
     p->steps[i] = step;
     run_name_kernel(&d->kernel, p->names[i]);
     p->dispatch_count++;

@@ -1,5 +1,6 @@
 #include "graph/sample.h"
 #include "base/str.h"
+#include "kernel_args.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 /* As in kernels/include/sample.wgsl and op_sample.wgsl. */
-enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024, SLICE_WORDS = 4 };
+enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024 };
 enum { ALONE_WORDS = 512 }; /* of bins in op_sample_single_thread.wgsl */
 static const float HUGE_LOGIT = 1e30f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
 
@@ -52,7 +53,7 @@ uint32_t sample_slices(uint32_t vocab)
 
 uint32_t sample_scratch_words(uint32_t vocab)
 {
-    uint32_t slices = sample_slices(vocab), words = slices * SLICE_WORDS;
+    uint32_t slices = sample_slices(vocab), words = slices * SLICE_SIZE;
     return slices * sample_slice_tok(vocab) + (words > ALONE_WORDS ? words : ALONE_WORDS);
 }
 
@@ -60,23 +61,23 @@ void sample_arguments(const sample_places *p, uint32_t threads, uint32_t scan[SA
                       uint32_t choose[SAMPLE_ARGUMENTS])
 {
     uint32_t slices = sample_slices(p->vocab), tok = sample_slice_tok(p->vocab), at_once = threads / LANES;
-    uint32_t words[SAMPLE_ARGUMENTS] = {1,
-                                        p->out,
-                                        p->logits,
-                                        p->vocab,
-                                        p->settings,
-                                        p->position,
-                                        p->position_plus,
-                                        p->history,
-                                        p->history_tok,
-                                        p->scratch,
-                                        p->scratch + slices * tok,
-                                        tok,
-                                        slices,
-                                        p->append};
-    memcpy(choose, words, sizeof words);
-    memcpy(scan, words, sizeof words);
-    scan[0] = (slices + at_once - 1) / at_once;
+    uint32_t args[SAMPLE_ARGUMENTS] = {[ARG_GROUPS] = 1,
+                                       [ARG_OUT] = p->out,
+                                       [SAMPLE_LOGITS] = p->logits,
+                                       [SAMPLE_VOCAB] = p->vocab,
+                                       [SAMPLE_SETTINGS] = p->settings,
+                                       [SAMPLE_POSITION] = p->position,
+                                       [SAMPLE_POSITION_PLUS] = p->position_plus,
+                                       [SAMPLE_HISTORY] = p->history,
+                                       [SAMPLE_HISTORY_TOK] = p->history_tok,
+                                       [SAMPLE_KEYS] = p->scratch,
+                                       [SAMPLE_SLICES] = p->scratch + slices * tok,
+                                       [SAMPLE_SLICE_TOK] = tok,
+                                       [SAMPLE_SLICE_COUNT] = slices,
+                                       [SAMPLE_APPEND] = p->append};
+    memcpy(choose, args, sizeof args);
+    memcpy(scan, args, sizeof args);
+    scan[ARG_GROUPS] = (slices + at_once - 1) / at_once;
 }
 
 /* ---- numbers that are the same everywhere --------------------------------- */

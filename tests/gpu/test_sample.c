@@ -27,7 +27,7 @@ static gpu_kernel *make_kernel(const char *name, uint32_t threads)
 {
     kernel_variant v = {.name = name};
     if (threads != THREADS)
-        v.constants[0] = (kernel_constant){"THREADS", threads};
+        kernel_set_constant(&v, CONSTANT_THREADS, threads);
     gpu_source *source = kernel_text(&v);
     gpu_kernel_desc d = {.source = source,
                          .entry = "main",
@@ -83,7 +83,7 @@ static chooser chooser_new(uint32_t vocab, uint32_t threads)
     c.weights = gpu_buffer_new(device, 16, GPU_USE_STORAGE);
     c.states = gpu_buffer_new(device, 4, GPU_USE_STORAGE);
     sample_arguments(&c.places, threads == ALONE ? THREADS : threads, scan, last);
-    c.scan_groups = scan[0];
+    c.scan_groups = scan[ARG_GROUPS];
     if (kernels.scan)
         c.scan_bindings = bind(&c, kernels.scan, 0, scan);
     c.last_bindings = bind(&c, kernels.last, 1, last);

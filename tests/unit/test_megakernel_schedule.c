@@ -1,5 +1,4 @@
-/* Phases of one dispatch as text: what comes again is a loop; and kernels that are written out. */
-#include "graph/kernel_text.h"
+/* Phases of one dispatch as text: what comes again is a loop. */
 #include "graph/megakernel_schedule.h"
 
 #include <setjmp.h>
@@ -85,26 +84,13 @@ static void epoch_bits_stand_in_for_barriers(void **unused)
         }
 }
 
-static void variables_are_written_out(void **unused)
-{
-    (void)unused;
-    kernel_variant v = {
-        .name = "matmul_row", .type = "f16", .subgroup = 32, .constants = {{"AT_ONCE", 3}, {"STEPS", 2}}};
-    gpu_source *s = kernel_text(&v);
-    assert_null(strchr(s->wgsl, '#'));
-    assert_null(strstr(s->wgsl, "//!for"));
-    assert_non_null(strstr(s->wgsl, "held_2_1: row4_bits"));
-    assert_null(strstr(s->wgsl, "held_3_0"));
-    assert_null(strstr(s->wgsl, "held_0_2"));
-    kernel_text_free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again_is_found),     cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once), cmocka_unit_test(epoch_bits_stand_in_for_barriers),
-        cmocka_unit_test(variables_are_written_out),
+        cmocka_unit_test(what_comes_again_is_found),
+        cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once),
+        cmocka_unit_test(epoch_bits_stand_in_for_barriers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

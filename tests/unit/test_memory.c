@@ -193,7 +193,8 @@ static void what_does_not_lie_together_is_told(void **unused)
     told out[LOWER_MAX_DISPATCHES];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < s.p->count; i++)
-        refused += lower_step(&t, &(launch_form){.row_threads = t.row_threads}, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
+        refused +=
+            lower_step(&t, &(launch_form){.row_threads = t.row_threads}, m, 0, s.p, &s.p->steps[i], out, &e) == 0;
     assert_int_equal(refused, 2);
     assert_non_null(strstr(e.text, "keys and values"));
     memory_free(m);
@@ -221,9 +222,29 @@ static void odd_states_are_told(void **unused)
     end(&s);
 }
 
+/* An operator without a kernel must never run as another one. */
+static void an_operator_without_a_kernel_is_an_error(void **unused)
+{
+    (void)unused;
+    graph *g = graph_new();
+    node x = graph_input(g, "x", DTYPE_F32, shape2(4, 8));
+    node y = graph_reshape(g, x, shape2(8, 4));
+    graph_output(g, "y", y);
+    err e = {0};
+    assert_true(graph_ok(g, &e));
+    plan_step step = {.op = OP_RESHAPE, .at = y};
+    plan p = {.g = g, .steps = &step, .count = 1};
+    device_profile device = {.row_threads = 256};
+    dispatch_desc dispatch;
+    assert_int_equal(lower_step(&device, &(launch_form){.row_threads = 256}, NULL, 0, &p, &step, &dispatch, &e), 0);
+    assert_string_equal(e.text, "operator reshape has no kernel");
+    graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operator_without_a_kernel_is_an_error),
         cmocka_unit_test(nothing_lies_on_anything_else),
         cmocka_unit_test(outputs_by_another_name),
         cmocka_unit_test(matrices_of_a_step_lie_together),

@@ -1,4 +1,5 @@
 /* Choosing a token on the CPU: against a plain way to do it, and against chance. */
+#include "kernel_args.h"
 #include "sampling.h"
 
 #include <setjmp.h>
@@ -128,8 +129,9 @@ static void test_slices_cover_the_vocabulary(void **unused)
         assert_true(slices <= 1024 && slices * tok >= vocab && (slices - 1) * tok < vocab);
         for (uint32_t threads = 64; threads <= 1024; threads *= 2) {
             sample_arguments(&(sample_places){.vocab = vocab}, threads, scan, last);
-            assert_true(scan[0] * (threads / 64) >= slices && (scan[0] - 1) * (threads / 64) < slices);
-            assert_int_equal(last[0], 1);
+            assert_true(scan[ARG_GROUPS] * (threads / 64) >= slices &&
+                        (scan[ARG_GROUPS] - 1) * (threads / 64) < slices);
+            assert_int_equal(last[ARG_GROUPS], 1);
         }
     }
 }

@@ -1,0 +1,417 @@
+/* Which kernel makes a matrix product, and how it is cut: tiles, teams of threads, row4s of a workgroup; and the constants
+ * that the kernel is compiled with. */
+#include "graph/layout.h"
+#include "graph/lower_internal.h"
+
+enum {
+    PRODUCT_THREADS = 256,    /* of a workgroup */
+    TILE_ROWS = 64,           /* of x, as in matmul_tile.wgsl */
+    TILE_COLUMNS = 8,         /* of row4s */
+    TEAM = 32,                /* as in matmul_vec.wgsl */
+    ROW_MOST_ROW4S = 1 << 14, /* for matmul_row.wgsl: with more, meeting in workgroup memory costs more than it gains */
+    ROW_LEAST_THREADS = 128,  /* that share x */
+    ROW_SQUARED = 512,        /* as in matmul_row.wgsl: as many threads at most */
+    ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
+};
+
+static const uint32_t *part_args(const dispatch_desc *l, uint32_t part)
+{
+    return l->args + MATMUL_PARTS + PART_SIZE * part;
+}
+
+/* A workgroup of matmul_block.wgsl: rows by columns threads, so many times. */
+typedef struct cut {
+    uint32_t rows, columns, slices, depth;
+} cut;
+
+static uint32_t tiles_of(const dispatch_desc *l, uint32_t rows, cut c)
+{
+    uint32_t across = 0;
+    for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++)
+        across += (part_args(l, p)[PART_ROW4S] + 2 * c.columns - 1) / (2 * c.columns);
+    return across * ((rows + 8 * c.rows - 1) / (8 * c.rows));
+}
+
+/* Large tiles read least, but only where there are several for each multiprocessor. Else small ones, where slices of k bring
+ * the threads: wider, if there still are two for each, and the last to come then wait less for each other. These were the best
+ * of some sixty on an H200. */
+static cut choose_cut(const lowering *c, const dispatch_desc *l, uint32_t rows)
+{
+    static const cut few_rows = {2, 8, 8, 32}, large = {8, 16, 1, 16}, small = {4, 8, 4, 32}, wider = {4, 10, 4, 32};
+    uint32_t busy = c->t->busy_groups;
+    if (rows <= 16)
+        return few_rows;
+    if (tiles_of(l, rows, large) >= 4 * busy)
+        return large;
+    uint32_t tiles = tiles_of(l, rows, small), fewer = tiles_of(l, rows, wider);
+    bool shorter = (fewer + busy - 1) / busy * wider.columns < (tiles + busy - 1) / busy * small.columns;
+    return fewer >= 2 * busy && shorter ? wider : small;
+}
+
+/* Returns how many row4s a workgroup has. */
+static uint32_t choose_tiles(const lowering *c, dispatch_desc *l, uint32_t rows)
+{
+    if (!c->t->specialize || !c->t->blocks) {
+        l->kernel.name = "matmul_tile";
+        l->args[ARG_GROUPS] = (rows + TILE_ROWS - 1) / TILE_ROWS;
+        return TILE_COLUMNS;
+    }
+    cut best = choose_cut(c, l, rows);
+    l->kernel.name = "matmul_block";
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, best.rows * best.columns * best.slices);
+    kernel_set_constant(&l->kernel, CONSTANT_ROWS, best.rows);
+    kernel_set_constant(&l->kernel, CONSTANT_COLUMNS, best.columns);
+    kernel_set_constant(&l->kernel, CONSTANT_SLICES, best.slices);
+    kernel_set_constant(&l->kernel, CONSTANT_DEPTH, best.depth);
+    kernel_set_constant(&l->kernel, CONSTANT_WHOLE, l->args[MATMUL_LENGTH] % best.depth == 0);
+    l->args[ARG_GROUPS] = (rows + 8 * best.rows - 1) / (8 * best.rows);
+    return 2 * best.columns;
+}
+
+static uint32_t most_epilogue_steps(const dispatch_desc *l)
+{
+    uint32_t most = 0;
+    for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++)
+        if (part_args(l, p)[PART_STEP_COUNT] > most)
+            most = part_args(l, p)[PART_STEP_COUNT];
+    return most;
+}
+
+/* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. How many share a row does not
+ * depend on how it is launched, so that sums come out alike. */
+static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks)
+{
+    uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->form->threads;
+    if (c->t->specialize) {
+        uint32_t length = (l->args[MATMUL_LENGTH] + 31) / 32 * 32;
+        while (team < PRODUCT_THREADS && row4s * team < ENOUGH_THREADS && chunks > team)
+            team *= 2;
+        /* Putting parts of attention together is work for many. */
+        while (l->args[MATMUL_X_FORM] != X_SPLITS && threads > team && threads > 64 &&
+               row4s * team / threads < c->t->busy_groups)
+            threads /= 2;
+        while (length > c->t->x_floats && team > TEAM && team * l->args[MATMUL_CHUNK_VEC4S] * 4 > c->t->x_floats)
+            team /= 2; /* a segment has room for a step at least */
+        uint32_t step = team * l->args[MATMUL_CHUNK_VEC4S] * 4;
+        uint32_t segment = length <= c->t->x_floats ? length : c->t->x_floats / step * step;
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, one ? one : threads);
+        kernel_set_constant(&l->kernel, CONSTANT_TEAM, team);
+        kernel_set_constant(&l->kernel, CONSTANT_LENGTH, l->args[MATMUL_LENGTH]);
+        kernel_set_constant(&l->kernel, CONSTANT_PREFETCHES, 1);
+        kernel_set_constant(&l->kernel, CONSTANT_NORMS, l->args[MATMUL_X_FORM] == X_NORMED);
+        kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, l->args[MATMUL_X_FORM] == X_SPLITS);
+        if (l->args[MATMUL_X_FORM] != X_SPLITS)
+            kernel_set_constant(&l->kernel, CONSTANT_MAX_SPLITS, 1);
+        kernel_set_constant(&l->kernel, CONSTANT_SEGMENT, segment);
+        kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, one ? c->t->x_floats : segment);
+    }
+    uint32_t teams = (one ? one : threads) / team, groups = (row4s + teams - 1) / teams;
+    if (one) {
+        l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
+        l->single_pass = rows == 1;
+        if (c->t->specialize) {
+            kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
+            kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
+        }
+        groups = row4s < c->form->groups ? row4s : c->form->groups; /* everyone takes some */
+    }
+    l->kernel.name = "matmul_vec";
+    l->polls_epoch = c->t->specialize && l->args[MATMUL_X_FORM] != X_SPLITS && l->args[MATMUL_LENGTH] % 4 == 0;
+    lower_with_subgroups(c, l);
+    l->args[MATMUL_ROW_GROUPS] = groups < c->t->most_groups ? groups : c->t->most_groups;
+    l->args[ARG_GROUPS] = rows * l->args[MATMUL_ROW_GROUPS];
+}
+
+/* How matmul_row.wgsl has x, and how its threads share a row: a team of them, so many steps, and so many row4s on their way. */
+typedef struct row_cut {
+    bool packed;
+    uint32_t team, steps, turns;
+    uint32_t piece; /* of x, in words for each thread, that lies there as floats first */
+    uint32_t room;  /* words of workgroup memory that x takes */
+} row_cut;
+
+/* As bytes, and a piece of it as floats, which is the largest that there is room for: x_int8.wgsl. */
+static uint32_t packed_room(const lowering *c, uint32_t chunks, uint32_t *piece)
+{
+    uint32_t bytes = (chunks | 1) * 8 + (chunks + 1) / 2 * 4, all = 32 * chunks, floats = 0;
+    for (*piece = 8; *piece >= 2; *piece /= 2) {
+        floats = *piece * c->form->row_threads < all ? *piece * c->form->row_threads : all;
+        if (bytes + floats <= c->t->x_floats)
+            break;
+    }
+    return bytes + floats;
+}
+
+/* The fewest chunks for a thread one after the other; then the fewest idle threads. */
+static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t row4s, uint32_t chunks,
+                           const layout *lies, row_cut *best)
+{
+    /* Registers are few: those of weights that were asked for and went elsewhere would be waited for at once. */
+    enum { MOST_X_WORDS = 32, MOST_WORDS = 92, MOST_HELD_WORDS = 80 };
+    uint32_t x_words = best->packed ? 10 : lies->chunk_weights;
+    uint32_t each = (row4s + c->t->busy_groups - 1) / c->t->busy_groups, least = UINT32_MAX;
+    for (uint32_t team = c->form->row_threads; team >= c->t->subgroup && team >= 32; team /= 2) {
+        uint32_t steps = (chunks + team - 1) / team, teams = c->form->row_threads / team;
+        uint32_t cost = (each + teams - 1) / teams * steps;
+        if (steps * x_words <= MOST_X_WORDS && cost <= least) {
+            best->team = team;
+            best->steps = steps;
+            least = cost;
+        }
+    }
+    if (!best->team)
+        return false;
+    uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
+    uint32_t asked = (chunks * lies->chunk_weights + c->form->row_threads - 1) / c->form->row_threads;
+    uint32_t others = best->steps * x_words + asked * (l->args[MATMUL_X_FORM] == X_NORMED ? 2 : 1);
+    uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
+             held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
+    uint32_t most = held / (words * best->steps), teams = c->form->row_threads / best->team;
+    most = most < 1 ? 1 : most > LOWER_ROW_TURNS ? LOWER_ROW_TURNS : most;
+    uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
+    best->turns = (wanted + batches - 1) / batches;
+    best->room = best->packed ? packed_room(c, chunks, &best->piece) : (chunks | 1) * lies->chunk_weights;
+    return best->room <= c->t->x_floats;
+}
+
+/* Are all parts' rows a whole number of row4s? */
+static bool all_row4s_whole(const dispatch_desc *l)
+{
+    bool whole = true;
+    for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++) {
+        const uint32_t *part = part_args(l, p);
+        whole = whole && part[PART_ROWS] % (part[PART_FORM] == FORM_GATED ? 2 : 4) == 0;
+    }
+    return whole;
+}
+
+/* Elements of x that a thread puts together at once: as many as leave registers for the parts of all of them. */
+static void choose_joining(dispatch_desc *l, uint32_t piece)
+{
+    enum { MOST_PARTS_AT_ONCE = 32 };
+    uint32_t splits = l->args[MATMUL_SPLITS], at_once = piece;
+    while (at_once > 1 && (piece % at_once || at_once * splits > MOST_PARTS_AT_ONCE))
+        at_once--;
+    kernel_set_constant(&l->kernel, CONSTANT_SPLITS, splits);
+    kernel_set_constant(&l->kernel, CONSTANT_COMBINED_WORDS, at_once);
+}
+
+/* One row of x, and enough subgroups: everything of it is in registers. */
+static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
+                       const layout *lies)
+{
+    uint32_t one = c->form->threads;
+    bool joins = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
+    row_cut cut = {.packed = c->t->int8_dot && lies->bytes};
+    if (!c->t->specialize || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
+        return false;
+    if (!choose_row_cut(c, l, row4s, chunks, lies, &cut))
+        return false;
+    bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
+    uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
+    uint32_t threads = all_threads || least > c->form->row_threads ? c->form->row_threads : least;
+    uint32_t teams = threads / cut.team;
+    l->kernel.packed = cut.packed;
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+    kernel_set_constant(&l->kernel, CONSTANT_TEAM, cut.team);
+    kernel_set_constant(&l->kernel, CONSTANT_LENGTH, l->args[MATMUL_LENGTH]);
+    kernel_set_constant(&l->kernel, CONSTANT_CHUNK_VEC4S, l->args[MATMUL_CHUNK_VEC4S]);
+    kernel_set_constant(&l->kernel, CONSTANT_STEPS, cut.steps);
+    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, cut.turns);
+    uint32_t words = (chunks * lies->chunk_weights + threads - 1) / threads;
+    uint32_t piece = cut.packed && cut.piece < words ? cut.piece : words;
+    kernel_set_constant(&l->kernel, CONSTANT_PIECES, (words + piece - 1) / piece);
+    kernel_set_constant(&l->kernel, CONSTANT_PIECE_WORDS, piece);
+    kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
+    kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
+    kernel_set_constant(&l->kernel, CONSTANT_CHAINS, ROW_SQUARED / threads);
+    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, joins);
+    kernel_set_constant(&l->kernel, CONSTANT_SPLITS_OF_X, one || joins ? PLAN_MAX_COMBINED : 1);
+    if (joins)
+        choose_joining(l, piece);
+    uint32_t groups = (row4s + teams * cut.turns - 1) / (teams * cut.turns);
+    if (one) {
+        enum { MANY_BYTES = 96 << 10, TOUCHED_BYTES = 64 << 10, SECTOR_BYTES = 32 }; /* of a workgroup */
+        uint64_t bytes = 4ull * row4s * chunks * lies->low_bytes;
+        l->warms_cache = lies->low_bytes == SECTOR_BYTES / 2 && l->args[MATMUL_PART_COUNT] == 1 &&
+                         bytes > (uint64_t)MANY_BYTES * c->t->busy_groups;
+        kernel_set_constant(&l->kernel, CONSTANT_WARMED_WORDS,
+                            l->warms_cache ? TOUCHED_BYTES / SECTOR_BYTES / threads : 0);
+        l->depends_on_groups =
+            1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS | 1u << MATMUL_GROUP_ROW4S | 1u << MATMUL_LARGER_GROUPS;
+        l->single_pass = true;
+        kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
+        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
+        groups = row4s < c->form->groups ? row4s : c->form->groups; /* everyone takes some */
+    } else if (groups > c->t->most_groups)
+        groups = c->t->most_groups;
+    kernel_set_constant(&l->kernel, CONSTANT_ONCE, (row4s + groups - 1) / groups <= teams * cut.turns);
+    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, all_row4s_whole(l));
+    l->kernel.name = "matmul_row";
+    l->polls_epoch = true;
+    lower_with_subgroups(c, l);
+    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = groups;
+    l->args[MATMUL_GROUP_ROW4S] = row4s / groups;
+    l->args[MATMUL_LARGER_GROUPS] = row4s % groups;
+    return true;
+}
+
+/* A thread's chunk of 32 weights is too much where there are few of them: then each has a word. */
+static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows)
+{
+    enum { FEW_WEIGHTS = 50000 }; /* of a workgroup */
+    static const layout by_words = {.chunk_weights = 8, .low_bytes = 4, .scale_chunks = 4, .factor_bytes = 2};
+    uint64_t weights = 4ull * row4s * l->args[MATMUL_LENGTH];
+    if (strcmp(l->kernel.type, "q4_0") != 0 || l->args[MATMUL_LENGTH] % 32 ||
+        weights > (uint64_t)FEW_WEIGHTS * c->t->busy_groups)
+        return false;
+    dispatch_desc as_it_was = *l;
+    l->kernel.type = "q4_0_words";
+    l->args[MATMUL_CHUNK_VEC4S] = by_words.chunk_weights / 4;
+    if (choose_row(c, l, row4s, rows, l->args[MATMUL_LENGTH] / by_words.chunk_weights, &by_words))
+        return true;
+    *l = as_it_was;
+    return false;
+}
+
+/* In software, where each kernel more takes longer to compile than to run, there is one for all products with weights of a type:
+ * nothing is in it that none of them needs. */
+static void leave_out_of_all(const lowering *c, dispatch_desc *l, tensor_type type)
+{
+    bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
+         functions = false, parts = false, divisors = false;
+    uint32_t afters = 0;
+    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
+        if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
+            continue;
+        parts |= s->part_count > 1;
+        norms |= s->norm != 0;
+        joins |= s->combines_splits;
+        for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
+            gates |= part->gate_of != 0;
+            functions |= part->gate_of != 0;
+            turns |= part->rope != 0;
+            divisors |= part->rope && node_at(c, part->rope)->operand_count > 2;
+            uint32_t steps = part->gate_of ? 1 : part->epilogue_count;
+            afters = steps > afters ? steps : afters;
+            states |= part->store != 0;
+            for (uint32_t i = 0; i < part->epilogue_count; i++) {
+                bool unary = node_at(c, part->epilogue[i])->op == OP_UNARY;
+                functions |= unary;
+                operands |= !unary;
+            }
+        }
+    }
+    kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
+    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, joins);
+    kernel_set_constant(&l->kernel, CONSTANT_GATES, gates);
+    kernel_set_constant(&l->kernel, CONSTANT_ROPE, turns);
+    kernel_set_constant(&l->kernel, CONSTANT_STATES, states);
+    kernel_set_constant(&l->kernel, CONSTANT_OPERANDS, operands);
+    kernel_set_constant(&l->kernel, CONSTANT_FUNCTIONS, functions);
+    if (strcmp(l->kernel.name, "matmul_plain") == 0) {
+        kernel_set_constant(&l->kernel, CONSTANT_PARTS, parts);
+        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, afters);
+        kernel_set_constant(&l->kernel, CONSTANT_DIVISORS, divisors);
+        kernel_set_constant(&l->kernel, CONSTANT_PLACED, turns || states);
+        kernel_set_constant(&l->kernel, CONSTANT_TABLE, c->form->threads > 0);
+        kernel_set_constant(&l->kernel, CONSTANT_SEPARATE, c->form->threads == 0);
+    }
+}
+
+/* Kernels made for a shape have nothing in them that it does not need. */
+static void leave_out(dispatch_desc *l, uint32_t parts)
+{
+    bool gates = false, turns = false, states = false, rows = false, kept = false, operands = false;
+    uint32_t functions = 0, function = 0;
+    for (uint32_t p = 0; p < parts; p++) {
+        const uint32_t *part = part_args(l, p);
+        gates |= part[PART_FORM] == FORM_GATED;
+        turns |= part[PART_FORM] > FORM_GATED;
+        states |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS;
+        rows |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS && part[PART_ROW_COPY] > 0;
+        kept |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS && part[PART_ROW_COPY] == 0;
+        for (uint32_t i = 0; i < part[PART_STEP_COUNT]; i++) {
+            uint32_t kind = part[PART_STEPS + STEP_SIZE * i + STEP_KIND];
+            operands |= kind >= STEP_BINARY;
+            if (kind < STEP_BINARY) {
+                functions += functions == 0 || function != kind;
+                function = kind;
+            }
+        }
+    }
+    l->epoch_only = l->polls_epoch && !kept;
+    kernel_set_constant(&l->kernel, CONSTANT_GATES, gates);
+    kernel_set_constant(&l->kernel, CONSTANT_ROPE, turns);
+    kernel_set_constant(&l->kernel, CONSTANT_STATES, states);
+    kernel_set_constant(&l->kernel, CONSTANT_ROWS_TOO, rows);
+    kernel_set_constant(&l->kernel, CONSTANT_OPERANDS, operands);
+    kernel_set_constant(&l->kernel, CONSTANT_FUNCTIONS, functions > 0);
+    if (functions == 1)
+        kernel_set_constant(&l->kernel, CONSTANT_FUNCTION, function);
+}
+
+const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length)
+{
+    static const char *const fours[][2] = {{"q4_0", "q4_0_vec4"}, {"q8_0", "q8_0_vec4"}};
+    const char *name = type_find(type)->name;
+    for (size_t i = 0; i < sizeof fours / sizeof *fours; i++)
+        if (c->t->compile_fast && length % 32 == 0 && strcmp(fours[i][0], name) == 0)
+            return fours[i][1];
+    return name;
+}
+
+/* matmul_plain.wgsl reads four weights at a time, and whole fours. */
+static bool fits_plain(const lowering *c, const dispatch_desc *l, const char *type)
+{
+    static const char *const types[] = {"q4_0_vec4", "q8_0_vec4", "f32", "f16", "bf16"};
+    bool fits = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        fits |= strcmp(types[i], type) == 0;
+    return fits && c->t->compile_fast && l->args[MATMUL_LENGTH] % 8 == 0 && l->args[MATMUL_X_FORM] != X_SPLITS;
+}
+
+/* A thread for each row4. */
+static uint32_t choose_plain(const lowering *c, dispatch_desc *l, uint32_t rows, const char *type)
+{
+    enum { THREADS = 8 }; /* as in matmul_plain.wgsl */
+    uint32_t threads = c->form->threads ? c->form->threads : THREADS, filled = 0;
+    for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++)
+        filled += (part_args(l, p)[PART_ROW4S] + threads - 1) / threads;
+    l->kernel.name = "matmul_plain";
+    l->kernel.type = type;
+    l->args[MATMUL_ROW_GROUPS] = c->form->threads             ? c->form->groups
+                                 : filled > c->t->most_groups ? c->t->most_groups
+                                                              : filled;
+    l->args[ARG_GROUPS] = rows * l->args[MATMUL_ROW_GROUPS];
+    return threads;
+}
+
+/* How the row4s of all parts are shared out; of tiles, each part begins with a new workgroup. */
+void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies)
+{
+    uint32_t row4s = 0, rows = plan_rows(c->p, s), filled = 0;
+    for (uint32_t p = 0; p < s->part_count; p++)
+        row4s += part_args(l, p)[PART_ROW4S];
+    /* The kernel for tiles has its own number of threads, which one dispatch has not. */
+    bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads;
+    tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
+    const char *plain_type = lower_weight_type(c, type, l->args[MATMUL_LENGTH]);
+    bool plain = !tiled && fits_plain(c, l, plain_type);
+    uint32_t each = tiled ? choose_tiles(c, l, rows) : plain ? choose_plain(c, l, rows, plain_type) : 1;
+    for (uint32_t p = 0; p < s->part_count; p++) {
+        uint32_t *part = lower_part_args(l, p);
+        part[PART_END] = filled += (part[PART_ROW4S] + each - 1) / each * each;
+    }
+    l->args[MATMUL_ROW4S] = filled;
+    l->args[MATMUL_X_ROWS] = rows;
+    if (tiled) {
+        l->args[MATMUL_ROW_GROUPS] = filled / each;
+        l->args[ARG_GROUPS] *= l->args[MATMUL_ROW_GROUPS];
+    } else if (!plain && !choose_row_by_words(c, l, row4s, rows) && !choose_row(c, l, row4s, rows, chunks, lies))
+        choose_teams(c, l, row4s, rows, chunks);
+    if (c->t->specialize)
+        leave_out(l, s->part_count);
+    else if (c->t->compile_fast)
+        leave_out_of_all(c, l, type);
+}
