@@ -45,7 +45,8 @@ const records = readTable(), enums = readEnums();
 const kernelTexts = KERNEL_FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".wgsl"))
     .map((name) => readFileSync(join(ROOT, folder, name), "utf8")));
 const namesOf = (declaration) => new Set(kernelTexts.flatMap((text) => [...text.matchAll(declaration)].map((match) => match[1])));
-const declared = namesOf(/^(?:const|override) (\w+)/gm), overrides = [...namesOf(/^override (\w+)/gm)].sort();
+const declared = namesOf(/^(?:const|override) (\w+)/gm);
+export const overrideNames = [...namesOf(/^override (\w+)/gm)].sort();
 // SUBGROUP is added before a kernel's text, EPOCH_MARKED and PHASE_WORDS before a megakernel's; ARRAY is what an include names.
 for (const name of ["SUBGROUP", "EPOCH_MARKED", "PHASE_WORDS", "ARRAY"]) declared.add(name);
 
@@ -82,6 +83,7 @@ export function resolveNames(path, text) {
         for (const [word] of code.matchAll(/(?<=^(?:const|override) )\w+/g))
             if (values.has(word)) mistake(join(ROOT, path), i + 1, `${word} is a name of ${TABLE} already`);
         if (/\barg(_float)?\(args, *\d/.test(code)) mistake(join(ROOT, path), i + 1, `an argument without a name (${TABLE})`);
+        if (/\barg(_float)?\(args,\s*$/.test(code)) mistake(join(ROOT, path), i + 1, "arg(args, NAME) has to stand on one line");
         const plain = code.replace(/\b(arg|arg_float)\(args, (\w+)\)/g, (call, fn, name) => (values.has(name) ? `${fn}(args, ${values.get(name)})` : call));
         return fold(plain, values) + (end < 0 ? "" : line.slice(end));
     }).join("\n");
@@ -92,7 +94,7 @@ export function argsHeader() {
     let h = `/* Made by tools/kernels.mjs from ${TABLE} and kernels/. */\n#ifndef SOLO_KERNEL_ARGS_H\n#define SOLO_KERNEL_ARGS_H\n`;
     for (const { files, names } of records)
         h += `\n/* ${files.join(", ").replaceAll("*", "...")} */\nenum {\n${names.map(({ name, value, meaning }) => `    ${name} = ${value},${meaning ? ` /* ${meaning} */` : ""}\n`).join("")}};\n`;
-    h += `\n/* The constants that kernels declare with "override". */\nenum { KERNEL_MAX_CONSTANTS = ${overrides.length} };\n`;
-    for (const name of overrides) h += `#define CONSTANT_${name} ((kernel_constant_name){"${name}"})\n`;
+    h += `\n/* The constants that kernels declare with "override". */\nenum { KERNEL_MAX_CONSTANTS = ${overrideNames.length} };\n`;
+    for (const name of overrideNames) h += `#define CONSTANT_${name} ((kernel_constant_name){"${name}"})\n`;
     return `${h}\n#endif\n`;
 }

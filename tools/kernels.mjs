@@ -18,7 +18,7 @@
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { spawnSync } from "node:child_process";
-import { argsHeader, KERNEL_FOLDERS, resolveNames, stopAtMistakes } from "./kernel_args.mjs";
+import { argsHeader, KERNEL_FOLDERS, overrideNames, resolveNames, stopAtMistakes } from "./kernel_args.mjs";
 
 const ROOT = "kernels", VARIED = "graph";
 const [, , outC, option] = process.argv;
@@ -104,17 +104,18 @@ function toSpirv(path, wgsl) {
     }
 }
 
-// Without comments, and without the spaces and ends of lines that only people need: what src/graph looks for (declarations at the
-// beginning of a line, const NAME = VALUE, arg(args, N)) stays.
+// Without comments, and without the spaces and ends of lines that only people need: what src/graph looks for (declarations
+// at the beginning of a line, const NAME = VALUE, arg(args, N)) stays.
 const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
 const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
     .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
-// What is declared has a short name then, unless its own is short, or C may know it.
+// What is declared has a short name then, unless its own is short, or C may know it, as it does the constants it sets.
 const allTexts = (folder, ending) => readdirSync(folder, { recursive: true }).sort().filter((name) => ending.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
 function nameShorter() {
-    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/), known = new Set(allTexts("src", /\.[ch]$/).replace(/\\n/g, " ").match(/\w+/g));
-    const declared = /(?:^(?:fn|struct|var<[^>]*>)|\b(?:let|var)) (\w{5,})(?=[ (:])|\b([a-z]\w{4,})(?=: [a-z])/gm; // the latter: parameters and members
-    const names = new Set([...text.replace(/\/\/(?!!).*/g, "").matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name)));
+    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/).replace(/\/\/(?!!).*/g, "");
+    const known = new Set([...allTexts("src", /\.[ch]$/).replace(/\\n/g, " ").match(/\w+/g), ...overrideNames]);
+    const declared = /(?:^(?:fn|struct|const|var<[^>]*>)|\b(?:let|var)) (\w{5,})(?=[ (:])|\b([a-z]\w{4,})(?=: [a-z])/gm; // the latter: parameters and members
+    const names = new Set([...text.matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name)));
     const short = new Map([...names].map((name, i) => [name, `${i.toString(36)}_`.replace(/^\d/, "z$&")]));
     return (line) => (line.startsWith("//!include") ? line : line.replace(/\w+/g, (word) => short.get(word) ?? word));
 }
@@ -126,8 +127,8 @@ function shorter(text) {
         if (inside) lines.push(`${lines.pop()} ${line.trim()}`);
         else if (line && line !== "//!wgsl-only") lines.push(line.trim());
     }
-    const kept = /^(\/\/!|const |override )/, declared = /^var<\w+> /;
-    return lines.map((line) => (kept.test(line) ? line : (line.match(declared) ?? "") + shorterLine(line.replace(declared, "")))).join("\n") + "\n";
+    const kept = /^(?:\/\/!.*|(?:const|override) \w+ = |var<\w+> )/;
+    return lines.map((line) => (line.match(kept)?.[0] ?? "") + shorterLine(line.replace(kept, ""))).join("\n") + "\n";
 }
 const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;

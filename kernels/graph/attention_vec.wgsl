@@ -1,23 +1,23 @@
-// The same as op_attention for one row of q, or a few, and a state of f16, made for a size of heads and for subgroups:
-// what was stored before this run is fetched before q is there (`prefetch`), and each thread has its words of a whole block
-// of positions on their way at once. Arguments as there; 16, 17: with NOW, where the key and value of this run are.
+// Attention for one row of q, or a few, over a state of f16, as op_attention.wgsl, but compiled for a size of heads and
+// for subgroups. What was stored before this run is read before q is there (`prefetch`), and each thread has its words
+// of a whole block of positions in flight at once.
 override THREADS = 512u;
 const TEAM = 32u;
-override HEAD = 64u;                // elements of a head
-override BLOCK = 128u;              // positions at a time: the fewer parts, the sooner they are combined
-const LANES = THREADS / BLOCK;   // threads that share a position's score; they are in one subgroup
+override HEAD = 64u; // elements of a head
+override BLOCK = 128u; // positions at a time: large, because few splits are combined faster
+const LANES = THREADS / BLOCK; // threads that share a position's score; they are in one subgroup
 const PAIRS = HEAD / 2u;
-const ROWS = THREADS / PAIRS;    // positions whose values are added up side by side
-override KEYS = 8u;                 // words a thread reads of a block's keys: PAIRS / LANES
-override VALUES = 8u;               // and of its values: BLOCK / ROWS
-override NOW = 0u;                  // 1: there is one row, and its own key and value are floats beside the state
+const ROWS = THREADS / PAIRS; // positions whose values are added up side by side
+override KEYS = 8u; // words of a block's keys that a thread reads: PAIRS / LANES
+override VALUES = 8u; // and of its values: BLOCK / ROWS
+override NOW = 0u; // 1: there is one row, and its own key and value are floats among the activations
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "floats.wgsl"
 //!include "shared_x.wgsl"
 //!include "subgroup_sum.wgsl"
-// In `shared_x`: q, with NOW the row's own key and value; then the sums of values, by rows, one in each quarter and then around, and
-// beside them those of weights.
+// In `shared_x`: q, and with NOW the row's own key and value; at the end the sums of values, row i in quarter i % 4,
+// and beside them the sums of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -26,22 +26,26 @@ fn capped(args: u32, score: f32) -> f32 {
     return score;
 }
 
-// The positions that are this workgroup's: from, up to.
+// The positions of this workgroup: from .x up to, not including, .y.
 fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
     let row = v / arg(args, ATTENTION_SPLITS);
-    // arg(13) bounds it: a position beyond the cache must not lead out of it.
+    // A position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
     let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
-    let share = (seen + arg(args, ATTENTION_SPLITS) * BLOCK - 1u) / (arg(args, ATTENTION_SPLITS) * BLOCK) * BLOCK; // whole blocks
+    // whole blocks
+    let share = (seen + arg(args, ATTENTION_SPLITS) * BLOCK - 1u) / (arg(args, ATTENTION_SPLITS) * BLOCK) * BLOCK;
     let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     return vec2<u32>(first, min(first + share, last + 1u));
 }
 
-// Where the head's keys and values prefetch in a row of the state, in words.
-fn head_of(args: u32, v: u32) -> u32 { return v / arg(args, ATTENTION_SPLITS) % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * PAIRS; }
+// The word at which the head's keys and values begin in a row of the state.
+fn head_of(args: u32, v: u32) -> u32 {
+    return v / arg(args, ATTENTION_SPLITS) % arg(args, ATTENTION_HEADS) /
+        (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * PAIRS;
+}
 fn words_of_row(args: u32) -> u32 { return arg(args, ATTENTION_KV_HEADS) * PAIRS; }
 
-// Of a block of positions.
+// A thread's words of a block of positions.
 struct prefetched {
 //!for i KEYS
     key_#i: u32,
@@ -51,9 +55,10 @@ struct prefetched {
 //!end
 }
 
+// Pair `pair` of the head that begins at line `first` of shared_x, rounded to f16 as the state has it.
 fn halves_of_pair(first: u32, pair: u32) -> u32 { return pack2x16float(shared_x_vec2(first * 2u + pair)); }
 
-// Of the block's positions from `least` to `end`; the others' stay as they are.
+// Reads the keys, or values, of those positions of the block that are in least..end-1.
 fn fetch_keys(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, least: u32, end: u32, local: u32) {
     let p = block + local / LANES;
     if (p >= least && p < end) {
@@ -97,13 +102,17 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     if (local < HEAD / 4u * (1u + 2u * NOW)) {
         let of_q = local < HEAD / 4u;
         var begins = arg(args, ARG_X) + row * HEAD;
-        if (!of_q) { begins = select(arg(args, ATTENTION_OWN_VALUE), arg(args, ATTENTION_OWN_KEY), local < HEAD / 2u) + head_of(args, v) * 2u; }
+        if (!of_q) {
+            begins = select(arg(args, ATTENTION_OWN_VALUE), arg(args, ATTENTION_OWN_KEY), local < HEAD / 2u) +
+                head_of(args, v) * 2u;
+        }
         let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + local % (HEAD / 4u) * 4u;
-        store_shared_vec4(local, floats_of(bits_of_four(at), at, !of_q || arg(args, ATTENTION_Q_COMPUTED) == 1u) * select(1.0, arg_float(args, ATTENTION_SCALE), of_q));
+        store_shared_vec4(local, floats_of(bits_of_vec4(at), at, !of_q || arg(args, ATTENTION_Q_COMPUTED) == 1u) *
+            select(1.0, arg_float(args, ATTENTION_SCALE), of_q));
     }
-    let position = workgroupUniformLoad(&position_of_row); // a barrier, too
+    let position = workgroupUniformLoad(&position_of_row); // also a barrier
     let mine = positions_of(args, v, position);
-    // What is stored in this run is there now; or beside the state, and nothing of it is fetched.
+    // What this run stores is there now; or with NOW it is in shared_x, and is not read from the state.
     let stored = select(mine.y, min(mine.y, position), NOW == 1u);
     if (NOW == 0u) {
         fetch_keys(&b, args, v, mine.x, position, stored, local);
@@ -116,7 +125,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var now = 0u; // the row's own value
     if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
     var most = -3.4e38;
-    var total = 0.0; // of weights, in this row
+    var total = 0.0; // of the weights of this row of threads
     var value = vec2<f32>();
     var block = mine.x;
     for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {
@@ -127,19 +136,23 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         }
         var dot2 = vec2<f32>();
 //!for i KEYS
-        dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // said so that it is the same everywhere
+        dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // fma, so that all kernels round alike
 //!end
         let score = sum_over(dot2.x + dot2.y, LANES, local);
-        if (local % LANES == 0u) { block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y); }
+        if (local % LANES == 0u) {
+            block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y);
+        }
         fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
         workgroupBarrier();
         // Every subgroup finds the maximum for itself.
         var highest = -3.4e38;
-        for (var i = 0u; i < BLOCK / SUBGROUP; i++) { highest = max(highest, block_scores[i * SUBGROUP + local % SUBGROUP]); }
+        for (var i = 0u; i < BLOCK / SUBGROUP; i++) {
+            highest = max(highest, block_scores[i * SUBGROUP + local % SUBGROUP]);
+        }
         let higher = max(most, subgroupMax(highest));
-        let mend = exp(most - higher);
+        let rescale = exp(most - higher);
         var sum = 0.0;
-        value = rounded(vec4<f32>(value * mend, value)).xy;
+        value = rounded(vec4<f32>(value * rescale, value)).xy;
         most = higher;
 //!for i VALUES
         let p_#i = local / PAIRS + #iu * ROWS;
@@ -150,9 +163,9 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             sum += weight;
         }
 //!end
-        total = fma(total, mend, sum);
+        total = fma(total, rescale, sum);
         fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
-        // Scores are written anew; after the last block, what is written lies elsewhere, and all have read what lay there.
+        // Before scores are overwritten. After the last block nothing is written here that is still read.
         if (block + BLOCK < mine.y) { workgroupBarrier(); }
         block += BLOCK;
     }
@@ -169,7 +182,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         if (splits == 1u) { sum *= inverse_of(sum_of_weights()); }
         store(arg(args, ARG_OUT) + select(v * (HEAD + 2u), row * HEAD, splits == 1u) + local, sum);
     }
-    if (splits > 1u && local == THREADS - 1u) { // who has nothing else to do
+    if (splits > 1u && local == THREADS - 1u) { // a thread that has nothing else to do
         store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD, most);
         store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD + 1u, sum_of_weights());
     }

@@ -1,6 +1,6 @@
-// Matrix products for software, where compiling takes longer than running, and each access to memory that stands in the text
-// takes milliseconds of it: a thread has a row4 to itself, so that nothing is shared and nobody waits. Neighbouring threads run as one
-// vector. What a kernel never needs is not even in its text. Arguments: kernels/include/matmul.wgsl.
+// Matrix products for software, where compiling takes longer than running, and every memory access in the text takes
+// milliseconds of it. A thread has a row4 to itself, so that nothing is shared and no thread waits; neighbouring
+// threads run as one vector. What a kernel never needs is not in its text at all. Epilogues as in include/matmul.wgsl.
 override THREADS = 8u;
 override NORMS = 1u;
 override GATES = 1u;
@@ -8,11 +8,11 @@ override ROPE = 1u;
 override STATES = 1u;
 override OPERANDS = 1u;
 override FUNCTIONS = 1u;
-override EPILOGUE_STEPS = 4u;   // so many of these two at most
-override DIVISORS = 1u; // 0: angles have none
-override PLACED = 1u;   // one of turns and states
-override PARTS = 1u;    // 0: there never is more than one
-override SEPARATE = 1u;    // a dispatch of its own; else TABLE
+override EPILOGUE_STEPS = 4u; // the most steps of these two kinds
+override DIVISORS = 1u; // 0: angles are never divided
+override PLACED = 1u; // 1: ROPE or STATES is 1
+override PARTS = 1u; // 0: there is never more than one part
+override SEPARATE = 1u; // 1: it is a dispatch of its own; else TABLE is 1
 override TABLE = 0u;
 const PART = MATMUL_PARTS;
 const PART_WORDS = PART_SIZE;
@@ -27,7 +27,7 @@ const PART_WORDS = PART_SIZE;
 //!include "binary.wgsl"
 //!end
 
-// Four arguments of a part. In a dispatch of its own a compiler is told that they are a vector.
+// Four arguments of a part, from argument 4i on. In a dispatch of its own they are a vector for the compiler, too.
 //!for _ SEPARATE
 fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> { return arguments[part / 4u + i]; }
 //!end
@@ -43,28 +43,31 @@ fn body(args: u32, v: u32, local: u32) {
     let k = arg(args, MATMUL_LENGTH);
     let chunks = k / CHUNK;
     let t = v / arg(args, MATMUL_ROW_GROUPS);
-    for (var start = v % arg(args, MATMUL_ROW_GROUPS) * THREADS; start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * THREADS) {
+    for (var start = v % arg(args, MATMUL_ROW_GROUPS) * THREADS; start < arg(args, MATMUL_ROW4S);
+         start += arg(args, MATMUL_ROW_GROUPS) * THREADS) {
         var part = PART; // the same for the whole workgroup
-        var prefetch = 0u;
+        var part_begin = 0u;
 //!for _ PARTS
         for (var i = 1u; i < arg(args, MATMUL_PART_COUNT); i++) {
-            if (start >= arg(args, part)) {
-                prefetch = arg(args, part);
+            if (start >= arg(args, part + PART_END)) {
+                part_begin = arg(args, part + PART_END);
                 part += PART_WORDS;
             }
         }
 //!end
-        let shape = words_at(args, part, PART_END / 4u); // row4s up to its end, rows, their weights, the gate's others
-        let goes = words_at(args, part, PART_FORM / 4u);  // form, to what, where, from row to row there
-        let more = words_at(args, part, PART_MAGNITUDE / 4u);  // magnitude, divisors, row4s, steps epilogue
+        let shape = words_at(args, part, PART_END / 4u); // PART_END, PART_ROWS, PART_WEIGHT, PART_GATE_WEIGHT
+        let goes = words_at(args, part, PART_FORM / 4u); // PART_FORM, PART_DESTINATION, PART_OUT, PART_OUT_STRIDE
+        // PART_MAGNITUDE, PART_DIVISORS, PART_ROW4S, PART_STEP_COUNT
+        let more = words_at(args, part, PART_MAGNITUDE / 4u);
 //!for _ PLACED
-        let state = words_at(args, part, PART_POSITION / 4u); // position, rows of a state, size of a head, base of the angles
+        // PART_POSITION, PART_STATE_ROWS, PART_HEAD_SIZE, PART_LOG2_RATIO
+        let state = words_at(args, part, PART_POSITION / 4u);
 //!end
-        let row4 = start + local - prefetch;
+        let row4 = start + local - part_begin;
         if (row4 >= more.z) { continue; }
         let form = goes.x;
         let count = shape.y;
-        // Two rows side by side, and two more so far from them, which may be of another matrix.
+        // Two neighbouring rows, and two more `apart` rows behind them, which may be of another matrix.
         var first = row4 * 4u;
         var apart = 2u;
         var other_at = shape.z;
@@ -81,8 +84,9 @@ fn body(args: u32, v: u32, local: u32) {
             first = row4 / (apart / 2u) * 2u * apart + row4 % (apart / 2u) * 2u;
         }
 //!end
-        let ends = select(4u, 2u, form == FORM_GATED); // so many sums are left in the end
-        var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u)); // the last row4 may be short
+        let ends = select(4u, 2u, form == FORM_GATED); // results of the row4
+        // the last row4 may have fewer rows
+        var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u));
         var sums = vec4<f32>();
 //!for _ NORMS
         var squares = 0.0;
@@ -101,23 +105,28 @@ fn body(args: u32, v: u32, local: u32) {
             }
             for (var r = 0u; r < at_run_time(4u); r++) {
                 let m = matrix(select(shape.z, other_at, r > 1u), count * chunks);
-                sums[r] += dot(four(fetch(m, rows[r] * chunks + i / CHUNK), i / 4u % (CHUNK / 4u)), x);
+                sums[r] += dot(weight_vec4(fetch(m, rows[r] * chunks + i / CHUNK), i / 4u % (CHUNK / 4u)), x);
             }
         }
 //!for _ NORMS
-        if (arg(args, MATMUL_X_FORM) == X_NORMED) { sums *= inverseSqrt(squares / f32(k) + arg_float(args, MATMUL_NORM_EPSILON)); }
+        if (arg(args, MATMUL_X_FORM) == X_NORMED) {
+            sums *= inverseSqrt(squares / f32(k) + arg_float(args, MATMUL_NORM_EPSILON));
+        }
 //!end
 //!for i EPILOGUE_STEPS
         if (#iu < more.w) {
-            let step = words_at(args, part, PART_STEPS / 4u + #iu); // kind, operand, a, b
+            let step = words_at(args, part, PART_STEPS / 4u + #iu); // STEP_KIND, STEP_OPERAND, STEP_A, STEP_B
             for (var r = 0u; r < ends; r++) {
 //!for _ FUNCTIONS
-                if (step.x < STEP_BINARY) { sums[r] = function_of(step.x, sums[r], bitcast<f32>(step.z), bitcast<f32>(step.w)); }
+                if (step.x < STEP_BINARY) {
+                    sums[r] = function_of(step.x, sums[r], bitcast<f32>(step.z), bitcast<f32>(step.w));
+                }
 //!end
 //!for _ OPERANDS
                 if (step.x >= STEP_BINARY) {
                     let other = vec4<f32>(load(step.y + rows[r] + step.z % 2u * t * goes.w));
-                    sums[r] = combine(step.x - STEP_BINARY, select(vec4<f32>(sums[r]), other, step.w == 1u), select(other, vec4<f32>(sums[r]), step.w == 1u)).x;
+                    sums[r] = combine(step.x - STEP_BINARY, select(vec4<f32>(sums[r]), other, step.w == 1u),
+                        select(other, vec4<f32>(sums[r]), step.w == 1u)).x;
                 }
 //!end
             }
@@ -155,7 +164,8 @@ fn body(args: u32, v: u32, local: u32) {
                 if (goes.y > DESTINATION_ACTIVATIONS) {
                     let halves = goes.y == DESTINATION_STATE_F16;
                     if (position < state.y && (!halves || r % 2u == 0u)) {
-                        store_state_word(goes.z + select(element, element / 2u, halves), select(bitcast<u32>(sums[r]), pack2x16float(vec2<f32>(sums[r], sums[r + 1u])), halves));
+                        store_state_word(goes.z + select(element, element / 2u, halves),
+                            select(bitcast<u32>(sums[r]), pack2x16float(vec2<f32>(sums[r], sums[r + 1u])), halves));
                     }
                     continue;
                 }

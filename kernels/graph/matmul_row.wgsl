@@ -1,28 +1,30 @@
-// Matrix products for one row of x, for subgroups: TEAM threads share a row4, each with the same few chunks of every row, so
-// that what a thread needs of x stays in its registers. A workgroup has row4s that follow each other, and its teams take
-// turns; so many turns' weights are always on their way, the first before x is there (`prefetch`).
+// Matrix products for one row of x, with subgroups: TEAM threads share a row4, each with the same few chunks of every
+// row, so that its elements of x stay in registers. A workgroup has consecutive row4s, of which its teams work on
+// AT_ONCE * TEAMS at a time; the weights of as many are always in flight, the first of them before x is there
+// (`prefetch`).
 //
-// Everyone wants all of x at the same time, and it is little: what counts is how often memory is asked for it. So each
-// workgroup asks once, neighbours for neighbours, and its teams then have it from workgroup memory.
+// All workgroups need all of x at the same time. It is small: what counts is how often memory is asked for it. So each
+// workgroup reads it once, neighbouring threads neighbouring elements, and shares it in workgroup memory.
 //
-// A row's sum is made in the same order however the row4s are shared out: TEAM, STEPS and the subgroups' size decide.
+// A row's sum is made in the same order however the row4s are shared out: TEAM, STEPS and the size of subgroups
+// determine it.
 override THREADS = 512u;
 override TEAM = 128u;
-override LENGTH = 896u;  // of a row
-override CHUNK_VEC4S = 2u;     // a quarter of a chunk
-override STEPS = 1u;     // chunks of a row that a thread has
-override AT_ONCE = 1u;     // row4s of a team that are on their way at once
-override ONCE = 0u;        // 1: those are all that a workgroup has
-const MOST_AT_ONCE = 5u; // the same number for all kernels that share memory
-override PIECES = 1u;      // of x,
-override PIECE_WORDS = 2u; // and elements of each that a thread asks for
-override NORMS = 0u;     // 1: x is normed
-override CHAINS = 1u;    // sums of squares that a thread has: SQUARED / THREADS
-override COMBINES_SPLITS = 0u;     // 1: x is in parts, that split attention left
-override SPLITS = 1u;    // parts of a head then
+override LENGTH = 896u; // elements of a row
+override CHUNK_VEC4S = 2u; // a quarter of CHUNK
+override STEPS = 1u; // chunks of a row that a thread has
+override AT_ONCE = 1u; // row4s of a team that are in flight at once
+override ONCE = 0u; // 1: those are all that a workgroup has
+const MOST_AT_ONCE = 5u; // the same for all kernels of a megakernel, which share workgroup memory
+override PIECES = 1u; // pieces in which x is put into workgroup memory,
+override PIECE_WORDS = 2u; // and elements of each that a thread reads
+override NORMS = 0u; // 1: x is normed
+override CHAINS = 1u; // sums of squares that a thread has: SQUARED / THREADS
+override COMBINES_SPLITS = 0u; // 1: x is what split attention left
+override SPLITS = 1u; // then: splits of a head
 override COMBINED_WORDS = 1u; // elements of x that a thread combines at once
-override SPLITS_OF_X = 1u; // of all heads: room for them
-override WARMED_WORDS = 0u;    // words that a thread may warm_cache long before
+override SPLITS_OF_X = 1u; // splits of all heads that there is room for
+override WARMED_WORDS = 0u; // words that warm_cache reads
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -39,20 +41,21 @@ override WARMED_WORDS = 0u;    // words that a thread may warm_cache long before
 const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
 const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
-const STRIDE = CHUNKS | 1u; // for neighbouring chunks in workgroup memory
+const STRIDE = CHUNKS | 1u; // distance of a chunk's vectors in workgroup memory
 const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
-const SUM_BUFFERS = select(1u, 2u, SUBGROUP >= 16u); // 2: those of the next turns lie beside, and nobody waits for who reads these
+// 2: the next sums go elsewhere, and no thread waits until these are read
+const SUM_BUFFERS = select(1u, 2u, SUBGROUP >= 16u);
 var<workgroup> sums_of: array<f32, SUM_BUFFERS * SUMS>;
-const SQUARED = 512u; // the squares of elements that lie so far apart are one sum, whatever the number of threads
+const SQUARED = 512u; // elements this far apart share a sum of squares, whatever the number of threads
 const_assert PIECES == 1u || PIECE_WORDS % CHAINS == 0u;
-var<workgroup> squares_of: array<f32, SQUARED / SUBGROUP>; // of as many such sums as a subgroup has threads
+var<workgroup> squares_of: array<f32, SQUARED / SUBGROUP>; // each the sum over a subgroup
 var<workgroup> max_of_split: array<f32, SPLITS_OF_X>;
 var<workgroup> sum_of_split: array<f32, SPLITS_OF_X>;
 var<workgroup> weight_of_split: array<f32, SPLITS_OF_X>;
 
 // ---- weights ----------------------------------------------------------------
 
-// What is on its way before x is there: weights, and those of the norm for the elements that this thread asks for.
+// What is in flight before x is there: weights, and the norm's weights for the elements that this thread reads.
 struct prefetched {
 //!for i AT_ONCE
 //!for s STEPS
@@ -66,28 +69,31 @@ struct prefetched {
 //!end
 }
 
-// The row4s of workgroup v: from, up to. All have arg(13), and the first arg(14) of them one more.
+// The row4s of workgroup v: from .x up to, not including, .y.
 fn row4s_of(args: u32, v: u32) -> vec2<u32> {
     let first = v * arg(args, MATMUL_GROUP_ROW4S) + min(v, arg(args, MATMUL_LARGER_GROUPS));
-    return vec2<u32>(first, first + arg(args, MATMUL_GROUP_ROW4S) + select(0u, 1u, v < arg(args, MATMUL_LARGER_GROUPS)));
+    return vec2<u32>(first, first + arg(args, MATMUL_GROUP_ROW4S) +
+        select(0u, 1u, v < arg(args, MATMUL_LARGER_GROUPS)));
 }
 
 fn rows_of(args: u32, row4: u32) -> row4_rows {
     let p = part_of(args, row4);
-    return row4_of(args, p.part, row4 - p.prefetch, CHUNKS);
+    return row4_of(args, p.part, row4 - p.begin, CHUNKS);
 }
 
-// Step s of the team's turn i, from `row4` on.
+// fetch_i_s reads step s of the team's i-th row4 from `row4` on.
 //!for i AT_ONCE
 //!for s STEPS
 fn fetch_#i_#s(b: ptr<function, prefetched>, args: u32, row4: u32, end: u32, lane: u32) {
-    if (row4 + #iu * TEAMS < end) { (*b).held_#i_#s = fetch_row4(rows_of(args, row4 + #iu * TEAMS), CHUNKS, lane + #su * TEAM); }
+    if (row4 + #iu * TEAMS < end) {
+        (*b).held_#i_#s = fetch_row4(rows_of(args, row4 + #iu * TEAMS), CHUNKS, lane + #su * TEAM);
+    }
 }
 //!end
 //!end
 
-// The first weights of workgroup v, of its only part, a word of every two chunks: while the phases before leave memory idle, they
-// come nearer, and need few registers.
+// Reads a word of every two chunks of workgroup v's first weights (the product has one part): in a megakernel, while
+// the phases before leave memory idle, this brings them into the cache, and takes few registers.
 struct warmed {
     word: u32,
 //!for i WARMED_WORDS
@@ -102,7 +108,8 @@ fn warm_cache(args: u32, v: u32, local: u32) -> warmed {
     let first = row4s.x * (4u / matrices) * CHUNKS;
     let last = row4s.y * (4u / matrices) * CHUNKS - 1u;
 //!for i WARMED_WORDS
-    t.word_#i = weights[part_arg(args, PART, PART_WEIGHT + #iu % matrices) / 4u + min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
+    t.word_#i = weights[part_arg(args, PART, PART_WEIGHT + #iu % matrices) / 4u +
+        min(first + 2u * (#iu / matrices * THREADS + local), last)].x;
 //!end
     return t;
 }
@@ -119,9 +126,9 @@ fn warmed_bits(t: warmed) -> u32 {
 
 const EMPTY = -3.4e38;
 
-// What each part that attention left counts for in its head: parts have sums of values, the maximum that they are relative to, and the
-// sum of their weights. Until all are there, only these two numbers are looked at, by one thread each: everyone wants all of x at the
-// same time, and looking at all of its parts again and again would keep memory from those who still make them.
+// Computes each split's share of its head's result, as include/attention_splits.wgsl does. While splits are missing,
+// only their maxima and sums of weights are read again, by one thread each: all workgroups need all of x at the same
+// time, and if they read all of its splits again and again, they would slow down those that still compute them.
 fn weigh_splits(args: u32, x: u32, local: u32) {
     let at = x + local * (arg(args, MATMUL_HEAD_SIZE) + 2u) + arg(args, MATMUL_HEAD_SIZE);
     let counts = local < LENGTH / arg(args, MATMUL_HEAD_SIZE) * SPLITS;
@@ -142,23 +149,27 @@ fn weigh_splits(args: u32, x: u32, local: u32) {
         var highest = EMPTY;
         for (var s = 0u; s < SPLITS; s++) { highest = max(highest, max_of_split[first + s]); }
         var total = 0.0;
-        for (var s = 0u; s < SPLITS; s++) { total = fma(sum_of_split[first + s], exp(max_of_split[first + s] - highest), total); }
-        weight_of_split[local] = select(0.0, exp(max_of_split[local] - highest) * inverse_of(total), max_of_split[local] > EMPTY);
+        for (var s = 0u; s < SPLITS; s++) {
+            total = fma(sum_of_split[first + s], exp(max_of_split[first + s] - highest), total);
+        }
+        weight_of_split[local] = select(0.0, exp(max_of_split[local] - highest) * inverse_of(total),
+            max_of_split[local] > EMPTY);
     }
     workgroupBarrier();
 }
 
-// Of the elements that a thread asks for.
+// Sums of squares of the elements that a thread reads.
 struct squares {
 //!for c CHAINS
     sum_#c: f32,
 //!end
 }
 
-// Threads have their elements of x on their way all at once, and put them where all can read them piece by piece. (No branches around
-// loads: behind one, they would prefetch when those before it have ended. And one copy of everything: the instructions of all phases are
-// more than the GPU's nearest caches have room for, so `pieces` is a number that compilers do not know.)
-fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
+// Reads x and puts it into workgroup memory. A thread's elements are in flight all at once, and are stored piece by
+// piece. (There are no branches around loads: loads behind a branch would begin when those before it have ended. And
+// there is one copy of everything, because the instructions of all phases exceed the GPU's nearest caches: so `pieces`
+// is a number that the compiler does not know.)
+fn share_x(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u32) -> squares {
     var s: squares;
     if (COMBINES_SPLITS == 1u) {
         let size = arg(args, MATMUL_HEAD_SIZE);
@@ -190,7 +201,8 @@ fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u3
 //!for w COMBINED_WORDS
             var value_#w = 0.0;
 //!for p SPLITS
-            value_#w = fma(weight_of_split[part_#w + #pu], float_of(bits_#w_#p), value_#w); // said so that it is the same everywhere
+            // fma, so that all kernels round alike
+            value_#w = fma(weight_of_split[part_#w + #pu], float_of(bits_#w_#p), value_#w);
 //!end
             put_x(at_#w, select(0.0, value_#w, at_#w < LENGTH), at_#w < CHUNKS * CHUNK);
 //!end
@@ -241,7 +253,7 @@ fn stage(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: u3
     return s;
 }
 
-// Nobody waits for the norm itself, a factor, before the products are there.
+// The norm itself is a factor, which is needed only when the products are there.
 fn note_squares(s: squares, local: u32) {
 //!for c CHAINS
     let sum_#c = sum_over_subgroup(rounded(vec4<f32>(s.sum_#c)).x, local);
@@ -259,11 +271,12 @@ fn sum_of_squares() -> f32 {
 
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
-    // first, since memory answers in turn, and these are wanted as soon as x is there
+    // First, because memory answers in order, and these are needed as soon as x is there.
     if (NORMS == 1u) {
 //!for p PIECES
 //!for w PIECE_WORDS
-        b.norm_#p_#w = rounded(vec4<f32>(load(arg(args, MATMUL_NORM_WEIGHT) + min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, MATMUL_NORM_OFFSET))).x;
+        b.norm_#p_#w = rounded(vec4<f32>(load(arg(args, MATMUL_NORM_WEIGHT) +
+            min(local + (#pu * PIECE_WORDS + #wu) * THREADS, LENGTH - 1u)) + arg_float(args, MATMUL_NORM_OFFSET))).x;
 //!end
 //!end
     }
@@ -276,17 +289,18 @@ fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     return b;
 }
 
-// The four sums over a subgroup, each known to a quarter of its threads: an exchange halves what is left to be added up.
+// The four sums over a subgroup, each known to a quarter of its threads: each exchange halves what is left to add.
 fn folded(sums: vec4<f32>, local: u32) -> f32 {
     let upper = local / (SUBGROUP / 2u) % 2u == 1u;
     let others = select(sums.zw, sums.xy, upper);
-    let two = select(sums.xy, sums.zw, upper) + vec2<f32>(shuffle_xor(others.x, SUBGROUP / 2u, local), shuffle_xor(others.y, SUBGROUP / 2u, local));
+    let two = select(sums.xy, sums.zw, upper) +
+        vec2<f32>(shuffle_xor(others.x, SUBGROUP / 2u, local), shuffle_xor(others.y, SUBGROUP / 2u, local));
     let second = local / (SUBGROUP / 4u) % 2u == 1u;
     let one = select(two.x, two.y, second) + shuffle_xor(select(two.y, two.x, second), SUBGROUP / 4u, local);
     return sum_over(one, SUBGROUP / 4u, local);
 }
 
-// What the team's subgroups found for a row.
+// The sum of a row over the team's subgroups.
 fn sum_of_row(at: u32) -> f32 {
     var sum = sums_of[at];
     for (var i = 1u; i < WIDTH; i++) { sum += sums_of[at + i]; }
@@ -307,18 +321,18 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var sums_at = 0u;
     var start = row4s.x;
     for (var left = (row4s.y - row4s.x + AT_ONCE * TEAMS - 1u) / (AT_ONCE * TEAMS); left > 0u; left--) {
-        // Four threads finish a row4, the first of them in the end; of a team that is a subgroup one, each of its first few threads
-        // another row4.
-        let turn = select(local / 4u, team + lane * TEAMS, WIDTH == 1u);
-        let mine = turn < AT_ONCE * TEAMS && start + turn < row4s.y;
+        // Which of the row4s at hand this thread finishes: four threads add up a row4, and the first of them finishes
+        // it; in a team of one subgroup each of the first few threads finishes another row4.
+        let slot = select(local / 4u, team + lane * TEAMS, WIDTH == 1u);
+        let mine = slot < AT_ONCE * TEAMS && start + slot < row4s.y;
         let finishes = mine && (WIDTH == 1u || local % 4u == 0u);
-        let row4 = min(start + turn, row4s.y - 1u);
+        let row4 = min(start + slot, row4s.y - 1u);
         let p = part_of(args, row4);
-        let q = row4_of(args, p.part, row4 - p.prefetch, CHUNKS);
-        var r: ready;
-        if (finishes) { r = get_ready(args, p.part, q.rows, 0u); }
+        let q = row4_of(args, p.part, row4 - p.begin, CHUNKS);
+        var r: epilogue_operands;
+        if (finishes) { r = fetch_operands(args, p.part, q.rows, 0u); }
         if (start == row4s.x) {
-            own = stage(&b, args, x, select(PIECES, 0u, PIECES > 1u && row4s.y == 0u), local); // (there is always a row4)
+            own = share_x(&b, args, x, select(PIECES, 0u, PIECES > 1u && row4s.y == 0u), local); // (row4s.y is never 0)
             workgroupBarrier();
 //!for s STEPS
             x_#s = x_at(#su * TEAM + lane);
@@ -334,14 +348,16 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
 //!end
 //!end
         var total = vec4<f32>();
-        // By row4s in the order of the workgroup's, rows, subgroups.
+        // In workgroup memory sums are ordered by row4, row, subgroup.
 //!for i AT_ONCE
         let sum_#i = folded(sums_#i, local);
         if (WIDTH == 1u) {
-            let rows_#i = vec4<f32>(subgroupShuffle(sum_#i, 0u), subgroupShuffle(sum_#i, SUBGROUP / 4u), subgroupShuffle(sum_#i, SUBGROUP / 2u), subgroupShuffle(sum_#i, SUBGROUP / 4u * 3u));
+            let rows_#i = vec4<f32>(subgroupShuffle(sum_#i, 0u), subgroupShuffle(sum_#i, SUBGROUP / 4u),
+                subgroupShuffle(sum_#i, SUBGROUP / 2u), subgroupShuffle(sum_#i, SUBGROUP / 4u * 3u));
             if (lane == #iu) { total = rows_#i; }
         } else if (local % (SUBGROUP / 4u) == 0u) {
-            sums_of[sums_at + ((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#i;
+            sums_of[sums_at + ((#iu * TEAMS + team) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH +
+                lane / SUBGROUP] = sum_#i;
         }
 //!end
         if (NORMS == 1u && start == row4s.x) {
@@ -352,9 +368,12 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             workgroupBarrier();
             var row = 0.0;
             if (mine) { row = sum_of_row(sums_at + local * WIDTH); }
-            total = vec4<f32>(row, shuffle_down(row, 1u, local), shuffle_down(row, 2u, local), shuffle_down(row, 3u, local));
+            total = vec4<f32>(row, shuffle_down(row, 1u, local), shuffle_down(row, 2u, local),
+                shuffle_down(row, 3u, local));
         }
-        if (NORMS == 1u && start == row4s.x && finishes) { scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, MATMUL_NORM_EPSILON))); }
+        if (NORMS == 1u && start == row4s.x && finishes) {
+            scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, MATMUL_NORM_EPSILON)));
+        }
         if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
         if (ONCE == 1u) { break; }
         if (SUM_BUFFERS == 2u) { sums_at = SUMS - sums_at; }

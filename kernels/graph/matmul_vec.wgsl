@@ -1,16 +1,16 @@
 // Matrix products for one row of x, or a few: TEAM threads share a row4, each with chunks of its own, so that the
-// weights are read once, side by side. Weights do not depend on what was computed before, so the first of them are
-// fetched before x is there (`prefetch`), and the others always some steps before they are needed. x lies in workgroup
-// memory, already multiplied by its norm's weight; the norm itself is one number, and comes in at the end.
+// weights are read once, side by side. Weights do not depend on what was computed before: the first of them are read
+// before x is there (`prefetch`), the others a step before they are needed. x lies in workgroup memory, already
+// multiplied by its norm's weight; the norm itself is one factor, applied at the end.
 //
-// A row's sum is made in the same order whatever the number of threads in a workgroup: TEAM and SEGMENT decide.
+// A row's sum is made in the same order whatever the number of threads of a workgroup: TEAM and SEGMENT determine it.
 override THREADS = 256u;
 override TEAM = 32u;
-override SEGMENT = 2048u; // elements of x that are there at a time: so many steps' worth, or all
-override LENGTH = 0u;     // of a row, if it is known beforehand
-override NORMS = 1u;      // 0: x is never normed
-override COMBINES_SPLITS = 1u;      // 0: x is never in parts
-override PREFETCHES = 0u;      // 1: weights are fetched a step before they are needed, by code that is many times as long
+override SEGMENT = 2048u; // elements of x in workgroup memory at a time: those of some steps, or all
+override LENGTH = 0u; // elements of a row, if that is known
+override NORMS = 1u; // 0: x is never normed
+override COMBINES_SPLITS = 1u; // 0: x is never what split attention left
+override PREFETCHES = 0u; // 1: weights are read a step before they are needed, by code that is many times as long
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
@@ -33,16 +33,16 @@ fn length_of_row(args: u32) -> u32 {
 
 // ---- x ----------------------------------------------------------------------
 
-fn four_at(i: u32) -> vec4<f32> {
+fn vec4_at(i: u32) -> vec4<f32> {
     if (COMPACT == 0u) { return vec4<f32>(load(i), load(i + 1u), load(i + 2u), load(i + 3u)); }
     var y = vec4<f32>();
     for (var j = 0u; j < at_run_time(4u); j++) { y[j] = load(i + j); }
     return y;
 }
 
-// Four elements from place i on, of a list that ends with the row; zeros beyond.
-fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
-    if (i + 3u < length_of_row(args)) { return four_at(list + i); }
+// Elements i to i+3 of a row at `list`; zeros beyond its end.
+fn vec4_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
+    if (i + 3u < length_of_row(args)) { return vec4_at(list + i); }
     var y = vec4<f32>();
     if (COMPACT == 1u) {
         for (var j = 0u; i + j < length_of_row(args); j++) { y[j] = load(list + i + j); }
@@ -54,7 +54,7 @@ fn four_of_row(args: u32, list: u32, i: u32) -> vec4<f32> {
     return y;
 }
 
-// Four elements of x, put together from the parts of their head, four parts at a time.
+// Elements i to i+3 of x, combined from the splits of their head, four splits at a time.
 fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
     let size = arg(args, MATMUL_HEAD_SIZE);
     let splits = arg(args, MATMUL_SPLITS);
@@ -63,30 +63,36 @@ fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
     var sum = vec4<f32>();
     for (var s = 0u; s < splits; s += 4u) {
         if (COMPACT == 1u) {
-            for (var j = s; j < min(s + 4u, splits); j++) { sum += split_weight[first + j] * four_at(at + j * (size + 2u)); }
+            for (var j = s; j < min(s + 4u, splits); j++) {
+                sum += split_weight[first + j] * vec4_at(at + j * (size + 2u));
+            }
             continue;
         }
         let b = min(s + 1u, splits - 1u);
         let c = min(s + 2u, splits - 1u);
         let d = min(s + 3u, splits - 1u);
-        let one = four_at(at + s * (size + 2u));
-        let two = four_at(at + b * (size + 2u));
-        let three = four_at(at + c * (size + 2u));
-        let four = four_at(at + d * (size + 2u));
+        let one = vec4_at(at + s * (size + 2u));
+        let two = vec4_at(at + b * (size + 2u));
+        let three = vec4_at(at + c * (size + 2u));
+        let four = vec4_at(at + d * (size + 2u));
         sum += split_weight[first + s] * one + select(0.0, split_weight[first + b], s + 1u < splits) * two +
-               select(0.0, split_weight[first + c], s + 2u < splits) * three + select(0.0, split_weight[first + d], s + 3u < splits) * four;
+            select(0.0, split_weight[first + c], s + 2u < splits) * three +
+            select(0.0, split_weight[first + d], s + 3u < splits) * four;
     }
     return sum;
 }
 
-// Elements of x from `segment` on, in fours. Those of each chunk lie a whole number of chunks apart, so that threads with
-// neighbouring chunks read neighbouring fours.
-fn stage(args: u32, x: u32, segment: u32, local: u32) {
+// Puts the elements of x from `segment` on into workgroup memory, as vectors. Those of a chunk lie SEGMENT / CHUNK
+// apart, so that threads with neighbouring chunks read neighbouring vectors.
+fn share_x(args: u32, x: u32, segment: u32, local: u32) {
     let k = length_of_row(args);
     let count = min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u;
     let combines = COMBINES_SPLITS == 1u && arg(args, MATMUL_X_FORM) == X_SPLITS;
     let norms = NORMS == 1u && arg(args, MATMUL_X_FORM) == X_NORMED;
-    if (combines) { weigh_splits(x, k / max(arg(args, MATMUL_HEAD_SIZE), 1u) * arg(args, MATMUL_SPLITS), arg(args, MATMUL_SPLITS), arg(args, MATMUL_HEAD_SIZE), local); }
+    if (combines) {
+        weigh_splits(x, k / max(arg(args, MATMUL_HEAD_SIZE), 1u) * arg(args, MATMUL_SPLITS), arg(args, MATMUL_SPLITS),
+            arg(args, MATMUL_HEAD_SIZE), local);
+    }
     for (var start = 0u; start < count; start += THREADS) {
         let i = start + local;
         let at = segment + i * 4u;
@@ -97,11 +103,14 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
                 value = combined(args, x, at);
             } else if (COMPACT == 0u && at + 3u < k) {
                 let place = vec4<u32>(0u, 1u, 2u, 3u) + x + at;
-                value = floats_of(bits_of_four(place), place, arg(args, MATMUL_X_COMPUTED) == 1u);
+                value = floats_of(bits_of_vec4(place), place, arg(args, MATMUL_X_COMPUTED) == 1u);
             } else {
-                value = four_of_row(args, x, at);
+                value = vec4_of_row(args, x, at);
             }
-            if (norms) { weight = rounded(four_of_row(args, arg(args, MATMUL_NORM_WEIGHT), at) + arg_float(args, MATMUL_NORM_OFFSET)); }
+            if (norms) {
+                weight = rounded(vec4_of_row(args, arg(args, MATMUL_NORM_WEIGHT), at) +
+                    arg_float(args, MATMUL_NORM_OFFSET));
+            }
         }
         if (norms) { note_squares(i, value); }
         if (i < count) { store_shared_vec4(i % (CHUNK / 4u) * (SEGMENT / CHUNK) + i / (CHUNK / 4u), value * weight); }
@@ -110,8 +119,8 @@ fn stage(args: u32, x: u32, segment: u32, local: u32) {
 
 // ---- weights ----------------------------------------------------------------
 
-// What was fetched and not yet used, and where fetching goes on: a team has every so-many-th row4, and each takes some
-// steps.
+// What was read and is not yet used, and where reading goes on: a team has every (workgroups * TEAMS)-th row4, each in
+// some steps.
 struct prefetched {
     held: row4_bits,
     row4: u32,
@@ -123,7 +132,7 @@ fn rows_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32) {
     (*b).step = 0u;
     if ((*b).row4 < arg(args, MATMUL_ROW4S)) {
         let p = part_of(args, (*b).row4);
-        (*b).rows = row4_of(args, p.part, (*b).row4 - p.prefetch, chunks);
+        (*b).rows = row4_of(args, p.part, (*b).row4 - p.begin, chunks);
     }
 }
 
@@ -138,7 +147,7 @@ fn fetch_ahead(b: ptr<function, prefetched>, args: u32, chunks: u32, local: u32)
     }
 }
 
-// The first row4 of this workgroup, v, of those that work on the same row of x.
+// The first row4 of workgroup v; the workgroups of the same row of x have different ones.
 fn first_row4(args: u32, v: u32) -> u32 {
     if (arg(args, MATMUL_X_ROWS) == 1u) { return v; }
     return v % arg(args, MATMUL_ROW_GROUPS);
@@ -157,7 +166,7 @@ fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
 
 // ---- products ---------------------------------------------------------------
 
-// Without fetching ahead: one row after the other.
+// Without PREFETCHES: one row after the other. `here`: the chunk's place in workgroup memory.
 fn dot_rows(args: u32, q: row4_rows, chunks: u32, c: u32, here: u32) -> vec4<f32> {
     var at = q.at;
     var rows = q.rows;
@@ -165,7 +174,9 @@ fn dot_rows(args: u32, q: row4_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
     for (var r = 0u; r < at_run_time(arg(args, MATMUL_FOUR)); r++) {
         let bits = fetch(matrix(at[r], q.chunks), rows[r] * chunks + c);
         var sum = 0.0;
-        for (var i = 0u; i < at_run_time(arg(args, MATMUL_CHUNK_VEC4S)); i++) { sum += dot(four(bits, i), shared_x_vec4(i * (SEGMENT / CHUNK) + here)); }
+        for (var i = 0u; i < at_run_time(arg(args, MATMUL_CHUNK_VEC4S)); i++) {
+            sum += dot(weight_vec4(bits, i), shared_x_vec4(i * (SEGMENT / CHUNK) + here));
+        }
         sums[r] = sum;
     }
     return sums;
@@ -174,7 +185,7 @@ fn dot_rows(args: u32, q: row4_rows, chunks: u32, c: u32, here: u32) -> vec4<f32
 fn add_row4(before: vec4<f32>, b: row4_bits, here: u32) -> vec4<f32> {
     var sums = before;
     for (var i = 0u; i < CHUNK / 4u; i++) {
-        sums = add_four(sums, b, i, shared_x_vec4(i * (SEGMENT / CHUNK) + here));
+        sums = add_vec4(sums, b, i, shared_x_vec4(i * (SEGMENT / CHUNK) + here));
     }
     return sums;
 }
@@ -184,29 +195,32 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     let k = length_of_row(args);
     var t = 0u;
     if (arg(args, MATMUL_X_ROWS) > 1u) { t = v / arg(args, MATMUL_ROW_GROUPS); }
-    // Parts of split attention lie there for one row of x only.
+    // What split attention left is always one row of x.
     let x = arg(args, MATMUL_X) + select(t * k, 0u, COMBINES_SPLITS == 1u && arg(args, MATMUL_X_FORM) == X_SPLITS);
     let chunks = (k + CHUNK - 1u) / CHUNK;
     let lane = local % TEAM;
     let team = local / TEAM;
     let norms = NORMS == 1u && arg(args, MATMUL_X_FORM) == X_NORMED;
     var squares = 0.0;
-    for (var start = first_row4(args, v); start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
-        let first_turn = start < arg(args, MATMUL_ROW_GROUPS);
+    for (var start = first_row4(args, v); start < arg(args, MATMUL_ROW4S);
+         start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
+        let is_first = start < arg(args, MATMUL_ROW_GROUPS);
         let row4 = start + team * arg(args, MATMUL_ROW_GROUPS);
         let busy = row4 < arg(args, MATMUL_ROW4S);
         let p = part_of(args, min(row4, arg(args, MATMUL_ROW4S) - 1u));
-        let q = row4_of(args, p.part, row4 - p.prefetch, chunks);
+        let q = row4_of(args, p.part, row4 - p.begin, chunks);
         var sums = vec4<f32>();
-        var r: ready;
-        if (busy && lane == 0u) { r = get_ready(args, p.part, q.rows, t); }
+        var r: epilogue_operands;
+        if (busy && lane == 0u) { r = fetch_operands(args, p.part, q.rows, t); }
         for (var step = 0u; step * TEAM < chunks; step++) {
             let segment = step * TEAM * CHUNK / SEGMENT * SEGMENT;
-            if (segment == step * TEAM * CHUNK && (first_turn || k > SEGMENT)) {
+            if (segment == step * TEAM * CHUNK && (is_first || k > SEGMENT)) {
                 workgroupBarrier();
-                stage(args, x, segment, local);
+                share_x(args, x, segment, local);
                 workgroupBarrier();
-                if (norms && first_turn) { squares += noted_squares(min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u, local); }
+                if (norms && is_first) {
+                    squares += noted_squares(min(at_run_time(SEGMENT), (k + 31u) / 32u * 32u - segment) / 4u, local);
+                }
             }
             let c = step * TEAM + lane;
             if (PREFETCHES == 1u) {

@@ -1,7 +1,6 @@
-// Whole numbers into inputs, for the next run: up to four such copies, in order, by one workgroup. Arguments: 0 one,
-// 1 how many copies; copy i from 4 + 8 i on: 0 to, 1 from, 2 count, 3 a number to add, 4 place of a number to add (0:
-// none, else one more), 5 place of an index (likewise), 6 its bound. With an index, `to` is a list, and index and
-// numbers say which element the copy goes to.
+// Copies integers into inputs, for the next run: up to four copies, in order, by one workgroup. With an index the
+// target is a list, and the copy goes to element index + added of it, unless that is beyond its end. Arguments:
+// COPY_... in kernels/args.txt.
 override THREADS = 64u;
 //!include "graph.wgsl"
 
@@ -11,10 +10,14 @@ fn body(args: u32, v: u32, local: u32) {
         var added = arg(args, at + COPY_ADDED);
         if (arg(args, at + COPY_MORE) > 0u) { added += load_word(arg(args, at + COPY_MORE) - 1u); }
         if (arg(args, at + COPY_INDEX) == 0u) {
-            for (var j = local; j < arg(args, at + COPY_COUNT); j += THREADS) { store_word(arg(args, at + COPY_TO) + j, load_word(arg(args, at + COPY_FROM) + j) + added); }
+            for (var j = local; j < arg(args, at + COPY_COUNT); j += THREADS) {
+                store_word(arg(args, at + COPY_TO) + j, load_word(arg(args, at + COPY_FROM) + j) + added);
+            }
         } else if (local == 0u) {
             let index = load_word(arg(args, at + COPY_INDEX) - 1u) + added;
-            if (index < arg(args, at + COPY_BOUND)) { store_word(arg(args, at + COPY_TO) + index, load_word(arg(args, at + COPY_FROM))); }
+            if (index < arg(args, at + COPY_BOUND)) {
+                store_word(arg(args, at + COPY_TO) + index, load_word(arg(args, at + COPY_FROM)));
+            }
         }
         storageBarrier();
     }

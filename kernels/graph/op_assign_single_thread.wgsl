@@ -1,8 +1,9 @@
-// The same as op_assign by one thread, for software: without a barrier it compiles in a quarter of the time. Arguments as there.
+// Copies integers into inputs, as op_assign.wgsl does, by one thread: for software, which compiles this in a quarter of
+// the time, since it has no barrier.
 override THREADS = 1u;
 override COPIES = 4u;
-override INDEXED = 1u; // 0: none has an index
-override MORE = 1u;    // 0: none has a place of a number to add
+override INDEXED = 1u; // 0: no copy has an index
+override MORE = 1u; // 0: no copy has COPY_MORE
 //!wgsl-only
 //!include "graph.wgsl"
 

@@ -1,13 +1,12 @@
-// One head of one row over the positions it sees, in one pass over them: the running maximum and sum are mended as
-// larger scores come. The positions may be split among several workgroups, whose parts op_attention_combine puts together.
-// Arguments: 0 rows * heads * splits, 1 out, or the parts, 2 q, 3 size of a head, 4 heads, 5 stored heads, 6 position,
-// 7 scale, 8 softcap, 9 window, 10 word at which the keys prefetch, 11 the values, 12 they are f16, 13 rows stored, 14 splits.
+// Attention of one head of one row over the positions that it sees, in one pass: the running maximum, sum and values
+// are rescaled when larger scores come. Several workgroups may share the positions of a head (splits); their partial
+// results are combined by op_attention_combine.wgsl, or by the matrix product that reads them.
 override THREADS = 256u;
 const TEAM = 32u;
-const LANES = 4u;                // threads that share a position's score
-const BLOCK = THREADS / LANES;   // positions at a time
+const LANES = 4u; // threads that share a position's score
+const BLOCK = THREADS / LANES; // positions at a time
 const MAX_SIZE = 256u;
-override HALVES = 2u;               // 1: keys and values are f16, 0: they are f32, 2: argument 12 says it
+override HALVES = 2u; // 1: keys and values are f16; 0: f32; 2: ATTENTION_F16 says which
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
@@ -15,10 +14,12 @@ var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
 var<workgroup> scores: array<f32, THREADS>;
 var<workgroup> sums: array<vec2<f32>, THREADS>;
 
-// Elements 2i and 2i+1 of the head that begins at element `at` of the state at word `prefetch`.
-fn pair_at(args: u32, prefetch: u32, at: u32, i: u32) -> vec2<f32> {
-    if (HALVES == 1u || (HALVES == 2u && arg(args, ATTENTION_F16) == 1u)) { return unpack2x16float(state_word(prefetch + at / 2u + i)); }
-    return vec2<f32>(bitcast<f32>(state_word(prefetch + at + 2u * i)), bitcast<f32>(state_word(prefetch + at + 2u * i + 1u)));
+// Elements 2i and 2i+1 of the head that begins at element `at` of the keys or values, which begin at word `base`.
+fn pair_at(args: u32, base: u32, at: u32, i: u32) -> vec2<f32> {
+    if (HALVES == 1u || (HALVES == 2u && arg(args, ATTENTION_F16) == 1u)) {
+        return unpack2x16float(state_word(base + at / 2u + i));
+    }
+    return vec2<f32>(bitcast<f32>(state_word(base + at + 2u * i)), bitcast<f32>(state_word(base + at + 2u * i + 1u)));
 }
 
 fn capped(args: u32, score: f32) -> f32 {
@@ -27,28 +28,28 @@ fn capped(args: u32, score: f32) -> f32 {
     return score;
 }
 
-// Read by one thread and told to all, so that the loop below is the same for everyone.
+// Read by one thread for all, so that the loop below is uniform.
 var<workgroup> position_of_row: u32;
 
 fn body(args: u32, v: u32, local: u32) {
     let size = at_run_time(arg(args, ATTENTION_HEAD_SIZE));
     let pairs = size / 2u;
-    let row = v / arg(args, ATTENTION_SPLITS); // of q: a head of a row
+    let row = v / arg(args, ATTENTION_SPLITS); // of q: one head of one row
     if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
     for (var i = local; i < pairs; i += THREADS) {
         let at = arg(args, ARG_X) + row * size + 2u * i;
         q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(args, ATTENTION_SCALE);
     }
-    let position = workgroupUniformLoad(&position_of_row); // a barrier, too
+    let position = workgroupUniformLoad(&position_of_row); // also a barrier
     let stride = arg(args, ATTENTION_KV_HEADS) * size;
     let kv = row % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * size;
-    // arg(13) bounds it: a position beyond the cache must not lead out of it.
+    // A position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
     let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
     let share = share_of(seen, arg(args, ATTENTION_SPLITS));
     let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     let end = min(first + share, last + 1u);
-    // The threads that add up values: each has two elements of a head, and some of the positions.
+    // The threads that add up values: each has two elements of the head, and every `groups`-th position.
     let groups = THREADS / pairs;
     let mine = local / pairs;
     let element = local % pairs;
@@ -61,11 +62,13 @@ fn body(args: u32, v: u32, local: u32) {
         if (p < end) {
             let at = p * stride + kv;
             var i = local % LANES;
-            // Four at a time, so that four are on their way together.
+            // Four at a time, so that their loads are in flight together.
             for (; i + 3u * LANES < pairs; i += 4u * LANES) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
-                    for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) { four += q[j] * pair_at(args, arg(args, ATTENTION_KEYS), at, j); }
+                    for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) {
+                        four += q[j] * pair_at(args, arg(args, ATTENTION_KEYS), at, j);
+                    }
                     dot2 += four;
                     continue;
                 }
@@ -88,10 +91,10 @@ fn body(args: u32, v: u32, local: u32) {
         let higher = max(most, max_of_all(score, local));
         let e = select(0.0, exp(score - higher), local < BLOCK && block + local < end);
         scores[local] = e;
-        let mend = exp(most - higher);
-        total = total * mend + sum_of_all(e, local);
+        let rescale = exp(most - higher);
+        total = total * rescale + sum_of_all(e, local);
         most = higher;
-        value *= mend;
+        value *= rescale;
         if (mine < groups) {
             let seen_here = min(BLOCK, end - block);
             let at = block * stride + kv;
@@ -99,7 +102,9 @@ fn body(args: u32, v: u32, local: u32) {
             for (; i + 3u * groups < seen_here; i += 4u * groups) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
-                    for (var j = i; j < i + 4u * groups; j += groups) { four += scores[j] * pair_at(args, arg(args, ATTENTION_VALUES), at + j * stride, element); }
+                    for (var j = i; j < i + 4u * groups; j += groups) {
+                        four += scores[j] * pair_at(args, arg(args, ATTENTION_VALUES), at + j * stride, element);
+                    }
                     value += four;
                     continue;
                 }
@@ -107,9 +112,12 @@ fn body(args: u32, v: u32, local: u32) {
                 let b = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + groups) * stride, element);
                 let c = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 2u * groups) * stride, element);
                 let d = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 3u * groups) * stride, element);
-                value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c + scores[i + 3u * groups] * d;
+                value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c +
+                    scores[i + 3u * groups] * d;
             }
-            for (; i < seen_here; i += groups) { value += scores[i] * pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element); }
+            for (; i < seen_here; i += groups) {
+                value += scores[i] * pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element);
+            }
         }
         workgroupBarrier();
     }

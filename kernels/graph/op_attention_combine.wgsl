@@ -1,15 +1,17 @@
-// The parts that op_attention left, put together. Arguments: 0 rows * heads, 1 out, 2 parts, 3 size of a head, 4 splits.
+// Combines the partial results that split attention left: one head of one row.
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "attention_splits.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let size = arg(args, COMBINE_HEAD_SIZE);
-    let prefetch = arg(args, COMBINE_SPLITS_AT) + v * arg(args, COMBINE_SPLITS) * (size + 2u);
-    weigh_splits(prefetch, arg(args, COMBINE_SPLITS), arg(args, COMBINE_SPLITS), size, local);
+    let splits_at = arg(args, COMBINE_SPLITS_AT) + v * arg(args, COMBINE_SPLITS) * (size + 2u);
+    weigh_splits(splits_at, arg(args, COMBINE_SPLITS), arg(args, COMBINE_SPLITS), size, local);
     for (var i = local; i < size; i += THREADS) {
         var value = 0.0;
-        for (var s = 0u; s < arg(args, COMBINE_SPLITS); s++) { value += load(prefetch + s * (size + 2u) + i) * split_weight[s]; }
+        for (var s = 0u; s < arg(args, COMBINE_SPLITS); s++) {
+            value += load(splits_at + s * (size + 2u) + i) * split_weight[s];
+        }
         store(arg(args, ARG_OUT) + v * size + i, value);
     }
 }

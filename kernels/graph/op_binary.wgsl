@@ -1,5 +1,4 @@
-// out[i] = x[i] op y[..], y broadcast. Arguments: 1 out, 2 x, 3 y, 4 count, 5 which; 8 to 11 the dimensions of x,
-// 12 to 15 how far apart y's elements are along each (0: the same one again).
+// out[i] = x[i] op y[..]: a function of two numbers, with y broadcast to the shape of x.
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "binary.wgsl"
@@ -13,5 +12,6 @@ fn body(args: u32, v: u32, local: u32) {
         at += rest % arg(args, BINARY_OP_DIMS - 1u + d) * arg(args, BINARY_OP_STRIDES - 1u + d);
         rest /= arg(args, BINARY_OP_DIMS - 1u + d);
     }
-    store(arg(args, ARG_OUT) + i, combine(arg(args, BINARY_OP_KIND), vec4<f32>(load(arg(args, ARG_X) + i)), vec4<f32>(load(at))).x);
+    store(arg(args, ARG_OUT) + i, combine(arg(args, BINARY_OP_KIND), vec4<f32>(load(arg(args, ARG_X) + i)),
+        vec4<f32>(load(at))).x);
 }

@@ -1,5 +1,5 @@
-// Rows of a weight. Arguments: 0 rows, 1 out, 2 which rows, 3 k, 4 the last row there is, 5 word at which the weight
-// begins, 6 its rows, 7 the first of them (a large weight lies in several places, and others take care of the rest).
+// Rows of a matrix of weights: out[v] = weight[rows[v]]. A large matrix lies in several pieces; each is a dispatch,
+// which does the rows of its piece.
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -7,10 +7,17 @@ override THREADS = 64u;
 
 fn body(args: u32, v: u32, local: u32) {
     let wanted = min(load_word(arg(args, GATHER_ROWS) + v), arg(args, GATHER_LAST_ROW));
-    if (wanted < arg(args, GATHER_PIECE_FIRST) || wanted - arg(args, GATHER_PIECE_FIRST) >= arg(args, GATHER_PIECE_ROWS)) { return; }
+    if (wanted < arg(args, GATHER_PIECE_FIRST) ||
+        wanted - arg(args, GATHER_PIECE_FIRST) >= arg(args, GATHER_PIECE_ROWS)) {
+        return;
+    }
     let chunks = (arg(args, GATHER_LENGTH) + CHUNK - 1u) / CHUNK;
     for (var c = local; c < chunks; c += THREADS) {
-        let bits_here = fetch(matrix(arg(args, GATHER_WEIGHT), arg(args, GATHER_PIECE_ROWS) * chunks), (wanted - arg(args, GATHER_PIECE_FIRST)) * chunks + c);
-        for (var i = 0u; i < at_run_time(CHUNK) && c * CHUNK + i < arg(args, GATHER_LENGTH); i++) { store(arg(args, ARG_OUT) + v * arg(args, GATHER_LENGTH) + c * CHUNK + i, four(bits_here, i / 4u)[i % 4u]); }
+        let bits_here = fetch(matrix(arg(args, GATHER_WEIGHT), arg(args, GATHER_PIECE_ROWS) * chunks),
+            (wanted - arg(args, GATHER_PIECE_FIRST)) * chunks + c);
+        for (var i = 0u; i < at_run_time(CHUNK) && c * CHUNK + i < arg(args, GATHER_LENGTH); i++) {
+            store(arg(args, ARG_OUT) + v * arg(args, GATHER_LENGTH) + c * CHUNK + i,
+                weight_vec4(bits_here, i / 4u)[i % 4u]);
+        }
     }
 }

@@ -1,4 +1,4 @@
-// A row to one number. Arguments: 0 rows, 1 out, 2 x, 3 length, 4 which: sum, mean, max, argmax.
+// One number of each row: its sum, mean, maximum, or the place of its maximum.
 override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
@@ -17,7 +17,7 @@ fn body(args: u32, v: u32, local: u32) {
     }
     let most = max_of_all(best, local);
     let total = sum_of_all(sum, local);
-    // The first of equals wins, whoever found it.
+    // Of equal maxima the first counts, whichever thread found it.
     places[local] = select(0xffffffffu, place, best == most);
     workgroupBarrier();
     if (local == 0u) {

@@ -1,5 +1,4 @@
-// x / sqrt(mean(x^2) + epsilon) * (weight + offset), row by row.
-// Arguments: 0 rows, 1 out, 2 x, 3 length, 4 weight, 5 epsilon, 6 offset.
+// RMSNorm of each row: x / sqrt(mean(x^2) + epsilon) * (weight + weight offset).
 override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
@@ -14,6 +13,7 @@ fn body(args: u32, v: u32, local: u32) {
     }
     let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(args, ARG_LENGTH)) + arg_float(args, RMSNORM_EPSILON));
     for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
-        store(arg(args, ARG_OUT) + row + i, load(arg(args, ARG_X) + row + i) * scale * (load(arg(args, RMSNORM_WEIGHT) + i) + arg_float(args, RMSNORM_WEIGHT_OFFSET)));
+        store(arg(args, ARG_OUT) + row + i, load(arg(args, ARG_X) + row + i) * scale *
+            (load(arg(args, RMSNORM_WEIGHT) + i) + arg_float(args, RMSNORM_WEIGHT_OFFSET)));
     }
 }

@@ -1,6 +1,5 @@
-// Turns pairs of a head by their position. A workgroup for each head of each row.
-// Arguments: 0 rows * heads, 1 out, 2 x, 3 size of a head, 4 heads, 5 position, 6 how much of a head turns,
-// 7 pairs lie side by side, 8 log2 of an angle as a share of the one before, 9 magnitude, 10 has divisors, 11 divisors.
+// RoPE: rotates pairs of a head's elements by angles that grow with the position. A workgroup for each head of each
+// row.
 override THREADS = 64u;
 //!include "graph.wgsl"
 

@@ -1,32 +1,32 @@
-// The second half of choosing a token, by one workgroup, after op_sample_scan. Arguments and memory:
-// kernels/include/sample.wgsl.
+// The second half of sampling a token, by one workgroup, after op_sample_scan.wgsl. Arithmetic: include/sample.wgsl.
 //
-// What may be chosen is always the first so many tokens in order of their keys (lower ids first among equals): top_k,
-// top_p and min_p each say how many, and the fewest holds. Four ways, each exact, the cheapest that will do:
-//   the most likely   temperature 0: the best of the slices' best.
-//   from all          no filter: a slice by the slices' sums, then a token in it.
-//   from a list       the slices' best keys give a bound below which nothing is chosen; what is above it, in the few
-//                     slices that have any, fits a list of 1,024 and is put in order there.
-//   by search         whatever did not fit: where a running sum reaches what is wanted is found 9 bits at a time, by
-//                     sums over 512 ranges of keys, and then of ids.
-// The draw goes through the tokens by id, in all of them, so that all choose the same token.
+// The candidates are always the first tokens in order of their keys (lower ids first among equals): top_k, top_p and
+// min_p each say how many, and the smallest number counts. There are four ways, all exact; the cheapest that suffices
+// is taken:
+//   most_likely   temperature 0: the best of the slices' best.
+//   from_all      no filter: a slice by the slices' sums, then a token in it.
+//   from_list     the slices' best keys give a bound below which no candidate is; the tokens above it, in the few
+//                 slices that have any, fit a list of 1,024 and are sorted there.
+//   by_search     what did not fit: where a running sum reaches its goal is found 9 bits at a time, by sums over 512
+//                 ranges of keys, and then of ids.
+// The draw goes through the candidates by id in all of them, so that all choose the same token.
 override THREADS = 256u;
 //!include "graph.wgsl"
 //!include "shared_x.wgsl"
 //!include "sample.wgsl"
 //!include "sample_draw.wgsl"
-const RUNS = 64u;             // parts in which a list is summed
-const BINS = 512u;            // ranges in a search; two words each have to fit a list
-const GUESSED_SLICES = 256u;  // looked into for top_p where the slices' best do not say how many are needed
+const RUNS = 64u;             // runs in which a list is summed
+const BINS = 512u;            // ranges of a search; two words for each have to fit a list
+const GUESSED_SLICES = 256u;  // that are read for top_p if the slices' best do not say how many are needed
 const NO_TOKEN = 0xffffffffu;  // no token, or no place in a list
 
 var<workgroup> run_low: array<u32, RUNS>;
 var<workgroup> run_high: array<u32, RUNS>;
 var<workgroup> counter: atomic<u32>;
-var<workgroup> told: array<u32, SETTINGS>;
+var<workgroup> shared_settings: array<u32, SETTINGS>;
 var<workgroup> agreed: u32;
 
-// What thread 0 has, for all, and known to be the same for all: loops with barriers inside may depend on it.
+// Thread 0's value for all, uniform for the compiler: loops with barriers inside may depend on it.
 fn agree(value: u32, local: u32) -> u32 {
     if (local == 0u) { agreed = value; }
     return workgroupUniformLoad(&agreed);
@@ -38,7 +38,7 @@ fn set_counter(value: u32, local: u32) {
     workgroupBarrier();
 }
 
-// What all have made of it.
+// The counter, after all threads have changed it.
 fn counted() -> u32 {
     workgroupBarrier();
     return atomicLoad(&counter);
@@ -54,7 +54,7 @@ const OF_BINS = 3u;   // a search's bins, from the highest
 struct Series {
     kind: u32,
     count: u32,
-    first: u32, // OF_KEYS: where they are
+    first: u32, // OF_KEYS: the place of the first
     best: f32,
     scale: f32,
 }
@@ -63,7 +63,9 @@ fn item(s: Series, i: u32) -> vec2<u32> {
     switch (s.kind) {
         case OF_SLICES: { return vec2<u32>(shared_word(SLICES_AT + i), atomicLoad(&list_ids[i])); }
         case OF_KEYS: { return likelihood(load_word(s.first + i), s.best, s.scale); }
-        case OF_BINS: { return vec2<u32>(atomicLoad(&list_ids[BINS - 1u - i]), atomicLoad(&list_ids[2u * BINS - 1u - i])); }
+        case OF_BINS: {
+            return vec2<u32>(atomicLoad(&list_ids[BINS - 1u - i]), atomicLoad(&list_ids[2u * BINS - 1u - i]));
+        }
         default: { return likelihood(shared_word(KEYS_AT + i), s.best, s.scale); }
     }
 }
@@ -84,12 +86,12 @@ fn sum_of(s: Series, local: u32) -> vec2<u32> {
 }
 
 struct Passed {
-    place: u32,        // the first item at which the running sum is more than the goal, or NO_TOKEN
+    place: u32,        // the first item at which the running sum exceeds the goal, or NO_TOKEN
     before: vec2<u32>, // the sum before it
     here: vec2<u32>,   // the item
 }
 
-// After sum_of, of the same series. Every thread does all of it: none has to wait for another.
+// After sum_of of the same series. Every thread does all of it, so that none waits for another.
 fn passes(s: Series, goal: vec2<u32>) -> Passed {
     let length = (s.count + RUNS - 1u) / RUNS;
     var p = Passed(NO_TOKEN, vec2<u32>(0u), vec2<u32>(0u));
@@ -119,7 +121,7 @@ fn stands_before(a: u32, b: u32, by_id: bool) -> bool {
     return shared_word(KEYS_AT + a) > shared_word(KEYS_AT + b);
 }
 
-// The first `count` of the list in order: by key from the highest, equals by id; or by id. A bitonic sort.
+// Sorts the first `count` items of the list: by key from the highest, equals by id; or by id. A bitonic sort.
 fn sort_list(count: u32, by_id: bool, local: u32) {
     var size = 1u;
     while (size < count) { size *= 2u; }
@@ -147,7 +149,7 @@ fn sort_list(count: u32, by_id: bool, local: u32) {
     }
 }
 
-// How many of the first `count` of a list in order have this key or a higher one.
+// How many of the first `count` items of a sorted list have this key or a higher one.
 fn count_from(key: u32, count: u32, local: u32) -> u32 {
     set_counter(0u, local);
     for (var i = local; i < count; i += THREADS) {
@@ -158,44 +160,53 @@ fn count_from(key: u32, count: u32, local: u32) -> u32 {
 
 // ---- slices ---------------------------------------------------------------
 
-fn slice_key(args: u32, slice: u32) -> u32 { return load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice + SLICE_BEST_KEY); }
+fn slice_key(args: u32, slice: u32) -> u32 {
+    return load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice + SLICE_BEST_KEY);
+}
 
-// The slices' sums against the best logit of all.
+// The slices' sums relative to the best logit of all.
 fn weigh_slices(args: u32, best: f32, scale: f32, local: u32) {
     for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
         let slice = arg(args, SAMPLE_SLICES) + SLICE_SIZE * i;
-        let sum = against(vec2<u32>(load_word(slice + SLICE_SUM_LOW), load_word(slice + SLICE_SUM_HIGH)), logit_of(load_word(slice + SLICE_BEST_KEY)), best, scale);
+        let sum = against(vec2<u32>(load_word(slice + SLICE_SUM_LOW), load_word(slice + SLICE_SUM_HIGH)),
+            logit_of(load_word(slice + SLICE_BEST_KEY)), best, scale);
         store_shared_word(SLICES_AT + i, sum.x);
         atomicStore(&list_ids[i], sum.y);
     }
 }
 
-// Keys and ids of the listed slices, counted through.
-fn id_at(args: u32, i: u32) -> u32 { return shared_word(SLICES_AT + i / arg(args, SAMPLE_SLICE_TOK)) * arg(args, SAMPLE_SLICE_TOK) + i % arg(args, SAMPLE_SLICE_TOK); }
+// Ids and keys of the tokens of the listed slices, numbered consecutively.
+fn id_at(args: u32, i: u32) -> u32 {
+    return shared_word(SLICES_AT + i / arg(args, SAMPLE_SLICE_TOK)) * arg(args, SAMPLE_SLICE_TOK) +
+        i % arg(args, SAMPLE_SLICE_TOK);
+}
 fn key_in_slices(args: u32, i: u32, count: u32) -> u32 {
     if (i >= count) { return 0u; }
     return load_word(arg(args, SAMPLE_KEYS) + id_at(args, i));
 }
 
-// Four at a time, so that their loads are under way together.
+// Four at a time, so that their loads are in flight together.
 fn four_in_slices(args: u32, i: u32, count: u32) -> vec4<u32> {
     if (COMPACT == 1u) {
         var four = vec4<u32>();
         for (var k = 0u; k < at_run_time(4u); k++) { four[k] = key_in_slices(args, i + k * THREADS, count); }
         return four;
     }
-    return vec4<u32>(key_in_slices(args, i, count), key_in_slices(args, i + THREADS, count), key_in_slices(args, i + 2u * THREADS, count),
+    return vec4<u32>(key_in_slices(args, i, count), key_in_slices(args, i + THREADS, count),
+        key_in_slices(args, i + 2u * THREADS, count),
                      key_in_slices(args, i + 3u * THREADS, count));
 }
 
 // ---- the four ways --------------------------------------------------------
-// Compilers put every function in place where it is called: so the large ones, and those with barriers, are called in few
-// places, in loops where need be.
+// Compilers inline every function: so the large ones, and those with barriers, are called in few places, if need be in
+// loops.
 
 fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
     set_counter(NO_TOKEN, local);
     for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
-        if (slice_key(args, i) == best_key) { atomicMin(&counter, load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * i + SLICE_BEST_ID)); }
+        if (slice_key(args, i) == best_key) {
+            atomicMin(&counter, load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * i + SLICE_BEST_ID));
+        }
     }
     return counted();
 }
@@ -204,15 +215,16 @@ fn most_likely(args: u32, best_key: u32, local: u32) -> u32 {
 fn from_all(args: u32, sums: Series, total: vec2<u32>, seed: u32, local: u32) -> u32 {
     let goal = draw(args, total, seed);
     let slice = passes(sums, goal);
-    let keys = Series(OF_KEYS, arg(args, SAMPLE_SLICE_TOK), arg(args, SAMPLE_KEYS) + slice.place * arg(args, SAMPLE_SLICE_TOK), sums.best, sums.scale);
+    let keys = Series(OF_KEYS, arg(args, SAMPLE_SLICE_TOK),
+        arg(args, SAMPLE_KEYS) + slice.place * arg(args, SAMPLE_SLICE_TOK), sums.best, sums.scale);
     let unused = sum_of(keys, local);
     let token = passes(keys, subtract_wide(goal, slice.before)).place;
-    // The slice's sum was rounded: where the draw fell behind its last token, it means the best one.
+    // The slice's sum was rounded: a draw behind its last token means the best one.
     if (token == NO_TOKEN) { return load_word(arg(args, SAMPLE_SLICES) + SLICE_SIZE * slice.place + SLICE_BEST_ID); }
     return slice.place * arg(args, SAMPLE_SLICE_TOK) + token;
 }
 
-// Makes the list of all tokens with this key or a higher one. Their number; above LONGEST, only the first are there.
+// Lists all tokens with this key or a higher one, and returns their number; beyond LONGEST they are not listed.
 fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     let listed = count_from(bound, arg(args, SAMPLE_SLICE_COUNT), local);
     for (var i = local; i < listed; i += THREADS) { store_shared_word(SLICES_AT + i, atomicLoad(&list_ids[i])); }
@@ -233,19 +245,20 @@ fn list_from(args: u32, bound: u32, local: u32) -> u32 {
     return counted();
 }
 
-// NO_TOKEN: it does not fit. `top_p_goal` is what top_p has to pass, where that is known.
-fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+// NO_TOKEN if the candidates do not fit the list. `top_p_goal`: what top_p has to exceed, if that is known.
+fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>,
+    local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
     let everything = arg(args, SAMPLE_SLICE_COUNT) * arg(args, SAMPLE_SLICE_TOK) <= LONGEST;
     var goal = top_p_goal;
-    var guessed = false; // the bound is: it may turn out too high
+    var guessed = false; // the bound is a guess that may turn out too high
     var count = arg(args, SAMPLE_SLICE_COUNT);
     for (var i = local; i < count; i += THREADS) {
         store_shared_word(KEYS_AT + i, slice_key(args, i));
         atomicStore(&list_ids[i], i);
     }
-    // The list: first of the slices by their best, then of what may be kept, then of what is kept, by id.
+    // The list: first the slices by their best, then the tokens that may be candidates, then the candidates by id.
     for (var stage = 0u; stage < 3u; stage++) {
         sort_list(count, stage == 2u, local);
         if (stage == 1u && top_k > 0u) { count = min(count, top_k); }
@@ -260,13 +273,13 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
         }
         enough = agree(enough, local);
         if (stage == 0u) {
-            // The bound: so many tokens, or tokens that are so likely, are there already among the slices' best.
+            // The bound: the slices' best alone are enough tokens, or likely enough together.
             var bound = 1u;
             if (!everything && top_k > 0u && top_k <= count) { bound = shared_word(KEYS_AT + top_k - 1u); }
             if (!everything && top_p > 0u && top_k == 0u) {
                 bound = shared_word(KEYS_AT + min(select(enough, GUESSED_SLICES - 1u, enough == NO_TOKEN), count - 1u));
             }
-            // With both top_k and top_p, the likelihood of all k is needed.
+            // With both top_k and top_p, the likelihoods of all k are needed.
             if (top_p == 0u || top_k == 0u) { bound = max(bound, min_key); }
             bound = agree(bound, local);
             if (bound == 1u && !everything) { return NO_TOKEN; }
@@ -284,23 +297,23 @@ fn from_list(args: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings
     return NO_TOKEN;
 }
 
-// What may be chosen: keys above this one, and this one up to that id.
+// The candidates: tokens with a higher key, and those with this key up to this id.
 struct Kept {
     key: u32,
     id: u32,
 }
 
-// What a search spins for.
+// What a search looks for.
 struct Wanted {
-    by_id: bool,       // the running sum goes by id, else by key from the highest
+    by_id: bool,       // the running sum is by id, else by key from the highest
     scale: f32,        // of the likelihoods that are summed; 0: tokens are counted
     key_limit: u32,    // only keys up to this one
-    goal: vec2<u32>,   // what the sum has to pass, unless
+    goal: vec2<u32>,   // what the sum has to exceed, unless
     top_p: u32,        // not 0: it is this portion of all,
     drawn: bool,       // or a random part of it
 }
 
-// Adds to a bin; the low half's overflow is seen by whoever causes it.
+// Adds to a bin; the thread that makes the low half overflow adds the carry.
 fn add_to_bin(bin: u32, value: vec2<u32>) {
     let low = atomicAdd(&list_ids[bin], value.x);
     let carry = select(0u, 1u, low + value.x < low);
@@ -308,9 +321,9 @@ fn add_to_bin(bin: u32, value: vec2<u32>) {
 }
 
 struct Searched {
-    place: u32,       // the key or id where the sum passes the goal, or NO_TOKEN
-    goal: vec2<u32>,  // what of the goal is left for what is there
-    here: vec2<u32>,  // how much is there
+    place: u32,       // the key or id where the sum exceeds the goal, or NO_TOKEN
+    goal: vec2<u32>,  // what is left of the goal for the tokens there
+    here: vec2<u32>,  // the sum over the tokens there
 }
 
 fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u32) -> Searched {
@@ -326,8 +339,11 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
         for (var i = local; i < 2u * BINS; i += THREADS) { atomicStore(&list_ids[i], 0u); }
         set_counter(0u, local);
         for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) {
-            let has_ids = !wanted.by_id || (i * arg(args, SAMPLE_SLICE_TOK) <= high && (i + 1u) * arg(args, SAMPLE_SLICE_TOK) > low);
-            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) { store_shared_word(SLICES_AT + atomicAdd(&counter, 1u), i); }
+            let has_ids = !wanted.by_id || (i * arg(args, SAMPLE_SLICE_TOK) <= high &&
+                (i + 1u) * arg(args, SAMPLE_SLICE_TOK) > low);
+            if (has_ids && slice_key(args, i) >= select(low, kept.key, wanted.by_id)) {
+                store_shared_word(SLICES_AT + atomicAdd(&counter, 1u), i);
+            }
         }
         let tokens = counted() * arg(args, SAMPLE_SLICE_TOK);
         for (var i = local; i < tokens; i += 4u * THREADS) {
@@ -357,13 +373,14 @@ fn search(args: u32, kept: Kept, wanted: Wanted, best: f32, seed: u32, local: u3
     return found;
 }
 
-// Each filter as a search by key and, among equals, by id; and the draw as one by id.
-fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>, local: u32) -> u32 {
+// Each filter is a search by key and, among equals, by id; the draw is one by id.
+fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2<u32>, settings: array<u32, SETTINGS>,
+    local: u32) -> u32 {
     let top_k = settings[SETTING_TOP_K];
     let top_p = settings[SETTING_TOP_P];
     var kept = Kept(1u, NO_TOKEN);
     var wanted = Wanted(false, 0.0, best_key, vec2<u32>(0u), 0u, false);
-    var equals = 0u; // 1: of those with the key that was found not all are kept
+    var equals = 0u; // 1: not all tokens with the key that was found are candidates
     for (var stage = 0u; stage < at_run_time(5u); stage++) {
         if ((stage < 2u && top_k == 0u) || ((stage == 2u || stage == 3u) && top_p == 0u)) { continue; }
         switch (stage) {
@@ -375,7 +392,7 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
                 if (min_key > kept.key) { kept = Kept(min_key, NO_TOKEN); }
                 wanted = Wanted(true, bitcast<f32>(settings[SETTING_SCALE]), best_key, vec2<u32>(0u), 0u, true);
             }
-            default: { // the lowest ids among those with the key that was just found
+            default: { // the lowest ids among the tokens with the key that was just found
                 if (agree(equals, local) == 0u) { continue; }
                 wanted.by_id = true;
                 wanted.key_limit = kept.key;
@@ -401,8 +418,8 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
 }
 
 fn choose(args: u32, local: u32) -> u32 {
-    if (local < SETTINGS) { told[local] = load_word(arg(args, SAMPLE_SETTINGS) + local); }
-    let settings = workgroupUniformLoad(&told);
+    if (local < SETTINGS) { shared_settings[local] = load_word(arg(args, SAMPLE_SETTINGS) + local); }
+    let settings = workgroupUniformLoad(&shared_settings);
     set_counter(0u, local);
     var mine = 0u;
     for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) { mine = max(mine, slice_key(args, i)); }
@@ -415,7 +432,8 @@ fn choose(args: u32, local: u32) -> u32 {
     let top_p = settings[SETTING_TOP_P];
     var goal = vec2<u32>(0u);
     if (settings[SETTING_TOP_K] == 0u && (top_p > 0u || min_log <= NO_MIN_LOG)) {
-        let sums = Series(OF_SLICES, arg(args, SAMPLE_SLICE_COUNT), 0u, best, select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
+        let sums = Series(OF_SLICES, arg(args, SAMPLE_SLICE_COUNT), 0u, best,
+            select(bitcast<f32>(settings[SETTING_SCALE]), SCALE_OF_ONE, top_p > 0u));
         weigh_slices(args, best, sums.scale, local);
         let total = sum_of(sums, local);
         if (top_p == 0u) { return from_all(args, sums, total, settings[SETTING_SEED], local); }
@@ -434,6 +452,9 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
     if (local == 0u) {
         store_word(arg(args, ARG_OUT), token);
-        if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) { store_word(arg(args, SAMPLE_HISTORY) + (load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS)) % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token); }
+        if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) {
+            store_word(arg(args, SAMPLE_HISTORY) + (load_word(arg(args, SAMPLE_POSITION)) +
+                arg(args, SAMPLE_POSITION_PLUS)) % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token);
+        }
     }
 }

@@ -1,8 +1,12 @@
-// Part of each row. Arguments: 1 out, 2 x, 3 count, 4 length of a part, 5 length of a row, 6 where it begins.
+// A slice of each row: out[r][i] = x[r][start + i].
 override THREADS = 64u;
 //!include "graph.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
-    if (i < arg(args, ARG_COUNT)) { store_word(arg(args, ARG_OUT) + i, load_word(arg(args, ARG_X) + i / arg(args, SLICE_LENGTH) * arg(args, SLICE_ROW_LENGTH) + arg(args, SLICE_START) + i % arg(args, SLICE_LENGTH))); }
+    if (i < arg(args, ARG_COUNT)) {
+        store_word(arg(args, ARG_OUT) + i,
+            load_word(arg(args, ARG_X) + i / arg(args, SLICE_LENGTH) * arg(args, SLICE_ROW_LENGTH) +
+                arg(args, SLICE_START) + i % arg(args, SLICE_LENGTH)));
+    }
 }

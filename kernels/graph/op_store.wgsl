@@ -1,12 +1,13 @@
-// Rows into a state, from a position on. Arguments: 1 word at which the state begins, 2 x, 3 count of elements (even),
-// 4 elements of a row (even), 5 position, 6 rows the state has, 7 it is f16.
+// Rows of x into a state (a KV cache) from a position on, as f32 or f16; rows beyond the state's end are dropped.
 override THREADS = 64u;
 //!include "graph.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let i = (v * THREADS + local) * 2u;
     let first = load_word(arg(args, STORE_POSITION)) * arg(args, STORE_ROW_LENGTH);
-    if (i >= arg(args, STORE_COUNT) || first + i + 2u > arg(args, STORE_CAPACITY) * arg(args, STORE_ROW_LENGTH)) { return; }
+    if (i >= arg(args, STORE_COUNT) || first + i + 2u > arg(args, STORE_CAPACITY) * arg(args, STORE_ROW_LENGTH)) {
+        return;
+    }
     let pair = vec2<f32>(load(arg(args, ARG_X) + i), load(arg(args, ARG_X) + i + 1u));
     if (arg(args, STORE_F16) == 1u) {
         store_state_word(arg(args, STORE_STATE) + (first + i) / 2u, pack2x16float(pair));

@@ -1,5 +1,5 @@
-// The places of the largest of a row, largest first: one after the other, each the largest that comes after the one before
-// (smaller, or as large and shuffle_down on). Arguments: 0 rows, 1 out, 2 x, 3 length, 4 how many.
+// The places of the largest elements of each row, largest first: one after the other, each the largest of those that
+// come after the one before (smaller, or equal and further on).
 override THREADS = 256u;
 const TEAM = 32u;
 //!include "graph.wgsl"
@@ -16,7 +16,10 @@ fn body(args: u32, v: u32, local: u32) {
         var place = 0xffffffffu;
         for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
             let x = load(row + i);
-            if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) { best = x; place = i; }
+            if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) {
+                best = x;
+                place = i;
+            }
         }
         let most = max_of_all(best, local);
         places[local] = select(0xffffffffu, place, best == most);

@@ -1,17 +1,19 @@
-// The parts that split attention left: each has sums of values, the maximum they are relative to, and the sum of
-// their weights. What a part counts for in its head is worked out once for all heads of a row.
-override MAX_SPLITS = 256u; // that there is room for
+// Combining what split attention left. Each split wrote SIZE sums of weighted values, the maximum score that their
+// weights are relative to, and the sum of the weights. Here each split's share of its head's result is computed, for
+// all heads of a row at once.
+override MAX_SPLITS = 256u; // splits of all heads that there is room for
 var<workgroup> split_max: array<f32, MAX_SPLITS>;
 var<workgroup> split_sum: array<f32, MAX_SPLITS>;
 var<workgroup> split_weight: array<f32, MAX_SPLITS>;
 
-fn weigh_splits(prefetch: u32, parts: u32, splits: u32, size: u32, local: u32) {
-    for (var i = local; i < parts; i += THREADS) {
-        split_max[i] = load(prefetch + i * (size + 2u) + size);
-        split_sum[i] = load(prefetch + i * (size + 2u) + size + 1u);
+// `first_split`: the place of the first; `split_count` of them, `splits` for each head.
+fn weigh_splits(first_split: u32, split_count: u32, splits: u32, size: u32, local: u32) {
+    for (var i = local; i < split_count; i += THREADS) {
+        split_max[i] = load(first_split + i * (size + 2u) + size);
+        split_sum[i] = load(first_split + i * (size + 2u) + size + 1u);
     }
     workgroupBarrier();
-    for (var i = local; i < parts; i += THREADS) {
+    for (var i = local; i < split_count; i += THREADS) {
         let first = i / splits * splits;
         var most = -3.4e38;
         for (var s = 0u; s < splits; s++) { most = max(most, split_max[first + s]); }

@@ -1,4 +1,4 @@
-// Functions of two numbers, four times, by src/graph/graph.h's binary_kind.
+// Functions of two numbers, element by element: binary_kind of src/graph/graph.h.
 fn combine(kind: u32, a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     switch (kind) {
         case BINARY_SUB: { return a - b; }

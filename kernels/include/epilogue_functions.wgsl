@@ -1,11 +1,11 @@
-// The functions that may come after a product, by src/graph/graph.h's unary_kind: those that one exp is enough for, so
-// that kernels stay short. src/graph/fuse.c knows which.
+// Functions that may stand in a product's epilogue: those of unary_kind (src/graph/graph.h) that need one exp at most,
+// so that kernels stay short. src/graph/fuse.c has the same list.
 fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
     var u = x;
     switch (kind) {
-        case UNARY_TANH: { u = 2.0 * x; }                                             // tanh
-        case UNARY_GELU: { u = 1.5957691216 * fma(0.044715 * x * x, x, x); }          // gelu
-        case UNARY_SOFTCAP: { u = 2.0 * x / a; }                                        // softcap
+        case UNARY_TANH: { u = 2.0 * x; }
+        case UNARY_GELU: { u = 1.5957691216 * fma(0.044715 * x * x, x, x); }
+        case UNARY_SOFTCAP: { u = 2.0 * x / a; }
         default: {}
     }
     let s = 1.0 / (1.0 + exp(-clamp(u, -80.0, 80.0)));

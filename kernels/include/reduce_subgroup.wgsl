@@ -1,4 +1,5 @@
-// The same as reduce_shared.wgsl by subgroups of SUBGROUP threads that follow each other, SUBGROUP dividing TEAM.
+// Sums and maxima over a workgroup, and sums over its teams of TEAM threads, as in reduce_shared.wgsl, but by subgroups
+// of SUBGROUP consecutive threads. SUBGROUP divides TEAM.
 //!include "subgroup_sum.wgsl"
 var<workgroup> reduced: array<vec4<f32>, THREADS / SUBGROUP>;
 
@@ -24,13 +25,16 @@ fn max_of_all(value: f32, local: u32) -> f32 {
 
 // The sum over a team, known to its first thread.
 fn sum_of_team(value: vec4<f32>, local: u32) -> vec4<f32> {
-    let part = vec4<f32>(sum_over_subgroup(value.x, local), sum_over_subgroup(value.y, local), sum_over_subgroup(value.z, local), sum_over_subgroup(value.w, local));
+    let part = vec4<f32>(sum_over_subgroup(value.x, local), sum_over_subgroup(value.y, local),
+        sum_over_subgroup(value.z, local), sum_over_subgroup(value.w, local));
     if (SUBGROUP == TEAM) { return part; }
     if (local % SUBGROUP == 0u) { reduced[local / SUBGROUP] = part; }
     workgroupBarrier();
-    var total = vec4<f32>(-0.0); // which changes nothing that is added to it
+    var total = vec4<f32>(-0.0); // the neutral element: -0 + x is x
     if (COMPACT == 0u) { total = reduced[local / SUBGROUP]; }
-    for (var i = 1u - COMPACT; i < at_run_time(TEAM / SUBGROUP); i++) { total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)]; }
+    for (var i = 1u - COMPACT; i < at_run_time(TEAM / SUBGROUP); i++) {
+        total += reduced[min(local / SUBGROUP + i, THREADS / SUBGROUP - 1u)];
+    }
     workgroupBarrier();
     return total;
 }

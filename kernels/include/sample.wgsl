@@ -1,23 +1,17 @@
-// What both halves of choosing a token have in common: where things are, and numbers that come out the same bit by bit on
-// every GPU, with any number of threads and on the CPU (src/graph/sample.c does the same).
+// What the kernels that sample a token share: the settings, and arithmetic whose results are bit for bit the same on
+// every GPU, with any number of threads, and on the CPU (src/graph/sample.c).
 //
-// Arguments, of both kernels: 0 workgroups (op_sample: 1), 1 out: a word, 2 logits, 3 tokens there are, 4 settings,
-// 5 a word that says how far the text is, 6 what is added to it to get the number n of tokens so far, 7 history: token i
-// of the text is at word i % length, 8 its length (0: none), 9 keys: a word for each token of each slice, 10 slices: four
-// words each, 11 tokens of a slice (64 lanes, each a multiple of 4), 12 slices, 13 whether the choice is written into the
-// history, too.
+// The vocabulary is worked on in slices; op_sample_scan.wgsl writes SLICE_SIZE words about each (kernels/args.txt).
 //
-// A slice's words: its best key, the first token with that, and the sum of its likelihoods against that key (low, high).
-//
-// Logits become keys: whole numbers in the same order, 0 for no token. A likelihood is a whole number of 64 bits, 2^42
-// for the most likely token and halved for each bit of difference, so that sums are exact in any order. What is less
-// than 2^-42 of the most likely is never chosen.
-const SETTING_SCALE = 0u;    // f32: 2^24 * log2(e) / temperature; 0: always the most likely
+// Logits become keys: integers in the same order, 0 for no token. A likelihood is an integer of 64 bits, 2^42 for the
+// most likely token and halved for each bit of difference, so that sums are exact in any order. A token with less than
+// 2^-42 of the likelihood of the most likely one is never chosen.
+const SETTING_SCALE = 0u;    // f32: 2^24 * log2(e) / temperature; 0: the most likely token
 const SETTING_TOP_K = 1u;    // 0: all
 const SETTING_TOP_P = 2u;    // 2^32 * p; 0: all
 const SETTING_MIN_LOG = 3u;  // f32: log(min_p); NO_MIN_LOG or less: all
-const SETTING_PENALTY = 4u;  // f32: a factor for recent logits up to 0
-const SETTING_REWARD = 5u;   // f32: a factor for those above
+const SETTING_PENALTY = 4u;  // f32: the factor of recent tokens' logits up to 0
+const SETTING_REWARD = 5u;   // f32: the factor of those above 0
 const SETTING_RECENT = 6u;   // how many tokens are recent; 0: no penalty
 const SETTING_SEED = 7u;
 const SETTINGS = 8u;
@@ -25,17 +19,17 @@ const NO_MIN_LOG = -1e31;
 const SCALE_OF_ONE = 24204406.0; // of temperature 1
 const LANES = 64u;               // threads that share a slice
 
-// Lists of slices and of candidates; what else they serve for is said where it is done.
+// Lists of slices and of candidates in workgroup memory; other uses are described where they occur.
 const LONGEST = 1024u;
 const KEYS_AT = 0u;         // in `shared_x`
-const SLICES_AT = LONGEST;  // there, too; or the low halves of the slices' sums
+const SLICES_AT = LONGEST;  // likewise; or the low halves of the slices' sums
 var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves
 
-// The bits of a logit that can be counted with: no NaN, nothing infinite or huge, no tiny numbers (GPUs may take those
-// for 0), no negative 0.
+// The bits of a logit made safe for arithmetic: NaN is -1e30, larger numbers are +-1e30, denormals (which GPUs may take
+// for 0) and -0 are 0.
 fn tamed(bits: u32) -> u32 {
     let size = bits & 0x7fffffffu;
-    let sign = select(bits & 0x80000000u, 0x80000000u, size > 0x7f800000u); // NaN: -1e30
+    let sign = select(bits & 0x80000000u, 0x80000000u, size > 0x7f800000u); // NaN is negative
     return select(sign | min(size, 0x7149f2cau), 0u, size < 0x00800000u);
 }
 
@@ -43,7 +37,7 @@ const LEAST_KEY = 0x0eb60d35u; // of -1e30
 fn key_of(tame: u32) -> u32 { return select(tame | 0x80000000u, ~tame, tame >= 0x80000000u); }
 fn logit_of(key: u32) -> f32 { return bitcast<f32>(select(~key, key & 0x7fffffffu, key >= 0x80000000u)); }
 
-// ---- numbers of 64 bits: (low, high) --------------------------------------
+// ---- integers of 64 bits: (low, high) --------------------------------------
 
 fn add_wide(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let low = a.x + b.x;
@@ -78,7 +72,7 @@ fn multiply_longer(a: vec2<u32>, b: u32) -> vec3<u32> {
 
 // ---- likelihoods ----------------------------------------------------------
 
-// How many halvings, in 2^-24, a logit is below the best one.
+// How far a logit is below the best one, in 2^-24 of a halving of its likelihood.
 fn halvings(best: f32, logit: f32, scale: f32) -> u32 { return u32(min((best - logit) * scale, 1073741824.0)); }
 
 // 2^31 * 2^-(fraction / 2^24), to 27 bits, by a polynomial.
@@ -98,9 +92,10 @@ fn likelihood(key: u32, best: f32, scale: f32) -> vec2<u32> {
     return select(shift_right_wide(vec2<u32>(part << 11u, part >> 21u), h >> 24u), vec2<u32>(0u), key == 0u);
 }
 
-// A sum of likelihoods against one logit, as it is against a better one.
+// A sum of likelihoods that are relative to one logit, made relative to a better one.
 fn against(sum: vec2<u32>, logit: f32, best: f32, scale: f32) -> vec2<u32> {
     let h = halvings(best, logit, scale);
     let product = multiply_longer(sum, part_of_two(h & 0xffffffu));
-    return shift_right_wide(vec2<u32>((product.y << 1u) | (product.x >> 31u), (product.z << 1u) | (product.y >> 31u)), h >> 24u);
+    return shift_right_wide(vec2<u32>((product.y << 1u) | (product.x >> 31u), (product.z << 1u) | (product.y >> 31u)),
+        h >> 24u);
 }

@@ -1,6 +1,6 @@
-// Portions of a sum of likelihoods, given or random; after sample.wgsl.
+// A given or a random portion of a sum of likelihoods; include it after sample.wgsl.
 
-// Philox 2x32-10: 32 random bits for each seed and each length of the text, whatever was drawn before.
+// Philox 2x32-10: 32 random bits that depend on the seed and the number of tokens so far only.
 fn random_bits(seed: u32, number: u32) -> u32 {
     var x = vec2<u32>(number, 0u);
     var key = seed;
@@ -14,11 +14,13 @@ fn random_bits(seed: u32, number: u32) -> u32 {
 
 // A random number below the total.
 fn draw(args: u32, total: vec2<u32>, seed: u32) -> vec2<u32> {
-    return multiply_longer(total, random_bits(seed, load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS))).yz;
+    return multiply_longer(total, random_bits(seed,
+        load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS))).yz;
 }
 
-// The least whole number that is p / 2^32 of the total, less 1: what a running sum has to pass.
+// The least integer that is at least p / 2^32 of the total, less 1: a running sum has to exceed it.
 fn portion(total: vec2<u32>, p: u32) -> vec2<u32> {
     let product = multiply_longer(total, p);
-    return select(product.yz, subtract_wide(product.yz, vec2<u32>(1u, 0u)), product.x == 0u && any(product.yz != vec2<u32>(0u)));
+    return select(product.yz, subtract_wide(product.yz, vec2<u32>(1u, 0u)), product.x == 0u &&
+        any(product.yz != vec2<u32>(0u)));
 }

@@ -1,5 +1,6 @@
-// The same as shuffle_xor.wgsl where exchanges are checked: a row4's are not, and those by number are before the exchange, not after it, when
-// someone waits for it (docs/facts.md, "What Tint adds").
+// Exchanges within a subgroup, as in shuffle_xor.wgsl, for compilers that check their operands (docs/facts.md, "What
+// Tint adds"): quad operations have no check, and that of subgroupShuffle comes before the exchange, not after it,
+// where a thread would wait for it.
 fn shuffle_xor(x: f32, distance: u32, local: u32) -> f32 {
     if (distance == 1u) { return quadSwapX(x); }
     if (distance == 2u) { return quadSwapY(x); }

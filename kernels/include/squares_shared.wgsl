@@ -1,5 +1,5 @@
-// The same as squares_subgroup.wgsl without subgroups: each thread adds up what it has seen. Here the order does depend
-// on the number of threads.
+// The sum of squares of a row that many threads read, as in squares_subgroup.wgsl, without subgroups: each thread adds
+// up what it has read. Here the order of the sum does depend on the number of threads.
 var<private> own_squares: f32;
 
 fn note_squares(i: u32, value: vec4<f32>) { own_squares += dot(value, value); }

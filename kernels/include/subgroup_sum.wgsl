@@ -1,8 +1,8 @@
-// Sums over a subgroup of SUBGROUP threads (32 at most), all of which call, in an order that is said, so that all kernels do the same: subgroupAdd
-// may add up in any.
+// Sums over a subgroup of SUBGROUP threads (32 at most), all of which call, in a fixed order, so that all kernels get
+// the same sums: subgroupAdd may add in any.
 //!include "shuffle_EXCHANGE.wgsl"
 
-// Over `span` of them that follow each other, a power of two.
+// Over `span` consecutive threads, a power of two.
 fn sum_over(value: f32, span: u32, local: u32) -> f32 {
     var sum = value;
     if (span > 16u) { sum += shuffle_xor(sum, 16u, local); }

@@ -1,4 +1,4 @@
-// Functions of one number, by src/graph/graph.h's unary_kind.
+// Functions of one number, with constants a and b: unary_kind of src/graph/graph.h.
 fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
     switch (kind) {
         case UNARY_NEG: { return -x; }
@@ -11,7 +11,9 @@ fn function_of(kind: u32, x: f32, a: f32, b: f32) -> f32 {
         case UNARY_SIGMOID: { return 1.0 / (1.0 + exp(-x)); }
         case UNARY_RELU: { return max(x, 0.0); }
         case UNARY_SILU: { return x / (1.0 + exp(-x)); }
-        case UNARY_GELU: { return 0.5 * x * (1.0 + tanh(clamp(0.7978845608 * (x + 0.044715 * x * x * x), -15.0, 15.0))); }
+        case UNARY_GELU: {
+            return 0.5 * x * (1.0 + tanh(clamp(0.7978845608 * (x + 0.044715 * x * x * x), -15.0, 15.0)));
+        }
         case UNARY_SIN: { return sin(x); }
         case UNARY_COS: { return cos(x); }
         case UNARY_SCALE: { return x * a + b; }

@@ -1,5 +1,5 @@
-// x for matmul_row.wgsl, as floats.
-// The fours of each chunk lie so far apart that threads with neighbouring chunks read neighbouring fours.
+// x for matmul_row.wgsl in workgroup memory, as floats. The vectors of a chunk lie STRIDE apart, so that threads with
+// neighbouring chunks read neighbouring vectors.
 fn put_x(i: u32, value: f32, inside: bool) {
     if (inside) { shared_x[i % 4u][i / 4u % CHUNK_VEC4S * STRIDE + i / CHUNK] = bitcast<u32>(value); }
 }
@@ -19,11 +19,11 @@ fn x_at(chunk: u32) -> x_of_chunk {
     return x;
 }
 
-// A chunk of a row4's rows by that of x, on top of what there is.
+// Adds the products of a chunk of a row4 with the same chunk of x.
 fn add_chunk(before: vec4<f32>, b: row4_bits, x: x_of_chunk) -> vec4<f32> {
     var sums = before;
 //!for j CHUNK_VEC4S
-    sums = add_four(sums, b, #ju, x.x_#j);
+    sums = add_vec4(sums, b, #ju, x.x_#j);
 //!end
     return sums;
 }

@@ -1,8 +1,8 @@
-// x for matmul_row.wgsl, as whole numbers of a byte and a factor for each 32 of them; weights are whole numbers, too, with a factor
-// and an offset for each chunk. Four products are then one step.
-const PIECE = PIECE_WORDS * THREADS;         // elements of x that lie there as floats until they are bytes: 8 of each thread at most
-const LINES = 2u * STRIDE;                    // of bytes
-const FLOATS = LINES + (CHUNKS + 1u) / 2u;   // from here on: x as floats, a piece at a time
+// x for matmul_row.wgsl in workgroup memory, quantized to int8 with a factor for each 32 elements. Weights are bytes,
+// too, with a factor and an offset for each chunk: four products are then one instruction.
+const PIECE = PIECE_WORDS * THREADS; // elements of x that are quantized at a time: up to 8 of each thread
+const LINES = 2u * STRIDE; // lines of bytes; behind them are the factors and sums
+const FLOATS = LINES + (CHUNKS + 1u) / 2u; // from this line on: a piece of x as floats
 
 fn put_x(i: u32, value: f32, inside: bool) {
     if (inside) { shared_x[i % 4u][FLOATS + i % PIECE / 4u] = bitcast<u32>(value); }
@@ -10,15 +10,17 @@ fn put_x(i: u32, value: f32, inside: bool) {
 
 fn number_of(value: f32, up: f32) -> i32 { return i32(round(value * up)); }
 fn scale_for(most: f32) -> f32 { return select(0.0, 127.0 * inverse_of(most), most > 1e-30); }
-fn numbers_of(four: vec4<f32>, up: f32) -> vec4<i32> { return vec4<i32>(number_of(four.x, up), number_of(four.y, up), number_of(four.z, up), number_of(four.w, up)); }
+fn numbers_of(four: vec4<f32>, up: f32) -> vec4<i32> {
+    return vec4<i32>(number_of(four.x, up), number_of(four.y, up), number_of(four.z, up), number_of(four.w, up));
+}
 fn bytes_of_numbers(n: vec4<i32>) -> u32 {
     let u = bitcast<vec4<u32>>(n) & vec4<u32>(255u);
     return u.x | (u.y << 8u) | (u.z << 16u) | (u.w << 24u);
 }
 
-// A piece of x, when all of it lies there. Four threads share a chunk, each with two of its fours, so that neighbours read from banks
-// of their own. Sums of whole numbers as floats are exact. (Over a subgroup, maxima and sums of whole numbers were seen to come out
-// wrong on NVIDIA.)
+// Quantizes a piece of x, when all of it is there. Four threads share a chunk, each with two of its vectors, so that
+// neighbours read from different banks. The sum of integers as floats is exact. (Maxima and sums of integers over a
+// subgroup were seen to come out wrong on NVIDIA.)
 fn pack_x(piece: u32, local: u32, more: bool) {
     workgroupBarrier();
     let in_piece = min(local / 4u, min(CHUNKS, PIECE / 32u) - 1u);
@@ -52,7 +54,7 @@ struct x_of_chunk {
     first: vec4<u32>,
     second: vec4<u32>,
     factor: f32,
-    sum: i32, // of the whole numbers
+    sum: i32, // of the bytes
 }
 
 fn x_at(chunk: u32) -> x_of_chunk {
@@ -62,7 +64,7 @@ fn x_at(chunk: u32) -> x_of_chunk {
     return x_of_chunk(shared_x_words(c), shared_x_words(STRIDE + c), bitcast<f32>(two.x), bitcast<i32>(two.y));
 }
 
-// Products are only ever factors of another: which of two products that are added up is rounded would be the compiler's choice.
+// No two products are added: which of them is rounded first would be the compiler's choice.
 fn add_row(before: f32, b: bits_of_chunk, x: x_of_chunk) -> f32 {
     var sum = -ZERO * x.sum;
 //!for j CHUNK_VEC4S
@@ -74,4 +76,7 @@ fn add_row(before: f32, b: bits_of_chunk, x: x_of_chunk) -> f32 {
     return fma(factors.y, x.factor * f32(x.sum), row);
 }
 
-fn add_chunk(before: vec4<f32>, b: row4_bits, x: x_of_chunk) -> vec4<f32> { return vec4<f32>(add_row(before.x, b.x, x), add_row(before.y, b.y, x), add_row(before.z, b.z, x), add_row(before.w, b.w, x)); }
+fn add_chunk(before: vec4<f32>, b: row4_bits, x: x_of_chunk) -> vec4<f32> {
+    return vec4<f32>(add_row(before.x, b.x, x), add_row(before.y, b.y, x), add_row(before.z, b.z, x),
+        add_row(before.w, b.w, x));
+}

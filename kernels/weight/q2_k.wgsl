@@ -1,3 +1,5 @@
+// q2_k: 32 weights of 2 bits to a chunk; each 16 have a factor and an offset of 4 bits, each 256 two f16 factors of
+// those.
 const CHUNK = 32u;
 struct bits_of_chunk { first: u32, second: u32, d: vec2<f32>, low: vec2<f32> }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
@@ -10,6 +12,7 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let low = f.y * vec2<f32>(f32((s >> 4u) & 15u), f32((s >> 12u) & 15u));
     return bits_of_chunk(first, second, d, low);
 }
-fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
-    return small(select(b.second, b.first, j < 4u) >> (j % 4u * 2u), 3u) * select(b.d.y, b.d.x, j < 4u) - select(b.low.y, b.low.x, j < 4u);
+fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
+    return small(select(b.second, b.first, j < 4u) >> (j % 4u * 2u), 3u) * select(b.d.y, b.d.x, j < 4u) -
+        select(b.low.y, b.low.x, j < 4u);
 }

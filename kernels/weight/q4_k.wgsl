@@ -1,18 +1,20 @@
+// q4_k: 32 weights of 4 bits to a chunk, with a factor and an offset of 8 bits; each 256 have two f16 factors of those.
 const CHUNK = 32u;
 struct bits_of_chunk { q: vec4<u32>, d: f32, low: f32 }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let q = weights[m.at / 4u + c];
     let scales = m.at + m.chunks * 4u;
     let f = unpack2x16float(weight_words[scales + m.chunks / 2u + c / 8u]);
-    let s = vec2<u32>(weight_words[scales + c / 8u * 4u + c % 8u / 4u], weight_words[scales + c / 8u * 4u + 2u + c % 8u / 4u]) >> vec2<u32>(c % 4u * 8u);
+    let s = vec2<u32>(weight_words[scales + c / 8u * 4u + c % 8u / 4u],
+        weight_words[scales + c / 8u * 4u + 2u + c % 8u / 4u]) >> vec2<u32>(c % 4u * 8u);
     let d = f.x * f32(s.x & 255u);
     let low = f.y * f32(s.y & 255u);
     return bits_of_chunk(q, d, low);
 }
-fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return fma(small(b.q[j / 2u] >> (j % 2u * 4u), 15u), vec4<f32>(b.d), vec4<f32>(-b.low));
 }
-// As whole numbers in bytes, which of them is nothing, and what they are worth: factor and offset.
+// For products of int8: include/weight.wgsl.
 const ZERO = 0i;
 const OFFSETS = 1u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }

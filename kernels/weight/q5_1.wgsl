@@ -1,3 +1,4 @@
+// q5_1: 32 weights of 5 bits to a chunk, the fifth bits in a word of their own; n * factor + offset.
 const CHUNK = 32u;
 struct bits_of_chunk { q: vec4<u32>, h: u32, f: vec2<f32> }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
@@ -6,10 +7,10 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let f = unpack2x16float(weight_words[m.at + m.chunks * 5u + c]);
     return bits_of_chunk(q, h, f);
 }
-fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return fma(small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + bits(b.h, 4u * j, 16.0), vec4<f32>(b.f.x), vec4<f32>(b.f.y));
 }
-// As whole numbers in bytes, which of them is nothing, and what they are worth: factor and offset.
+// For products of int8: include/weight.wgsl.
 const ZERO = 0i;
 const OFFSETS = 1u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j) | (bit_to_byte(b.h >> (4u * j)) << 4u); }

@@ -1,3 +1,4 @@
+// q8_0: 32 weights of 8 bits, signed, to a chunk; n * d, with an f16 factor d.
 const CHUNK = 32u;
 struct bits_of_chunk { first: vec4<u32>, second: vec4<u32>, d: f32 }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
@@ -6,10 +7,10 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let d = half_at(m.at + m.chunks * 8u, c);
     return bits_of_chunk(first, second, d);
 }
-fn four(b: bits_of_chunk, j: u32) -> vec4<f32> {
+fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return signed(select(b.second, b.first, j < 4u)[j % 4u]) * b.d;
 }
-// As whole numbers in bytes, which of them is nothing, and what they are worth: factor and offset.
+// For products of int8: include/weight.wgsl.
 const ZERO = 0i;
 const OFFSETS = 0u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return select(b.second, b.first, j < 4u)[j % 4u]; }

@@ -1,4 +1,4 @@
-// Four weights at a time, for matmul_plain.wgsl: each access to memory is what takes software long to compile.
+// q8_0, four weights to a chunk, for software: each memory access in the text takes it long to compile.
 const CHUNK = 4u;
 struct bits_of_chunk { q: u32, d: f32 }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
@@ -6,4 +6,4 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let d = half_at(m.at + m.chunks, c / 8u);
     return bits_of_chunk(q, d);
 }
-fn four(b: bits_of_chunk, j: u32) -> vec4<f32> { return signed(b.q) * b.d; }
+fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> { return signed(b.q) * b.d; }

@@ -3,6 +3,7 @@
 #include "kernels.h"
 #include "launch/kernel_file.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,14 +113,14 @@ static bool add_file(const kernel_variant *v, const char *path, str *out, err *e
     return true;
 }
 
-/* The value of a constant that the text declares, in *value. */
+/* The value of a constant that the text declares as a number, in *value. */
 static bool find_constant(const char *text, const char *name, size_t length, uint32_t *value)
 {
     static const char begin[] = "const ";
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
         const char *at = line + sizeof begin - 1;
         if (strncmp(line, begin, sizeof begin - 1) == 0 && strncmp(at, name, length) == 0 &&
-            strncmp(at + length, " = ", 3) == 0) {
+            strncmp(at + length, " = ", 3) == 0 && isdigit((unsigned char)at[length + 3])) {
             *value = (uint32_t)strtoul(at + length + 3, NULL, 10);
             return true;
         }
@@ -170,7 +171,7 @@ static bool add_repeated(const char *all, const char *text, const char *end, str
             size_t length = strcspn(name, "\n");
             uint32_t count = 0;
             if (!find_constant(all, name, length, &count))
-                return err_set(e, "no constant %.*s for //!for", (int)length, name);
+                return err_set(e, "no constant %.*s that is a number, for //!for", (int)length, name);
             for (uint32_t i = 0; i < count; i++)
                 if (!add_repetition(all, next, last, letter, i, out, e))
                     return false;

@@ -39,6 +39,7 @@ fails "a constant with an argument's name" graph/op_rmsnorm.wgsl 's/^const TEAM/
 fails "an unknown include" graph/op_rmsnorm.wgsl 's/graph\.wgsl/graphs.wgsl/' 'no file kernels/include/graphs.wgsl'
 fails "an include that one value of a placeholder lacks" graph/op_rmsnorm.wgsl 's/reduce_REDUCE/squares_EXCHANGE/' 'no file kernels/include/squares_xor.wgsl'
 fails "a repetition by an unknown constant" graph/matmul_row.wgsl 's/^..!for i AT_ONCE/\/\/!for i ATONCE/' 'no constant ATONCE'
+fails "a repetition by a constant that is no number" graph/matmul_row.wgsl 's/^..!for i AT_ONCE/\/\/!for i TEAMS/' 'no constant TEAMS'
 
 # A constant that no kernel declares does not compile.
 rm -rf kernels && cp -r "$root/kernels" . && node tools/kernels.mjs sources gen
