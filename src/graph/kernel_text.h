@@ -1,5 +1,5 @@
-/* kernel_text: the kernels of kernels/graph, put together from their files for a weight type and a device. Their dialect
- * of WGSL is described in docs/kernels.md; the build uses this code, too (tools/expand_kernel.c). */
+/* kernel_text: the kernels of kernels/graph, put together from their files for a weight type and a device. Their
+ * dialect of WGSL is described in docs/kernels.md; the build uses this code, too (tools/expand_kernel.c). */
 #ifndef SOLO_GRAPH_KERNEL_TEXT_H
 #define SOLO_GRAPH_KERNEL_TEXT_H
 
@@ -37,8 +37,8 @@ bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
 gpu_source *kernel_text(const kernel_variant *v);
 void kernel_text_free(gpu_source *s);
 
-/* The file kernels/`path` for a variant, whose name does not matter here. Fails where the file, one of its includes or a
- * constant of a "//!for" does not exist: the build has seen that this is not so for any variant in kernels/graph. */
+/* The file kernels/`path` for a variant, whose name does not matter here. Fails where the file, one of its includes or
+ * a constant of a "//!for" does not exist: the build has seen that this is not so for any variant in kernels/graph. */
 bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e);
 /* The plain variant of a kernel for people to read; `type`: of its weights, if it has any. Otherwise an error that says
  * which names or types there are. */

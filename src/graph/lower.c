@@ -1,3 +1,4 @@
+/* Steps of a plan as dispatches: the kernel of each operator, and its arguments. Matrix products: lower_matmul.c. */
 #include "graph/lower_internal.h"
 #include "graph/sample.h"
 
@@ -6,12 +7,13 @@
 
 enum {
     LAST = LOWER_LAST_DIM,
-    THREADS = 64,         /* of the small operators' workgroups, as their files say */
+    THREADS = 64,         /* of a workgroup, as in the files of small operators */
     SAMPLE_THREADS = 256, /* as in op_sample.wgsl */
-    TEAM = 32,            /* of products' threads, as in matmul_vec.wgsl */
+    TEAM = 32,            /* as in matmul_vec.wgsl */
 };
 
-/* One dispatch has the memory of all its kernels at once, and they need some beside x: all in bytes, as in their files. */
+/* Elements of x that fit workgroup memory: a megakernel has the workgroup memory of all its kernels at once, and they
+ * need some beside x. In bytes, as in their files. */
 static uint32_t floats_of_x(const device_profile *t)
 {
     enum {
@@ -24,8 +26,8 @@ static uint32_t floats_of_x(const device_profile *t)
         BANKS = 512
     };
     uint32_t subgroups = t->row_threads / (t->subgroup ? t->subgroup : 1), no_alias = t->subgroup >= 16 ? 2 : 1;
-    uint32_t sums = 16 * subgroups + (t->subgroup ? no_alias * LOWER_ROW_TURNS * 16 * subgroups : 0);
-    /* With each float of x goes its share of the squares' sums, in matmul_vec.wgsl; those of matmul_row.wgsl are so many. */
+    uint32_t sums = 16 * subgroups + (t->subgroup ? no_alias * LOWER_ROW_AT_ONCE * 16 * subgroups : 0);
+    /* matmul_vec.wgsl has a sum of squares for each so many floats of x; matmul_row.wgsl has a fixed number. */
     uint32_t each = t->subgroup ? t->subgroup : 4,
              beside = sums + SQUARES / each + ATTENTION + PARTS + CHOICE + SINGLES + BANKS;
     uint32_t left = t->workgroup_bytes > beside ? t->workgroup_bytes - beside : 0;
@@ -36,7 +38,7 @@ static uint32_t floats_of_x(const device_profile *t)
 device_profile device_profile_for(const gpu_info *info)
 {
     device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
-    bool bare = strcmp(info->family, "vulkan") == 0; /* has only the SPIR-V that the build made of the files */
+    bool bare = strcmp(info->family, "vulkan") == 0; /* it has only the SPIR-V that the build made */
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)
         t.subgroup = info->subgroup_min;
@@ -63,7 +65,7 @@ bool lower_possible(const plan *p, err *e)
         if (p->steps[i].op == OP_ATTENTION) {
             uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST];
             if (size > LOWER_MAX_HEAD || size % 2)
-                return err_set(e, "heads of %u elements: an even number up to %d is wanted", size, LOWER_MAX_HEAD);
+                return err_set(e, "heads of %u elements: an even number up to %d is needed", size, LOWER_MAX_HEAD);
         }
         node written[PLAN_MAX_NODES];
         uint32_t count = plan_writes(p, &p->steps[i], written);
@@ -135,13 +137,13 @@ static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
 }
 
-/* Positions that attention_vec.wgsl has at a time: of long heads fewer, which more workgroups then share. */
+/* BLOCK of attention_vec.wgsl, positions at a time: fewer if heads are long, so that more workgroups share them. */
 static uint32_t attention_block(uint32_t head)
 {
     return head >= 128 ? 64 : 128;
 }
 
-/* One row, or a few, of heads whose words a workgroup's threads can share out. */
+/* One row, or a few, with heads of a size that divides evenly among a workgroup's threads. */
 static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, dtype type)
 {
     uint32_t lanes = c->form->row_threads / attention_block(head);
@@ -149,7 +151,7 @@ static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, 
            (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
-/* Many rows share what they read, if workgroup memory has room for them; see op_attention_tile.wgsl. */
+/* Many rows share what they read, if they fit workgroup memory: op_attention_tile.wgsl. */
 static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shape *q)
 {
     enum { BLOCK = 64, LEAST_ROWS = 8, MOST_SIZE = 128 };
@@ -289,7 +291,7 @@ static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_no
     l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
     sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].args, l[1].args);
     l[0].args[SAMPLE_LOGITS_COMPUTED] = lower_is_computed(c, n->operands[0]);
-    if (c->t->compile_fast) { /* one thread, one kernel that is soon compiled */
+    if (c->t->compile_fast) { /* one thread, and one kernel that compiles fast */
         l[1].kernel.name = "op_sample_single_thread";
         l[0] = l[1];
         return 1;
@@ -299,7 +301,7 @@ static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_no
     return 2;
 }
 
-/* One for each piece of the table. */
+/* A dispatch for each piece of the matrix. */
 static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     const graph_node *w = node_at(c, n->operands[0]);
@@ -411,7 +413,7 @@ uint32_t lower_step(const device_profile *t, const launch_form *form, const memo
                     const plan *p, const plan_step *s, dispatch_desc *l, err *e)
 {
     uint32_t count = lower_dispatches(t, form, m, which_plan, p, s, l, e);
-    /* In one dispatch all are, or none is. */
+    /* In a megakernel, all kernels are compact or none is: it sets that itself. */
     for (uint32_t i = 0; i < count && t->compile_fast && !form->threads; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_COMPACT, 1);
     for (uint32_t i = 0; i < count && t->epoch_bit; i++)

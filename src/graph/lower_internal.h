@@ -10,7 +10,7 @@
 
 enum {
     LOWER_LAST_DIM = GRAPH_MAX_DIMS - 1,
-    LOWER_ROW_TURNS = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
+    LOWER_ROW_AT_ONCE = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
 };
 
 /* What lowering a step of a plan needs to know. */

@@ -54,7 +54,7 @@ static void lower_part(const lowering *c, dispatch_desc *l, const plan_part *par
     if (part->gate_of) {
         args[PART_GATE_WEIGHT] = memory_matrix_of(c->m, c->which, node_at(c, part->gate_of)->operands[1])->pieces[0].at;
         args[PART_FORM] = FORM_GATED;
-        args[PART_STEP_COUNT] = 1; /* the function comes after the first two sums */
+        args[PART_STEP_COUNT] = 1; /* the function of the first product */
         args[PART_STEPS + STEP_KIND] = part->act ? node_at(c, part->act)->as.unary.kind : UNARY_COPY;
     } else
         lower_epilogue(c, args, part, piece->first);
@@ -94,7 +94,7 @@ static bool lies_beside(const lowering *c, const dispatch_desc *l, const plan_st
     return true;
 }
 
-/* All parts at once if each is in one piece; else the only part piece by piece. */
+/* One dispatch for all parts if each is in one piece; else a dispatch for each piece of the only part. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e)
 {
     const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
@@ -112,7 +112,7 @@ uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, e
         common.args[MATMUL_NORM_OFFSET] = as_word(norm->as.rmsnorm.weight_offset);
     }
     if (s->combines_splits) {
-        const plan_step *attention = s - 1; /* the pass saw to that */
+        const plan_step *attention = s - 1; /* PASS_COMBINE has checked that */
         common.args[MATMUL_X] = at(c, attention->at);
         common.args[MATMUL_X_FORM] = X_SPLITS;
         common.args[MATMUL_HEAD_SIZE] = node_at(c, node_at(c, attention->at)->operands[0])->s.dims[LAST];

@@ -1,5 +1,5 @@
-/* Which kernel makes a matrix product, and how it is cut: tiles, teams of threads, row4s of a workgroup; and the constants
- * that the kernel is compiled with. */
+/* Which kernel makes a matrix product, and how it is cut: tiles, teams of threads, row4s of a workgroup; and the
+ * constants that the kernel is compiled with. */
 #include "graph/layout.h"
 #include "graph/lower_internal.h"
 
@@ -19,7 +19,7 @@ static const uint32_t *part_args(const dispatch_desc *l, uint32_t part)
     return l->args + MATMUL_PARTS + PART_SIZE * part;
 }
 
-/* A workgroup of matmul_block.wgsl: rows by columns threads, so many times. */
+/* A workgroup of matmul_block.wgsl: ROWS, COLUMNS, SLICES and DEPTH. */
 typedef struct cut {
     uint32_t rows, columns, slices, depth;
 } cut;
@@ -32,9 +32,9 @@ static uint32_t tiles_of(const dispatch_desc *l, uint32_t rows, cut c)
     return across * ((rows + 8 * c.rows - 1) / (8 * c.rows));
 }
 
-/* Large tiles read least, but only where there are several for each multiprocessor. Else small ones, where slices of k bring
- * the threads: wider, if there still are two for each, and the last to come then wait less for each other. These were the best
- * of some sixty on an H200. */
+/* Large tiles read least, but need several tiles for each multiprocessor. With fewer, small tiles, whose slices of k
+ * give enough threads; wider ones, if there still are two for each multiprocessor, and the last ones then end earlier.
+ * These were the best of some sixty on an H200. */
 static cut choose_cut(const lowering *c, const dispatch_desc *l, uint32_t rows)
 {
     static const cut few_rows = {2, 8, 8, 32}, large = {8, 16, 1, 16}, small = {4, 8, 4, 32}, wider = {4, 10, 4, 32};
@@ -48,7 +48,7 @@ static cut choose_cut(const lowering *c, const dispatch_desc *l, uint32_t rows)
     return fewer >= 2 * busy && shorter ? wider : small;
 }
 
-/* Returns how many row4s a workgroup has. */
+/* Returns the number of row4s of a workgroup. */
 static uint32_t choose_tiles(const lowering *c, dispatch_desc *l, uint32_t rows)
 {
     if (!c->t->specialize || !c->t->blocks) {
@@ -77,8 +77,8 @@ static uint32_t most_epilogue_steps(const dispatch_desc *l)
     return most;
 }
 
-/* Few rows of a matrix, or long ones: more threads share them, in smaller workgroups. How many share a row does not
- * depend on how it is launched, so that sums come out alike. */
+/* matmul_vec.wgsl: if a matrix has few rows, or long ones, more threads share a row, in smaller workgroups. The number
+ * of threads that share a row does not depend on the fusion level, so that all levels get the same sums. */
 static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks)
 {
     uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->form->threads;
@@ -86,12 +86,12 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
         uint32_t length = (l->args[MATMUL_LENGTH] + 31) / 32 * 32;
         while (team < PRODUCT_THREADS && row4s * team < ENOUGH_THREADS && chunks > team)
             team *= 2;
-        /* Putting parts of attention together is work for many. */
+        /* Combining the splits of attention is work for many threads. */
         while (l->args[MATMUL_X_FORM] != X_SPLITS && threads > team && threads > 64 &&
                row4s * team / threads < c->t->busy_groups)
             threads /= 2;
         while (length > c->t->x_floats && team > TEAM && team * l->args[MATMUL_CHUNK_VEC4S] * 4 > c->t->x_floats)
-            team /= 2; /* a segment has room for a step at least */
+            team /= 2; /* so that a segment has room for a step */
         uint32_t step = team * l->args[MATMUL_CHUNK_VEC4S] * 4;
         uint32_t segment = length <= c->t->x_floats ? length : c->t->x_floats / step * step;
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, one ? one : threads);
@@ -113,7 +113,7 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
             kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
             kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
         }
-        groups = row4s < c->form->groups ? row4s : c->form->groups; /* everyone takes some */
+        groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
     }
     l->kernel.name = "matmul_vec";
     l->polls_epoch = c->t->specialize && l->args[MATMUL_X_FORM] != X_SPLITS && l->args[MATMUL_LENGTH] % 4 == 0;
@@ -122,15 +122,16 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
     l->args[ARG_GROUPS] = rows * l->args[MATMUL_ROW_GROUPS];
 }
 
-/* How matmul_row.wgsl has x, and how its threads share a row: a team of them, so many steps, and so many row4s on their way. */
+/* How matmul_row.wgsl stores x, and how its threads share a row. */
 typedef struct row_cut {
     bool packed;
-    uint32_t team, steps, turns;
-    uint32_t piece; /* of x, in words for each thread, that lies there as floats first */
-    uint32_t room;  /* words of workgroup memory that x takes */
+    uint32_t team, steps; /* TEAM and STEPS */
+    uint32_t at_once;     /* AT_ONCE: row4s of a team that are in flight */
+    uint32_t piece;       /* PIECE_WORDS, if x is int8 */
+    uint32_t room;        /* words of workgroup memory that x takes */
 } row_cut;
 
-/* As bytes, and a piece of it as floats, which is the largest that there is room for: x_int8.wgsl. */
+/* Room for x as bytes and for a piece of it as floats, the largest that fits: x_int8.wgsl. */
 static uint32_t packed_room(const lowering *c, uint32_t chunks, uint32_t *piece)
 {
     uint32_t bytes = (chunks | 1) * 8 + (chunks + 1) / 2 * 4, all = 32 * chunks, floats = 0;
@@ -142,11 +143,11 @@ static uint32_t packed_room(const lowering *c, uint32_t chunks, uint32_t *piece)
     return bytes + floats;
 }
 
-/* The fewest chunks for a thread one after the other; then the fewest idle threads. */
+/* The fewest chunks for a thread one after the other, then the fewest idle threads. */
 static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t row4s, uint32_t chunks,
                            const layout *lies, row_cut *best)
 {
-    /* Registers are few: those of weights that were asked for and went elsewhere would be waited for at once. */
+    /* Registers are few: a thread would wait at once for weights that are spilled to memory. */
     enum { MOST_X_WORDS = 32, MOST_WORDS = 92, MOST_HELD_WORDS = 80 };
     uint32_t x_words = best->packed ? 10 : lies->chunk_weights;
     uint32_t each = (row4s + c->t->busy_groups - 1) / c->t->busy_groups, least = UINT32_MAX;
@@ -167,14 +168,14 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t r
     uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
              held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
     uint32_t most = held / (words * best->steps), teams = c->form->row_threads / best->team;
-    most = most < 1 ? 1 : most > LOWER_ROW_TURNS ? LOWER_ROW_TURNS : most;
+    most = most < 1 ? 1 : most > LOWER_ROW_AT_ONCE ? LOWER_ROW_AT_ONCE : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
-    best->turns = (wanted + batches - 1) / batches;
+    best->at_once = (wanted + batches - 1) / batches;
     best->room = best->packed ? packed_room(c, chunks, &best->piece) : (chunks | 1) * lies->chunk_weights;
     return best->room <= c->t->x_floats;
 }
 
-/* Are all parts' rows a whole number of row4s? */
+/* Has every row4 of every part all its rows? */
 static bool all_row4s_whole(const dispatch_desc *l)
 {
     bool whole = true;
@@ -185,29 +186,29 @@ static bool all_row4s_whole(const dispatch_desc *l)
     return whole;
 }
 
-/* Elements of x that a thread puts together at once: as many as leave registers for the parts of all of them. */
-static void choose_joining(dispatch_desc *l, uint32_t piece)
+/* Elements of x that a thread combines at once: as many as there are registers for all their splits. */
+static void choose_combining(dispatch_desc *l, uint32_t piece)
 {
-    enum { MOST_PARTS_AT_ONCE = 32 };
+    enum { MOST_SPLITS_AT_ONCE = 32 };
     uint32_t splits = l->args[MATMUL_SPLITS], at_once = piece;
-    while (at_once > 1 && (piece % at_once || at_once * splits > MOST_PARTS_AT_ONCE))
+    while (at_once > 1 && (piece % at_once || at_once * splits > MOST_SPLITS_AT_ONCE))
         at_once--;
     kernel_set_constant(&l->kernel, CONSTANT_SPLITS, splits);
     kernel_set_constant(&l->kernel, CONSTANT_COMBINED_WORDS, at_once);
 }
 
-/* One row of x, and enough subgroups: everything of it is in registers. */
+/* matmul_row.wgsl: one row of x, on a device with subgroups. */
 static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
                        const layout *lies)
 {
     uint32_t one = c->form->threads;
-    bool joins = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
+    bool combines = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
     row_cut cut = {.packed = c->t->int8_dot && lies->bytes};
     if (!c->t->specialize || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
         return false;
     if (!choose_row_cut(c, l, row4s, chunks, lies, &cut))
         return false;
-    bool all_threads = one || joins || cut.packed; /* that one dispatch would have: the more share x, the better */
+    bool all_threads = one || combines || cut.packed; /* as many as a megakernel has: the more share x, the better */
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
     uint32_t threads = all_threads || least > c->form->row_threads ? c->form->row_threads : least;
     uint32_t teams = threads / cut.team;
@@ -217,7 +218,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     kernel_set_constant(&l->kernel, CONSTANT_LENGTH, l->args[MATMUL_LENGTH]);
     kernel_set_constant(&l->kernel, CONSTANT_CHUNK_VEC4S, l->args[MATMUL_CHUNK_VEC4S]);
     kernel_set_constant(&l->kernel, CONSTANT_STEPS, cut.steps);
-    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, cut.turns);
+    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, cut.at_once);
     uint32_t words = (chunks * lies->chunk_weights + threads - 1) / threads;
     uint32_t piece = cut.packed && cut.piece < words ? cut.piece : words;
     kernel_set_constant(&l->kernel, CONSTANT_PIECES, (words + piece - 1) / piece);
@@ -225,27 +226,27 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, one ? c->t->x_floats : (cut.room + 31) / 32 * 32);
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
     kernel_set_constant(&l->kernel, CONSTANT_CHAINS, ROW_SQUARED / threads);
-    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, joins);
-    kernel_set_constant(&l->kernel, CONSTANT_SPLITS_OF_X, one || joins ? PLAN_MAX_COMBINED : 1);
-    if (joins)
-        choose_joining(l, piece);
-    uint32_t groups = (row4s + teams * cut.turns - 1) / (teams * cut.turns);
+    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, combines);
+    kernel_set_constant(&l->kernel, CONSTANT_SPLITS_OF_X, one || combines ? PLAN_MAX_COMBINED : 1);
+    if (combines)
+        choose_combining(l, piece);
+    uint32_t groups = (row4s + teams * cut.at_once - 1) / (teams * cut.at_once);
     if (one) {
-        enum { MANY_BYTES = 96 << 10, TOUCHED_BYTES = 64 << 10, SECTOR_BYTES = 32 }; /* of a workgroup */
+        enum { MANY_BYTES = 96 << 10, WARMED_BYTES = 64 << 10, SECTOR_BYTES = 32 }; /* of a workgroup */
         uint64_t bytes = 4ull * row4s * chunks * lies->low_bytes;
         l->warms_cache = lies->low_bytes == SECTOR_BYTES / 2 && l->args[MATMUL_PART_COUNT] == 1 &&
                          bytes > (uint64_t)MANY_BYTES * c->t->busy_groups;
         kernel_set_constant(&l->kernel, CONSTANT_WARMED_WORDS,
-                            l->warms_cache ? TOUCHED_BYTES / SECTOR_BYTES / threads : 0);
+                            l->warms_cache ? WARMED_BYTES / SECTOR_BYTES / threads : 0);
         l->depends_on_groups =
             1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS | 1u << MATMUL_GROUP_ROW4S | 1u << MATMUL_LARGER_GROUPS;
         l->single_pass = true;
         kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
         kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
-        groups = row4s < c->form->groups ? row4s : c->form->groups; /* everyone takes some */
+        groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
     } else if (groups > c->t->most_groups)
         groups = c->t->most_groups;
-    kernel_set_constant(&l->kernel, CONSTANT_ONCE, (row4s + groups - 1) / groups <= teams * cut.turns);
+    kernel_set_constant(&l->kernel, CONSTANT_ONCE, (row4s + groups - 1) / groups <= teams * cut.at_once);
     kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, all_row4s_whole(l));
     l->kernel.name = "matmul_row";
     l->polls_epoch = true;
@@ -256,7 +257,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     return true;
 }
 
-/* A thread's chunk of 32 weights is too much where there are few of them: then each has a word. */
+/* If a matrix is small, a chunk of 32 weights is too much for a thread: it gets a word of them instead. */
 static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows)
 {
     enum { FEW_WEIGHTS = 50000 }; /* of a workgroup */
@@ -274,26 +275,26 @@ static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t ro
     return false;
 }
 
-/* In software, where each kernel more takes longer to compile than to run, there is one for all products with weights of a type:
- * nothing is in it that none of them needs. */
-static void leave_out_of_all(const lowering *c, dispatch_desc *l, tensor_type type)
+/* In software, where a kernel takes longer to compile than to run, all products with weights of a type share one: what
+ * none of them needs is left out. */
+static void leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type)
 {
-    bool norms = false, joins = false, gates = false, turns = false, states = false, operands = false,
+    bool norms = false, combines = false, gates = false, rotates = false, states = false, operands = false,
          functions = false, parts = false, divisors = false;
-    uint32_t afters = 0;
+    uint32_t epilogue_steps = 0;
     for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
         if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
             continue;
         parts |= s->part_count > 1;
         norms |= s->norm != 0;
-        joins |= s->combines_splits;
+        combines |= s->combines_splits;
         for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
             gates |= part->gate_of != 0;
             functions |= part->gate_of != 0;
-            turns |= part->rope != 0;
+            rotates |= part->rope != 0;
             divisors |= part->rope && node_at(c, part->rope)->operand_count > 2;
             uint32_t steps = part->gate_of ? 1 : part->epilogue_count;
-            afters = steps > afters ? steps : afters;
+            epilogue_steps = steps > epilogue_steps ? steps : epilogue_steps;
             states |= part->store != 0;
             for (uint32_t i = 0; i < part->epilogue_count; i++) {
                 bool unary = node_at(c, part->epilogue[i])->op == OP_UNARY;
@@ -303,31 +304,31 @@ static void leave_out_of_all(const lowering *c, dispatch_desc *l, tensor_type ty
         }
     }
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
-    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, joins);
+    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, combines);
     kernel_set_constant(&l->kernel, CONSTANT_GATES, gates);
-    kernel_set_constant(&l->kernel, CONSTANT_ROPE, turns);
+    kernel_set_constant(&l->kernel, CONSTANT_ROPE, rotates);
     kernel_set_constant(&l->kernel, CONSTANT_STATES, states);
     kernel_set_constant(&l->kernel, CONSTANT_OPERANDS, operands);
     kernel_set_constant(&l->kernel, CONSTANT_FUNCTIONS, functions);
     if (strcmp(l->kernel.name, "matmul_plain") == 0) {
         kernel_set_constant(&l->kernel, CONSTANT_PARTS, parts);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, afters);
+        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, epilogue_steps);
         kernel_set_constant(&l->kernel, CONSTANT_DIVISORS, divisors);
-        kernel_set_constant(&l->kernel, CONSTANT_PLACED, turns || states);
+        kernel_set_constant(&l->kernel, CONSTANT_PLACED, rotates || states);
         kernel_set_constant(&l->kernel, CONSTANT_TABLE, c->form->threads > 0);
         kernel_set_constant(&l->kernel, CONSTANT_SEPARATE, c->form->threads == 0);
     }
 }
 
-/* Kernels made for a shape have nothing in them that it does not need. */
+/* What a product does not need is left out of a kernel that is compiled for it. */
 static void leave_out(dispatch_desc *l, uint32_t parts)
 {
-    bool gates = false, turns = false, states = false, rows = false, kept = false, operands = false;
+    bool gates = false, rotates = false, states = false, rows = false, kept = false, operands = false;
     uint32_t functions = 0, function = 0;
     for (uint32_t p = 0; p < parts; p++) {
         const uint32_t *part = part_args(l, p);
         gates |= part[PART_FORM] == FORM_GATED;
-        turns |= part[PART_FORM] > FORM_GATED;
+        rotates |= part[PART_FORM] > FORM_GATED;
         states |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS;
         rows |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS && part[PART_ROW_COPY] > 0;
         kept |= part[PART_DESTINATION] > DESTINATION_ACTIVATIONS && part[PART_ROW_COPY] == 0;
@@ -342,7 +343,7 @@ static void leave_out(dispatch_desc *l, uint32_t parts)
     }
     l->epoch_only = l->polls_epoch && !kept;
     kernel_set_constant(&l->kernel, CONSTANT_GATES, gates);
-    kernel_set_constant(&l->kernel, CONSTANT_ROPE, turns);
+    kernel_set_constant(&l->kernel, CONSTANT_ROPE, rotates);
     kernel_set_constant(&l->kernel, CONSTANT_STATES, states);
     kernel_set_constant(&l->kernel, CONSTANT_ROWS_TOO, rows);
     kernel_set_constant(&l->kernel, CONSTANT_OPERANDS, operands);
@@ -353,15 +354,15 @@ static void leave_out(dispatch_desc *l, uint32_t parts)
 
 const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length)
 {
-    static const char *const fours[][2] = {{"q4_0", "q4_0_vec4"}, {"q8_0", "q8_0_vec4"}};
+    static const char *const vec4s[][2] = {{"q4_0", "q4_0_vec4"}, {"q8_0", "q8_0_vec4"}};
     const char *name = type_find(type)->name;
-    for (size_t i = 0; i < sizeof fours / sizeof *fours; i++)
-        if (c->t->compile_fast && length % 32 == 0 && strcmp(fours[i][0], name) == 0)
-            return fours[i][1];
+    for (size_t i = 0; i < sizeof vec4s / sizeof *vec4s; i++)
+        if (c->t->compile_fast && length % 32 == 0 && strcmp(vec4s[i][0], name) == 0)
+            return vec4s[i][1];
     return name;
 }
 
-/* matmul_plain.wgsl reads four weights at a time, and whole fours. */
+/* matmul_plain.wgsl reads four weights at a time. */
 static bool fits_plain(const lowering *c, const dispatch_desc *l, const char *type)
 {
     static const char *const types[] = {"q4_0_vec4", "q8_0_vec4", "f32", "f16", "bf16"};
@@ -371,7 +372,7 @@ static bool fits_plain(const lowering *c, const dispatch_desc *l, const char *ty
     return fits && c->t->compile_fast && l->args[MATMUL_LENGTH] % 8 == 0 && l->args[MATMUL_X_FORM] != X_SPLITS;
 }
 
-/* A thread for each row4. */
+/* matmul_plain.wgsl: a thread for each row4. Returns the threads of a workgroup. */
 static uint32_t choose_plain(const lowering *c, dispatch_desc *l, uint32_t rows, const char *type)
 {
     enum { THREADS = 8 }; /* as in matmul_plain.wgsl */
@@ -387,13 +388,12 @@ static uint32_t choose_plain(const lowering *c, dispatch_desc *l, uint32_t rows,
     return threads;
 }
 
-/* How the row4s of all parts are shared out; of tiles, each part begins with a new workgroup. */
 void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies)
 {
     uint32_t row4s = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         row4s += part_args(l, p)[PART_ROW4S];
-    /* The kernel for tiles has its own number of threads, which one dispatch has not. */
+    /* The kernels for tiles have a number of threads of their own, which a megakernel does not have. */
     bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads;
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
     const char *plain_type = lower_weight_type(c, type, l->args[MATMUL_LENGTH]);
@@ -413,5 +413,5 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     if (c->t->specialize)
         leave_out(l, s->part_count);
     else if (c->t->compile_fast)
-        leave_out_of_all(c, l, type);
+        leave_out_for_type(c, l, type);
 }

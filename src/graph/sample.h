@@ -2,8 +2,8 @@
  * penalty for recent tokens, top_k, top_p, min_p, temperature, the draw.
  *
  * The work is done on the GPU by kernels/graph/op_sample_scan.wgsl and
- * op_sample.wgsl, one after the other. Here are the words they are told, and the
- * same choice made plainly on the CPU.
+ * op_sample.wgsl, one after the other. Here are their arguments, and the same
+ * choice made on the CPU.
  *
  * Exactly what is chosen from what:
  *   - a NaN counts as -1e30, larger numbers as +-1e30, tiny ones (denormal) as 0;
@@ -73,13 +73,13 @@ typedef struct sample_places {
     uint32_t scratch;     /* sample_scratch_words(vocab) words; what is in them does not matter */
 } sample_places;
 
-/* The vocabulary is looked at in slices. */
+/* The vocabulary is worked on in slices. */
 uint32_t sample_slice_tok(uint32_t vocab);
 uint32_t sample_slices(uint32_t vocab);
 uint32_t sample_scratch_words(uint32_t vocab);
 
 /* The arguments of op_sample_scan, whose workgroups have so many threads, and of op_sample,
- * which is one workgroup. Word 0 of each is the number of workgroups. */
+ * which is one workgroup: the first SAMPLE_ARGUMENTS of each. */
 void sample_arguments(const sample_places *p, uint32_t threads, uint32_t scan[SAMPLE_ARGUMENTS],
                       uint32_t choose[SAMPLE_ARGUMENTS]);
 
