@@ -35,13 +35,18 @@ const isWgslOnly = (text) => /^\/\/!wgsl-only$/m.test(text);
 const cString = (text) => text.trimEnd().split("\n").map((line) => `    ${JSON.stringify(line + "\n")}`).join("\n");
 const MADE = `/* Made by tools/kernels.mjs from kernels/. */\n`;
 
+// So that what includes a header is not compiled again for nothing.
+function writeIfChanged(path, text) {
+    if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text);
+}
+
 if (outC === "sources") {
     const paths = [...KERNEL_FOLDERS, ...standAlone].flatMap((folder) => [...wgslFiles(folder), ...files(folder, ".cu")].map((file) => `${folder}/${file}`));
     const sources = paths.map((path) => `  {"${path}",\n${cString(resolved(path))}},\n`).join("");
     const header = argsHeader();
     stopAtMistakes();
-    writeFileSync(join(option, "kernel_args.h"), header);
-    writeFileSync(join(option, "kernels.h"), `${MADE}#ifndef SOLO_KERNELS_H
+    writeIfChanged(join(option, "kernel_args.h"), header);
+    writeIfChanged(join(option, "kernels.h"), `${MADE}#ifndef SOLO_KERNELS_H
 #define SOLO_KERNELS_H
 
 #include "gpu/gpu.h"
