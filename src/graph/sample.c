@@ -1,3 +1,4 @@
+/* Sampling: settings and arguments of the kernels, and the same choice on the CPU. */
 #include "graph/sample.h"
 #include "base/str.h"
 #include "kernel_args.h"
@@ -12,7 +13,7 @@ enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024 };
 enum { ALONE_WORDS = 512 }; /* of bins in op_sample_single_thread.wgsl */
 static const float HUGE_LOGIT = 1e30f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
 
-/* ---- what the kernels are told ------------------------------------------- */
+/* ---- arguments of the kernels --------------------------------------------- */
 
 static float between(float x, float least, float most)
 {
