@@ -1,4 +1,4 @@
-// Draws the pictures of docs/one-dispatch.md from the records of bench/one.sh:
+// Draws the pictures of docs/megakernel.md from the records of bench/one.sh:
 //
 //     node tools/one_pictures.mjs results/h200/llm docs       one-depth.svg, one-workgroups.svg, one-size.svg
 //

@@ -1,4 +1,4 @@
-// The tables and pictures of docs/one-dispatch.md. Each is given a folder of records, in which bench/llm.sh left those of all
+// The tables and pictures of docs/megakernel.md. Each is given a folder of records, in which bench/llm.sh left those of all
 // engines and bench/one.sh those of its sweeps.
 import { figure, spread, table } from "./table_text.mjs";
 import { LLM_TABLES, NOTHING, lineOf, recordsIn, systems } from "./tables_llm.mjs";

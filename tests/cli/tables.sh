@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of docs/llm.md from a folder of records, made up here, and those and the pictures of docs/one-dispatch.md.
+# The tables of docs/llm.md from a folder of records, made up here, and those and the pictures of docs/megakernel.md.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
