@@ -1,5 +1,5 @@
-// The tables of docs/llm.md, from a folder of records as bench/llm.sh leaves it: MODEL-TYPE.ENGINE.json. Each is given
-// the list of them: {model, type, engine, record}.
+// The tables of docs/llm.md, and the README's table of engines, from a folder of records as bench/llm.sh leaves it:
+// MODEL-TYPE.ENGINE.json. Each is given the list of them: {model, type, engine, record}.
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, interval, spread, table } from "./table_text.mjs";
 
@@ -37,6 +37,14 @@ export function lineOf({ engine, record, r }) {
     }
     const backend = r.params.backend ?? record.devices?.find((d) => d.is_gpu)?.name.replace(/\d+$/, "") ?? "";
     return { order: 1, line: `${SYSTEMS[engine] ?? engine} ${backend}${r.params.flash ? `, flash attention ${r.params.flash}` : ""}`, note: "" };
+}
+
+// One line per engine, for the README: of its variants the best, which the cell names.
+function engineOf(found) {
+    const { variant, flash } = found.r.params, { order, line, note } = lineOf(found);
+    if (found.engine === "torch") return { order: 0, line: SYSTEMS.torch, note: { eager: "eager", graph: "CUDA graph" }[variant] ?? "torch.compile" };
+    if (found.engine === "solo") return { order, line, note: `\`${found.r.params.fuse}\`` };
+    return { order, line: line.replace(/, flash attention.*/, ""), note: flash === "on" ? "flash attention" : "" };
 }
 
 // What a token must read (weights, and the cache at this depth) at the speed of a copy: the most that any of them can reach.
@@ -79,7 +87,7 @@ export const LLM_TABLES = {
         return `${[gpu.device, gpu.driver].filter(Boolean).join(", driver ")}; ${host.cpu}, ${host.cores} cores, ${host.os}; ` +
             `${solo ? `solo ${solo.version} (${commits.join(", ")}), ` : ""}${versions.join("; ")}; ${when.slice(0, 10)}.`;
     },
-    llm_decode: (all) => systems(all, "tg", true),
+    llm_headline: (all) => systems(all, "tg", true, engineOf),
     llm_prompt: (all) => systems(all, "pp", false),
     // Every way Solo can launch the same work.
     llm_ladder(all) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of docs/llm.md from a folder of records, made up here, and those and the pictures of docs/megakernel.md.
+# The tables of docs/llm.md and the README from a folder of records, made up here, and those and the pictures of docs/megakernel.md.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -25,19 +25,19 @@ write("m-0.5b-q4_0.llama", record({ impl: "llama.cpp" }, [{ ...result("tg128", {
     { devices: [{ name: "CUDA0", is_gpu: true }] }));
 END
 node make.mjs
-for name in machine decode ladder prompt logits checks; do
+for name in machine headline ladder prompt logits checks; do
     printf '<!-- table llm_%s some -->\n<!-- end -->\n' $name
 done >docs/some.md
-printf '<!-- table llm_decode none -->\n<!-- end -->\n' >docs/none.md
+printf '<!-- table llm_headline none -->\n<!-- end -->\n' >docs/none.md
 node "$root/tools/tables.mjs" >/dev/null
 
 expect() { # NAME LINE [FILE]
     if grep -qF -- "$2" "${3:-docs/some.md}"; then echo "ok $1"; else echo "not ok $1"; fi
 }
 expect "columns are models and types" '| tokens per second | m-0.5b f16 | m-0.5b q4_0 |'
-expect "Solo's best way is named, the best of a column bold" '| Solo, dawn | **700** [699, 701] `ops batch` | – |'
-expect "the best mode of torch.compile is taken" '| torch.compile in a CUDA graph | 620 [619, 621] max | – |'
-expect "other engines say how they ran" '| llama.cpp CUDA, flash attention on | – | **778** [777, 779] |'
+expect "Solo's best level is named, the best of a column bold" '| Solo, dawn | **700** [699, 701] `ops` | – |'
+expect "the best variant of PyTorch is taken" '| PyTorch | 620 [619, 621] torch.compile | – |'
+expect "other engines say how they ran" '| llama.cpp CUDA | – | **778** [777, 779] flash attention |'
 expect "the limit is a copy's speed over what a token reads" '| memory limit | 4100 | – |'
 expect "every way to launch is there" '| dawn, `ops` | – | – | – | 700 [699, 701] | 50.0 |'
 expect "prompts have a table" '| Solo, dawn | **20000** [19999, 20001] `ops batch` |'
@@ -68,6 +68,7 @@ matches "its machine is described" '^llvmpipe .*, 2 cores'
 expect "a picture has its place" '](one-depth.svg)' docs/one.md
 [ "$(grep -c 'Not measured yet.' docs/one-none.md)" -eq 9 ] && echo "ok what was not measured is told" || echo "not ok what was not measured is told"
 expect "every level of Solo has a line" '| Solo, dawn, `ops` | **700** [699, 701] `batch` | – |' docs/one-some.md
+expect "flash attention is named" '| llama.cpp CUDA, flash attention on | – | **778** [777, 779] |' docs/one-some.md
 expect "so have other engines" '| torch.compile in a CUDA graph | 620 [619, 621] max | – |' docs/one-some.md
 
 mkdir pictures
