@@ -26,7 +26,7 @@
 # Llama-3-8B is written in about 10 s more.
 #
 # Exit status 1 if a point failed; the others are run all the same. `node tools/tables.mjs && node tools/one_pictures.mjs
-# results/h200-one docs` then bring the records into docs/megakernel.md.
+# results/h200/llm docs` then bring the records into docs/megakernel.md.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

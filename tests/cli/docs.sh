@@ -19,6 +19,11 @@ node tools/one_pictures.mjs results/h200/llm "$pictures"
 stale=$(for file in "$pictures"/*.svg; do [ ! -e "$file" ] || cmp -s "$file" "docs/$(basename "$file")" || basename "$file"; done)
 [ -z "$stale" ] && echo "ok the pictures of one dispatch are what results/ says" || echo "not ok the pictures of one dispatch are what results/ says ($stale)"
 rm -rf "$pictures"
+pictures=$(mktemp -d)
+node tools/sim_pictures.mjs results/h200/sim "$pictures"
+stale=$(for file in "$pictures"/*.svg; do cmp -s "$file" "docs/$(basename "$file")" || basename "$file"; done)
+[ -z "$stale" ] && echo "ok the pictures of simulations are what results/ says" || echo "not ok the pictures of simulations are what results/ says ($stale)"
+rm -rf "$pictures"
 # shellcheck disable=SC2046 # file names without spaces
 if wrong=$(node tools/links.mjs $(git ls-files '*.md' 2>/dev/null || ls ./*.md docs/*.md results/*.md)); then
     echo "ok every relative link leads somewhere, every table stands in one place"
