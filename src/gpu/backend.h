@@ -89,8 +89,14 @@ struct gpu_backend {
     bool (*timer_read)(gpu_timer *t, double *ns, err *e);
 };
 
-/* A wait longer than this is a hang, not work. */
-static const uint64_t GPU_HANG_NS = 300ull * 1000000000ull;
+/* A wait longer than this is a hang, not work. Software shares its processors with others and compiles while it waits, so it
+ * gets an hour where a GPU gets five minutes. */
+static inline uint64_t gpu_hang_ns(const gpu *g)
+{
+    return (g->info.type == GPU_TYPE_SOFTWARE ? 3600ull : 300ull) * 1000000000ull;
+}
+/* The device is lost to such a wait. */
+void gpu_mark_hung(gpu *g);
 
 extern const gpu_backend gpu_webgpu_backend; /* src/gpu/webgpu/ */
 extern const gpu_backend gpu_vulkan_backend; /* src/gpu/vulkan/ */

@@ -23,6 +23,14 @@ void gpu_fail(gpu *g, const char *fmt, ...)
     str_free(&text);
 }
 
+void gpu_mark_hung(gpu *g)
+{
+    char why[64];
+    snprintf(why, sizeof why, "the GPU did not finish in %llu minutes",
+             (unsigned long long)(gpu_hang_ns(g) / 60000000000ull));
+    gpu_mark_lost(g, why);
+}
+
 void gpu_mark_lost(gpu *g, const char *why)
 {
     gpu_fail(g, "device lost: %s", why);

@@ -84,8 +84,8 @@ static bool await(gpu *g, completion *c)
         if (polls % 4096 == 0) {
             uint64_t now = clock_ns();
             start = start ? start : now;
-            if (now - start > GPU_HANG_NS)
-                gpu_mark_lost(g, "the GPU did not finish in five minutes");
+            if (now - start > gpu_hang_ns(g))
+                gpu_mark_hung(g);
         }
     }
     if (!c->done)

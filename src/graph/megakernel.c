@@ -351,7 +351,9 @@ void megakernel_set_stops(megakernel *o, uint32_t place, const uint32_t *stops, 
 
 void megakernel_set_stall(megakernel *o, uint32_t barrier)
 {
+    enum { STALLED_SPINS = 1 << 20 }; /* a time-out is certain, and need not take long */
     o->params.launch.stall = barrier;
+    o->params.launch.spin_limit = barrier ? STALLED_SPINS : persistent_spin_limit(o->from.g, "SOLO_ONE_LOOKS");
     write_params(o);
 }
 

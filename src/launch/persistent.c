@@ -9,7 +9,7 @@ enum {
     SOFTWARE_SPINS = 1 << 28,
     /* Of the roll call: some milliseconds. */
     GPU_ROLL_CALL_SPINS = 1 << 14,
-    SOFTWARE_ROLL_CALL_SPINS = 1 << 21,
+    SOFTWARE_ROLL_CALL_SPINS = 1 << 24,
 };
 
 _Static_assert(sizeof(launch_params) == 32, "as in persistent.wgsl");

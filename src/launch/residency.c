@@ -8,11 +8,11 @@ static bool barrier_passes(gpu *g, uint32_t workgroups, bool *passes, err *e)
 {
     enum { STEPS = 3 };
     bool software = gpu_get_info(g)->type == GPU_TYPE_SOFTWARE, ok = true;
-    int tries = software ? 6 : 3;
+    int tries = software ? 2 : 3;
     chain *c = chain_new(g, &chain_neighbours, workgroups);
     persistent p = chain_persistent(c);
     *passes = false;
-    c->spin_limit = software ? 1u << 20 : 1u << 16;
+    c->spin_limit = software ? 1u << 24 : 1u << 16;
     for (int i = 0; ok && i < tries && !*passes; i++) {
         bool timed_out = false;
         ok = chain_reset(c, STEPS, e);
@@ -42,18 +42,34 @@ static bool call_roll(gpu *g, uint32_t *most, err *e)
     return ok;
 }
 
+/* The roll call counts those that have signed in when the first has waited long enough; more may be resident. The most for which
+ * the barrier holds lies between `good`, for which it does, and `bad`. */
+static bool search(gpu *g, uint32_t good, uint32_t bad, uint32_t *workgroups, err *e)
+{
+    while (bad - good > 1) {
+        uint32_t n = good + (bad - good) / 2;
+        bool passes = false;
+        if (!barrier_passes(g, n, &passes, e))
+            return false;
+        if (passes)
+            good = n;
+        else
+            bad = n;
+    }
+    *workgroups = good;
+    return good > 0 || err_set(e, "%s: not even one workgroup passes a grid barrier", gpu_get_info(g)->impl);
+}
+
 bool resident_workgroups(gpu *g, uint32_t *workgroups, err *e)
 {
+    uint32_t counted = 0, most = chain_neighbours.width;
     bool passes = false;
     *workgroups = 0;
     if (gpu_get_info(g)->type == GPU_TYPE_NONE)
         return true;
-    if (!call_roll(g, workgroups, e))
+    if (!call_roll(g, &counted, e) || !barrier_passes(g, counted, &passes, e))
         return false;
-    while (barrier_passes(g, *workgroups, &passes, e)) {
-        if (passes || *workgroups == 1)
-            return passes || err_set(e, "%s: not even one workgroup passes a grid barrier", gpu_get_info(g)->impl);
-        *workgroups -= (*workgroups + 7) / 8;
-    }
-    return false;
+    if (!passes)
+        return search(g, 0, counted, workgroups, e);
+    return search(g, counted, 2 * counted < most ? 2 * counted : most + 1, workgroups, e);
 }

@@ -170,7 +170,6 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
         skip();
     setenv("SOLO_TUNE", "gpu", 1);
     setenv("SOLO_ONE_GROUPS", "2", 1);
-    setenv("SOLO_ONE_LOOKS", "20000000", 1);
     graph *g = layers(&box, 3);
     const graph_use uses[] = {{.g = g, .level = LEVEL_TOKEN}, {.g = g, .level = LEVEL_OPS}};
     graph_run *run = graph_run_new(device, uses, 2, find_weight, &box, &e);
@@ -201,7 +200,6 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
     empty_box(&box);
     unsetenv("SOLO_TUNE");
     unsetenv("SOLO_ONE_GROUPS");
-    unsetenv("SOLO_ONE_LOOKS");
 }
 
 int main(void)

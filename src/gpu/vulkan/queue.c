@@ -242,7 +242,7 @@ static VkResult poll_for(vulkan_gpu *g, uint64_t submission)
             return result;
         if (looks % 65536 == 0) {
             start = start ? start : clock_ns();
-            if (clock_ns() - start > GPU_HANG_NS)
+            if (clock_ns() - start > gpu_hang_ns(&g->base))
                 return VK_TIMEOUT;
         }
     }
@@ -254,7 +254,7 @@ static VkResult sleep_for(vulkan_gpu *g, uint64_t submission)
                                 .semaphoreCount = 1,
                                 .pSemaphores = &g->timeline,
                                 .pValues = &submission};
-    return g->vk.WaitSemaphores(g->device, &info, GPU_HANG_NS);
+    return g->vk.WaitSemaphores(g->device, &info, gpu_hang_ns(&g->base));
 }
 
 bool vulkan_wait_for(vulkan_gpu *g, uint64_t submission)
@@ -266,7 +266,7 @@ bool vulkan_wait_for(vulkan_gpu *g, uint64_t submission)
         VkResult result = sleep ? sleep_for(g, submission) : poll_for(g, submission);
         if (result == VK_TIMEOUT) {
             g->hung = true;
-            gpu_mark_lost(&g->base, "the GPU did not finish in five minutes");
+            gpu_mark_hung(&g->base);
             return false;
         }
         if (!vulkan_check(g, result, "waiting for the GPU"))

@@ -128,10 +128,10 @@ static void await_callback(webgpu *w, const waiting *wait, WGPUFuture future, bo
             webgpu_poll(&w->base);
         else if (w->lib->DevicePoll)
             w->lib->DevicePoll(w->device, true, NULL);
-        else if (w->lib->InstanceWaitAny(w->instance, 1, &info, GPU_HANG_NS) == WGPUWaitStatus_Error)
+        else if (w->lib->InstanceWaitAny(w->instance, 1, &info, gpu_hang_ns(&w->base)) == WGPUWaitStatus_Error)
             gpu_mark_lost(&w->base, "waiting failed");
-        if ((sleep || looks % 65536 == 0) && clock_ns() - start > GPU_HANG_NS)
-            gpu_mark_lost(&w->base, "the GPU did not finish in five minutes");
+        if ((sleep || looks % 65536 == 0) && clock_ns() - start > gpu_hang_ns(&w->base))
+            gpu_mark_hung(&w->base);
     }
 }
 
