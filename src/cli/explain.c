@@ -1,6 +1,7 @@
 /* solo explain: what is launched for a token, and how fast it could be. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "graph/kernel_text.h"
 #include "lab/device.h"
 #include "lab/explain.h"
 #include "llm/generation.h"
@@ -16,7 +17,7 @@ typedef struct options {
     cli_model model;
     long rows, depth, context; /* -1: not said */
     double gbps, gflops;
-    const char *svg;
+    const char *svg, *kernel, *type;
     bool json, timed;
 } options;
 
@@ -75,6 +76,12 @@ static const option TABLE[] = {
      INTO(options, gflops),
      .help = "1e9 operations a second",
      .otherwise = "16 for each byte"},
+    {.name = "kernel",
+     .value = "NAME",
+     .in_usage = true,
+     INTO(options, kernel),
+     .help = "print the expanded WGSL of this kernel instead (kernels/graph/NAME.wgsl)"},
+    {.name = "type", .value = "T", INTO(options, type), .help = "with --kernel: the type of its weights"},
     {0}};
 
 /* Rows, depth and context that fit each other. */
@@ -198,10 +205,24 @@ static bool run(const options *o, const model *m, err *e)
     return ok;
 }
 
+static bool print_kernel(const options *o, err *e)
+{
+    str text = {0};
+    bool ok = kernel_print(o->kernel, o->type, &text, e) && file_write("-", text.data, text.length, e);
+    str_free(&text);
+    return ok;
+}
+
 static int run_command(void *chosen)
 {
     err e = {0};
     const options *o = chosen;
+    if (o->type && !o->kernel) {
+        err_set_kind(&e, ERR_USAGE, "--type goes with --kernel");
+        return cli_fail(&e);
+    }
+    if (o->kernel)
+        return print_kernel(o, &e) ? 0 : cli_fail(&e);
     if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))
         return cli_fail(&e);
     model *m = model_open(o->model.path, &e);

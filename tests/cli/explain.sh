@@ -29,6 +29,13 @@ ok "it explains" grep -q "norm + q, k, v + bias + rope (q, k) + into the cache (
 ok "alike layers are told once" sh -c "[ \$(grep -c 'down + residual' '$work/two') -eq 1 ] && grep -q '2 x |' '$work/two'"
 ok "100 columns are enough" awk 'length > 100 { print; wide = 1 } END { exit wide }' "$work/text"
 ok "nothing but that is said" [ ! -s "$work/err" ]
+"$SOLO" explain --kernel op_rmsnorm >"$work/kernel"
+ok "a kernel is printed expanded" sh -c "grep -q '^fn body(' '$work/kernel' && ! grep -q '//!' '$work/kernel'"
+"$SOLO" explain --kernel matmul_vec --type q4_0 >"$work/kernel"
+ok "for a weight type" grep -q "^fn fetch(" "$work/kernel"
+fails "an unknown kernel" 1 "there are attention_plain, attention_vec" "$SOLO" explain --kernel nothing
+fails "a kernel without its weight type" 1 "needs a weight type" "$SOLO" explain --kernel matmul_vec
+fails "a weight type without a kernel" 2 "--type goes with --kernel" "$SOLO" explain --type q4_0
 "$SOLO" explain $model --bandwidth 1000 --fuse none >"$work/none"
 ok "level none has no passes" sh -c "! grep -q siblings '$work/none'"
 
