@@ -70,7 +70,9 @@ static void expect_same(const char *a, const char *b, const char *name, const ch
 static gpu_source *model_module(void)
 {
     static const uint32_t phases[] = {0};
-    phase_kernel k = {.kernel = {.name = "op_rmsnorm", .constants = {{"EPOCH_BIT", 1}, {"THREADS", 64}}}};
+    phase_kernel k = {.kernel = {.name = "op_rmsnorm"}};
+    kernel_set_constant(&k.kernel, CONSTANT_EPOCH_BIT, 1);
+    kernel_set_constant(&k.kernel, CONSTANT_THREADS, 64);
     return megakernel_link(&(megakernel_module){.kernels = &k,
                                                 .kernel_count = 1,
                                                 .arenas = 1,

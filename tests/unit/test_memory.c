@@ -190,7 +190,7 @@ static void what_does_not_lie_together_is_told(void **unused)
     if (!m)
         fail_msg("%s", e.text);
     device_profile t = device_profile_for(gpu_get_info(g));
-    told out[LOWER_MAX_DISPATCHES];
+    dispatch_desc out[LOWER_MAX_DISPATCHES];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < s.p->count; i++)
         refused +=
