@@ -135,7 +135,10 @@ function shorter(text) {
     const kept = /^(?:\/\/!.*|(?:const|override) \w+ = |var<\w+> )/;
     return lines.map((line) => (line.match(kept)?.[0] ?? "") + shorterLine(line.replace(kept, ""))).join("\n") + "\n";
 }
-const wgslText = (text) => cString(forPage && !forSims ? shorter(text) : text);
+// What Solo adds to a simulation keeps its names, which stand beside a user's; a user's own file stays as it is, since errors name its lines.
+const withoutComments = (text) => text.replace(/[ \t]*\/\/(?!!).*$/gm, "").replace(/^\s*\n/gm, "");
+const pageText = (text, path) => (!forPage || path.startsWith("sim/") ? text : forSims ? withoutComments(text) : shorter(text));
+const wgslText = (text, path) => cString(pageText(text, path));
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
 
 let c = `${MADE}#include "kernels.h"\n`;
@@ -143,11 +146,16 @@ let c = `${MADE}#include "kernels.h"\n`;
 const alone = standAlone.flatMap((folder) => wgslFiles(folder).map((file) => ({ name: stem(file), path: `${folder}/${file}`, cuda: `${folder}/${stem(file)}.cu` })));
 const withCuda = alone.filter((kernel) => !forPage && !isWgslOnly(textOf(kernel.path)) && existsSync(join(ROOT, kernel.cuda)));
 const aloneTexts = expandAll(alone.map((kernel) => [kernel.path, ""])), cudaTexts = expandAll(withCuda.map((kernel) => [kernel.cuda, ""]));
+// Many kernels contain this file: a page has its text once.
+const PERSISTENT = "include/persistent.wgsl", shared = forPage ? pageText(resolved(PERSISTENT), PERSISTENT) : null;
+if (shared) c += `\nstatic const char persistent_text[] =\n${cString(shared)};\n`;
 for (const [i, kernel] of alone.entries()) {
     const cuda = cudaTexts[withCuda.indexOf(kernel)];
     const words = forPage || isWgslOnly(aloneTexts[i]) ? null : toSpirv(kernel.path, aloneTexts[i]);
     if (words) c += cWords(`${kernel.name}_spirv`, words);
-    c += `\nconst gpu_source kernel_${kernel.name} = {\n  .name = "${kernel.path.replace(".wgsl", "")}",\n  .wgsl =\n${wgslText(aloneTexts[i])},\n`;
+    const text = pageText(aloneTexts[i], kernel.path);
+    c += `\nconst gpu_source kernel_${kernel.name} = {\n  .name = "${kernel.path.replace(".wgsl", "")}",\n  .wgsl =\n${cString(shared ? text.replace(shared, "") : text)},\n`;
+    if (shared && text.includes(shared)) c += `  .shared = persistent_text,\n`;
     if (words) c += `  .spirv = ${kernel.name}_spirv,\n  .spirv_bytes = sizeof ${kernel.name}_spirv,\n`;
     if (cuda) c += `  .cuda =\n${cString(cuda)},\n`;
     c += `};\n`;
@@ -172,7 +180,7 @@ function includesWanted() {
 
 c += `\nconst kernel_file kernel_files[] = {\n`;
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
-    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${wgslText(resolved(`${folder}/${file}`))}},\n`;
+    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${shared && `${folder}/${file}` === PERSISTENT ? "persistent_text" : wgslText(resolved(`${folder}/${file}`), `${folder}/`)}},\n`;
 c += `  {0}};\n`;
 
 // In the plain variant of each weight type; those for software read the weights of another type in smaller pieces.

@@ -144,6 +144,7 @@ bool gpu_read_now(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t byt
 /* One kernel module in each language a back end may want. */
 typedef struct gpu_source {
     const char *name;
+    const char *shared; /* WGSL in front of the rest, which several kernels have; NULL: none */
     const char *wgsl;
     const uint32_t *spirv; /* NULL: the vulkan back end cannot run it */
     size_t spirv_bytes;

@@ -19,7 +19,7 @@ static char *kernel_key(const gpu_kernel_desc *desc)
     return key.data;
 }
 
-gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
+static gpu_kernel *kernel_of_text(gpu *g, const gpu_kernel_desc *desc)
 {
     char *key = kernel_key(desc);
     for (gpu_kernel *k = g->kernels; k; k = k->next)
@@ -36,6 +36,21 @@ gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
         g->kernels = k;
     } else
         free(key);
+    return k;
+}
+
+gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
+{
+    if (!desc->source->shared)
+        return kernel_of_text(g, desc);
+    gpu_source source = *desc->source;
+    gpu_kernel_desc joined = *desc;
+    str text = {0};
+    str_addf(&text, "%s%s", source.shared, source.wgsl);
+    source.wgsl = text.data;
+    joined.source = &source;
+    gpu_kernel *k = kernel_of_text(g, &joined);
+    str_free(&text);
     return k;
 }
 

@@ -58,7 +58,8 @@ static bool add_dispatch(graph_run *r, program *p, uint32_t step, const dispatch
                                 {.buffer = memory_activations(r->m)},
                                 {.buffer = memory_states(r->m, d->state_arena)},
                                 {.buffer = memory_weights(r->m, d->weight_arena)}};
-    p->dispatches[i] = (submit_dispatch){kernel, gpu_bindings_new(r->g, kernel, parts, BINDINGS), d->args[ARG_GROUPS]};
+    p->dispatches[i] =
+        (submit_dispatch){kernel, gpu_bindings_new(r->g, kernel, parts, BINDINGS), d->args[ARG_GROUPS], 0};
     p->steps[i] = step;
     run_name_kernel(&d->kernel, p->names[i]);
     p->dispatch_count++;
@@ -158,7 +159,7 @@ static bool make_megakernel(graph_run *r, uint32_t which, err *e)
     }
     p->dispatches = mem_alloc(sizeof *p->dispatches);
     p->dispatches[0] = (submit_dispatch){megakernel_kernel(p->whole), megakernel_bindings(p->whole),
-                                         megakernel_form(p->whole)->groups};
+                                         megakernel_form(p->whole)->groups, 0};
     p->dispatch_count = 1;
     return gpu_ok(r->g, e);
 }
@@ -299,11 +300,6 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e)
 
 /* ---- running ---------------------------------------------------------------------- */
 
-static submit_dispatch dispatch_at(const void *user, uint32_t i)
-{
-    return ((const program *)user)->dispatches[i];
-}
-
 void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     program *p = &r->programs[which];
@@ -314,7 +310,7 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
         megakernel_forget(p->whole);
     r->last = which;
     /* a wait that fails leaves its error on the device */
-    submit_all(&(submit_work){.g = r->g, .count = p->dispatch_count, .at = dispatch_at, .user = p}, submit, &why);
+    submit_all(&(submit_work){.g = r->g, .dispatches = p->dispatches, .count = p->dispatch_count}, submit, &why);
 }
 
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)

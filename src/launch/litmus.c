@@ -1,5 +1,6 @@
 /* The litmus test: its kernel, its effort, its verdict. */
 #include "launch/litmus.h"
+#include "launch/litmus_test.h"
 #include "base/str.h"
 #include "kernels.h"
 #include "launch/persistent.h"
@@ -56,7 +57,7 @@ static bool with_threads(const gpu_source *source, uint32_t threads, gpu_source 
         return err_set(e, "kernel %s has no line '%s'", source->name, line);
     str_add_bytes(text, source->wgsl, (size_t)(at - source->wgsl));
     str_addf(text, "const THREADS = %uu;%s", threads, at + sizeof line - 1);
-    *out = (gpu_source){.name = source->name, .wgsl = text->data};
+    *out = (gpu_source){.name = source->name, .shared = source->shared, .wgsl = text->data};
     return true;
 }
 
@@ -183,7 +184,7 @@ bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32
     return ok;
 }
 
-bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e)
+bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e)
 {
-    return gpu_litmus_of(g, plain ? &kernel_litmus_plain : &kernel_litmus, workgroups, threads, out, e);
+    return gpu_litmus_of(g, &kernel_litmus, workgroups, threads, out, e);
 }

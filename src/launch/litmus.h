@@ -33,18 +33,13 @@ typedef struct litmus_result {
 /* "passed", "wrong", "timed out", "unknown" */
 const char *litmus_verdict_name(litmus_verdict verdict);
 
-/* With this many workgroups of this many threads; `plain`: data in a plain array<u32>
- * instead of atomics. A run that times out is tried again a few times. True if there
- * is a verdict, whatever it is; false if the kernel could not be run (bare Vulkan has
- * it for 256 threads only, CUDA not at all). The device is usable afterwards.  */
-bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e);
+/* With this many workgroups of this many threads. A run that times out is tried again a few times. True if there is a
+ * verdict, whatever it is; false if the kernel could not be run (bare Vulkan has it for 256 threads only, CUDA not at all).
+ * The device is usable afterwards.  */
+bool gpu_litmus(gpu *g, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e);
 
 /* What gpu_litmus said when it was asked the same on the same device through the same library and driver,
  * if that is known (base/cache.h), else what it says now. Kept are passed and wrong, never a time-out. */
-bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e);
-
-/* The same as gpu_litmus for another text of the kernel; for tests. Its line `const THREADS = 256u;`
- * is changed to what is asked for. */
-bool gpu_litmus_of(gpu *g, const gpu_source *source, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e);
+bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e);
 
 #endif

@@ -13,12 +13,13 @@
 enum { LITMUS_VERSION = 1 };
 
 /* The kernel's text is part of the key. */
-static char *key_for(const gpu_info *info, uint32_t workgroups, uint32_t threads, bool plain)
+static char *key_for(const gpu_info *info, uint32_t workgroups, uint32_t threads)
 {
     str key = {0};
     str_addf(&key, "litmus %d: %u workgroups of %u threads\n", LITMUS_VERSION, workgroups, threads);
     gpu_add_identity(info, &key);
-    str_add(&key, plain ? kernel_litmus_plain.wgsl : kernel_litmus.wgsl);
+    str_add(&key, kernel_litmus.shared ? kernel_litmus.shared : "");
+    str_add(&key, kernel_litmus.wgsl);
     return key.data;
 }
 
@@ -42,15 +43,15 @@ static bool understand(const char *text, litmus_result *out)
     return true;
 }
 
-bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, bool plain, litmus_result *out, err *e)
+bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e)
 {
     if (!gpu_ok(g, e))
         return false;
-    char *key = key_for(gpu_get_info(g), workgroups, threads, plain);
+    char *key = key_for(gpu_get_info(g), workgroups, threads);
     char *kept = cache_get(key);
     bool ok = kept && understand(kept, out);
     if (!ok) {
-        ok = gpu_litmus(g, workgroups, threads, plain, out, e);
+        ok = gpu_litmus(g, workgroups, threads, out, e);
         if (ok && (out->verdict == LITMUS_PASSED || out->verdict == LITMUS_WRONG)) {
             str text = {0};
             str_addf(&text, KEPT, litmus_verdict_name(out->verdict), out->rounds, out->wrong, out->wrong_place,

@@ -56,7 +56,7 @@ bool persistent_certify(gpu *g, uint32_t groups, uint32_t threads, err *e)
     litmus_result r;
     if (groups == 1)
         return true;
-    if (!gpu_litmus_cached(g, groups, threads, false, &r, e))
+    if (!gpu_litmus_cached(g, groups, threads, &r, e))
         return false;
     return r.verdict == LITMUS_PASSED || err_set(e, "the test whether %u workgroups see each other's data: %s", groups,
                                                  litmus_verdict_name(r.verdict));

@@ -19,15 +19,20 @@ void submit_record(gpu_recording *r, const submit_dispatch *d)
 bool submit_all(const submit_work *w, submit_policy policy, err *e)
 {
     bool own_submit = policy == SUBMIT_SYNC || policy == SUBMIT_EACH, own_pass = own_submit || policy == SUBMIT_PASS;
+    const submit_dispatch *d = w->dispatches, *end = d + w->count;
     gpu_recording *r = NULL;
-    for (uint32_t i = 0; i < w->count; i++) {
-        submit_dispatch d = w->at(w->user, i);
-        bool first = i % MAX_BATCH == 0, last = i + 1 == w->count || (i + 1) % MAX_BATCH == 0;
+    for (uint32_t n = 0, again = 0; d < end; n++) {
+        const submit_dispatch *now = d;
+        if (again++ == d->more) {
+            again = 0;
+            d++;
+        }
+        bool first = n % MAX_BATCH == 0, last = d == end || (n + 1) % MAX_BATCH == 0;
         if (!r)
             r = gpu_record(w->g, false);
         if (own_pass || first)
             gpu_pass_begin(r, NULL, 0);
-        submit_record(r, &d);
+        submit_record(r, now);
         if (own_pass || last)
             gpu_pass_end(r);
         if (own_submit || last) {

@@ -26,6 +26,7 @@ typedef struct submit_dispatch {
     gpu_kernel *kernel;
     gpu_bindings *bindings;
     uint32_t groups; /* in one dimension; more than a device has there go to the second */
+    uint32_t more;   /* how often it is dispatched again */
 } submit_dispatch;
 
 /* Records one dispatch inside a pass. */
@@ -34,8 +35,8 @@ void submit_record(gpu_recording *r, const submit_dispatch *d);
 /* Dispatches in order. */
 typedef struct submit_work {
     gpu *g;
+    const submit_dispatch *dispatches;
     uint32_t count;
-    submit_dispatch (*at)(const void *user, uint32_t i);
     bool (*wait)(void *user, err *e); /* for sync; NULL: gpu_wait */
     void *user;
 } submit_work;

@@ -86,14 +86,14 @@ void sim_write_params(sim *s)
     gpu_write(s->g, s->params_buffer, 0, &s->params, sizeof s->params);
 }
 
-submit_dispatch sim_dispatch_all(const sim *s, const sim_kernel *k)
+submit_dispatch sim_dispatch_all(const sim *s, const sim_kernel *k, uint32_t times)
 {
-    return (submit_dispatch){k->kernel, k->bindings, (s->options.population + k->threads - 1) / k->threads};
+    return (submit_dispatch){k->kernel, k->bindings, (s->options.population + k->threads - 1) / k->threads, times - 1};
 }
 
 void sim_launch_all(const sim *s, const sim_kernel *k)
 {
-    submit_dispatch d = sim_dispatch_all(s, k);
+    submit_dispatch d = sim_dispatch_all(s, k, 1);
     gpu_recording *r = gpu_record(s->g, false);
     gpu_pass_begin(r, NULL, 0);
     submit_record(r, &d);
@@ -173,15 +173,6 @@ static bool run_fused(sim *s, uint32_t from, uint32_t count, submit_policy submi
     return sim_wait(s, e);
 }
 
-/* What is launched n-th when every step has a dispatch of its own. */
-static submit_dispatch separate_dispatch(const void *user, uint32_t n)
-{
-    const sim *s = user;
-    bool begins = s->params.begins, ends = s->params.scores;
-    uint32_t total = s->separate_steps + begins + ends;
-    return sim_dispatch_all(s, begins && n == 0 ? &s->first : ends && n == total - 1 ? &s->last : &s->each);
-}
-
 static bool wait_for_sim(void *user, err *e)
 {
     return sim_wait(user, e);
@@ -189,15 +180,18 @@ static bool wait_for_sim(void *user, err *e)
 
 static bool run_separate(sim *s, uint32_t from, uint32_t count, submit_policy submit, err *e)
 {
-    s->separate_steps = count;
+    submit_dispatch dispatches[3];
+    uint32_t kinds = 0;
     s->params.step = from;
     s->params.steps = submit == SUBMIT_SYNC ? 1 : count;
     sim_write_params(s);
-    submit_work work = {.g = s->g,
-                        .count = count + s->params.begins + s->params.scores,
-                        .at = separate_dispatch,
-                        .wait = wait_for_sim,
-                        .user = s};
+    if (s->params.begins)
+        dispatches[kinds++] = sim_dispatch_all(s, &s->first, 1);
+    if (count)
+        dispatches[kinds++] = sim_dispatch_all(s, &s->each, count);
+    if (s->params.scores)
+        dispatches[kinds++] = sim_dispatch_all(s, &s->last, 1);
+    submit_work work = {.g = s->g, .dispatches = dispatches, .count = kinds, .wait = wait_for_sim, .user = s};
     return submit_all(&work, submit, e) && (submit == SUBMIT_SYNC || sim_wait(s, e));
 }
 

@@ -46,10 +46,9 @@ struct sim {
     gpu_buffer *params_buffer, *states, *scores, *data, *genomes, *traced, *grid, *shared;
     sim_kernel fused, first, each, last, coupled; /* made when they are first wanted */
     sim_kernel evolve, generations;
-    sim_groups groups;       /* of the coupled one, or of that for many generations */
-    uint32_t separate_steps; /* of the dispatches that are being submitted */
-    double step_ns[2];       /* of a step: fused, separate; 0: not known */
-    bool skips_watchdog;     /* waits need no eye on the clock */
+    sim_groups groups;   /* of the coupled one, or of that for many generations */
+    double step_ns[2];   /* of a step: fused, separate; 0: not known */
+    bool skips_watchdog; /* waits need no eye on the clock */
     bool stuck, timed_out;
     char notice[256];
     void (*progress)(void *user, uint32_t step);
@@ -63,8 +62,8 @@ bool sim_kernel_make(sim *s, sim_kernel *k, const sim_text_choice *c, const char
 void sim_kernel_free(sim_kernel *k);
 void sim_write_params(sim *s);
 
-/* A thread for each individual. */
-submit_dispatch sim_dispatch_all(const sim *s, const sim_kernel *k);
+/* A thread for each individual, so many times. */
+submit_dispatch sim_dispatch_all(const sim *s, const sim_kernel *k, uint32_t times);
 void sim_launch_all(const sim *s, const sim_kernel *k);
 /* The workgroups of a persistent kernel, s->groups of them, to the end. False, too, if they timed out: s->timed_out. */
 bool sim_run_persistent(sim *s, const sim_kernel *k, err *e);

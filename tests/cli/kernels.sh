@@ -9,7 +9,7 @@ cd "$work" && ln -s "$root/src" "$root/tools" "$root/include" . && mkdir gen || 
 # build_kernels: what the build does with kernels/ before anything is compiled for the GPU
 build_kernels() {
     node tools/kernels.mjs sources gen &&
-        $CC -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Igen tools/expand_kernel.c src/graph/kernel_text.c src/base/str.c src/base/err.c \
+        $CC -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Igen tools/expand_kernel.c src/graph/kernel_text.c src/launch/kernel_file.c src/base/str.c src/base/err.c \
             gen/kernel_sources.c -o gen/expand_kernel && gen/expand_kernel </dev/null
 }
 

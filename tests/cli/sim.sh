@@ -179,7 +179,7 @@ r = json.load(open(sys.argv[1]))
 assert x["mean_score"] == 0 and x["params"]["seed"] == 3 and x["params"]["chunk_ms"] == 40 and x["params"]["overrides"] == "DIMENSIONS=2"
 assert r["checks"][0]["what"] == "every repetition gave the same bits"' "$work/one.json"
 # how many steps a dispatch makes is none of a simulation's business, and here makes ways differ
-printf 'struct State { x: f32 }\nfn init() -> State { return State(0.0); }\nfn step(s: State) -> State { return State(s.x + f32(solo_run.steps)); }\nfn score(s: State) -> f32 { return s.x; }\n' >"$work/differs.wgsl"
+printf 'struct State { x: f32 }\nfn init() -> State { return State(0.0); }\nfn step(s: State) -> State { return State(s.x + f32(solo_params.steps)); }\nfn score(s: State) -> f32 { return s.x; }\n' >"$work/differs.wgsl"
 "$SOLO" bench sim "$work/differs.wgsl" --pop 4 --steps 3 -r 2 --submit batch,sync --json "$work/differs.json" >"$work/out" 2>"$work/err"
 check "ways that give other bits are measured, and said" sh -c "[ $? -eq 1 ] && grep -q 'none by sync gave other bits than loop by batch' '$work/err' && grep -q '\"ok\": false, \"detail\": .*differs.wgsl: none by sync gave other bits' '$work/differs.json'"
 timeout 1200 "$SOLO" bench sim "$work/never.wgsl" --steps 3 --pop 8 --fuse loop -r 2 --patience 1 >"$work/out" 2>"$work/err"

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "gpu/devices.h"
-#include "launch/litmus.h"
+#include "launch/litmus_test.h"
 #include "kernels.h"
 
 #include <sys/stat.h>
@@ -241,7 +241,7 @@ static void too_many_workgroups_time_out(void **unused)
     uint32_t many = 4 * (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     litmus_result r;
     err e = {0};
-    if (!gpu_litmus(device, many, 256, false, &r, &e))
+    if (!gpu_litmus(device, many, 256, &r, &e))
         fail_msg("%s", e.text);
     assert_string_equal(litmus_verdict_name(r.verdict), "timed out");
     assert_true(r.wrong == 0 && r.rounds < 60);
@@ -258,11 +258,11 @@ static void what_cannot_be_run_is_an_error_and_the_device_goes_on(void **unused)
     assert_false(gpu_litmus_of(device, &broken, 1, 256, &r, &e));
     assert_true(e.kind == ERR_FAILED && r.verdict == LITMUS_UNKNOWN);
     err_clear(&e);
-    assert_false(gpu_litmus(device, 0, 256, false, &r, &e));
+    assert_false(gpu_litmus(device, 0, 256, &r, &e));
     err_clear(&e);
-    assert_false(gpu_litmus(device, 1, 1u << 20, false, &r, &e));
+    assert_false(gpu_litmus(device, 1, 1u << 20, &r, &e));
     err_clear(&e);
-    if (!gpu_litmus(device, 1, 256, false, &r, &e))
+    if (!gpu_litmus(device, 1, 256, &r, &e))
         fail_msg("%s", e.text);
     assert_int_equal(r.verdict, LITMUS_PASSED);
 }
@@ -286,11 +286,11 @@ static int remove_own_cache(void **unused)
     return system(command);
 }
 
-static litmus_result cached(uint32_t workgroups, bool plain)
+static litmus_result cached(uint32_t workgroups)
 {
     litmus_result r;
     err e = {0};
-    if (!gpu_litmus_cached(device, workgroups, 256, plain, &r, &e))
+    if (!gpu_litmus_cached(device, workgroups, 256, &r, &e))
         fail_msg("%s", e.text);
     return r;
 }
@@ -299,28 +299,27 @@ static void a_result_is_remembered_for_what_it_was_of(void **unused)
 {
     (void)unused;
     gpu_info *info = (gpu_info *)gpu_get_info(device);
-    litmus_result first = cached(1, false);
+    litmus_result first = cached(1);
     assert_int_equal(first.verdict, LITMUS_PASSED);
     assert_false(first.remembered);
     uint64_t before = gpu_get_counters(device).dispatches;
-    litmus_result again = cached(1, false);
+    litmus_result again = cached(1);
     assert_int_equal(gpu_get_counters(device).dispatches, before);
     assert_true(again.remembered);
     assert_int_equal(again.verdict, LITMUS_PASSED);
     assert_int_equal(again.rounds, first.rounds);
 
-    assert_false(cached(1, true).remembered);
     char *const parts[] = {info->family, info->impl_version, info->backend, info->device, info->driver};
     for (int i = 1; i < 5; i++) { /* another family would be another back end here */
         char kept = parts[i][0];
         parts[i][0] = '~';
-        assert_false(cached(1, false).remembered);
+        assert_false(cached(1).remembered);
         parts[i][0] = kept;
     }
-    assert_true(cached(1, false).remembered);
+    assert_true(cached(1).remembered);
 
     setenv("SOLO_CACHE", "off", 1);
-    assert_false(cached(1, false).remembered);
+    assert_false(cached(1).remembered);
 }
 
 /* The key of the only file there is: as long as its first line says, behind that line. */
@@ -347,10 +346,10 @@ static char *only_key(void)
 static void a_failure_is_remembered_and_nonsense_is_not(void **unused)
 {
     (void)unused;
-    cached(1, false);
+    cached(1);
     char *key = only_key();
     cache_put(key, "wrong: 60 rounds, 3 wrong (place 4, round 5: 6 instead of 4294967295)");
-    litmus_result r = cached(1, false);
+    litmus_result r = cached(1);
     assert_true(r.remembered && r.verdict == LITMUS_WRONG && r.rounds == 60 && r.wrong == 3);
     assert_true(r.wrong_place == 4 && r.wrong_round == 5 && r.wrong_got == 6 && r.wrong_wanted == UINT32_MAX);
     static const char *const nonsense[] = {
@@ -363,9 +362,9 @@ static void a_failure_is_remembered_and_nonsense_is_not(void **unused)
     };
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
         cache_put(key, nonsense[i]);
-        r = cached(1, false);
+        r = cached(1);
         assert_true(!r.remembered && r.verdict == LITMUS_PASSED);
-        assert_true(cached(1, false).remembered);
+        assert_true(cached(1).remembered);
     }
     free(key);
 }
@@ -377,7 +376,7 @@ static void a_time_out_is_not_remembered(void **unused)
         skip();
     uint32_t many = 4 * (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 0; i < 2; i++) {
-        litmus_result r = cached(many, false);
+        litmus_result r = cached(many);
         assert_int_equal(r.verdict, LITMUS_TIMED_OUT);
         assert_false(r.remembered);
     }
@@ -391,9 +390,9 @@ static void the_stub_knows_nothing(void **unused)
     err e = {0};
     litmus_result r;
     gpu *stub = open_or_fail("stub");
-    assert_true(gpu_litmus_cached(stub, 2, 256, false, &r, &e));
+    assert_true(gpu_litmus_cached(stub, 2, 256, &r, &e));
     assert_int_equal(r.verdict, LITMUS_UNKNOWN);
-    assert_true(gpu_litmus_cached(stub, 2, 256, false, &r, &e));
+    assert_true(gpu_litmus_cached(stub, 2, 256, &r, &e));
     assert_false(r.remembered);
     gpu_close(stub);
 }
