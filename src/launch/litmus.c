@@ -24,7 +24,7 @@ enum { REPORT_WRONG, REPORT_ROUNDS, REPORT_UNCHECKED, REPORT_FIRST, REPORT_WORDS
  * polls take nanoseconds, rounds longer, and workgroups are threads that others keep waiting. */
 static const struct effort {
     uint32_t rounds, spin_limit, tries;
-} ON_GPU = {1000, 1u << 16, 3}, IN_SOFTWARE = {60, 1u << 26, 3};
+} ON_GPU = {1000, 1u << 16, 3}, IN_SOFTWARE = {60, 1u << 24, 3};
 
 const char *litmus_verdict_name(litmus_verdict verdict)
 {
