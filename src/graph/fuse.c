@@ -1,4 +1,4 @@
-/* The passes of a plan. Each polls_epoch for one pattern and puts what it finds into one
+/* The passes of a plan. Each looks for one pattern and puts what it finds into one
  * step, at the place of the last of them: everything the others needed is there by
  * then, and nobody in between may have wanted their results.                     */
 #include "base/str.h"

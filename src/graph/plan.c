@@ -229,7 +229,7 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
                 shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
 }
 
-/* Elements that an operator polls_epoch at, where that says more than what it makes. */
+/* Elements that an operator looks at, where that says more than what it makes. */
 static uint64_t elements_looked_at(const plan *p, const plan_step *s)
 {
     const graph_node *n = graph_at(p->g, s->at);

@@ -3,7 +3,7 @@
  * A plan begins with a step for each operator (the level `none`). Passes then make
  * fewer steps of them, one kind of fusion each, in any order (the level `ops` makes
  * them all); what a step is made of stays the graph's own nodes, so that everyone
- * who runs or explains a plan polls_epoch things up there.
+ * who runs or explains a plan looks things up there.
  *
  * Most fusion is around products. A product step multiplies x by up to three
  * matrices, its parts, and each part says what becomes of its sums:

@@ -40,12 +40,12 @@ static bool has_compiler(void)
     return strcmp(gpu_get_info(device)->family, "vulkan") != 0;
 }
 
-static generation *new_generation(const char *groups, const char *polls_epoch)
+static generation *new_generation(const char *groups, const char *spins)
 {
     err e = {0};
     generation_options o = {.level = LEVEL_LOOP, .all_levels = true, .submit = SUBMIT_BATCH, .context_tok = CONTEXT};
     setenv("SOLO_ONE_GROUPS", groups, 1);
-    setenv("SOLO_ONE_LOOKS", polls_epoch, 1);
+    setenv("SOLO_ONE_LOOKS", spins, 1);
     generation *n = generation_new(device, tiny, &o, &e);
     unsetenv("SOLO_ONE_GROUPS");
     unsetenv("SOLO_ONE_LOOKS");
