@@ -17,7 +17,7 @@ static void write_params(const dispatch_lab *lab, const measurement *k, const ch
     if (call)
         jsonw_text(j, "call", call);
     if (spec->name == CELL_HABIT)
-        jsonw_text(j, "pattern", pattern_names[spec->how.pattern]);
+        jsonw_text(j, "habit", pattern_names[spec->how.pattern]);
     if (spec->name == CELL_SUBMITS) {
         jsonw_count(j, "dispatches", spec->n[0]);
         jsonw_count(j, "submits", spec->how.submits);

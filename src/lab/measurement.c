@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const measurement_names[CELL_NAME_COUNT] = {"dispatch", "device", "host",    "pattern",
+/* As records have them: a pattern is called habit there. */
+const char *const measurement_names[CELL_NAME_COUNT] = {"dispatch", "device", "host",    "habit",
                                                         "submits",  "safety", "barrier", "wait"};
 
 void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_process)

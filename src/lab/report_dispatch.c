@@ -16,8 +16,7 @@ static const char *const pattern_order[] = {"baseline", "bind_group", "param_wri
 
 bool report_dispatch_knows(const char *name)
 {
-    static const char *const names[] = {"dispatch", "device", "host",    "pattern",
-                                        "submits",  "safety", "barrier", "wait"};
+    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier", "wait"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -154,7 +153,7 @@ static void ladder(str *out, const record_view *record)
 
 static void patterns(str *out, const record_view *record)
 {
-    picked p = results_named(record, "pattern");
+    picked p = results_named(record, "habit");
     if (p.count) {
         section_open(out, "What patterns cost",
                      "The cost per dispatch in one pass when each dispatch also does something programs commonly do: "
@@ -164,7 +163,7 @@ static void patterns(str *out, const record_view *record)
         axis a = axis_of(&p);
         axis_finish_auto(&a);
         bar_card_per_kernel(out, &p,
-                            &(bar_cards){"pattern", pattern_order, "baseline",
+                            &(bar_cards){"habit", pattern_order, "baseline",
                                          "Microseconds per dispatch, by implementation and pattern."},
                             a);
         section_close(out);

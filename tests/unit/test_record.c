@@ -281,7 +281,7 @@ static void page_survives_extreme_numbers(void **state)
 {
     (void)state;
     static const char *const values[] = {"0", "-1", "1e308", "-1e308", "1e-308", "5e-324"};
-    static const char *const names[] = {"dispatch", "device", "host", "pattern", "submits", "safety", "barrier", "x"};
+    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier", "x"};
     str text = {0}, page = {0};
     str_add(&text, "{\"schema\":\"solo-record-1\",\"results\":[");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -315,12 +315,12 @@ static void page_escapes_what_records_say(void **state)
              bad, bad, bad);
     str_addf(&text, "\"gpus\":[{\"impl\":\"%s\",\"device\":\"%s\",\"features\":{\"%s\":\"%s\"}}],\"results\":[", bad,
              bad, bad, bad);
-    static const char *const names[] = {"dispatch", "device", "host", "pattern", "submits", "safety", "barrier", ""};
+    static const char *const names[] = {"dispatch", "device", "host", "habit", "submits", "safety", "barrier", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         str_addf(&text,
                  "%s{\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[1,2,3],\"points\":[[1,2],[2,3]],\"params\":{\"impl\":"
                  "\"%s\","
-                 "\"submit\":\"%s\",\"kernel\":\"%s\",\"call\":\"%s\",\"pattern\":\"%s\",\"dispatches\":\"%s\","
+                 "\"submit\":\"%s\",\"kernel\":\"%s\",\"call\":\"%s\",\"habit\":\"%s\",\"dispatches\":\"%s\","
                  "\"submits\":2,\"workgroups\":3,\"%s\":\"%s\"}}",
                  i ? "," : "", *names[i] ? names[i] : bad, bad, bad, bad, bad, bad, bad, bad, bad, bad);
     str_addf(&text, "],\"checks\":[{\"what\":\"%s\",\"ok\":false,\"detail\":\"%s\"}],", bad, bad);
