@@ -96,7 +96,7 @@ static node random_unary(random_graph *b, node x)
         node positive = graph_scale(b->g, graph_unary(b->g, UNARY_SQUARE, graph_unary(b->g, UNARY_TANH, x)), 1, 0.5f);
         return graph_unary(b->g, random_below(b, 2) ? UNARY_SQRT : UNARY_LOG, positive);
     }
-    default: return graph_unary(b->g, kinds[random_below(b, 10)], x);
+    default: return graph_unary(b->g, kinds[random_below(b, sizeof kinds / sizeof *kinds)], x);
     }
 }
 
