@@ -1,4 +1,4 @@
-/* quiet: keep libraries that print by themselves from the user's terminal.
+/* mute_stderr: keep libraries that print by themselves from the user's terminal.
  * What they have to say comes as an error of our own, in one line. */
 #ifndef SOLO_MUTE_STDERR_H
 #define SOLO_MUTE_STDERR_H
