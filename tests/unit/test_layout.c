@@ -316,13 +316,25 @@ static void planes_follow_each_other(void **unused)
     assert_int_equal(layout_bytes(TYPE_Q5_0, 3, 64), 256);
 }
 
+/* A type without a layout would divide by zero on its way to a GPU. */
+static void no_type_is_forgotten(void **unused)
+{
+    (void)unused;
+    for (uint32_t number = 0; number < 1000; number++) {
+        bool listed = false;
+        for (int t = 0; t < TYPE_COUNT; t++)
+            listed |= TYPES[t] == number;
+        if (type_find(number) && !listed)
+            fail_msg("%s is not in TYPES here: has it a row in layout.c?", type_find(number)->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_as_kernels_read_it),
-        cmocka_unit_test(rows_of_any_length),
-        cmocka_unit_test(a_few_rows_at_a_time),
-        cmocka_unit_test(planes_follow_each_other),
+        cmocka_unit_test(every_type_as_kernels_read_it), cmocka_unit_test(rows_of_any_length),
+        cmocka_unit_test(a_few_rows_at_a_time),          cmocka_unit_test(planes_follow_each_other),
+        cmocka_unit_test(no_type_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

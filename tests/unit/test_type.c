@@ -1,4 +1,4 @@
-/* src/model/type: what the bits of weights mean. tests/data/types.bin holds what
+/* src/graph/type: what the bits of weights mean. tests/data/types.bin holds what
  * another implementation makes of them (tests/make_type_vectors.py). */
 #include "base/err.h"
 #include "base/file.h"
