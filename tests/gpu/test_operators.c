@@ -21,6 +21,21 @@ static void elementwise(void **unused)
             }
 }
 
+/* Fused into the product's epilogue or not: a function that kernels/include/epilogue_functions.wgsl lacks shows here. */
+static void functions_after_products(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(14)};
+    for (int kind = 0; kind < UNARY_SCALE; kind++) {
+        if (kind == UNARY_SQRT || kind == UNARY_LOG) /* of what is below zero, too */
+            continue;
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(1, 64));
+        graph_output(g, "y", graph_unary(g, kind, graph_matmul(g, x, weight(g, &box, "w", TYPE_F16, shape2(12, 64)))));
+        compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+    }
+}
+
 static void broadcasting(void **unused)
 {
     (void)unused;
@@ -271,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elementwise),
+        cmocka_unit_test(functions_after_products),
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
