@@ -1,4 +1,4 @@
-/* Whole models on every implementation, at every fusion level, against transformers'
+/* Whole models on every implementation, by separate dispatches (none and ops), against transformers'
  * own logits and greedy tokens. */
 #include "golden.h"
 #include "gpu/devices.h"
