@@ -1,9 +1,8 @@
-/* memory: where everything a set of plans works on lies on a GPU.
+/* memory: the GPU buffers of a set of plans.
  *
- * Weights lie in a few large buffers, as large as a device binds at once; states in
- * others; activations in one. What has a name (inputs, outputs, weights, states) is
- * the same in all plans and keeps its place; the rest comes and goes within a plan,
- * and takes the place of what is not needed any more.                             */
+ * Weights lie in a few buffers, each as large as a device binds at once; states in others; activations in one.
+ * A tensor with a name (input, output, weight, state) is the same in all plans and keeps its place; the other
+ * activations are temporary within a plan, and reuse the space of those that are no longer needed.             */
 #ifndef SOLO_GRAPH_MEMORY_H
 #define SOLO_GRAPH_MEMORY_H
 
@@ -24,28 +23,28 @@ typedef struct memory_matrix {
     memory_piece pieces[MEMORY_MAX_PIECES];
 } memory_matrix;
 
-/* Finds places and makes buffers, all of zeros. The plans must stay. */
+/* Finds places and makes buffers, all zeros. The plans must outlive the memory. */
 memory *memory_new(gpu *g, plan *const *plans, uint32_t count, err *e);
 void memory_free(memory *m);
-/* Puts in the weights of all plans, each once, a little at a time, showing progress. */
+/* Uploads the weights of all plans, each once, in small batches, showing progress. */
 bool memory_upload(memory *m, graph_weight_source source, void *user, err *e);
 
-/* What the plans' most hungry one needs, in bytes, and all of it together. */
+/* Bytes of all buffers together. */
 uint64_t memory_bytes(const memory *m);
 
 gpu_buffer *memory_activations(const memory *m);
 gpu_buffer *memory_weights(const memory *m, uint32_t arena);
 gpu_buffer *memory_states(const memory *m, uint32_t arena);
-void memory_clear_states(const memory *m); /* zeros again */
-/* Zeros again wherever a plan's steps leave floats. */
+void memory_clear_states(const memory *m); /* to zeros */
+/* Clears to zeros every activation that the plan's steps write. */
 void memory_clear_made(const memory *m, uint32_t which_plan);
 
-/* The word a node's elements begin at: among the activations, or for states in theirs. */
+/* The word at which a node's elements begin: among the activations, or for a state in its arena. */
 uint32_t memory_at(const memory *m, uint32_t which_plan, node n);
 uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n);
-/* A row that goes to a state, and that those who read it in the same run have from here: the word; 0: there is none. */
+/* The word of the f32 copy of a row that is stored in a state, for readers in the same run; 0: there is no copy. */
 uint32_t memory_row_at(const memory *m, uint32_t which_plan, node store);
-uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for what a step leaves between its dispatches */
+uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for data between a step's own dispatches */
 const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node weight);
 
 /* An input's or output's place among the activations, by name; false if there is none. */

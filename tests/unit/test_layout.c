@@ -179,7 +179,7 @@ static reader reader_of(tensor_type type)
     }
 }
 
-/* ---- packing as memory.c does: planes, some rows at a time ------------------------------ */
+/* ---- packing as memory_upload.c does: planes, some rows at a time ------------------------------ */
 
 /* Where halves stand in a block: no NaN there, so that numbers can be compared. */
 static void make_halves_finite(tensor_type type, unsigned char *data, uint64_t bytes)

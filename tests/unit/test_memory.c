@@ -170,7 +170,7 @@ static void matrices_of_a_step_lie_together(void **unused)
 }
 
 /* Steps that ask for more than one buffer are refused, not run on the wrong one. */
-static void what_does_not_lie_together_is_told(void **unused)
+static void refuses_matrices_of_a_step_in_different_arenas(void **unused)
 {
     (void)unused;
     gpu *g = open_stub();
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(nothing_lies_on_anything_else),
         cmocka_unit_test(outputs_by_another_name),
         cmocka_unit_test(matrices_of_a_step_lie_together),
-        cmocka_unit_test(what_does_not_lie_together_is_told),
+        cmocka_unit_test(refuses_matrices_of_a_step_in_different_arenas),
         cmocka_unit_test(odd_states_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
