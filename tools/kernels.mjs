@@ -114,14 +114,21 @@ function toSpirv(path, wgsl) {
 const isWord = (c) => /\w/.test(c), isSign = (c) => /[-+&|<>=!/*%^]/.test(c);
 const shorterLine = (line) => line.replace(/(?<=(.)) (?=(.))/g, (_, a, b) => ((isWord(a) && isWord(b)) || (isSign(a) && isSign(b)) ? " " : ""))
     .replace(/(?<!\w)arg\(args,(?=\d)/g, "arg(args, ");
-// What is declared has a short name then, unless its own is short, or C may know it, as it does the constants it sets.
+// What is declared has a short name then, unless its own is short, it is an entry point, or C
+// assembles kernels by it: strings of those files, and the constants that C sets.
 const allTexts = (folder, ending) => readdirSync(folder, { recursive: true }).sort().filter((name) => ending.test(name)).map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
 function nameShorter() {
-    const text = allTexts(ROOT, /^(graph|include|weight)\/.*\.wgsl$/).replace(/\/\/(?!!).*/g, "");
-    const known = new Set([...allTexts("src", /\.[ch]$/).replace(/\\n/g, " ").match(/\w+/g), ...overrideNames]);
-    const declared = /(?:^(?:fn|struct|const|var<[^>]*>)|\b(?:let|var)) (\w{5,})(?=[ (:])|\b([a-z]\w{4,})(?=: [a-z])/gm; // the latter: parameters and members
+    const text = allTexts(ROOT, /^(?!sim).*\.wgsl$/).replace(/\/\/(?!!).*/g, "");
+    const inC = allTexts("src", /^(graph\/(kernel_text|megakernel)|launch\/(kernel_file|litmus)).*\.[ch]$/).replace(/\/\*[^]*?\*\//g, "").match(/"(?:[^"\\\n]|\\.)*"/g).join(" ");
+    const entryPoints = [...text.matchAll(/^fn (\w+)\(@builtin/gm)].map((match) => match[1]);
+    const known = new Set([...inC.replace(/\\n/g, " ").match(/\w+/g), ...overrideNames, ...entryPoints]);
+    const declared = /(?:^(?:fn|struct|const|var<[^>]*>)|\b(?:let|var)) (\w{4,})(?=[ (:])|\b([a-z]\w{3,})(?=: [a-z])/gm; // the latter: parameters and members
     const names = new Set([...text.matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name)));
-    const short = new Map([...names].map((name, i) => [name, `${i.toString(36)}_`.replace(/^\d/, "z$&")]));
+    for (const [, name] of text.matchAll(/\b(\w+)\(/g)) if (!new RegExp(`\\bfn ${name}\\b`).test(text)) names.delete(name); // WGSL's own
+    const uses = new Map();
+    for (const [word] of text.matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1);
+    const nth = (i) => (i < 26 ? "" : nth(Math.floor(i / 26) - 1)) + String.fromCharCode(97 + (i % 26));
+    const short = new Map([...names].sort((a, b) => uses.get(b) - uses.get(a)).map((name, i) => [name, `${nth(i)}_`]));
     return (line) => (line.startsWith("//!include") ? line : line.replace(/\w+/g, (word) => short.get(word) ?? word));
 }
 const withShortNames = forPage ? nameShorter() : null;
