@@ -1,5 +1,5 @@
-// A chain of dependent steps. A kernel gives `THREADS` and `step_body(v, step, local)`, the work of virtual workgroup `v` in a
-// step; this file gives the two ways to launch it: `each`, one dispatch per step, and `one`, a dispatch that
+// A chain of dependent steps. A kernel gives `THREADS` and `step_body(v, step, local)`, the work of virtual workgroup
+// `v` in a step; this file gives the two ways to launch it: `each`, one dispatch per step, and `one`, a dispatch that
 // makes all steps with a grid barrier between them.
 //
 // `state` holds two generations: a step reads one half and writes the other,

@@ -1,7 +1,7 @@
-// Floats of ARRAY with an epoch bit: readers poll the data itself, so that no barrier is needed between two phases. The lowest
-// bit of a float changes from round to round, and nothing is written twice in a round: a float with the other bit is
-// the one of the round before, and is read again. Where not all readers poll (EPOCH_MARKED 0), floats are exchanged as
-// words are (exchange.wgsl), and a barrier follows.
+// Floats of ARRAY with an epoch bit: readers poll the data itself, so that no barrier is needed between two phases.
+// The lowest bit of a float changes from round to round, and nothing is written twice in a round: a float with the
+// other bit is the one of the round before, and is read again. Where not all readers poll (EPOCH_MARKED 0), floats are
+// exchanged as words are (exchange.wgsl), and a barrier follows.
 var<private> epoch: u32; // of this round
 
 fn start_round(round: u32) { epoch = (atomicLoad(&solo_grid[SOLO_ROUNDS]) + round + 1u) & EPOCH_BIT; }

@@ -1,16 +1,17 @@
-// Message passing between the workgroups of one dispatch, round after round: every workgroup writes fresh values, all pass
-// the grid barrier, every workgroup reads what others wrote and counts what differs. The barrier and the exchange are those of
-// persistent.wgsl, exchange.wgsl and epoch.wgsl, as models and simulations have them. A file that includes this one
-// declares `data` with `data_load(i)` and `data_store(i, word)`.
+// Message passing between the workgroups of one dispatch, round after round: every workgroup writes fresh values, all
+// pass the grid barrier, every workgroup reads what others wrote and counts what differs. The barrier and the exchange
+// are those of persistent.wgsl, exchange.wgsl and epoch.wgsl, as models and simulations have them. A file that
+// includes this one declares `data` with `data_load(i)` and `data_store(i, word)`.
 //
 // What makes it sharp:
-// - words read after a barrier were read before it, at the same address, when the old value was there for certain: a copy
-//   kept in a cache, or by a compiler in a register, is the old one. Every third step does nothing but such reading;
-// - a word has two generations side by side, by the round's parity. In two steps without such reading between them one is
-//   still being read while the other is being written, so that lines which caches hold are half old;
+// - words read after a barrier were read before it, at the same address, when the old value was there for certain: a
+//   copy kept in a cache, or by a compiler in a register, is the old one. Every third step does nothing but such
+//   reading;
+// - a word has two generations side by side, by the round's parity. In two steps without such reading between them one
+//   is still being read while the other is being written, so that lines which caches hold are half old;
 // - a thread reads what a thread with another number wrote: its own workgroup's barrier must have carried that along;
-// - words lie in lines of their own (region 0), in lines shared with all other workgroups (1), scattered over everything
-//   (2), or are everybody's, written by another workgroup each round and read by all (3);
+// - words lie in lines of their own (region 0), in lines shared with all other workgroups (1), scattered over
+//   everything (2), or are everybody's, written by another workgroup each round and read by all (3);
 // - floats are polled by their epoch bit without a barrier, from a neighbour and from any workgroup.
 struct Params {
     launch: solo_launch_params,
@@ -89,8 +90,8 @@ fn check_float(at: u32, round: u32) {
     }
 }
 
-// Every workgroup writes its floats of this round, and reads others' as soon as they are there. The barrier that follows keeps
-// the next round from overwriting what is still being read.
+// Every workgroup writes its floats of this round, and reads others' as soon as they are there. The barrier that
+// follows keeps the next round from overwriting what is still being read.
 fn exchange_floats(group: u32, local: u32, shift: u32, workgroups: u32, round: u32) {
     start_round(round - 1u); // rounds count from 1
     for (var w = local; w < solo_params.words; w += THREADS) {

@@ -41,7 +41,9 @@ fn part_of(args: u32, first: u32) -> part_place {
     if (PARTS == 1u) { return p; }
     if (PARTS == 0u) {
         for (var i = arg(args, MATMUL_PART_COUNT); i > 1u; i--) {
-            if (first >= arg(args, p.part + PART_END)) { p = part_place(p.part + PART_WORDS, arg(args, p.part + PART_END)); }
+            if (first >= arg(args, p.part + PART_END)) {
+                p = part_place(p.part + PART_WORDS, arg(args, p.part + PART_END));
+            }
         }
         return p;
     }

@@ -1,6 +1,6 @@
-// Many phases in one dispatch: what graph.wgsl is for separate dispatches. A table lists the phases; the workgroups share
-// each phase's virtual workgroups, and wait between phases for the data they need (persistent.wgsl). While they wait,
-// the next phase's `prefetch` may have its weights on their way.
+// Many phases in one dispatch: what graph.wgsl is for separate dispatches. A table lists the phases; the workgroups
+// share each phase's virtual workgroups, and wait between phases for the data they need (persistent.wgsl). While they
+// wait, the next phase's `prefetch` may have its weights on their way.
 struct megakernel_params {
     launch: solo_launch_params,
     phases: u32,
@@ -12,8 +12,9 @@ struct megakernel_params {
 @group(0) @binding(3) var<uniform> solo_params: megakernel_params;
 @group(0) @binding(4) var<storage, read_write> solo_grid: array<atomic<u32>>;
 
-// A word of the table of phases: 0 virtual workgroups, 1 which kernel, from 2 on its arguments, or only those that are not
-// the same in all its phases (megakernel_fast.wgsl, megakernel_compact.wgsl). Those that are the same are part of the kernel.
+// A word of the table of phases: 0 virtual workgroups, 1 which kernel, from 2 on its arguments, or only those that are
+// not the same in all its phases (megakernel_fast.wgsl, megakernel_compact.wgsl). Those that are the same are part of
+// the kernel.
 fn phase_word(args: u32, i: u32) -> u32 { return phase_table[(args + i) / 4u][(args + i) % 4u]; }
 
 fn wait_for_all(local: u32, wanted: u32) {

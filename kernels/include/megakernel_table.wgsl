@@ -1,4 +1,5 @@
-// The phases by a table and a switch: one text for any number of phases. src/graph/megakernel_schedule.h writes phases out.
+// The phases by a table and a switch: one text for any number of phases. src/graph/megakernel_schedule.h writes phases
+// out.
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {

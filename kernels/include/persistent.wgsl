@@ -1,16 +1,17 @@
-// A dispatch whose workgroups wait for each other: grid barrier, visibility of stores, roll call. The megakernel, simulations,
-// the chains of the laboratory and the litmus test contain this very file, so the litmus test certifies the code that is used.
+// A dispatch whose workgroups wait for each other: grid barrier, visibility of stores, roll call. The megakernel,
+// simulations, the chains of the laboratory and the litmus test contain this very file, so the litmus test certifies
+// the code that is used.
 //
 // All workgroups must be resident at once. solo_grid[SOLO_ARRIVED] counts arrivals: the n-th barrier is passed when it
-// reaches n * workgroups. Its highest bit says that a workgroup timed out; then every workgroup leaves. So nothing hangs when
-// the promise of residency is broken.
+// reaches n * workgroups. Its highest bit says that a workgroup timed out; then every workgroup leaves. So nothing
+// hangs when the promise of residency is broken.
 //
 // No barrier of WGSL orders what one workgroup writes for another: a workgroup may see all arrivals before it sees all
-// data. So data that crosses workgroups is written by atomicExchange (exchange.wgsl), and a thread arrives only after the
-// old values have returned, which proves that the new ones are visible.
+// data. So data that crosses workgroups is written by atomicExchange (exchange.wgsl), and a thread arrives only after
+// the old values have returned, which proves that the new ones are visible.
 //
-// The module declares the uniform buffer `solo_params`, a struct whose first member is `launch: solo_launch_params`, and
-// `solo_grid: array<atomic<u32>>`.
+// The module declares the uniform buffer `solo_params`, a struct whose first member is `launch: solo_launch_params`,
+// and `solo_grid: array<atomic<u32>>`.
 struct solo_launch_params {
     roll_call: u32,  // 1: only count the resident workgroups
     spin_limit: u32, // polls until a wait times out
@@ -26,8 +27,8 @@ const SOLO_RESIDENT = 3u;  // its result
 const SOLO_SINK = 4u;      // a use for what nobody needs
 const SOLO_ROUNDS = 5u;    // rounds that all dispatches have made
 const SOLO_TIMED_OUT = 0x80000000u;
-// A bound that is never reached. Where bounds are checked, as in browsers, compilers see the end of loops that count by one up
-// to a constant; all others get a counter of their own.
+// A bound that is never reached. Where bounds are checked, as in browsers, compilers see the end of loops that count
+// by one up to a constant; all others get a counter of their own.
 const SOLO_MAX_SPINS = 0xffffffffu;
 
 var<workgroup> solo_arrivals_seen: u32;
@@ -69,8 +70,8 @@ fn solo_barrier(group: u32, local: u32, nth: u32, workgroups: u32) -> bool {
     return solo_in_time();
 }
 
-// Every workgroup signs in; the first that has waited long enough says how many there are. Workgroups that could not run
-// until then see that it is over.
+// Every workgroup signs in; the first that has waited long enough says how many there are. Workgroups that could not
+// run until then see that it is over.
 fn solo_roll_call(local: u32) {
     if (local == 0u) {
         atomicAdd(&solo_grid[SOLO_SIGNED_IN], 1u);

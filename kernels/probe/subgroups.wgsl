@@ -1,5 +1,5 @@
-// Subgroups: the size, the sum of everyone's lane number, and whether they are other threads than those that follow each other, in their order:
-// nothing promises it, and kernels rely on it.
+// Subgroups: the size, the sum of everyone's lane number, and whether they are other threads than those that follow
+// each other, in their order: nothing promises it, and kernels rely on it.
 //!wgsl-only
 enable subgroups;
 @group(0) @binding(0) var<storage, read_write> result: array<u32>;

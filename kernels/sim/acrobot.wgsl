@@ -1,6 +1,6 @@
-// Acrobot-v1: two links that hang from a pivot, moved by a motor at the joint between them, by a network of 6 inputs, 16 units
-// and 3 outputs (163 genes). A step is one of Runge and Kutta's, of fourth order, as in the game. The score is the game's: -1
-// for each step until the end of the lower link is one link above the pivot.
+// Acrobot-v1: two links that hang from a pivot, moved by a motor at the joint between them, by a network of 6 inputs,
+// 16 units and 3 outputs (163 genes). A step is one of Runge and Kutta's, of fourth order, as in the game. The score
+// is the game's: -1 for each step until the end of the lower link is one link above the pivot.
 const POPULATION = 4096;
 const STEPS = 500;
 

@@ -60,7 +60,8 @@ fn step(before: State) -> State {
     let sine = sin(s.angle);
     let cosine = cos(s.angle);
     let pushed = (force + POLE_MASS * HALF_LENGTH * s.spin * s.spin * sine) / TOTAL_MASS;
-    let turning = (GRAVITY * sine - cosine * pushed) / (HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * cosine * cosine / TOTAL_MASS));
+    let turning = (GRAVITY * sine - cosine * pushed) /
+                  (HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * cosine * cosine / TOTAL_MASS));
     let pushing = pushed - POLE_MASS * HALF_LENGTH * turning * cosine / TOTAL_MASS;
     s.x += TAU * s.v;
     s.v += TAU * pushing;

@@ -1,6 +1,6 @@
 // An epidemic among people who meet at random. Each day everyone meets a few others; who is infectious may infect, and
-// recovers after a while for good. The score is 1 for who was ever ill: its mean is the share of the population. Individuals
-// see each other, so all live through a day before the next begins.
+// recovers after a while for good. The score is 1 for who was ever ill: its mean is the share of the population.
+// Individuals see each other, so all live through a day before the next begins.
 const POPULATION = 4096;
 const STEPS = 160;
 

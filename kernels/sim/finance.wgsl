@@ -1,7 +1,8 @@
-// A trading strategy on 16 assets over 1,500 days: a recurrent network of 7 inputs, 10 units and 6 outputs (246 genes) sees the
-// market and its own account, and says which past returns to follow and how much to borrow. Trades cost fees and are made only
-// where they change a position enough (hysteresis); borrowing costs interest; who owes too much is sold out (margin). Data: closing
-// prices, a row for each day, the first 20 of them history. The score is the logarithm of what became of 1.
+// A trading strategy on 16 assets over 1,500 days: a recurrent network of 7 inputs, 10 units and 6 outputs (246 genes)
+// sees the market and its own account, and says which past returns to follow and how much to borrow. Trades cost fees
+// and are made only where they change a position enough (hysteresis); borrowing costs interest; who owes too much is
+// sold out (margin). Data: closing prices, a row for each day, the first 20 of them history. The score is the
+// logarithm of what became of 1.
 const POPULATION = 10000;
 const STEPS = 1500;
 
@@ -55,7 +56,8 @@ fn step(before: State, t: u32) -> State {
     }
 
     // the network
-    var input = array<f32, INPUTS>(market.x, market.y, market.z, market.w, leverage, s.equity / s.peak - 1.0, f32(t) / f32(steps()));
+    var input = array<f32, INPUTS>(market.x, market.y, market.z, market.w, leverage, s.equity / s.peak - 1.0,
+                                   f32(t) / f32(steps()));
     var old = s.hidden;
     for (var u = 0u; u < UNITS; u++) {
         var sum = gene(UNITS * (INPUTS + UNITS) + u);
@@ -75,7 +77,8 @@ fn step(before: State, t: u32) -> State {
     var wanted: array<f32, ASSETS>;
     var all = 0.0;
     for (var a = 0u; a < ASSETS; a++) {
-        wanted[a] = fast_tanh(output[0] * day[a] + output[1] * week[a] + output[2] * month[a] + output[3] * abs(day[a]) + output[4]);
+        wanted[a] = fast_tanh(output[0] * day[a] + output[1] * week[a] + output[2] * month[a] +
+                              output[3] * abs(day[a]) + output[4]);
         all += abs(wanted[a]);
     }
     let scale = MAX_LEVERAGE / (1.0 + exp(-output[5])) / max(all, 1.0);

@@ -1,5 +1,6 @@
-// MountainCar-v0: an engine too weak for the hill, driven by a recurrent network of 2 inputs, 8 units and 3 outputs. The score
-// is that of the game, -1 for each step, and how high the car came where it did not get there, so that some are better.
+// MountainCar-v0: an engine too weak for the hill, driven by a recurrent network of 2 inputs, 8 units and 3 outputs.
+// The score is that of the game, -1 for each step, and how high the car came where it did not get there, so that some
+// are better.
 const POPULATION = 4096;
 const STEPS = 200;
 

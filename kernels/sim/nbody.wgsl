@@ -1,5 +1,5 @@
-// Bodies that attract each other: all pairs, softened, a disc that turns. Everyone sees where all others were before the step.
-// The score is a body's energy: kinetic, and half of what it has with all others.
+// Bodies that attract each other: all pairs, softened, a disc that turns. Everyone sees where all others were before
+// the step. The score is a body's energy: kinetic, and half of what it has with all others.
 const POPULATION = 512;
 const STEPS = 200;
 

@@ -1,5 +1,6 @@
-// A European call option by Monte Carlo: the price goes its random way, a trading day a step, and the score is what the option
-// pays at the end, in today's money. The mean score is its price, which Black, Scholes and Merton know in closed form.
+// A European call option by Monte Carlo: the price goes its random way, a trading day a step, and the score is what
+// the option pays at the end, in today's money. The mean score is its price, which Black, Scholes and Merton know in
+// closed form.
 const POPULATION = 65536;
 const STEPS = 252;
 

@@ -1,4 +1,5 @@
-// Schwefel's function: the lowest place, 420.97 in every dimension, is far from the second. Nothing in it is sequential: a control.
+// Schwefel's function: the lowest place, 420.97 in every dimension, is far from the second. Nothing in it is
+// sequential: a control.
 override DIMENSIONS: u32 = 10;
 const GENES = DIMENSIONS;
 const GENE_LOW = -500.0;

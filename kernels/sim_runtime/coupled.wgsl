@@ -1,7 +1,8 @@
-// All steps in one dispatch where individuals see each other: states are in memory, as they were before the step and as they
-// are after it, by the step's parity, and all threads wait for each other after every step.
+// All steps in one dispatch where individuals see each other: states are in memory, as they were before the step and
+// as they are after it, by the step's parity, and all threads wait for each other after every step.
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+            @builtin(local_invocation_index) local: u32) {
     let threads = groups.x * SOLO_THREADS;
     let mine = group.x * SOLO_THREADS + local;
     if (solo_params.launch.roll_call != 0u) { solo_roll_call(local); return; }

@@ -1,7 +1,9 @@
-// A dispatch for each step: states are read from memory and go back there. Which step it is stands in memory too, behind
-// the states, for every individual by itself: one bind group then serves all steps, and a step needs no word from the host.
+// A dispatch for each step: states are read from memory and go back there. Which step it is stands in memory too,
+// behind the states, for every individual by itself: one bind group then serves all steps, and a step needs no word
+// from the host.
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+              @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_params.population) { return; }
     solo_is(i);
@@ -14,7 +16,8 @@ fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) 
 }
 
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+             @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_params.population) { return; }
     solo_is(i);
@@ -31,7 +34,8 @@ fn solo_each(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) g
 }
 
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_last(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+             @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_params.population) { return; }
     solo_is(i);

@@ -1,6 +1,7 @@
 // All steps in one dispatch, a thread for each individual, its state in registers.
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+            @builtin(local_invocation_index) local: u32) {
     let i = (group.y * groups.x + group.x) * SOLO_THREADS + local;
     if (i >= solo_params.population) { return; }
     solo_is(i);

@@ -1,5 +1,5 @@
-// Evolution: children by tournament, crossover and mutation, the best kept as they are; then what they score. Everything drawn is a
-// function of the seed, the generation, the child and the gene.
+// Evolution: children by tournament, crossover and mutation, the best kept as they are; then what they score.
+// Everything drawn is a function of the seed, the generation, the child and the gene.
 const SOLO_MOST_ELITE = 64u;
 var<workgroup> solo_elite: array<u32, SOLO_MOST_ELITE>;
 var<workgroup> solo_found_score: array<f32, SOLO_THREADS>;
@@ -7,7 +7,8 @@ var<workgroup> solo_found: array<u32, SOLO_THREADS>;
 
 fn solo_scored(generation: u32, i: u32) -> f32 { return solo_score_of((generation & 1u) * solo_params.population + i); }
 
-// The best of a generation, in order, the lower number first where scores are alike; by all threads of a workgroup together.
+// The best of a generation, in order, the lower number first where scores are alike; by all threads of a workgroup
+// together.
 fn solo_find_elite(local: u32, generation: u32) {
     var bar = 0.0;          // the last one found
     var bar_at = 0xffffffffu; // nobody yet
@@ -26,7 +27,10 @@ fn solo_find_elite(local: u32, generation: u32) {
         for (var k = 0u; k < SOLO_THREADS; k++) {
             let score = solo_found_score[k];
             let i = solo_found[k];
-            if (i != 0xffffffffu && (best_at == 0xffffffffu || score > best || (score == best && i < best_at))) { best = score; best_at = i; }
+            if (i != 0xffffffffu && (best_at == 0xffffffffu || score > best || (score == best && i < best_at))) {
+                best = score;
+                best_at = i;
+            }
         }
         bar = best;
         bar_at = best_at;
@@ -74,7 +78,8 @@ fn solo_make_child(i: u32, generation: u32) {
 
 // The generation that solo_params names, of the one before it.
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_evolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_evolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+               @builtin(local_invocation_index) local: u32) {
     let number = group.y * groups.x + group.x;
     let i = number * SOLO_THREADS + local;
     if (number == 0u) { solo_find_elite(local, solo_params.generation - 1u); }
@@ -83,7 +88,8 @@ fn solo_evolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
 
 // As many generations as solo_params says, with a barrier over all individuals after each.
 @compute @workgroup_size(SOLO_THREADS)
-fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+            @builtin(local_invocation_index) local: u32) {
     let threads = groups.x * SOLO_THREADS;
     let mine = group.x * SOLO_THREADS + local;
     if (solo_params.launch.roll_call != 0u) { solo_roll_call(local); return; }
@@ -101,9 +107,12 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
             }
             let score = solo_score(s, i);
             solo_set_score(solo_score_place(i), score);
-            // Nobody sees this one again: the first generation with such a score, and the first individual of it, are left for the
-            // host. By its bits: compilers may take it that there are only numbers.
-            if ((bitcast<u32>(score) & 0x7f800000u) == 0x7f800000u && atomicMax(&solo_grid[SOLO_NOT_FINITE], ~n) <= ~n) { atomicMax(&solo_grid[SOLO_NOT_FINITE + 1u], ~i); }
+            // Nobody sees this one again: the first generation with such a score, and the first individual of it, are
+            // left for the host. By its bits: compilers may take it that there are only numbers.
+            if ((bitcast<u32>(score) & 0x7f800000u) == 0x7f800000u &&
+                atomicMax(&solo_grid[SOLO_NOT_FINITE], ~n) <= ~n) {
+                atomicMax(&solo_grid[SOLO_NOT_FINITE + 1u], ~i);
+            }
             if (n + 1u == solo_params.generations) { solo_store(i, s); }
         }
         if (!solo_barrier(group.x, local, n + 1u, groups.x)) { return; }

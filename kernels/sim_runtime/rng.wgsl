@@ -1,6 +1,6 @@
 // Random numbers by counting: Threefry-2x32 with 20 rounds (Salmon et al., 2011; also JAX's). What is drawn is a
-// function of the seed, the individual, the step and how many were drawn in it, of whole numbers only: the same on every
-// device, whoever runs the steps and in however many dispatches.
+// function of the seed, the individual, the step and how many were drawn in it, of whole numbers only: the same on
+// every device, whoever runs the steps and in however many dispatches.
 struct Rng {
     key: vec2<u32>,   // seed, individual
     count: vec2<u32>, // step, pairs drawn in it
@@ -16,15 +16,20 @@ fn solo_threefry_round(x: vec2<u32>, by: u32) -> vec2<u32> {
 fn solo_threefry(key: vec2<u32>, count: vec2<u32>) -> vec2<u32> {
     let third = 0x1bd11bdau ^ key.x ^ key.y;
     var x = count + key;
-    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u); x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
+    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u);
+    x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
     x += vec2(key.y, third + 1u);
-    x = solo_threefry_round(x, 17u); x = solo_threefry_round(x, 29u); x = solo_threefry_round(x, 16u); x = solo_threefry_round(x, 24u);
+    x = solo_threefry_round(x, 17u); x = solo_threefry_round(x, 29u);
+    x = solo_threefry_round(x, 16u); x = solo_threefry_round(x, 24u);
     x += vec2(third, key.x + 2u);
-    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u); x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
+    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u);
+    x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
     x += vec2(key.x, key.y + 3u);
-    x = solo_threefry_round(x, 17u); x = solo_threefry_round(x, 29u); x = solo_threefry_round(x, 16u); x = solo_threefry_round(x, 24u);
+    x = solo_threefry_round(x, 17u); x = solo_threefry_round(x, 29u);
+    x = solo_threefry_round(x, 16u); x = solo_threefry_round(x, 24u);
     x += vec2(key.y, third + 4u);
-    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u); x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
+    x = solo_threefry_round(x, 13u); x = solo_threefry_round(x, 15u);
+    x = solo_threefry_round(x, 26u); x = solo_threefry_round(x, 6u);
     x += vec2(third, key.x + 5u);
     return x;
 }

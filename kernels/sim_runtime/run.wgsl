@@ -1,6 +1,7 @@
-// What a dispatch is told, and the memory it works on: the same for every way to run a simulation. Solo writes around this,
-// for the file at hand: solo_load and solo_store (a State from and to memory), solo_sealed, and solo_begin, solo_next,
-// solo_ends and solo_score, which call the file's own functions with what they ask for; and solo_is, which says whose genes those are.
+// What a dispatch is told, and the memory it works on: the same for every way to run a simulation. Solo writes around
+// this, for the file at hand: solo_load and solo_store (a State from and to memory), solo_sealed, and solo_begin,
+// solo_next, solo_ends and solo_score, which call the file's own functions with what they ask for; and solo_is, which
+// says whose genes those are.
 struct solo_sim_params {
     launch: solo_launch_params,
     population: u32,
@@ -37,11 +38,14 @@ fn steps() -> u32 { return solo_params.total; }
 var<private> solo_passed: u32; // generations made in this dispatch before the one at hand
 
 fn solo_rng(i: u32, t: u32) -> Rng {
-    return Rng(vec2(solo_params.seed + (solo_params.generation + solo_passed) * 0x9e3779b9u, i), vec2(t, 0u), 0u, false);
+    let seed = solo_params.seed + (solo_params.generation + solo_passed) * 0x9e3779b9u;
+    return Rng(vec2(seed, i), vec2(t, 0u), 0u, false);
 }
 
 // Of two generations, by their parity.
-fn solo_score_place(i: u32) -> u32 { return ((solo_params.generation + solo_passed) & 1u) * solo_params.population + i; }
+fn solo_score_place(i: u32) -> u32 {
+    return ((solo_params.generation + solo_passed) & 1u) * solo_params.population + i;
+}
 
 // By one exponential, to 2e-7: tanh() takes several times as long on some GPUs.
 fn fast_tanh(x: f32) -> f32 { return 1.0 - 2.0 / (1.0 + exp(2.0 * x)); }

@@ -1,3 +1,4 @@
+/* cpu: runs a graph on the CPU, operator by operator, with sums in double precision. */
 #include "graph/cpu.h"
 #include "base/str.h"
 #include "graph/sample.h"

@@ -1,3 +1,4 @@
+/* graph: builds a graph node by node, infers shapes, and keeps the first mistake. */
 #include "graph/graph.h"
 #include "base/str.h"
 #include "graph/sample.h"

@@ -1,3 +1,4 @@
+/* layout: packs the blocks of each weight type into the planes that kernels read. */
 #include "graph/layout.h"
 #include "graph/type_k.h"
 

@@ -1,3 +1,4 @@
+/* megakernel_link: links the kernels of a plan into one WGSL module, the megakernel. */
 #include "graph/megakernel_link.h"
 #include "base/str.h"
 #include "graph/megakernel_schedule.h"

@@ -1,3 +1,4 @@
+/* plan: a step for each operator, and the tensors that a step reads and writes. */
 #include "graph/plan.h"
 #include "base/str.h"
 #include "graph/layout.h"

@@ -1,3 +1,4 @@
+/* type: sizes of the weight types, and conversion of their blocks to f32. */
 #include "graph/type.h"
 #include "graph/type_k.h"
 

@@ -1,3 +1,4 @@
+/* type_k: conversion of the K-quants to f32. */
 #include "graph/type_k.h"
 #include "graph/type.h"
 

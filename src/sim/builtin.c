@@ -1,3 +1,4 @@
+/* builtin: finds the simulations in the binary by name, and their one-line summaries. */
 #include "sim/builtin.h"
 #include "base/str.h"
 #include "kernels.h"

@@ -1,3 +1,4 @@
+/* evolve: runs generations on the device at each launch level. */
 #include "sim/evolve.h"
 #include "base/clock.h"
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* prices: makes the synthetic price history of the finance simulation. */
 #include "base/str.h"
 #include "sim/builtin.h"
 #include "sim/threefry.h"

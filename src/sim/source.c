@@ -1,3 +1,4 @@
+/* source: reads and checks the declarations of a simulation. */
 #include "sim/source.h"
 #include "base/str.h"
 

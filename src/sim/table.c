@@ -1,3 +1,4 @@
+/* table: reads numbers from CSV text, and names line and column of a mistake. */
 #include "sim/table.h"
 #include "base/file.h"
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* threefry: Threefry-2x32 with 20 rounds, on the CPU. */
 #include "sim/threefry.h"
 
 void threefry(const uint32_t key[2], const uint32_t count[2], uint32_t out[2])

@@ -1,3 +1,4 @@
+/* wgsl: splits WGSL into tokens, finds its declarations, and evaluates its constants. */
 #include "sim/wgsl.h"
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* reply: the buffers through which C and the page exchange text. */
 #include "web/reply.h"
 
 #include <stdlib.h>

@@ -19,6 +19,7 @@ nm -g --defined-only "$build/libsolo.a" | awk 'NF == 3 { print $3 }' | grep -v '
 
 sed -n 's/.*[ *]\(solo_[a-z_]*\)(.*/\1/p' include/solo.h | sort -u >"$work/declared"
 for library in "-D $build/libsolo.so.0" "-g $build/libsolo.a"; do
+    # shellcheck disable=SC2086 # an option and a file
     nm --defined-only $library | awk 'NF == 3 { print $3 }' | sort -u >"$work/exported"
     # a name in a comment of the header counts as declared, a type of a callback does not have to be exported
     comm -3 "$work/declared" "$work/exported" | grep -v '^solo_on_text\|^solo_progress' >"$work/log"
@@ -35,6 +36,7 @@ prefix=$(dirname "$(dirname "$(find "$work/root" -name solo -path '*/bin/*')")")
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" SOLO_CACHE="$work/cache"
 for name in chat logits graph sim; do
+    # shellcheck disable=SC2046 # several options
     $cc -std=c11 -Wall -Wextra -Werror "$root/examples/$name.c" $(pkg-config --cflags --libs solo) -lm -o "$name" >"$work/log" 2>&1
     report $? "examples/$name.c is built with pkg-config"
     [ "$(wc -l <"$root/examples/$name.c")" -lt 60 ]; report $? "examples/$name.c has less than 60 lines"
@@ -55,10 +57,12 @@ shared ./sim | grep -q '^after 500 steps the mean height is 0\.[0-9]*$'
 report $? "sim"
 
 sed -n '/^#include <solo.h>/,/^}/p' "$root/docs/api.md" >ten.c
+# shellcheck disable=SC2046 # several options
 [ "$(wc -l <ten.c)" -le 12 ] && $cc -std=c11 -Wall -Wextra -Werror ten.c $(pkg-config --cflags --libs solo) -o ten >"$work/log" 2>&1 &&
     echo "Once upon a time" | shared ./ten | grep -q '[a-z] [a-z]'
 report $? "the program of docs/api.md chats"
 
+# shellcheck disable=SC2046 # several options
 $cc -std=c11 -I"$prefix/include" "$root/examples/sim.c" "$prefix/lib/libsolo.a" \
     $(pkg-config --static --libs-only-l solo | sed 's/-lsolo//') -o static >"$work/log" 2>&1 &&
     SOLO_DAWN="$prefix/lib/solo/libwebgpu_dawn.so" ./static >static.txt 2>"$work/log" && shared ./sim | cmp -s - static.txt

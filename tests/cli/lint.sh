@@ -8,7 +8,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
 # the checks that must find nothing; tools/lint.sh has all of them
-enabled="format shell records markdown"
+enabled="format shell includes headers wgsl markdown length records"
 
 for check in $enabled; do
     sh tools/lint.sh "$check" >"$work/found" 2>"$work/errors"
