@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TOGETHER = 64 }; /* runs in a dispatch: devices are watched over */
+enum { MAX_RUNS_PER_DISPATCH = 64 }; /* a watchdog ends dispatches that take too long */
 
 typedef struct binding {
     char *name;
@@ -146,15 +146,15 @@ static void copy_bound(solo_run *r, bool before)
 
 static bool go(solo_run *r, uint32_t times, err *e)
 {
-    megakernel *whole = graph_run_megakernel(r->r, 0);
-    uint32_t most = whole && graph_run_level_of(r->r, 0) == LEVEL_LOOP ? MOST_TOGETHER : 1;
-    bool gave_up = false;
+    megakernel *mega = graph_run_megakernel(r->r, 0);
+    uint32_t most = mega && graph_run_level_of(r->r, 0) == LEVEL_LOOP ? MAX_RUNS_PER_DISPATCH : 1;
+    bool timed_out = false;
     for (uint32_t some; times && gpu_ok(r->g, e); times -= some) {
         some = times < most ? times : most;
         graph_run_set_rounds(r->r, 0, some);
         graph_run_once(r->r, 0, r->submit);
     }
-    if (whole && gpu_ok(r->g, e) && gpu_wait(r->g, e) && megakernel_timed_out(whole, &gave_up, e) && gave_up)
+    if (mega && gpu_ok(r->g, e) && gpu_wait(r->g, e) && megakernel_timed_out(mega, &timed_out, e) && timed_out)
         return err_set(
             e, "the workgroups of one dispatch waited for each other in vain: the level ops needs none that do");
     return gpu_ok(r->g, e);

@@ -107,7 +107,7 @@ static void pass_piece(void *context, const char *text, size_t bytes)
     l->enough = !l->on_text(l->user, l->piece.data, bytes);
 }
 
-static void tell_answer(const answer_report *r, solo_answer *out)
+static void fill_answer(const answer_report *r, solo_answer *out)
 {
     if (out)
         *out = (solo_answer){.end = (solo_end)r->end,
@@ -145,7 +145,7 @@ static bool answer_to(solo_session *s, text_kind kind, const char *text, uint32_
         return false;
     bool ok = make_text(s, kind, text, &o, &report, &e);
     str_free(&l.piece);
-    tell_answer(&report, out);
+    fill_answer(&report, out);
     return api_result(to, &e, ok);
 }
 

@@ -109,7 +109,7 @@ static bool show_story(gpu *g, const model *m, err *e)
     return ok;
 }
 
-static bool tell_story(err *e)
+static bool print_story(err *e)
 {
     model *m = model_open(NULL, e);
     gpu *g = m ? gpu_open_now(&(gpu_choice){.own_kernels = true}, e) : NULL;
@@ -139,13 +139,13 @@ static bool tell_story(err *e)
 
 /* In a process of its own: the laboratory starts others later, and drivers do not promise to work
  * in the child of a process that has used them. */
-static int tell_story_apart(void)
+static int print_story_in_child(void)
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         err e = {0};
-        int status = tell_story(&e) ? 0 : cli_fail(&e);
+        int status = print_story(&e) ? 0 : cli_fail(&e);
         fflush(stdout);
         _exit(status);
     }
@@ -184,7 +184,7 @@ static int run(void *chosen)
     (void)chosen;
     err e = {0};
     printf("solo %s\n\n", solo_version);
-    int status = tell_story_apart();
+    int status = print_story_in_child();
     if (status)
         return status;
     return show_dispatches(&e) ? 0 : cli_fail(&e);

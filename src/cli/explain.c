@@ -87,8 +87,8 @@ static const option TABLE[] = {
 /* Rows, depth and context that fit each other. */
 static bool settle_sizes(const options *o, const model_config *c, explain_options *x, err *e)
 {
-    long usual = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
-    long context = o->context < 0 ? usual : o->context, rows = o->rows, depth = o->depth;
+    long default_context = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
+    long context = o->context < 0 ? default_context : o->context, rows = o->rows, depth = o->depth;
     if (o->context < 0 && rows + (depth < 0 ? 0 : depth) > context)
         context = rows + (depth < 0 ? 0 : depth);
     if (depth < 0)
@@ -153,7 +153,7 @@ static const char *short_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void tell_model(explain *x, const char *path, const model_config *c)
+static void describe_model(explain *x, const char *path, const model_config *c)
 {
     snprintf(x->model, sizeof x->model, "%s", path ? short_name(path) : "built-in");
     snprintf(x->about, sizeof x->about, "%s, %u layers of %u, %u heads of %u (%u stored), feed-forward %u, %u tokens",
@@ -195,7 +195,7 @@ static bool run(const options *o, const model *m, err *e)
     }
     explain *x = ok ? explain_new(g, &how) : NULL;
     if (x) {
-        tell_model(x, o->model.path, model_get_config(m));
+        describe_model(x, o->model.path, model_get_config(m));
         snprintf(x->device, sizeof x->device, "%s", about);
         ok = (!o->timed || run_timed(x, g, m, d.g, e)) && tell(o, x, e);
     }

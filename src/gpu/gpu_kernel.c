@@ -72,22 +72,22 @@ void gpu_free_kernels(gpu *g)
 
 gpu_bindings *gpu_bindings_new(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count)
 {
-    gpu_part whole[GPU_MAX_BINDINGS] = {0};
+    gpu_part resolved[GPU_MAX_BINDINGS] = {0};
     if (count != k->binding_count)
         gpu_fail(g, "%u buffers bound to a kernel that takes %u", count, k->binding_count);
     for (uint32_t i = 0; i < count && i < GPU_MAX_BINDINGS; i++) {
-        whole[i] = parts[i];
-        if (whole[i].bytes == 0 && whole[i].offset < whole[i].buffer->bytes)
-            whole[i].bytes = whole[i].buffer->bytes - whole[i].offset;
-        gpu_in_buffer(g, whole[i].buffer, whole[i].offset, whole[i].bytes, "a binding");
-        uint64_t limit = whole[i].buffer->use == GPU_USE_UNIFORM ? g->info.max_uniform_binding_bytes
-                                                                 : g->info.max_storage_binding_bytes;
-        if (whole[i].bytes > limit)
+        resolved[i] = parts[i];
+        if (resolved[i].bytes == 0 && resolved[i].offset < resolved[i].buffer->bytes)
+            resolved[i].bytes = resolved[i].buffer->bytes - resolved[i].offset;
+        gpu_in_buffer(g, resolved[i].buffer, resolved[i].offset, resolved[i].bytes, "a binding");
+        uint64_t limit = resolved[i].buffer->use == GPU_USE_UNIFORM ? g->info.max_uniform_binding_bytes
+                                                                    : g->info.max_storage_binding_bytes;
+        if (resolved[i].bytes > limit)
             gpu_fail(g, "binding %u of %llu bytes is larger than this device allows (%llu)", i,
-                     (unsigned long long)whole[i].bytes, (unsigned long long)limit);
+                     (unsigned long long)resolved[i].bytes, (unsigned long long)limit);
     }
     g->counters.bind_groups++;
-    gpu_bindings *b = g->backend->bindings_new(g, k, whole, count);
+    gpu_bindings *b = g->backend->bindings_new(g, k, resolved, count);
     b->owner = g;
     return b;
 }

@@ -126,16 +126,17 @@ static candidate take_best(search *s)
 
 /* The usual form; half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form
  * takes some drivers five seconds to compile); half as many threads. (Twice as many have too few registers each.) */
-static uint32_t list_forms(const search *s, const launch_form *usual, uint32_t resident, launch_form forms[MOST_FORMS])
+static uint32_t list_forms(const search *s, const launch_form *default_form, uint32_t resident,
+                           launch_form forms[MOST_FORMS])
 {
     uint32_t count = 0, groups = resident < s->from.profile->busy_groups ? resident : s->from.profile->busy_groups;
-    forms[count++] = *usual;
+    forms[count++] = *default_form;
     if (groups / 2 > 1 && memory_bytes(s->from.m) / groups < MUCH_BYTES) {
-        forms[count] = *usual;
+        forms[count] = *default_form;
         forms[count++].groups = groups / 2;
     }
-    if (usual->row_threads / 2 >= LEAST_THREADS) {
-        forms[count] = *usual;
+    if (default_form->row_threads / 2 >= LEAST_THREADS) {
+        forms[count] = *default_form;
         forms[count++].row_threads /= 2;
     }
     return count;
@@ -160,10 +161,10 @@ static void compile_forms(const search *s, const launch_form *forms, uint32_t co
 }
 
 /* Those that it will be if so many workgroups are resident as seems likely. */
-static void compile_likely_forms(const search *s, const launch_form *usual)
+static void compile_likely_forms(const search *s, const launch_form *default_form)
 {
     launch_form forms[MOST_FORMS];
-    uint32_t count = list_forms(s, usual, s->from.profile->busy_groups, forms);
+    uint32_t count = list_forms(s, default_form, s->from.profile->busy_groups, forms);
     compile_forms(s, forms, is_fixed(s) ? 1 : count);
 }
 
@@ -205,11 +206,11 @@ static bool recall(const char *key, launch_form *f)
     return ok;
 }
 
-static str key_of(const search *s, const launch_form *usual)
+static str key_of(const search *s, const launch_form *default_form)
 {
     str key = {0};
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
-             (unsigned long long)megakernel_look_ahead(&s->from, usual, false));
+             (unsigned long long)megakernel_look_ahead(&s->from, default_form, false));
     gpu_add_identity(gpu_get_info(s->from.g), &key);
     return key;
 }

@@ -86,7 +86,7 @@ static bool make_separate(graph_run *r, uint32_t which, err *e)
 
 static void free_dispatches(program *p)
 {
-    for (uint32_t k = 0; !p->whole && k < p->dispatch_count; k++)
+    for (uint32_t k = 0; !p->megakernel && k < p->dispatch_count; k++)
         gpu_bindings_free(p->dispatches[k].bindings);
     gpu_buffer_free(p->arguments);
     free(p->dispatches);
@@ -103,7 +103,7 @@ static void free_dispatches(program *p)
 static void free_kernels(graph_run *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        if (!r->programs[i].whole)
+        if (!r->programs[i].megakernel)
             free_dispatches(&r->programs[i]);
     for (uint32_t i = 0; i < r->kernel_count; i++)
         gpu_kernel_free(r->kernels[i].kernel);
@@ -115,7 +115,7 @@ static bool make_separate_again(graph_run *r, err *e)
 {
     bool ok = true, *made = mem_alloc(r->count * sizeof *made);
     for (uint32_t i = 0; i < r->count; i++)
-        made[i] = r->programs[i].dispatches && !r->programs[i].whole;
+        made[i] = r->programs[i].dispatches && !r->programs[i].megakernel;
     free_kernels(r);
     for (uint32_t i = 0; ok && i < r->count; i++)
         ok = !made[i] || make_separate(r, i, e);
@@ -149,17 +149,17 @@ static bool make_megakernel(graph_run *r, uint32_t which, err *e)
     if (!gpu_ok(r->g, e))
         return false;
     put_tuning_hints(r, which, true);
-    p->whole =
+    p->megakernel =
         r->tuned ? megakernel_new(&from, &r->form, &p->why_not) : megakernel_autotuned(&from, &r->form, &p->why_not);
     put_tuning_hints(r, which, false);
     r->tuned = true;
-    if (!p->whole) {
+    if (!p->megakernel) {
         gpu_take_error(r->g, NULL);
         return gpu_ok(r->g, e);
     }
     p->dispatches = mem_alloc(sizeof *p->dispatches);
-    p->dispatches[0] = (submit_dispatch){megakernel_kernel(p->whole), megakernel_bindings(p->whole),
-                                         megakernel_form(p->whole)->groups, 0};
+    p->dispatches[0] = (submit_dispatch){megakernel_kernel(p->megakernel), megakernel_bindings(p->megakernel),
+                                         megakernel_form(p->megakernel)->groups, 0};
     p->dispatch_count = 1;
     return gpu_ok(r->g, e);
 }
@@ -217,7 +217,7 @@ static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_sour
         ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later ||
              (uses[i].compile_in_background && compile_ahead(r, i)) || make_megakernel(r, i, e);
     for (uint32_t i = 0; i < r->count; i++)
-        if (uses[i].level == LEVEL_AUTO && !r->programs[i].whole && !r->programs[i].is_compiling)
+        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !r->programs[i].is_compiling)
             r->programs[i].level = LEVEL_OPS;
     return ok && (r->form.row_threads == r->profile.row_threads || make_separate_again(r, e));
 }
@@ -246,7 +246,7 @@ void graph_run_free(graph_run *r)
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
         free_dispatches(p);
-        megakernel_free(p->whole);
+        megakernel_free(p->megakernel);
         plan_free(p->p);
     }
     memory_free(r->m);
@@ -306,8 +306,8 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
     err why = {0};
     if (!p->dispatches && !make_separate(r, which, &why))
         gpu_fail(r->g, "%s", why.text);
-    if (p->whole && r->last != which)
-        megakernel_forget(p->whole);
+    if (p->megakernel && r->last != which)
+        megakernel_forget(p->megakernel);
     r->last = which;
     /* a wait that fails leaves its error on the device */
     submit_all(&(submit_work){.g = r->g, .dispatches = p->dispatches, .count = p->dispatch_count}, submit, &why);
@@ -315,8 +315,8 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 {
-    if (r->programs[which].whole)
-        megakernel_set_rounds(r->programs[which].whole, rounds);
+    if (r->programs[which].megakernel)
+        megakernel_set_rounds(r->programs[which].megakernel, rounds);
 }
 
 bool graph_run_is_compiling(const graph_run *r, uint32_t which)
@@ -332,12 +332,12 @@ const char *graph_run_why_not(const graph_run *r, uint32_t which)
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e)
 {
     const program *p = &r->programs[which];
-    return p->level < LEVEL_TOKEN || p->whole || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
+    return p->level < LEVEL_TOKEN || p->megakernel || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
 }
 
 megakernel *graph_run_megakernel(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].whole;
+    return r->programs[which].megakernel;
 }
 
 fusion_level graph_run_level_of(const graph_run *r, uint32_t which)

@@ -57,9 +57,9 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
 
 /* The device's time for each dispatch of a graph, each in a pass of its own: `times` such runs, the shortest
  * of each dispatch, in nanoseconds. What came in between two dispatches is not in it. Of one dispatch, the time for each
- * phase: how much shorter the dispatch is when all phases of that kernel do nothing; and in `whole_ns` (may be NULL) that of
+ * phase: how much shorter the dispatch is when all phases of that kernel do nothing; and in `total_ns` (may be NULL) that of
  * the dispatch as it is. */
-bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *whole_ns, err *e);
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *total_ns, err *e);
 uint32_t graph_run_stages(const graph_run *r, uint32_t which); /* dispatches, or phases of the only one */
 /* What a dispatch, or a phase, runs: the kernel and its step. */
 typedef struct graph_dispatch {

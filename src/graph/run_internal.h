@@ -26,9 +26,9 @@ typedef struct program {
     char (*names)[RUN_NAME_BYTES];
     uint32_t dispatch_count;
     gpu_buffer *arguments;
-    megakernel *whole; /* at the levels token and loop */
-    bool is_compiling; /* in the background */
-    err why_not;       /* there is no megakernel */
+    megakernel *megakernel; /* at the levels token and loop */
+    bool is_compiling;      /* in the background */
+    err why_not;            /* there is no megakernel */
 } program;
 
 struct graph_run {

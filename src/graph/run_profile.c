@@ -42,36 +42,36 @@ static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_tim
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < times; k++)
-        for (int kernel = MEGAKERNEL_ALL_KERNELS; ok && kernel < megakernel_kernel_count(p->whole); kernel++) {
+        for (int kernel = MEGAKERNEL_ALL_KERNELS; ok && kernel < megakernel_kernel_count(p->megakernel); kernel++) {
             double *ns = time_without(t, kernel);
-            megakernel_leave_out(p->whole, kernel);
+            megakernel_leave_out(p->megakernel, kernel);
             /* What runs without some kernels left behind may look as if it were of this one: once for nothing. */
             ok = (kernel != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, timers, &(double){0}, true, e)) &&
                  time_dispatches(r, p, timers, ns, k == 0, e);
         }
-    megakernel_leave_out(p->whole, MEGAKERNEL_ALL_KERNELS);
+    megakernel_leave_out(p->megakernel, MEGAKERNEL_ALL_KERNELS);
     return ok;
 }
 
 /* A phase takes what is saved by leaving out its kernel. */
 static bool profile_megakernel(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns,
-                               double *whole, err *e)
+                               double *total_ns, err *e)
 {
     kernel_times t = {0};
-    uint32_t phases = megakernel_phase_count(p->whole);
+    uint32_t phases = megakernel_phase_count(p->megakernel);
     bool ok = time_kernels(r, p, times, timers, &t, e);
     for (uint32_t i = 0; ok && i < phases; i++) {
         uint32_t alike = 0;
-        int kernel = megakernel_kernel_of(p->whole, i);
+        int kernel = megakernel_kernel_of(p->megakernel, i);
         for (uint32_t k = 0; k < phases; k++)
-            alike += megakernel_kernel_of(p->whole, k) == kernel;
+            alike += megakernel_kernel_of(p->megakernel, k) == kernel;
         ns[i] = t.all > t.without[kernel] ? (t.all - t.without[kernel]) / alike : 0;
     }
-    *whole = t.as_it_is;
+    *total_ns = t.as_it_is;
     return ok;
 }
 
-bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *whole_ns, err *e)
+bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *total_ns, err *e)
 {
     const program *p = &r->programs[which];
     double unused = 0;
@@ -79,10 +79,10 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
     for (uint32_t i = 0; i < p->dispatch_count; i++)
         timers[i] = gpu_timer_new(r->g);
     bool ok = true;
-    if (p->whole)
-        ok = profile_megakernel(r, p, times, timers, ns, whole_ns ? whole_ns : &unused, e);
+    if (p->megakernel)
+        ok = profile_megakernel(r, p, times, timers, ns, total_ns ? total_ns : &unused, e);
     r->last = RUN_NO_PROGRAM;
-    for (uint32_t k = 0; !p->whole && ok && k < times; k++)
+    for (uint32_t k = 0; !p->megakernel && ok && k < times; k++)
         ok = time_dispatches(r, p, timers, ns, k == 0, e);
     for (uint32_t i = 0; i < p->dispatch_count; i++)
         gpu_timer_free(timers[i]);
@@ -93,16 +93,16 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
 uint32_t graph_run_stages(const graph_run *r, uint32_t which)
 {
     const program *p = &r->programs[which];
-    return p->whole ? megakernel_phase_count(p->whole) : p->dispatch_count;
+    return p->megakernel ? megakernel_phase_count(p->megakernel) : p->dispatch_count;
 }
 
 graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i)
 {
     const program *p = &r->programs[which];
-    graph_dispatch d = {.groups = p->dispatches[p->whole ? 0 : i].groups};
-    if (p->whole) {
-        d.step = megakernel_phase_step(p->whole, i);
-        run_name_kernel(megakernel_phase_kernel(p->whole, i), d.kernel);
+    graph_dispatch d = {.groups = p->dispatches[p->megakernel ? 0 : i].groups};
+    if (p->megakernel) {
+        d.step = megakernel_phase_step(p->megakernel, i);
+        run_name_kernel(megakernel_phase_kernel(p->megakernel, i), d.kernel);
     } else {
         d.step = p->steps[i];
         memcpy(d.kernel, p->names[i], sizeof d.kernel);

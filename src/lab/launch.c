@@ -27,10 +27,10 @@ bool launch_possible(const gpu_info *info, const launch *how)
 
 gpu_wait_mode launch_wait_mode(const gpu *g, const launch *how)
 {
-    gpu_wait_mode usual = gpu_get_wait_mode(g);
+    gpu_wait_mode default_mode = gpu_get_wait_mode(g);
     if (!how->other_wait)
-        return usual;
-    return usual == GPU_WAIT_POLLING ? GPU_WAIT_BLOCKING : GPU_WAIT_POLLING;
+        return default_mode;
+    return default_mode == GPU_WAIT_POLLING ? GPU_WAIT_BLOCKING : GPU_WAIT_POLLING;
 }
 
 /* A run under way. */
@@ -259,12 +259,12 @@ bool launch_run(chain *c, const launch *how, uint32_t steps, launch_time *t, err
         r.timer = gpu_timer_new(c->g);
     if (how->pattern == PATTERN_BIND_GROUP)
         r.fresh = mem_alloc(steps * sizeof *r.fresh);
-    gpu_wait_mode usual = gpu_get_wait_mode(c->g);
+    gpu_wait_mode default_mode = gpu_get_wait_mode(c->g);
     if (how->other_wait)
         gpu_set_wait_mode(c->g, launch_wait_mode(c->g, how));
     gpu_counters before = gpu_get_counters(c->g);
     bool ok = run_timed(&r);
-    gpu_set_wait_mode(c->g, usual);
+    gpu_set_wait_mode(c->g, default_mode);
     t->counted = gpu_counters_since(c->g, before);
     ok = ok && read_device_time(&r) && check_output(&r);
     for (uint32_t i = 0; r.fresh && i < steps; i++)

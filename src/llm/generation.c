@@ -73,7 +73,7 @@ static void drop_levels(generation *n, fusion_level wanted)
         if (n->has_level[level] && !graph_run_megakernel(n->run, n->programs[level][0])) {
             n->has_level[level] = false;
             if (graph_run_is_compiling(n->run, n->programs[level][0]))
-                n->begun = (fusion_level)level;
+                n->compiling = (fusion_level)level;
             else
                 snprintf(n->notice, sizeof n->notice,
                          "one dispatch cannot be had: %s; each step has a dispatch of its own",
@@ -121,7 +121,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     generation_set_submit(n, o->submit);
     n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
     n->limit = n->written = n->context_tok;
-    n->together = 1;
+    n->chunk_tok = 1;
     n->chunk_ns = (o->chunk_ms ? o->chunk_ms : GENERATION_DEFAULT_CHUNK_MS) * 1000000ull;
     if (make_graphs(n, m, o, e))
         n->run = make_run(n, m, o, e);
@@ -145,16 +145,16 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
 
 bool generation_is_compiling(const generation *n)
 {
-    return n->begun != LEVEL_AUTO;
+    return n->compiling != LEVEL_AUTO;
 }
 
 bool generation_finish_compile(generation *n, err *e)
 {
-    fusion_level level = n->begun;
+    fusion_level level = n->compiling;
     if (level == LEVEL_AUTO)
         return true;
     generation_rewind(n, 0);
-    n->begun = LEVEL_AUTO;
+    n->compiling = LEVEL_AUTO;
     n->written = n->context_tok; /* all of the history is zeros, not nothing */
     generation_set_sampling(n, &(sampling){0});
     if (!graph_run_finish_compile(n->run, n->programs[level][0], e))
@@ -241,9 +241,9 @@ uint32_t generation_dispatches(const generation *n)
 
 uint32_t generation_workgroups(const generation *n, uint32_t *threads)
 {
-    const megakernel *whole = graph_run_megakernel(n->run, generation_program(n, 0));
-    *threads = whole ? megakernel_form(whole)->threads : 0;
-    return whole ? megakernel_form(whole)->groups : 0;
+    const megakernel *mega = graph_run_megakernel(n->run, generation_program(n, 0));
+    *threads = mega ? megakernel_form(mega)->threads : 0;
+    return mega ? megakernel_form(mega)->groups : 0;
 }
 
 uint64_t generation_bytes(const generation *n)

@@ -23,8 +23,8 @@ static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, e
 
 bool generation_compare_with_ops(generation *n, err *e)
 {
-    const megakernel *whole = graph_run_megakernel(n->run, n->programs[n->level][0]);
-    if (!whole || megakernel_form(whole)->groups == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
+    const megakernel *mega = graph_run_megakernel(n->run, n->programs[n->level][0]);
+    if (!mega || megakernel_form(mega)->groups == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
         n->context_tok < COMPARED_TOK + 4)
         return true;
     fusion_level level = n->level;
@@ -32,7 +32,7 @@ bool generation_compare_with_ops(generation *n, err *e)
     uint32_t right[COMPARED_TOK], tokens[COMPARED_TOK];
     str key = {0};
     str_addf(&key, "one dispatch against many, kernel %016llx, %u workgroups\n",
-             (unsigned long long)megakernel_text_hash(whole), megakernel_form(whole)->groups);
+             (unsigned long long)megakernel_text_hash(mega), megakernel_form(mega)->groups);
     gpu_add_identity(gpu_get_info(n->g), &key);
     char *known = cache_get(key.data);
     bool ok = true, same = known && strcmp(known, "same") == 0;

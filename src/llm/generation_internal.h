@@ -11,7 +11,7 @@
 enum {
     MAX_PROGRAMS = 5,
     READS = 4,
-    MOST_TOGETHER = 64,    /* tokens that one dispatch makes at the level `loop` */
+    MAX_CHUNK_TOK = 64,    /* tokens that one dispatch makes at the level `loop` */
     NO_TOKEN = 0xffffffff, /* what was not made yet */
 };
 
@@ -33,7 +33,7 @@ typedef struct arriving {
 /* Several tokens that one dispatch makes, from the one at `first` on; or the only one that a prompt made. */
 typedef struct chunk {
     coming state;
-    uint32_t first, count, tokens[MOST_TOGETHER];
+    uint32_t first, count, tokens[MAX_CHUNK_TOK];
     uint64_t began_ns;
 } chunk;
 
@@ -44,7 +44,7 @@ struct generation {
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
-    fusion_level begun; /* the one that is being made compile_in_background; LEVEL_AUTO: none is */
+    fusion_level compiling; /* in the background; LEVEL_AUTO: none */
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -60,7 +60,7 @@ struct generation {
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
     /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
     chunk chunks[2];
-    uint32_t chunk_at, chunk_count, together, rounds;
+    uint32_t chunk_at, chunk_count, chunk_tok, rounds;
     uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
     uint32_t stops[MEGAKERNEL_MAX_STOPS], stop_count;
     char notice[1200];

@@ -2,16 +2,13 @@
  * level `loop`, many in a dispatch. */
 #include "base/clock.h"
 #include "base/str.h"
+#include "launch/chunk.h"
 #include "llm/generation_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FEW_TOGETHER = 8,         /* tokens that a dispatch makes on slow devices, too */
-    LONG_NS = 1000 * 1000000, /* too long: devices are watched over */
-    HANG_S = 300,
-};
+enum { HANG_S = 300 };
 
 /* ---- what is on its way back ------------------------------------------------------ */
 
@@ -46,7 +43,7 @@ static void drain(generation *n)
 
 void generation_settle(generation *n)
 {
-    bool together = n->chunk_count > 0;
+    bool in_chunks = n->chunk_count > 0;
     uint32_t next = NO_TOKEN;
     drain(n);
     for (uint32_t i = 0; i < n->chunk_count; i++) {
@@ -59,7 +56,7 @@ void generation_settle(generation *n)
     if (!n->run || !n->fed)
         return;
     /* The GPU may be further than what was handed out: back to there. */
-    if (n->written > n->position && together) {
+    if (n->written > n->position && in_chunks) {
         if (next != NO_TOKEN) {
             graph_run_put(n->run, n->tokens, &next, 1);
             graph_run_put(n->run, n->position_place, &n->position, 1);
@@ -122,7 +119,7 @@ static void launch_chunk(generation *n)
     *c = (chunk){.first = n->asked, .count = 1, .began_ns = clock_ns()};
     if (n->asked > n->written) {
         uint32_t left = n->limit > n->asked ? n->limit - n->asked : 1;
-        c->count = left < n->together ? left : n->together;
+        c->count = left < n->chunk_tok ? left : n->chunk_tok;
         generation_set_rounds(n, c->count);
         graph_run_once(n->run, generation_program(n, 0), n->submit);
         n->written += c->count;
@@ -133,13 +130,9 @@ static void launch_chunk(generation *n)
 }
 
 /* More tokens in a dispatch until it takes as long as it may. */
-static void choose_together(generation *n, const chunk *c)
+static void choose_chunk_tok(generation *n, const chunk *c)
 {
-    uint64_t ns = clock_ns() - c->began_ns;
-    if (ns < n->chunk_ns || n->together < FEW_TOGETHER)
-        n->together = n->together * 2 < MOST_TOGETHER ? n->together * 2 : MOST_TOGETHER;
-    else if (ns > LONG_NS && n->together > 1)
-        n->together /= 2;
+    n->chunk_tok = chunk_rounds(n->chunk_tok, MAX_CHUNK_TOK, clock_ns() - c->began_ns, n->chunk_ns);
 }
 
 /* A dispatch left before the token at `position` was made: because the one before it was the last that is wanted, or
@@ -152,11 +145,11 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     n->asked = n->position;
     if (!gpu_wait(n->g, e))
         return false;
-    bool gave_up = false;
-    megakernel *whole = graph_run_megakernel(n->run, generation_program(n, 0));
-    if (whole && !megakernel_timed_out(whole, &gave_up, e))
+    bool timed_out = false;
+    megakernel *mega = graph_run_megakernel(n->run, generation_program(n, 0));
+    if (mega && !megakernel_timed_out(mega, &timed_out, e))
         return false;
-    if (gave_up)
+    if (timed_out)
         generation_fall_back(
             n, "the workgroups of one dispatch waited for each other in vain; from here on each step has a "
                "dispatch of its own");
@@ -185,7 +178,7 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     if (!came) {
         if ((!n->ahead && !gpu_wait(n->g, e)) || !wait_for(n, &c->state, e))
             return false;
-        choose_together(n, c);
+        choose_chunk_tok(n, c);
     }
     *token = c->tokens[n->position - c->first];
     return true;

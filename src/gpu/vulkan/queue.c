@@ -236,11 +236,11 @@ void vulkan_commands_free(gpu_commands *c)
 static VkResult poll_for(vulkan_gpu *g, uint64_t submission)
 {
     uint64_t reached = 0, start = 0;
-    for (uint64_t looks = 1;; looks++) {
+    for (uint64_t polls = 1;; polls++) {
         VkResult result = g->vk.GetSemaphoreCounterValue(g->device, g->timeline, &reached);
         if (result != VK_SUCCESS || reached >= submission)
             return result;
-        if (looks % 65536 == 0) {
+        if (polls % 65536 == 0) {
             start = start ? start : clock_ns();
             if (clock_ns() - start > gpu_hang_ns(&g->base))
                 return VK_TIMEOUT;

@@ -122,7 +122,7 @@ static void on_wait_done(WGPUQueueWorkDoneStatus status, WGPUStringView message,
 static void await_callback(webgpu *w, const waiting *wait, WGPUFuture future, bool sleep)
 {
     uint64_t start = clock_ns();
-    for (uint64_t looks = 1; !wait->done && !w->base.lost; looks++) {
+    for (uint64_t polls = 1; !wait->done && !w->base.lost; polls++) {
         WGPUFutureWaitInfo info = {.future = future};
         if (!sleep)
             webgpu_poll(&w->base);
@@ -130,7 +130,7 @@ static void await_callback(webgpu *w, const waiting *wait, WGPUFuture future, bo
             w->lib->DevicePoll(w->device, true, NULL);
         else if (w->lib->InstanceWaitAny(w->instance, 1, &info, gpu_hang_ns(&w->base)) == WGPUWaitStatus_Error)
             gpu_mark_lost(&w->base, "waiting failed");
-        if ((sleep || looks % 65536 == 0) && clock_ns() - start > gpu_hang_ns(&w->base))
+        if ((sleep || polls % 65536 == 0) && clock_ns() - start > gpu_hang_ns(&w->base))
             gpu_mark_hung(&w->base);
     }
 }
