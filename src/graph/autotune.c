@@ -13,9 +13,10 @@
 enum {
     MOST_FORMS = 3,
     PASSES = 6,
-    WARM_US = 100000, /* a GPU that was idle while kernels were compiled has a low clock at first */
-    WARM_PASSES = 3,  /* at least, until it is known how many rounds a try has */
-    SLICE_US = 30000, /* what a try takes, about: long beside the wait for it, which is milliseconds in a browser */
+    WARM_US = 100000, /* a GPU that was idle while kernels compiled has a low clock at first */
+    WARM_PASSES = 3,  /* at least, before the number of rounds per trial is known */
+    SLICE_US =
+        30000, /* duration of a trial, about: long compared with the wait for it, which is milliseconds in a browser */
     MOST_ROUNDS = 64,
     MUCH_BYTES = 1 << 20, /* for one workgroup to read in a round */
     LEAST_THREADS = 256,
@@ -23,13 +24,13 @@ enum {
 
 typedef struct candidate {
     launch_form form;
-    megakernel *made; /* NULL: cannot be had, or timed out */
-    double us;        /* of a round, the shortest that counts; 0: not known yet */
+    megakernel *made; /* NULL: not possible, or timed out */
+    double us;        /* of a round, the shortest valid one; 0: not known yet */
 } candidate;
 
 typedef struct search {
     megakernel_source from;
-    candidate candidates[MOST_FORMS]; /* the first has the usual form */
+    candidate candidates[MOST_FORMS]; /* the first has the default form */
     uint32_t count;
 } search;
 
@@ -38,7 +39,7 @@ static megakernel *make(const search *s, const launch_form *f)
     err unused = {0};
     megakernel *o = megakernel_new(&s->from, f, &unused);
     if (!o)
-        gpu_take_error(s->from.g, &unused); /* what cannot be had is not the best */
+        gpu_take_error(s->from.g, &unused); /* a candidate that is not possible is not the best */
     return o;
 }
 
@@ -48,13 +49,13 @@ static void add_candidate(search *s, const launch_form *f, megakernel *made)
         s->candidates[s->count++] = (candidate){.form = *f, .made = made};
 }
 
-/* Of a round, in a dispatch that follows on a short one of the same kind; negative if one failed or gave up. */
+/* Time of a round, in a dispatch after a short one of the same kind; negative if one failed or timed out. */
 static double time_of(const search *s, megakernel *o, uint32_t rounds)
 {
     err unused = {0};
     bool timed_out = false;
     double us = 0;
-    megakernel_forget(o); /* another was here before */
+    megakernel_forget(o); /* another candidate used the memory before */
     megakernel_set_rounds(o, 1);
     for (int i = 0; i < 2; i++) {
         double began = clock_us();
@@ -70,8 +71,8 @@ static double time_of(const search *s, megakernel *o, uint32_t rounds)
     return us / rounds;
 }
 
-/* All forms by turns, every other time backwards: none shall be the one that always finds the GPU faster than those before
- * it. The shortest of them. */
+/* Times all forms in turn, every other time in reverse order, so that a rising clock favours none. Keeps the shortest
+ * time of each. */
 static double time_pass(search *s, bool backwards, uint32_t rounds, bool counts)
 {
     double shortest = SLICE_US;
@@ -107,7 +108,7 @@ static void time_forms(search *s)
     progress_end(&bar);
 }
 
-/* The usual form, unless another is clearly shorter; all others are freed. */
+/* Returns the default form unless another is clearly faster; frees all others. */
 static candidate take_best(search *s)
 {
     const double CLEARLY = 0.97;
@@ -124,8 +125,9 @@ static candidate take_best(search *s)
     return best;
 }
 
-/* The usual form; half as many workgroups, unless each of them has so much to read already that fewer would only wait longer for it (a form
- * takes some drivers five seconds to compile); half as many threads. (Twice as many have too few registers each.) */
+/* The candidates: the default form; half as many workgroups, unless each already reads so much that fewer would only
+ * wait longer for memory (some drivers compile a form for five seconds); half as many threads. (Twice as many would
+ * have too few registers each.) */
 static uint32_t list_forms(const search *s, const launch_form *default_form, uint32_t resident,
                            launch_form forms[MOST_FORMS])
 {
@@ -142,7 +144,7 @@ static uint32_t list_forms(const search *s, const launch_form *default_form, uin
     return count;
 }
 
-/* Someone said how many there shall be, or there is only one form. */
+/* The number of workgroups or threads was set by hand, or there is only one form. */
 static bool is_fixed(const search *s)
 {
     return !s->from.profile->specialize || getenv("SOLO_ONE_THREADS") || getenv("SOLO_ONE_GROUPS");
@@ -153,14 +155,14 @@ static bool in_page(const search *s)
     return strcmp(gpu_get_info(s->from.g)->family, "web") == 0;
 }
 
-/* In a page, all at the same time, in the background. */
+/* In a page, all forms compile at the same time, in the background. */
 static void compile_forms(const search *s, const launch_form *forms, uint32_t count)
 {
     for (uint32_t i = 0; in_page(s) && i < count; i++)
         megakernel_look_ahead(&s->from, &forms[i], true);
 }
 
-/* Those that it will be if so many workgroups are resident as seems likely. */
+/* Compiles the forms that follow from the likely number of resident workgroups. */
 static void compile_likely_forms(const search *s, const launch_form *default_form)
 {
     launch_form forms[MOST_FORMS];
@@ -176,8 +178,7 @@ static megakernel *find_best(search *s, launch_form *form, err *e)
     if (!o || megakernel_form(o)->groups == 1)
         return o;
     uint32_t count = list_forms(s, form, megakernel_form(o)->groups, forms);
-    if (megakernel_form(o)->groups <
-        s->from.profile->busy_groups) /* then they are others than those that were likely */
+    if (megakernel_form(o)->groups < s->from.profile->busy_groups) /* then the forms differ from the likely ones */
         compile_forms(s, forms + 1, count - 1);
     for (uint32_t i = 0; i < count; i++)
         add_candidate(s, &forms[i], i == 0 ? o : make(s, &forms[i]));

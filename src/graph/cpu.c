@@ -275,7 +275,7 @@ static bool run_pick(const cpu_run *r, const graph_node *n, float *out, err *e)
     return true;
 }
 
-/* By choosing the largest not yet chosen, again and again. */
+/* Repeatedly takes the largest element not yet taken. */
 static void topk_row(const float *x, uint32_t length, uint32_t *out, uint32_t count)
 {
     bool *taken = mem_alloc(length * sizeof *taken);
@@ -326,7 +326,7 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_INPUT:
     case OP_WEIGHT:
     case OP_STATE:
-    case OP_RESHAPE: break; /* nothing moves */
+    case OP_RESHAPE: break; /* a reshape moves no data */
     case OP_UNARY:
         for (uint64_t i = 0; i < shape_count(n->s); i++)
             out.f[i] = apply_unary(n, x[i]);

@@ -1,5 +1,5 @@
-/* cpu: running a graph on the CPU, plainly and in double precision where sums are
- * made: the answer every other way of running it is compared with. Slow. */
+/* cpu: runs a graph on the CPU, slowly, with sums in double precision: the reference that all other levels are compared
+ * with. */
 #ifndef SOLO_GRAPH_CPU_H
 #define SOLO_GRAPH_CPU_H
 
@@ -7,7 +7,7 @@
 
 typedef struct cpu_run cpu_run;
 
-/* The weights' data must stay. States start as zeros. */
+/* The weights' data must outlive the run. States start as zeros. */
 cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err *e);
 void cpu_run_free(cpu_run *r);
 

@@ -1,6 +1,5 @@
-/* The passes of a plan. Each looks for one pattern and puts what it finds into one
- * step, at the place of the last of them: everything the others needed is there by
- * then, and nobody in between may have wanted their results.                     */
+/* fuse: the fusion passes of a plan. Each pass looks for one pattern and fuses its steps into one, at the place of the
+ * last: the inputs of the others exist by then, and no step in between may read their results. */
 #include "base/str.h"
 #include "graph/layout.h"
 #include "graph/plan.h"
@@ -59,7 +58,7 @@ static bool share(const node *a, uint32_t a_count, const node *b, uint32_t b_cou
     return false;
 }
 
-/* May the steps change places, or be made at once? Not if one writes what the other reads or writes. */
+/* May the steps be swapped or fused? Not if one writes what the other reads or writes. */
 static bool independent(const plan *p, const plan_step *a, const plan_step *b)
 {
     node a_reads[PLAN_MAX_NODES], a_writes[PLAN_MAX_NODES], b_reads[PLAN_MAX_NODES], b_writes[PLAN_MAX_NODES];
@@ -69,7 +68,7 @@ static bool independent(const plan *p, const plan_step *a, const plan_step *b)
            !share(a_reads, a_read, b_writes, b_written);
 }
 
-/* May step `from` wait until just before step `to`? */
+/* May step `from` move to just before step `to`? */
 static bool may_wait(const plan *p, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from + 1; i < to; i++)
@@ -78,10 +77,10 @@ static bool may_wait(const plan *p, uint32_t from, uint32_t to)
     return true;
 }
 
-/* Who reads what, known anew after every change. */
+/* The readers of every node, computed again after every change. */
 typedef struct fusing {
     plan *p;
-    bool *output;               /* [node] somebody outside wants it */
+    bool *output;               /* [node] it is an output */
     uint32_t *readers, *reader; /* [node] how many steps read it, and the last of them */
 } fusing;
 
@@ -98,13 +97,13 @@ static void look(fusing *f)
     }
 }
 
-/* The only step that reads a node nobody outside wants, or NO_STEP. */
+/* The only step that reads a node which is no output, or NO_STEP. */
 static uint32_t only_reader(const fusing *f, node n)
 {
     return !f->output[n] && f->readers[n] == 1 ? f->reader[n] : NO_STEP;
 }
 
-/* The step whose part has this result; its part's number. */
+/* The step one of whose parts has this result, and the index of that part. */
 static uint32_t product_of(const plan *p, node result, uint32_t *part)
 {
     for (uint32_t i = 0; i < p->count; i++)
@@ -120,7 +119,7 @@ static void drop(plan *p, uint32_t i)
     p->count--;
 }
 
-/* Step `from` becomes what stands at `to`, later. */
+/* Step `from` takes the place of the later step `to`. */
 static void move_into(plan *p, uint32_t from, uint32_t to)
 {
     p->steps[to] = p->steps[from];
@@ -145,7 +144,7 @@ static uint64_t step_bytes(const plan *p, const plan_step *s)
     return bytes;
 }
 
-/* May the matrices of both be read by one step? */
+/* May one step read the matrices of both? */
 static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 {
     return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm && !a->combines_splits &&
@@ -155,7 +154,7 @@ static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 
 /* ---- the passes: each makes one change and says whether it did ------------------ */
 
-/* Does a product need `x` for something else than multiplying it? */
+/* Does a product use `x` for anything but multiplying it? */
 static bool also_added(const plan *p, const plan_step *s, node x)
 {
     plan_step without = *s;
@@ -163,7 +162,7 @@ static bool also_added(const plan *p, const plan_step *s, node x)
     return reads(p, &without, x);
 }
 
-/* All who read the norm must be products that can take it in. */
+/* All readers of the norm must be products that can fuse it. */
 static bool norm_into_products(fusing *f)
 {
     plan *p = f->p;
@@ -294,7 +293,7 @@ static bool after_products(fusing *f)
     return false;
 }
 
-/* Heads that turn as a whole, in quads of two pairs. */
+/* RoPE must rotate complete heads, in row4s of two pairs. */
 static bool can_turn(const plan *p, const plan_part *part, node rope)
 {
     const graph_node *n = graph_at(p->g, rope);
@@ -303,7 +302,7 @@ static bool can_turn(const plan *p, const plan_part *part, node rope)
            graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * size;
 }
 
-/* The place must be that of the rotation, if there is one: a part knows one position. */
+/* The store's position must be that of the rotation, if there is one: a part has one position. */
 static bool can_store(const plan *p, const plan_part *part, node store)
 {
     const graph_node *n = graph_at(p->g, store);
@@ -356,7 +355,7 @@ static bool siblings_together(fusing *f)
     return false;
 }
 
-/* The parts lie in scratch, so the product must be next. */
+/* The splits lie in scratch memory, so the product must be the next step. */
 static bool joins_into_products(fusing *f)
 {
     plan *p = f->p;

@@ -145,8 +145,8 @@ static node add(graph *g, graph_node n)
     return g->count;
 }
 
-/* The operands of a new node, checked to be there. After an error they are not
- * looked at any more: everything is already in vain. */
+/* Checks that the operands of a new node exist. After an error they are not checked any more: the graph is already
+ * invalid. */
 static bool operands(graph *g, graph_node *n, uint32_t count, ...)
 {
     va_list ap;
@@ -311,7 +311,7 @@ node graph_gather(graph *g, node weight, node rows)
     return add(g, n);
 }
 
-/* One whole number, known only when it runs: where row 0 stands. */
+/* One integer, known only at run time: the position of row 0. */
 static bool is_position(const graph *g, node n)
 {
     return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;

@@ -1,5 +1,5 @@
-/* graph: tensors and the operators between them; the small language in which a
- * workload is described before anyone decides how it is launched.
+/* graph: tensors and the operators between them: a workload, described independently
+ * of how it is launched.
  *
  *     graph *g = graph_new();
  *     node x = graph_input(g, "x", DTYPE_F32, shape2(4, 64));
@@ -10,8 +10,8 @@
  *
  * Shapes have up to four dimensions, outermost first, all known when the graph is
  * built. Nodes are made in the order in which they can run: a node's operands come
- * before it. What goes wrong while building (shapes that do not fit) is kept as the
- * graph's first error, and building goes on harmlessly, so that callers check once.
+ * before it. The first mistake while building (shapes that do not fit, say) is kept as
+ * the graph's error, and building goes on harmlessly, so that callers check once.
  *
  * `state` tensors (a KV cache, a simulation's state) live on between runs and are
  * the only ones an operator may write in place (graph_store).                  */
@@ -59,7 +59,7 @@ typedef enum {
     OP_RESHAPE,
     OP_PICK,   /* rows of activations */
     OP_TOPK,   /* the places of the largest of a row */
-    OP_ASSIGN, /* whole numbers into an input, for the next run */
+    OP_ASSIGN, /* integers into an input, for the next run */
     OP_SAMPLE, /* a token from logits, likewise */
     OP_COUNT
 } graph_op;
@@ -90,19 +90,18 @@ typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_ARGMAX, REDUCE_COUNT 
 
 /* Rotation of pairs of a head's first `rotated` elements by position. */
 typedef struct rope_spec {
-    uint32_t rotated; /* elements of a head that turn; the rest pass through */
+    uint32_t rotated; /* elements of a head that are rotated; the rest pass through */
     bool interleaved; /* pairs (2i, 2i+1); otherwise (i, i + rotated/2) */
     float base;       /* theta */
     node factors;     /* a weight [rotated/2] that divides the frequencies, or 0 */
     float magnitude;  /* scales the result; 0 means 1 */
 } rope_spec;
 
-/* Whole numbers for the next run. target[i] = value[i] + added; with an index the one value
- * goes into a list: target[index + added] = value[0], unless that lies beyond its end. A
- * target may be longer than the value: the rest of it stays. */
+/* Integers for the next run. target[i] = value[i] + added; with an index, one value goes into a list: target[index +
+ * added] = value[0], unless that lies beyond its end. A target may be longer than the value: the rest of it stays. */
 typedef struct assign_spec {
     uint32_t added; /* a constant, */
-    node more;      /* and a whole number known only when it runs, or 0 */
+    node more;      /* and an integer known only at run time, or 0 */
     node index;     /* or 0 */
 } assign_spec;
 
@@ -112,7 +111,7 @@ typedef struct attention_spec {
     uint32_t window; /* how many positions back are seen, itself included; 0: all */
 } attention_spec;
 
-/* A node as it is kept. */
+/* A node as the graph stores it. */
 typedef struct graph_node {
     graph_op op;
     dtype type;
@@ -149,8 +148,9 @@ uint32_t graph_count(const graph *g); /* nodes are 1 .. count */
 const graph_node *graph_at(const graph *g, node n);
 node graph_find(const graph *g, const char *name); /* of an input, weight, state or output; or 0 */
 
-/* Weights are asked for by name, `bytes` of them from `first` on, as they stand in a file: nobody need have all of a
- * model in memory. What comes stays until the next call; NULL: there is none, or it could not be read, which is an error. */
+/* Returns `bytes` bytes of the named weight from byte `first` on, as they stand in a file: so a model need not be in
+ * memory all at once. The data is valid until the next call; NULL: there is no such weight, or reading failed, with an
+ * error. */
 typedef const void *(*graph_weight_source)(void *user, const char *name, uint64_t first, uint64_t bytes, err *e);
 
 /* How a weight is used: as the matrix of a product or the table rows are taken from,
@@ -160,7 +160,7 @@ int graph_weight_uses(const graph *g, node weight);
 uint64_t graph_weight_bytes(const graph_node *weight); /* in a file */
 
 node graph_input(graph *g, const char *name, dtype type, shape s);
-/* What an input that is one word often is: kernels are tried with that, where there is a choice. */
+/* A typical value of an input of one word: autotuning times kernels with it. */
 void graph_set_tuning_hint(graph *g, node input, uint32_t word);
 node graph_weight(graph *g, const char *name, tensor_type type, shape s);
 node graph_state(graph *g, const char *name, dtype type, shape s);
@@ -187,9 +187,9 @@ node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, 
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
-/* A token chosen from logits [1, n] as graph/sample.h tells: into the first element of the input
- * `target` and, at place `so_far` (u32 [1], the number of tokens before it), into the input `history`,
- * a ring of tokens. `settings` is an input of SAMPLE_WORDS words. Its value is the target's. */
+/* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at
+ * place `so_far` (u32 [1], the number of tokens before it), into the input `history`, a ring of tokens. `settings` is
+ * an input of SAMPLE_WORDS words. Its value is the target's. */
 node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history);
 
 #endif

@@ -73,7 +73,7 @@ static void add_constant(const kernel_variant *v, const char *name, size_t lengt
 
 static bool add_file(const kernel_variant *v, const char *path, str *out, err *e);
 
-/* FILE" or FILE" ARRAY=NAME, which puts NAME wherever the file says ARRAY. */
+/* FILE" or FILE" ARRAY=NAME, which replaces ARRAY by NAME in the file. */
 static bool add_include(const kernel_variant *v, const char *line, str *out, err *e)
 {
     static const char array[] = "\" ARRAY=";
@@ -141,7 +141,7 @@ static const char *end_of_for(const char *line)
 
 static bool add_repeated(const char *all, const char *text, const char *end, str *out, err *e);
 
-/* Lines with the number i wherever `#letter` stands. */
+/* The lines with the number i in place of `#letter`. */
 static bool add_repetition(const char *all, const char *text, const char *end, char letter, uint32_t i, str *out,
                            err *e)
 {
@@ -204,7 +204,7 @@ static void add_spirv(const kernel_variant *v, const char *name, gpu_source *s)
         }
 }
 
-/* A mistake in this program, which the build would have found. */
+/* Cannot happen: the build expands every kernel. */
 static void stop(const char *text)
 {
     fprintf(stderr, "solo: %s\n", text);

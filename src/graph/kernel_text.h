@@ -25,23 +25,23 @@ typedef struct kernel_variant {
     bool packed;       /* x is int8, and products are dot products of four bytes */
     uint32_t subgroup; /* threads of a subgroup, by which sums are made; 0: through workgroup memory */
     bool quads;        /* and exchanges within quads use quad operations */
-    kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* instead of those in the file; as many as there are names */
+    kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* override those in the file; a name of NULL ends the list */
 } kernel_variant;
 
-/* Instead of what the file says, unless it is set already. */
+/* Overrides the file's value, unless it is set already. */
 void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t value);
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b);
 
-/* The source, to be freed by kernel_text_free. Its SPIR-V is that of the plain variant,
- * with the file's own constants, and missing if other constants are wanted. */
+/* The source, to be freed by kernel_text_free. It has SPIR-V only if it is the plain variant with the file's own
+ * constants. */
 gpu_source *kernel_text(const kernel_variant *v);
 void kernel_text_free(gpu_source *s);
 
-/* The file kernels/`path` for a variant, whose name does not matter here. Fails where the file, one of its includes or
- * a constant of a "//!for" does not exist: the build has seen that this is not so for any variant in kernels/graph. */
+/* The file kernels/`path` expanded for a variant, whose name does not matter here. Fails if the file, one of its
+ * includes or a constant of a "//!for" does not exist; the build checks this for every variant in kernels/graph. */
 bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e);
-/* The plain variant of a kernel for people to read; `type`: of its weights, if it has any. Otherwise an error that says
- * which names or types there are. */
+/* The plain variant of a kernel for people to read; `type`: of its weights, if it has any. An unknown name or type is
+ * an error that lists those there are. */
 bool kernel_print(const char *name, const char *type, str *out, err *e);
 
 #endif

@@ -108,7 +108,7 @@ static void nibbles_of(const uint8_t *from, uint8_t *q)
     }
 }
 
-/* Blocks of 32: what stands where is told in type.c. */
+/* Blocks of 32: type.c describes their bits. */
 static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *planes[PLANE_COUNT])
 {
     const layout *l = &LAYOUTS[type];
@@ -131,7 +131,7 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
     }
 }
 
-/* Blocks of 256, their eight chunks one by one: what stands where is told in type_k.c. */
+/* Blocks of 256, their eight chunks one by one: type_k.c describes their bits. */
 
 static void pack_q2_k(const uint8_t *from, uint8_t *low, uint8_t *scales, uint8_t *factors)
 {

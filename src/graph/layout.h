@@ -1,11 +1,10 @@
 /* layout: how matrices of each weight type lie in a GPU's memory.
  *
- * In a file a block's numbers stand as they came to be written, 18 or 210 bytes
- * long. A GPU wants to read 16 bytes at a time from a place that is a multiple of
- * 16, and weights that follow each other side by side. So the same bits are put in
- * another order, and in planes: all low bits of a matrix, then all high bits, then
- * all scales. Nothing is rounded, and no type grows but for rows filled up to whole
- * chunks, and the packed 6-bit scales of the K types, which get a byte each.
+ * In a file, blocks are 18 or 210 bytes long, scales and weights mixed. GPUs read
+ * fastest 16 aligned bytes at a time, consecutive weights side by side. So the same
+ * bits are stored in another order, and in planes: all low bits of a matrix, then all
+ * high bits, then all scales. Nothing is rounded, and no type grows, except that rows
+ * are padded to complete chunks and the K types' packed 6-bit scales take a byte each.
  *
  * Rows are made of chunks: what 16 bytes hold for the float types (4 or 8 weights),
  * 32 weights for the quantised ones. In a chunk of 32:

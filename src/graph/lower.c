@@ -38,7 +38,7 @@ static uint32_t floats_of_x(const device_profile *t)
 device_profile device_profile_for(const gpu_info *info)
 {
     device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
-    bool bare = strcmp(info->family, "vulkan") == 0; /* it has only the SPIR-V that the build made */
+    bool bare = strcmp(info->family, "vulkan") == 0; /* the device takes only the SPIR-V that the build made */
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)
         t.subgroup = info->subgroup_min;
@@ -151,7 +151,7 @@ static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, 
            (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
-/* Many rows share what they read, if they fit workgroup memory: op_attention_tile.wgsl. */
+/* Many rows share the keys and values they read, if they fit workgroup memory: op_attention_tile.wgsl. */
 static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shape *q)
 {
     enum { BLOCK = 64, LEAST_ROWS = 8, MOST_SIZE = 128 };
@@ -171,7 +171,7 @@ static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shap
     }
 }
 
-/* In one dispatch this run's own keys and values come with epoch bits, from a copy beside the state. */
+/* In a megakernel, this run's own keys and values have epoch bits: they are read from a copy beside the state. */
 static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     l->args[ATTENTION_OWN_KEY] = memory_row_at(c->m, c->which, n->operands[1]);
@@ -250,7 +250,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
 static void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
 {
     bool indexed = false, more = false;
-    memset(l->args, 0, sizeof l->args); /* there is no one result, and no one operand */
+    memset(l->args, 0, sizeof l->args); /* it has several results and operands */
     l->args[ARG_GROUPS] = 1;
     l->args[ASSIGN_COUNT] = s->assign_count;
     l->polls_epoch = true;

@@ -12,26 +12,26 @@ enum {
     LOWER_MAX_HEAD = 256,                     /* as in kernels/graph/op_attention.wgsl */
 };
 
-/* Facts about a device, and what follows for its kernels. */
+/* A device, and the choices that follow for its kernels. */
 typedef struct device_profile {
     uint32_t subgroup;    /* threads of a subgroup, if all have one size; else 0 */
     bool quads;           /* shuffles within four lanes are better than others: kernels/include/shuffle_quads.wgsl */
     bool specialize;      /* kernels may be made for the shapes they work on; else they are as in their files */
     bool compile_fast;    /* code as short as possible: compiling takes longer than running */
     uint32_t busy_groups; /* workgroups that it takes to keep all multiprocessors busy */
-    uint32_t most_groups; /* of a product for few rows; its workgroups then take several turns */
+    uint32_t most_groups; /* of a product for few rows; its workgroups then loop over virtual workgroups */
     uint32_t x_floats;    /* of x that workgroup memory has room for */
     uint32_t workgroup_bytes; /* of memory; 0 unless specialize */
-    bool blocks;              /* workgroup memory has room for what matmul_block.wgsl needs */
+    bool blocks;              /* workgroup memory is large enough for matmul_block.wgsl */
     bool int8_dot;        /* four products of bytes are one instruction: x becomes int8 where weights are integers */
     bool epoch_bit;       /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
-    uint32_t row_threads; /* of a workgroup that works on a whole row, unless autotuning finds better */
+    uint32_t row_threads; /* threads of a workgroup that computes a complete row, unless autotuning finds better */
 } device_profile;
 device_profile device_profile_for(const gpu_info *info);
 
 /* The form that was chosen for the kernels of a run. */
 typedef struct launch_form {
-    uint32_t row_threads;     /* of a workgroup that works on a whole row: the same number makes the same sums */
+    uint32_t row_threads; /* threads of a workgroup that computes a complete row: the same number makes the same sums */
     uint32_t groups, threads; /* of a megakernel; 0: separate dispatches */
 } launch_form;
 
@@ -40,13 +40,14 @@ typedef struct dispatch_desc {
     uint32_t args[LOWER_ARG_WORDS]; /* by the names of kernels/args.txt */
     uint32_t weight_arena, state_arena;
     bool polls_epoch; /* in a megakernel it polls the epoch bit of all floats that it reads, or reads none */
-    bool epoch_only;  /* such floats are all that it reads of what the dispatch writes, and all that it writes */
-    bool warms_cache; /* it has many weights, and the first can be brought into the cache long before */
-    bool single_pass; /* in a megakernel no workgroup has more than one virtual workgroup of it */
+    bool
+        epoch_only; /* floats with epoch bits are all that it writes, and all that it reads of the data this dispatch writes */
+    bool warms_cache;           /* it has many weights, and the first can be prefetched into the cache long before */
+    bool single_pass;           /* in a megakernel no workgroup has more than one virtual workgroup of it */
     uint32_t depends_on_groups; /* bits: which of the first arguments depend on the megakernel's workgroups */
 } dispatch_desc;
 
-/* Can the kernels do all that the plan asks? */
+/* Are there kernels for all steps of the plan? */
 bool lower_possible(const plan *p, err *e);
 /* The dispatches of a step; returns how many, 0 with an error. */
 uint32_t lower_step(const device_profile *t, const launch_form *form, const memory *m, uint32_t which_plan,

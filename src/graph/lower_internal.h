@@ -13,7 +13,7 @@ enum {
     LOWER_ROW_AT_ONCE = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
 };
 
-/* What lowering a step of a plan needs to know. */
+/* The context in which a step is lowered. */
 typedef struct lowering {
     const device_profile *t;
     const launch_form *form;
@@ -52,7 +52,7 @@ static inline void lower_with_subgroups(const lowering *c, dispatch_desc *l)
     l->kernel.quads = c->t->quads;
 }
 
-/* Is it computed in a run, so that its floats have the epoch bit? */
+/* Is the node computed in a run, so that its floats have the epoch bit? */
 bool lower_is_computed(const lowering *c, node n);
 /* The file in kernels/weight for rows of a type: software has some of its own, which compile faster. */
 const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length);

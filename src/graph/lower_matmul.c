@@ -76,7 +76,7 @@ static const memory_matrix *matrix_of(const lowering *c, const plan_part *part)
     return memory_matrix_of(c->m, c->which, node_at(c, part->matmul)->operands[1]);
 }
 
-/* A dispatch binds one buffer of weights and one of states: is what part `k` needs in them? */
+/* A dispatch binds one buffer of weights and one of states: does part `k` need only these? */
 static bool lies_beside(const lowering *c, const dispatch_desc *l, const plan_step *s, uint32_t k, err *e)
 {
     const plan_part *part = &s->parts[k];

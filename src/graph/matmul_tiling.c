@@ -1,17 +1,18 @@
-/* Which kernel makes a matrix product, and how it is cut: tiles, teams of threads, row4s of a workgroup; and the
- * constants that the kernel is compiled with. */
+/* matmul_tiling: chooses the kernel of a matrix product and its tiling: tiles, teams of threads, row4s of a workgroup;
+ * and the constants that the kernel is compiled with. */
 #include "graph/layout.h"
 #include "graph/lower_internal.h"
 
 enum {
-    PRODUCT_THREADS = 256,    /* of a workgroup */
-    TILE_ROWS = 64,           /* of x, as in matmul_tile.wgsl */
-    TILE_COLUMNS = 8,         /* of row4s */
-    TEAM = 32,                /* as in matmul_vec.wgsl */
-    ROW_MOST_ROW4S = 1 << 14, /* for matmul_row.wgsl: with more, meeting in workgroup memory costs more than it gains */
-    ROW_LEAST_THREADS = 128,  /* that share x */
-    ROW_SQUARED = 512,        /* as in matmul_row.wgsl: as many threads at most */
-    ENOUGH_THREADS = 65536,   /* to keep a large GPU's memory busy */
+    PRODUCT_THREADS = 256, /* of a workgroup */
+    TILE_ROWS = 64,        /* of x, as in matmul_tile.wgsl */
+    TILE_COLUMNS = 8,      /* of row4s */
+    TEAM = 32,             /* as in matmul_vec.wgsl */
+    ROW_MOST_ROW4S =
+        1 << 14,             /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains */
+    ROW_LEAST_THREADS = 128, /* that share x */
+    ROW_SQUARED = 512,       /* as in matmul_row.wgsl: as many threads at most */
+    ENOUGH_THREADS = 65536,  /* to keep a large GPU's memory busy */
 };
 
 static const uint32_t *part_args(const dispatch_desc *l, uint32_t part)
@@ -275,8 +276,8 @@ static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t ro
     return false;
 }
 
-/* In software, where a kernel takes longer to compile than to run, all products with weights of a type share one: what
- * none of them needs is left out. */
+/* On software devices, where a kernel takes longer to compile than to run, all products with weights of a type share
+ * one kernel, which omits everything that none of them needs. */
 static void leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type)
 {
     bool norms = false, combines = false, gates = false, rotates = false, states = false, operands = false,
@@ -320,7 +321,7 @@ static void leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type 
     }
 }
 
-/* What a product does not need is left out of a kernel that is compiled for it. */
+/* A kernel that is compiled for one product omits everything that the product does not need. */
 static void leave_out(dispatch_desc *l, uint32_t parts)
 {
     bool gates = false, rotates = false, states = false, rows = false, kept = false, operands = false;
@@ -393,7 +394,7 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     uint32_t row4s = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         row4s += part_args(l, p)[PART_ROW4S];
-    /* The kernels for tiles have a number of threads of their own, which a megakernel does not have. */
+    /* The tiled kernels have a fixed number of threads, which differs from the megakernel's. */
     bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads;
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
     const char *plain_type = lower_weight_type(c, type, l->args[MATMUL_LENGTH]);

@@ -26,7 +26,7 @@ struct megakernel {
     lowered_plan plan;
     phase_kernels kernels;
     bool single;        /* one workgroup, which needs no atomics */
-    bool fixed_groups;  /* someone asked for so many, resident or not */
+    bool fixed_groups;  /* the number was set by hand, resident or not */
     bool epoch_marked;  /* floats carry an epoch bit that all readers poll */
     bool uniform_table; /* the table fits a uniform buffer, which is read faster */
     uint64_t text_hash;
@@ -142,7 +142,7 @@ static void free_dispatch(megakernel *o)
     o->table = o->params_buffer = o->grid = NULL;
 }
 
-/* The kernel and all that it is bound to. */
+/* The kernel and its bindings. */
 static bool make_dispatch(megakernel *o, err *e)
 {
     gpu *g = o->from.g;
@@ -159,7 +159,8 @@ static bool make_dispatch(megakernel *o, err *e)
 
 /* ---- how many workgroups --------------------------------------------------------- */
 
-/* Those of this very kernel that are resident, up to `most` (0: all), if they see each other's data. */
+/* The number of workgroups of this very kernel that are resident, up to `most` (0: all), if the litmus test passes with
+ * them. */
 static bool find_groups(megakernel *o, uint32_t most, uint32_t *groups, err *e)
 {
     persistent p = persistent_of(o);
@@ -172,7 +173,7 @@ static bool find_groups(megakernel *o, uint32_t most, uint32_t *groups, err *e)
     return persistent_certify(o->from.g, *groups, o->form.threads, e);
 }
 
-/* The table for the workgroups there are; false if another kernel is needed for them. */
+/* The table for this number of workgroups; false if they need another kernel. */
 static bool write_table(megakernel *o, err *e)
 {
     free(o->rows);
@@ -182,8 +183,8 @@ static bool write_table(megakernel *o, err *e)
     return o->rows;
 }
 
-/* The kernel is made for a number of workgroups, and how many are resident is known when it is made: if they are fewer, or if
- * that makes another kernel of it, once more. */
+/* The kernel depends on the number of workgroups, and how many are resident is known only once it is compiled: if they
+ * are fewer, or need another kernel, it is compiled once more. */
 static bool make_for_groups(megakernel *o, uint32_t most, err *e)
 {
     enum { TRIES = 4 };
@@ -212,7 +213,7 @@ static void set_up(megakernel *o, const megakernel_source *from, const launch_fo
     uint32_t asked = launch_setting("SOLO_ONE_GROUPS", 0); /* whether they are resident or not */
     *o = (megakernel){.from = *from};
     o->fixed_groups = asked > 0;
-    /* Software runs few workgroups at a time, and each well enough: one is safe everywhere. */
+    /* Software devices run few workgroups at a time, and each well enough: one is safe everywhere. */
     o->single = asked == 1 || (!profile->specialize && !asked);
     o->form = (launch_form){.row_threads = wanted->row_threads,
                             .threads = profile->specialize ? wanted->row_threads : PORTABLE_THREADS,

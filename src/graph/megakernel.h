@@ -12,7 +12,7 @@ enum { MEGAKERNEL_MAX_STOPS = 16 };
 
 typedef struct megakernel megakernel;
 
-/* What it is made of. All of it must stay. */
+/* What a megakernel is made from. All of it must outlive the megakernel. */
 typedef struct megakernel_source {
     gpu *g;
     const device_profile *profile;
@@ -21,10 +21,10 @@ typedef struct megakernel_source {
     const plan *p;
 } megakernel_source;
 
-/* In the form that is wanted: row_threads, and at most so many groups (0: as many as are resident). */
+/* In this form: row_threads, and at most so many groups (0: as many as are resident). */
 megakernel *megakernel_new(const megakernel_source *from, const launch_form *wanted, err *e);
-/* The hash of the text that its kernel would be made of first; 0: there would be none. With `compile`, a page starts compiling
- * it in the background, and megakernel_new finds it there. */
+/* The hash of the text from which the kernel would be compiled first; 0: there would be none. With `compile`, a page
+ * starts compiling it in the background, and megakernel_new uses the result. */
 uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form *wanted, bool compile);
 void megakernel_free(megakernel *o);
 
@@ -39,7 +39,7 @@ uint64_t megakernel_text_hash(const megakernel *o);
 
 /* Submits it once. */
 void megakernel_dispatch(megakernel *o);
-/* Something else has used the memory since its last dispatch: epoch bits there mean nothing. */
+/* To be called when other dispatches have used the memory since the last one: its epoch bits are no longer valid. */
 void megakernel_forget(megakernel *o);
 
 /* How often a dispatch goes through its phases, 1 at first. */
@@ -47,8 +47,8 @@ void megakernel_set_rounds(megakernel *o, uint32_t rounds);
 /* No further round begins when the word at `place` is one of these. */
 void megakernel_set_stops(megakernel *o, uint32_t place, const uint32_t *stops, uint32_t count);
 
-/* For profiling: phases of this kernel do nothing. Nobody sets their epoch bits then, so all phases have barriers between
- * them. MEGAKERNEL_NO_KERNEL: barriers, and all phases work; MEGAKERNEL_ALL_KERNELS: as usual. */
+/* For profiling: phases of this kernel do nothing. Their epoch bits are not set then, so there are barriers between all
+ * phases. MEGAKERNEL_NO_KERNEL: barriers, and all phases run; MEGAKERNEL_ALL_KERNELS: the normal dispatch. */
 enum { MEGAKERNEL_NO_KERNEL = -1, MEGAKERNEL_ALL_KERNELS = -2 };
 void megakernel_leave_out(megakernel *o, int kernel);
 int megakernel_kernel_count(const megakernel *o);

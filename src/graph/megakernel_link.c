@@ -14,7 +14,7 @@
 typedef struct declaration {
     char *name, *text;
     bool apart; /* this kernel's own: it gets a name of its own */
-    bool given; /* by those who launch: not this kernel's */
+    bool given; /* declared by the launching code: not this kernel's */
 } declaration;
 
 typedef struct declarations {
@@ -29,7 +29,7 @@ static char *copy_of(const char *text, size_t length)
     return copy;
 }
 
-/* Comments name things that are not used, and say different things of the same ones. */
+/* Comments are dropped: they mention names that the code does not use, and differ between equal declarations. */
 static void drop_comments(char *text)
 {
     char *to = text;
@@ -110,7 +110,7 @@ static bool is_weights(const char *name, size_t length)
     return (length == 7 && memcmp(name, "weights", 7) == 0) || (length == 12 && memcmp(name, "weight_words", 12) == 0);
 }
 
-/* Does a text use a name that its kernel has for itself? */
+/* Does a text use a name that is private to its kernel? */
 static bool uses_apart(const char *text, const declarations *own, uint32_t arena)
 {
     for (const char *at = text; *at;) {
@@ -158,7 +158,8 @@ static void set_apart(declarations *own, const declarations *shared, const decla
     }
 }
 
-/* If `arg(args, NUMBER)` stands here, and that argument is always the same, the argument; returns how much it was. */
+/* If the text here is `arg(args, NUMBER)` and that argument is constant, adds its value; returns the length of the text
+ * it replaces. */
 static size_t add_argument(const char *at, const phase_kernel *k, str *out)
 {
     static const char begin[] = "arg(args, ";
@@ -173,7 +174,7 @@ static size_t add_argument(const char *at, const phase_kernel *k, str *out)
     return (size_t)(end + 1 - at);
 }
 
-/* A text with this kernel's own names numbered, and with its arguments in their places if it shall be compile_fast. */
+/* The text with this kernel's own names numbered and, in a compact megakernel, with constant arguments inserted. */
 static void add_numbered(const char *text, const declarations *own, uint32_t number, const phase_kernel *k,
                          bool compact, str *out)
 {

@@ -1,8 +1,8 @@
 /* megakernel_link: several kernels as the phases of one dispatch.
  *
- * The bodies are those of kernels/graph, unchanged: they say `arg(args, i)`, and here that is a number, or a word of a table of
- * all phases; they say load and store, and here that goes through atomics. A declaration that is the same in two kernels
- * appears once. One that differs (how a weight type is read, say), and whatever uses it, gets a name for each kernel. */
+ * The bodies are those of kernels/graph, unchanged: `arg(args, i)` becomes a number, or a word of a table of all phases;
+ * load and store go through atomics. A declaration that is the same in two kernels appears once. One that differs (the
+ * reading of a weight type, say), and every declaration that uses it, gets a name for each kernel. */
 #ifndef SOLO_GRAPH_MEGAKERNEL_LINK_H
 #define SOLO_GRAPH_MEGAKERNEL_LINK_H
 
@@ -15,8 +15,8 @@ enum {
     MEGAKERNEL_BINDINGS = 5 /* before those of the weights, two for each buffer of them */
 };
 
-/* A kernel, the buffer of weights it reads, and its arguments: those that are the same in all its phases become
- * part of it, the others are looked up in a table. */
+/* A kernel, the buffer of weights it reads, and its arguments: those that are the same in all its phases are inlined,
+ * the others are looked up in a table. */
 typedef struct phase_kernel {
     kernel_variant kernel;
     uint32_t weight_arena;

@@ -1,4 +1,4 @@
-/* The text of how a megakernel goes through its phases. */
+/* megakernel_schedule: writes the WGSL that runs the phases one after the other. */
 #include "graph/megakernel_schedule.h"
 
 enum { MOST_PERIOD = 16 };
@@ -45,7 +45,7 @@ static void add_args(const schedule *c, schedule_loop l, uint32_t phase, bool in
         str_addf(out, "{ let args = %uu * PHASE_WORDS; let count = phase_word(args, 0u);\n", phase);
 }
 
-/* What was prefetched before need not be kept. */
+/* Data prefetched before is no longer needed. */
 static void add_forget(const schedule *c, uint32_t phase, str *out)
 {
     if (c->kernels[c->phase_kernels[phase]].prefetches)
@@ -116,8 +116,9 @@ static void add_waiting(bool epoch_only, str *out)
         str_add(out, wait);
 }
 
-/* A phase with few weights leaves memory idle while all wait for its x. Meanwhile the first of the next phase's many weights are
- * brought into the cache. Nobody needs the words themselves, or waits for them before that phase is done. */
+/* A phase with few weights leaves memory idle while all workgroups wait for its x. Meanwhile the first of the next
+ * phase's many weights are prefetched into the cache. The words themselves are not used, and no thread waits for them
+ * before that phase is done. */
 static bool warms_next(const schedule *c, schedule_loop l, uint32_t phase)
 {
     return phase > l.first && phase + 1 < l.first + l.period && c->kernels[c->phase_kernels[phase + 1]].warms_cache &&
@@ -141,8 +142,8 @@ static void add_warmed(const schedule *c, schedule_loop l, uint32_t phase, str *
         str_addf(out, "solo_exchanged |= warmed_bits_%u(warmed_by_%u);\n", kernel, kernel);
 }
 
-/* A phase, and what is between it and the next. The next phase's weights are fetched while all wait for each other, but after
- * arriving: issuing the loads takes time, too. */
+/* A phase, and the wait between it and the next. The next phase's weights are prefetched while the workgroups wait for
+ * each other, but after arriving: issuing the loads takes time, too. */
 static void add_phase(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
 {
     bool epoch_only = epochs_between(c, phase, phase + 1);
@@ -184,8 +185,8 @@ static void add_loop(const schedule *c, schedule_loop l, str *out)
     str_add(out, "}\n");
 }
 
-/* No workgroup leaves in the middle: compilers make long detours of that. After a time-out the loop ends, and no phase outside of
- * it starts: those may be the ones whose results are kept. */
+/* No workgroup returns in the middle: compilers make slow code of that. After a time-out the loop ends, and no phase
+ * outside of it starts: those may be the ones that write kept results. */
 void schedule_add(const schedule *c, str *out)
 {
     schedule_loop l = schedule_find_loop(c->phase_kernels, c->phases);

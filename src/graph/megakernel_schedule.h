@@ -19,7 +19,7 @@ typedef struct schedule_kernel {
     bool
         per_iteration; /* it has one phase in each iteration of the loop, and gets the iteration's number as argument */
     bool epoch_only;   /* it waits by polling epoch bits: no barrier between two such phases */
-    bool warms_cache;  /* it has many weights, and the first can be brought into the cache long before */
+    bool warms_cache;  /* it has many weights, and the first can be prefetched into the cache long before */
 } schedule_kernel;
 
 typedef struct schedule {

@@ -161,7 +161,7 @@ uint32_t plan_rows(const plan *p, const plan_step *s)
     return (uint32_t)(shape_count(x) / x.dims[LAST]);
 }
 
-/* Attention over a long context with few rows is split, so that everyone has work. */
+/* Attention over a long context with few rows is split, so that all multiprocessors have work. */
 uint32_t plan_splits(const plan *p, const plan_step *s)
 {
     enum {
@@ -230,7 +230,7 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
                 shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
 }
 
-/* Elements that an operator looks at, where that says more than what it makes. */
+/* Elements that an operator reads, where this measures its work better than its output does. */
 static uint64_t elements_looked_at(const plan *p, const plan_step *s)
 {
     const graph_node *n = graph_at(p->g, s->at);

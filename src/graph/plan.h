@@ -1,14 +1,14 @@
 /* plan: what is launched, in order, to compute a graph.
  *
  * A plan begins with a step for each operator (the level `none`). Passes then make
- * fewer steps of them, one kind of fusion each, in any order (the level `ops` makes
- * them all); what a step is made of stays the graph's own nodes, so that everyone
- * who runs or explains a plan looks things up there.
+ * fewer steps of them, one kind of fusion each, in any order (the level `ops` applies
+ * them all). A step refers to the graph's own nodes: code that runs or explains a plan
+ * looks shapes and operands up in the graph.
  *
  * Most fusion is around products. A product step multiplies x by up to three
- * matrices, its parts, and each part says what becomes of its sums:
+ * matrices, its parts, and each part has an epilogue for its sums:
  *
- *     x -> [norm] -> times matrix -> [biases, functions, residuals] -> [turned] -> [into a state]
+ *     x -> [norm] -> times matrix -> [biases, functions, residuals] -> [rotated] -> [into a state]
  *                    or f(times gate) * (times up)                                              */
 #ifndef SOLO_GRAPH_PLAN_H
 #define SOLO_GRAPH_PLAN_H
@@ -28,7 +28,7 @@ typedef struct plan_part {
     node epilogue[PLAN_MAX_EPILOGUE]; /* unary and binary nodes, in order */
     uint32_t epilogue_count;
     node rope, store; /* or 0 */
-    node result;      /* what others know it by: the last of these */
+    node result;      /* the node that other steps read: the last of these */
 } plan_part;
 
 typedef struct plan_step {
@@ -38,10 +38,10 @@ typedef struct plan_step {
     node x, norm; /* x is the norm's operand if there is one */
     plan_part parts[PLAN_MAX_PARTS];
     uint32_t part_count;
-    bool combines_splits; /* x is attention that was left in parts */
+    bool combines_splits; /* x is attention in splits, which this step combines */
     /* OP_ATTENTION */
-    bool split_output; /* who reads it puts its parts together */
-    /* OP_ASSIGN: all that are made together, `at` among them */
+    bool split_output; /* the step that reads it combines its splits */
+    /* OP_ASSIGN: all nodes of the step, `at` among them */
     node assigns[PLAN_MAX_ASSIGNS];
     uint32_t assign_count;
 } plan_step;
@@ -51,8 +51,8 @@ typedef struct plan {
     plan_step *steps;
     uint32_t count;
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
-    bool no_alias;              /* nothing shall take another's place in memory */
-    bool unsplit;               /* attention is never in parts: there is work enough for few */
+    bool no_alias;              /* activations never reuse memory */
+    bool unsplit;               /* attention is never split: few workgroups have enough work */
 } plan;
 
 typedef enum {
@@ -61,13 +61,13 @@ typedef enum {
     PASS_EPILOGUE, /* biases, functions and residuals after a product */
     PASS_ROPE,     /* rotation, and the write into a state */
     PASS_SIBLINGS, /* products of the same x together */
-    PASS_COMBINE,  /* putting together the parts of split attention into the product that follows */
+    PASS_COMBINE,  /* combining the splits of attention in the product that follows */
     PASS_ASSIGN,   /* assignments together */
     PASS_COUNT
 } plan_pass;
 extern const char *const pass_names[PASS_COUNT];
 
-/* A step for each operator. The graph must stay. */
+/* A step for each operator. The graph must outlive the plan. */
 plan *plan_new(const graph *g, uint64_t most_matrix_bytes);
 void plan_free(plan *p);
 /* Returns how many steps fewer there are. */
@@ -82,7 +82,7 @@ node plan_root(const graph *g, node n);
  * returns how many, at most PLAN_MAX_NODES. */
 uint32_t plan_reads(const plan *p, const plan_step *s, node *out);
 uint32_t plan_writes(const plan *p, const plan_step *s, node *out);
-/* The matrices of a step, as they are read in large: products and gathers have them. */
+/* The weight matrices of a step: products and gathers have them. */
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
 /* The nodes a step computes, in an order in which they can be. */
 uint32_t plan_nodes(const plan *p, const plan_step *s, node *out);
@@ -90,10 +90,10 @@ uint32_t plan_nodes(const plan *p, const plan_step *s, node *out);
 uint32_t plan_rows(const plan *p, const plan_step *s);
 /* How many workgroups share the positions of each head of an attention: more than one if there
  * are few heads and many positions. */
-enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_COMBINED = 256 /* parts of a row that a product can put together */ };
+enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_COMBINED = 256 /* splits of a row that a product can combine */ };
 uint32_t plan_splits(const plan *p, const plan_step *s);
-/* Of a binary node after a product: the operand that is not what went before, whether
- * every row has its own, and whether it stands first. False if it cannot be taken in. */
+/* Of a binary node in an epilogue: the operand that is not the previous result, whether every row has its own, and
+ * whether it comes first. False if the node cannot be fused. */
 typedef struct plan_operand {
     node other;
     bool per_row, first;

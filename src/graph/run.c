@@ -110,7 +110,7 @@ static void free_kernels(graph_run *r)
     r->kernel_count = 0;
 }
 
-/* All shall have the same number of threads in a row, so that their sums come out alike. */
+/* All kernels have the same number of threads in a row, so that all levels compute the same sums. */
 static bool make_separate_again(graph_run *r, err *e)
 {
     bool ok = true, *made = mem_alloc(r->count * sizeof *made);
@@ -130,7 +130,7 @@ static megakernel_source source_of(const graph_run *r, uint32_t which)
     return (megakernel_source){.g = r->g, .profile = &r->profile, .m = r->m, .which_plan = which, .p = r->plans[which]};
 }
 
-/* Inputs whose values the time of a run depends on, while forms are compared. */
+/* Sets the inputs on which the time of a run depends, while forms are compared. */
 static void put_tuning_hints(graph_run *r, uint32_t which, bool hints)
 {
     const graph *g = r->plans[which]->g;
@@ -141,7 +141,7 @@ static void put_tuning_hints(graph_run *r, uint32_t which, bool hints)
     }
 }
 
-/* That there is none (too many buffers, say, or a kernel too large) is no failure of the run. */
+/* A run without a megakernel (too many buffers, say, or a kernel too large) is no failure. */
 static bool make_megakernel(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
@@ -206,7 +206,7 @@ static bool make_plans(graph_run *r, const graph_use *uses, err *e)
     return true;
 }
 
-/* Kernels compile while weights are read. Megakernels are tried, which takes weights. */
+/* Kernels compile while weights are read. Autotuning runs megakernels, which takes weights. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
     bool ok = true;

@@ -1,8 +1,8 @@
 /* run: graphs on a GPU, at any fusion level.
  *
  * Several graphs can share one memory (a decoder for one token, the same for many):
- * what has the same name in them is the same thing. Everything that does not change
- * is made once: weights are uploaded, every dispatch has its arguments and bindings.
+ * a name means the same tensor in all of them. Everything that does not change is made
+ * once: weights are uploaded, every dispatch has its arguments and bindings.
  * A run is those dispatches in order, submitted by a policy.                     */
 #ifndef SOLO_GRAPH_RUN_H
 #define SOLO_GRAPH_RUN_H
@@ -14,22 +14,22 @@
 
 typedef struct graph_run graph_run;
 
-/* LEVEL_AUTO as what it means on a device: `loop` where a dispatch of many workgroups may be had (if it then cannot, the
- * run's steps have dispatches of their own), else `ops`. Other levels as they are. */
+/* The level that LEVEL_AUTO means on a device: `loop` where a megakernel of many workgroups may be possible (if it then
+ * is not, the run's steps have separate dispatches), else `ops`. Other levels are returned unchanged. */
 fusion_level graph_run_level(const gpu *g, fusion_level wanted);
 
-/* A graph may be there several times, at different levels; the highest goes first, so that
- * what it binds together lies together. */
+/* A graph may occur several times, at different levels; the highest comes first, so that the weights it binds together
+ * lie together. */
 typedef struct graph_use {
     const graph *g;
     fusion_level level;
-    bool later; /* separate dispatches are made when they are first wanted: kernels may take long to compile */
+    bool later; /* separate dispatches are made at their first use: kernels may take long to compile */
     bool
         compile_in_background; /* a page may compile the megakernel in the background: graph_run_finish_compile, then */
 } graph_use;
 
-/* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If one
- * dispatch cannot be had, the run is made all the same, and graph_run_megakernel is NULL there. */
+/* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If a
+ * megakernel is not possible, the run is made all the same, and graph_run_megakernel returns NULL. */
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e);
 void graph_run_free(graph_run *r);
 
@@ -40,11 +40,11 @@ typedef struct graph_place {
 } graph_place;
 graph_place graph_run_place(const graph_run *r, const char *name);
 
-/* `count` elements from the first on; what is written holds for the runs that follow. */
+/* Writes `count` elements from the first on, for the runs that follow. */
 void graph_run_put(graph_run *r, graph_place to, const void *elements, uint64_t count);
 /* Elements after the runs submitted so far: `count` from `first` on. */
 bool graph_run_get(graph_run *r, graph_place from, uint64_t first, uint64_t count, void *elements, err *e);
-/* The same without waiting: `done` is called from a wait or gpu_poll; `elements` must stay till then. */
+/* The same without waiting: `done` is called from a wait or gpu_poll; `elements` must stay valid until then. */
 void graph_run_get_later(graph_run *r, graph_place from, uint64_t first, uint64_t count, void *elements, gpu_done done,
                          void *user);
 
@@ -55,10 +55,10 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e);
 /* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). */
 void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
 
-/* The device's time for each dispatch of a graph, each in a pass of its own: `times` such runs, the shortest
- * of each dispatch, in nanoseconds. What came in between two dispatches is not in it. Of one dispatch, the time for each
- * phase: how much shorter the dispatch is when all phases of that kernel do nothing; and in `total_ns` (may be NULL) that of
- * the dispatch as it is. */
+/* The device's time for each dispatch of a graph, each in a pass of its own, without the time between dispatches: of
+ * `times` runs the shortest of each dispatch, in nanoseconds. Of a megakernel, the time for each phase: how much
+ * shorter the dispatch is when all phases of that kernel do nothing; and in `total_ns` (may be NULL) the time of the
+ * unchanged dispatch. */
 bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns, double *total_ns, err *e);
 uint32_t graph_run_stages(const graph_run *r, uint32_t which); /* dispatches, or phases of the only one */
 /* What a dispatch, or a phase, runs: the kernel and its step. */
@@ -70,7 +70,7 @@ graph_dispatch graph_run_dispatch(const graph_run *r, uint32_t which, uint32_t i
 
 /* How often a single dispatch (the levels token and loop) goes through its graph; 1 at first. */
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
-/* That dispatch; NULL at the levels that have more, and where it cannot be had, for this reason. */
+/* The megakernel; NULL at the levels without one, and where it is not possible, with the reason. */
 megakernel *graph_run_megakernel(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
 /* The megakernel compiles in the background. Once it is compiled, graph_run_finish_compile does the rest; inputs and states

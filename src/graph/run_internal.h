@@ -1,4 +1,4 @@
-/* run_internal: what the files of a graph's run share. Nobody else includes this. */
+/* run_internal: what src/graph/run*.c share; no other file includes it. */
 #ifndef SOLO_GRAPH_RUN_INTERNAL_H
 #define SOLO_GRAPH_RUN_INTERNAL_H
 

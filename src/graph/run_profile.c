@@ -1,4 +1,4 @@
-/* Where a run's time goes: the device's time for each dispatch, or for each phase of a megakernel. */
+/* run_profile: the device's time for each dispatch of a run, or for each phase of a megakernel. */
 #include "base/str.h"
 #include "graph/megakernel_link.h"
 #include "graph/run_internal.h"
@@ -45,7 +45,7 @@ static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_tim
         for (int kernel = MEGAKERNEL_ALL_KERNELS; ok && kernel < megakernel_kernel_count(p->megakernel); kernel++) {
             double *ns = time_without(t, kernel);
             megakernel_leave_out(p->megakernel, kernel);
-            /* What runs without some kernels left behind may look as if it were of this one: once for nothing. */
+            /* Data of runs without some kernels may carry valid epoch bits: one run that is not timed replaces it. */
             ok = (kernel != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, timers, &(double){0}, true, e)) &&
                  time_dispatches(r, p, timers, ns, k == 0, e);
         }
@@ -53,7 +53,7 @@ static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_tim
     return ok;
 }
 
-/* A phase takes what is saved by leaving out its kernel. */
+/* The time of a phase is the time saved by leaving out its kernel. */
 static bool profile_megakernel(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns,
                                double *total_ns, err *e)
 {

@@ -62,8 +62,8 @@ uint16_t f32_to_bf16(float f)
 
 /* ---- plain types ----------------------------------------------------------- */
 
-/* Files are little-endian, and their data stands wherever it stands: everything
- * is taken byte by byte, which compilers turn into plain loads. */
+/* Files are little-endian, and their data may be unaligned: everything is read byte by byte, which compilers turn into
+ * plain loads. */
 
 static uint16_t load16(const uint8_t *p)
 {
