@@ -27,7 +27,7 @@ void solo_graph_free(solo_graph *g)
     free(g);
 }
 
-/* Unused dimensions stand behind the last outside, and before the first inside. */
+/* Unused dimensions come after the last in the public API, and before the first in graph.h. */
 static shape shape_of(solo_shape s)
 {
     const uint32_t *d = s.dims;

@@ -15,9 +15,9 @@ struct solo_buffer {
     gpu_buffer *b;
 };
 
-/* An error of the inside as one of the outside; the result is `ok`. */
+/* Converts an internal error to the public type; returns `ok`. */
 bool api_result(solo_error *to, const err *e, bool ok);
-/* False and an error, unless there is one already, if what something is asked of is NULL: making it failed. */
+/* False, with an error unless there is one already, if the object is NULL because making it failed. */
 bool api_is_here(const void *thing, solo_error *to);
 
 #endif

@@ -124,7 +124,7 @@ bool solo_run_bind(solo_run *r, const char *name, solo_buffer *b, solo_error *to
     return true;
 }
 
-/* Between callers' memory and the run's, on the device. */
+/* Copies between callers' memory and the run's, on the device. */
 static void copy_bound(solo_run *r, bool before)
 {
     if (!r->count)

@@ -74,7 +74,7 @@ void solo_session_close(solo_session *s)
     free(s);
 }
 
-/* With what the first conversation begins with. */
+/* Starts the first conversation, with its system message. */
 static bool prepare(solo_session *s, err *e)
 {
     if (!session_prepare(s->s, e))
@@ -88,7 +88,7 @@ static bool prepare(solo_session *s, err *e)
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 
-/* Who gets the text, and whether that is enough. */
+/* The callback for the text, and whether it asked to stop. */
 typedef struct listener {
     solo_on_text on_text;
     void *user;

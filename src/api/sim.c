@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_MS = 500 }; /* as `solo sim` has it */
+enum { CHUNK_MS = 500 }; /* as in `solo sim` */
 
 struct solo_sim {
     sim_source source;
@@ -16,7 +16,7 @@ struct solo_sim {
     sim_options options;
     sim *s;
     evolution *v;
-    bool has_scores, has_states; /* something ran, or was brought back */
+    bool has_scores, has_states; /* a run was made, or loaded */
 };
 
 /* ---- making one ------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static bool read_source(solo_sim *s, const char *name, const char *wgsl, const s
     return true;
 }
 
-/* Given, or, for the built-in one that trades, made. */
+/* The caller's data or, for the built-in finance simulation, synthetic prices. */
 static void take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o)
 {
     size_t bytes = (size_t)o->data_rows * o->data_columns * sizeof(float);

@@ -33,7 +33,7 @@ void answer_show(answer_stream *a, const int32_t *ids, size_t count)
     pass_on(a);
 }
 
-/* True if a stop text came. */
+/* True if a stop text was found. */
 static bool add_token(answer_stream *a, int32_t id)
 {
     a->piece.length = 0;
@@ -48,10 +48,10 @@ static double since_s(double began_us)
     return (clock_us() - began_us) * 1e-6;
 }
 
-/* What is fed is waited for with the first token: only the others say how long a token takes. */
+/* The wait for the first token includes the prompt: only the others measure the time per token. */
 static double rate_of(const answer_report *report, double all_s)
 {
-    if (report->answer_tok > 1 && all_s > report->first_s) /* clocks of pages have long steps */
+    if (report->answer_tok > 1 && all_s > report->first_s) /* clocks of browsers are coarse */
         return (report->answer_tok - 1) / (all_s - report->first_s);
     return report->first_s > 0 ? report->answer_tok / report->first_s : 0;
 }

@@ -11,20 +11,20 @@
 
 #include <signal.h>
 
-/* How an answer came to its end. */
+/* Why an answer ended. */
 typedef enum {
     ANSWER_ENDED,       /* the model ended it */
-    ANSWER_STOPPED,     /* a stop text came */
-    ANSWER_LONG,        /* it has as many tokens as were asked for */
+    ANSWER_STOPPED,     /* a stop text was found */
+    ANSWER_LONG,        /* it reached the limit of tokens */
     ANSWER_FULL,        /* the context is full */
-    ANSWER_INTERRUPTED, /* someone wanted it to */
+    ANSWER_INTERRUPTED, /* it was interrupted */
 } answer_end;
 
 typedef struct answer_options {
     uint32_t most_tok; /* 0: no limit */
     const char *const *stops;
     size_t stop_count;
-    volatile sig_atomic_t *interrupted; /* looked at between tokens; may be NULL */
+    volatile sig_atomic_t *interrupted; /* checked between tokens; may be NULL */
     void (*print)(void *context, const char *text, size_t bytes);
     void *context;
 } answer_options;
@@ -32,14 +32,14 @@ typedef struct answer_options {
 typedef struct answer_report {
     answer_end end;
     uint32_t fed_tok, reused_tok, answer_tok;
-    double first_s;     /* until the first token was there; what was said is read within it */
+    double first_s;     /* until the first token, including the time for the prompt */
     double tok_per_s;   /* from then on */
-    uint32_t forgotten; /* messages that had to go for this answer */
+    uint32_t forgotten; /* messages that were dropped to make room for this answer */
 } answer_report;
 
 bool answer_interrupted(const answer_options *o);
 
-/* An answer on its way. Make it with answer_of, end it with answer_finish, free it. */
+/* An answer in progress. Make it with answer_of, end it with answer_finish, free it. */
 typedef struct answer_stream {
     generation *n;
     const tokenizer *t;
@@ -47,18 +47,18 @@ typedef struct answer_stream {
     double began_us;
     decode_stream characters;
     stops stops;
-    str piece, passed; /* of this token; what may be shown */
+    str piece, passed; /* of this token; text that may be shown */
     str text;          /* all that was shown */
-    token_list tokens; /* those made; the last ends the text if the report says ANSWER_ENDED */
+    token_list tokens; /* the new ones; the last ends the text if the report has ANSWER_ENDED */
 } answer_stream;
 
-/* `begins_text`: a space that stands for the beginning of a text is not shown. All of it must live on. */
+/* `begins_text`: a space that marks the beginning of a text is not shown. All arguments must outlive the answer. */
 answer_stream answer_of(generation *n, const tokenizer *t, const answer_options *o, bool begins_text);
-/* Shows tokens that were there before. */
+/* Shows tokens of the prompt. */
 void answer_show(answer_stream *a, const int32_t *ids, size_t count);
-/* After what was fed: tokens until something ends the answer. */
+/* Makes tokens after those that were fed, until the answer ends. */
 bool answer_make(answer_stream *a, answer_report *report, err *e);
-/* What was held back is shown, too. */
+/* Also shows the text that was held back. */
 void answer_finish(answer_stream *a);
 void answer_free(answer_stream *a);
 

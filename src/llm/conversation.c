@@ -1,4 +1,4 @@
-/* conversation: what was said, as tokens that fit the context, and the answer to it. */
+/* conversation: turns messages into tokens that fit the context, and answers them. */
 #include "llm/conversation.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct conversation {
 };
 
 enum {
-    FEED_TOK = 256,   /* so many are fed before looking whether someone interrupts */
-    LEAST_ANSWER = 8, /* an answer needs so many tokens left, and if there are more, */
+    FEED_TOK = 256,   /* tokens fed between checks for an interruption */
+    LEAST_ANSWER = 8, /* tokens that must be left for an answer, or, if that is more, */
     ANSWER_SHARE = 4, /* this part of the context */
     ENOUGH_ANSWER = 256
 };
@@ -59,7 +59,7 @@ static size_t system_count(const conversation *c)
     return c->count && c->items[0].role == CHAT_SYSTEM ? 1 : 0;
 }
 
-/* A text of the user's or the system's, as it is without a format. */
+/* A message of the user or the system, without a format. */
 static message text_message(const conversation *c, chat_role role, const char *text)
 {
     message m = {role, mem_dup(text), {0}};
@@ -133,7 +133,7 @@ static bool encode_all(const conversation *c, token_list *out, err *e)
     return ok;
 }
 
-/* The oldest turn goes: the user's message and the answer to it. */
+/* Drops the oldest turn: the user's message and its answer. */
 static uint32_t forget_oldest(conversation *c)
 {
     uint32_t gone = 0;
@@ -145,7 +145,7 @@ static uint32_t forget_oldest(conversation *c)
     return gone;
 }
 
-/* The tokens of what fits, with room for an answer. */
+/* The tokens of the messages that fit, with room for an answer. */
 static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgotten, err *e)
 {
     uint32_t context = generation_context(c->n), share = context / ANSWER_SHARE;
@@ -160,17 +160,17 @@ static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgott
             break;
         *forgotten += forget_oldest(c);
     }
-    /* one message alone may take the room for the answer, but not all of it */
+    /* a single message may take some of the room for the answer, but not all */
     if (out->count + LEAST_ANSWER <= context)
         return true;
     return err_set(e, "the message has %zu tokens, too many for a context of %u", out->count, context);
 }
 
-/* True if all of it was fed, false also if someone interrupted. */
+/* True if all tokens were fed; false also after an interruption. */
 static bool feed(conversation *c, const token_list *wanted, const answer_options *o, answer_report *report, err *e)
 {
     size_t same = 0;
-    /* the last one is always fed, so that something can follow */
+    /* the last token is always fed, so that a next one can follow */
     while (same + 1 < wanted->count && same < c->taken.count && wanted->ids[same] == c->taken.ids[same])
         same++;
     generation_rewind(c->n, (uint32_t)same);
@@ -223,7 +223,7 @@ static bool reply(conversation *c, const answer_options *o, answer_report *repor
     return ok;
 }
 
-/* Found out before anything is forgotten for it. */
+/* Checked before any message is dropped for it. */
 static bool could_fit(const conversation *c, const char *text, err *e)
 {
     token_list alone = {0};

@@ -1,4 +1,4 @@
-/* A generation on its device: how it is made, what was asked of it, what it is. */
+/* generation: makes a generation on its device, sets its options, and answers questions about it. */
 #include "llm/generation.h"
 #include "graph/megakernel_test.h"
 #include "llm/generation_internal.h"
@@ -18,7 +18,7 @@ void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok)
     node position = graph_find(g, "position");
     node history = graph_input(g, "history", DTYPE_U32, shape1(context_tok + 1));
     node settings = graph_input(g, "sampling", DTYPE_U32, shape1(SAMPLE_WORDS));
-    /* Rows may be fewer than the program has: they are counted when it runs. */
+    /* A program may get fewer rows than it has: the count is set when it runs. */
     node count = rows > 1 ? graph_input(g, "count", DTYPE_U32, shape1(1)) : 0;
     node so_far = graph_assign(g, position, position, (assign_spec){.added = rows > 1 ? 0 : 1, .more = count});
     graph_sample(g, graph_find(g, "tokens"), graph_find(g, "logits"), settings, so_far, history);
@@ -40,13 +40,13 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
-/* A level above ops differs from it in the program for one token only, and has ops beside it: for prompts, and in case
- * it gives up. */
+/* A level above ops differs from it only in the program for one token, and has ops beside it: for prompts, and in case
+ * of a time-out. */
 static graph_run *make_run(generation *n, const model *m, const generation_options *o, err *e)
 {
     graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
     uint32_t count = 0;
-    /* Software takes its time to compile, and may never be told a long text. */
+    /* Software devices compile slowly, and may never get a long prompt. */
     bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE;
     fusion_level highest = graph_run_level(n->g, o->level);
     for (int level = (int)highest; level >= LEVEL_NONE; level--) {
@@ -66,7 +66,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     return graph_run_new(n->g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
 }
 
-/* Levels that cannot be had here: ops instead, and why. */
+/* Levels that are not possible here: ops instead, with the reason. */
 static void drop_levels(generation *n, fusion_level wanted)
 {
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -99,7 +99,7 @@ void generation_fall_back(generation *n, const char *why)
     snprintf(n->notice, sizeof n->notice, "%s", why);
 }
 
-/* With memory as it is at first. */
+/* Starts with cleared memory. */
 static bool begin(generation *n, fusion_level level, err *e)
 {
     drop_levels(n, level);
@@ -155,14 +155,14 @@ bool generation_finish_compile(generation *n, err *e)
         return true;
     generation_rewind(n, 0);
     n->compiling = LEVEL_AUTO;
-    n->written = n->context_tok; /* all of the history is zeros, not nothing */
+    n->written = n->context_tok; /* the history was cleared to zeros, not to NO_TOKEN */
     generation_set_sampling(n, &(sampling){0});
     if (!graph_run_finish_compile(n->run, n->programs[level][0], e))
         return false;
     n->has_level[level] = true;
     if (begin(n, level, e))
         return true;
-    n->has_level[level] = false; /* no one has seen that it makes the same tokens */
+    n->has_level[level] = false; /* nothing has checked that it makes the same tokens */
     n->level = LEVEL_OPS;
     return false;
 }
@@ -185,7 +185,7 @@ void generation_free(generation *n)
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
 {
     generation_settle(n);
-    n->stop_count = count < MEGAKERNEL_MAX_STOPS ? count : 0; /* more than it can look for: it looks for none */
+    n->stop_count = count < MEGAKERNEL_MAX_STOPS ? count : 0; /* more than the kernel can compare: it compares none */
     memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
     set_stops_of_levels(n);
 }

@@ -1,4 +1,4 @@
-/* A generation by one dispatch against the same by many: is one dispatch to be believed on this device? */
+/* generation_check: compares the tokens of the megakernel with those of separate dispatches on this device. */
 #include "base/cache.h"
 #include "base/str.h"
 #include "gpu/identity.h"
@@ -39,7 +39,7 @@ bool generation_compare_with_ops(generation *n, err *e)
     if (!known) {
         ok = make_compared(n, LEVEL_OPS, right, e) && make_compared(n, level, tokens, e);
         same = ok && memcmp(right, tokens, sizeof right) == 0 && n->level == level;
-        if (ok && n->level == level) /* a time-out says nothing about the next time */
+        if (ok && n->level == level) /* a time-out is no verdict: the next run may differ */
             cache_put(key.data, same ? "same" : "different");
         generation_rewind(n, 0);
         generation_set_launch(n, level, submit);

@@ -1,4 +1,4 @@
-/* A generation takes tokens in: which program reads how many, from which position on, and how tokens will be chosen. */
+/* generation_feed: feeds tokens: which program takes how many, from which position on; and the sampling settings. */
 #include "base/str.h"
 #include "llm/generation_internal.h"
 
@@ -16,7 +16,7 @@ void generation_forget_beyond(generation *n, uint32_t position)
     n->written = position;
 }
 
-/* Software needs the processor that asking again and again would keep busy. */
+/* Software devices need the CPU time that polling would take. */
 void generation_set_submit(generation *n, submit_policy submit)
 {
     n->submit = submit;
@@ -40,8 +40,8 @@ void generation_set_rounds(generation *n, uint32_t rounds)
         graph_run_set_rounds(n->run, generation_program(n, 0), n->rounds = rounds);
 }
 
-/* The program for the next of `left` tokens: rather one too large than two that are not. In software a few tokens are taken in one
- * by one before kernels for many are compiled, which take a second. */
+/* The program for the next of `left` tokens: one that is too large is better than two that fit. On software devices a
+ * few tokens are fed one by one, since kernels for many take a second to compile. */
 static uint32_t program_for(const generation *n, uint32_t left)
 {
     enum { FEW = 12 };
@@ -53,7 +53,7 @@ static uint32_t program_for(const generation *n, uint32_t left)
     return left == 1 ? 0 : i;
 }
 
-/* Only the last token of a text may go by one dispatch: if that gives up, it is the only one to be made again. */
+/* Only the last token of a prompt uses the megakernel: after a time-out it is the only one to be computed again. */
 static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, bool last_too)
 {
     fusion_level level = n->level > LEVEL_OPS && !last_too ? LEVEL_OPS : n->level;

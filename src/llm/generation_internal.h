@@ -1,7 +1,7 @@
 /* generation_internal: what the files of a generation share.
  *
- * generation.c makes one and answers questions about it, generation_feed.c takes tokens in, generation_next.c gives new
- * ones out, generation_check.c compares one dispatch with many. */
+ * generation.c makes one and answers questions about it, generation_feed.c feeds tokens, generation_next.c makes new ones,
+ * generation_check.c compares the megakernel with separate dispatches. */
 #ifndef SOLO_GENERATION_INTERNAL_H
 #define SOLO_GENERATION_INTERNAL_H
 
@@ -12,19 +12,19 @@ enum {
     MAX_PROGRAMS = 5,
     READS = 4,
     MAX_CHUNK_TOK = 64,    /* tokens that one dispatch makes at the level `loop` */
-    NO_TOKEN = 0xffffffff, /* what was not made yet */
+    NO_TOKEN = 0xffffffff, /* not made yet */
 };
 
-/* Tokens are taken in by one of the programs, as many at a time as it has rows; the first takes them one by one, and is what
- * makes new ones. */
+/* Each program feeds as many tokens at a time as it has rows; the first one feeds them one by one, and also makes new
+ * ones. */
 extern const uint32_t generation_rows[MAX_PROGRAMS];
 
-/* Whether what is on its way back from the GPU has come, and as it should. */
+/* Whether a read from the GPU is complete, and whether it succeeded. */
 typedef struct coming {
     bool done, ok;
 } coming;
 
-/* A token on its way. */
+/* A token that is being read back. */
 typedef struct arriving {
     coming state;
     uint32_t token;
@@ -50,18 +50,18 @@ struct generation {
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
     bool slides, ahead;
-    uint32_t *said; /* (context_tok) what was taken in */
+    uint32_t *said; /* (context_tok) the tokens so far */
     uint32_t position;
     uint32_t written; /* the last token that the GPU may have put into the history */
-    uint32_t limit;   /* no token beyond this position is wanted */
+    uint32_t limit;   /* no token beyond this position is needed */
     bool fed;
-    /* The token at `position` is made; those up to `asked` are on their way here, one by one or in chunks. */
+    /* The token at `position` is made; those up to `asked` are being read back, one by one or in chunks. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
     /* At the level `loop`: the chunk that tokens are handed out from, and the one behind it. */
     chunk chunks[2];
     uint32_t chunk_at, chunk_count, chunk_tok, rounds;
-    uint64_t chunk_ns; /* long enough for a dispatch: someone who reads along sees its tokens at once */
+    uint64_t chunk_ns; /* the duration at which a dispatch is long enough: its tokens appear at once */
     uint32_t stops[MEGAKERNEL_MAX_STOPS], stop_count;
     char notice[1200];
 };
@@ -75,13 +75,13 @@ static inline uint32_t generation_program(const generation *n, uint32_t program)
 /* How many tokens the next dispatch of the level `loop` makes. */
 void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);
-/* In the history, what comes after `position` was not made. */
+/* Marks the tokens after `position` in the history as not made. */
 void generation_forget_beyond(generation *n, uint32_t position);
-/* The GPU is at `position`, and nothing is on its way here. */
+/* Brings the GPU back to `position`, with no reads in flight. */
 void generation_settle(generation *n);
-/* From here on ops, and why. */
+/* Uses ops from here on, and keeps the reason for the notice. */
 void generation_fall_back(generation *n, const char *why);
-/* Several workgroups in one dispatch are believed when they have made the same tokens as separate dispatches, once for
+/* A megakernel of several workgroups is used only after it has made the same tokens as separate dispatches, once for
  * each device, implementation, driver and kernel. */
 bool generation_compare_with_ops(generation *n, err *e);
 

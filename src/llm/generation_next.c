@@ -1,4 +1,4 @@
-/* A generation gives tokens out: while one is handed over, the GPU makes those that follow it, one by one or, at the
+/* generation_next: makes new tokens: while the host reads one, the GPU makes those that follow, one by one or, at the
  * level `loop`, many in a dispatch. */
 #include "base/clock.h"
 #include "base/str.h"
@@ -10,9 +10,9 @@
 
 enum { HANG_S = 300 };
 
-/* ---- what is on its way back ------------------------------------------------------ */
+/* ---- reads in flight --------------------------------------------------------------- */
 
-/* The token at `position` once more, by separate dispatches, from the one before it. */
+/* Computes the token at `position` once more, by separate dispatches, from the one before it. */
 static void make_again(generation *n)
 {
     uint32_t before = n->position - 1;
@@ -29,7 +29,7 @@ static void let_come(generation *n, const coming *c)
         gpu_poll(n->g);
 }
 
-/* Reads that are on their way have addresses of ours: they must have come before those are used for others, or go. */
+/* Reads in flight hold addresses in this struct: they must complete before the memory is reused or freed. */
 static void drain(generation *n)
 {
     err unused = {0};
@@ -55,7 +55,7 @@ void generation_settle(generation *n)
     n->asked = n->position;
     if (!n->run || !n->fed)
         return;
-    /* The GPU may be further than what was handed out: back to there. */
+    /* The GPU may be ahead of the tokens that were returned: goes back to there. */
     if (n->written > n->position && in_chunks) {
         if (next != NO_TOKEN) {
             graph_run_put(n->run, n->tokens, &next, 1);
@@ -72,7 +72,7 @@ static void on_arrival(void *user, bool ok)
     c->done = true;
 }
 
-/* Ask for the token at `asked`, which the GPU has made or is making. */
+/* Starts reading the token at `asked`, which the GPU has made or is making. */
 static void ask(generation *n)
 {
     arriving *a = &n->reads[n->asked % READS];
@@ -81,7 +81,7 @@ static void ask(generation *n)
     n->asked++;
 }
 
-/* Until what was asked for has come, `ok` or not. */
+/* Waits until the read is complete, `ok` or not. */
 static bool wait_for(generation *n, const coming *c, err *e)
 {
     for (uint64_t began = clock_ns(); !c->done; gpu_poll(n->g))
@@ -92,7 +92,7 @@ static bool wait_for(generation *n, const coming *c, err *e)
     return gpu_ok(n->g, e) && (c->ok || err_set(e, "a token could not be read back"));
 }
 
-/* ---- giving out ------------------------------------------------------------------ */
+/* ---- new tokens ------------------------------------------------------------------ */
 
 static bool slide(generation *n, err *e)
 {
@@ -112,7 +112,7 @@ static bool is_stop(const generation *n, uint32_t token)
     return false;
 }
 
-/* What is made already and not on its way here; else one dispatch for several tokens. */
+/* Starts reading a token that is made already; otherwise dispatches several tokens. */
 static void launch_chunk(generation *n)
 {
     chunk *c = &n->chunks[(n->chunk_at + n->chunk_count) % 2];
@@ -129,15 +129,14 @@ static void launch_chunk(generation *n)
     n->chunk_count++;
 }
 
-/* More tokens in a dispatch until it takes as long as it may. */
+/* Doubles the tokens of a dispatch until it takes chunk_ns. */
 static void choose_chunk_tok(generation *n, const chunk *c)
 {
     n->chunk_tok = chunk_rounds(n->chunk_tok, MAX_CHUNK_TOK, clock_ns() - c->began_ns, n->chunk_ns);
 }
 
-/* A dispatch left before the token at `position` was made: because the one before it was the last that is wanted, or
- * because its workgroups waited for each other in vain. That token, and in the second case all others, by separate
- * dispatches. */
+/* A dispatch ended before the token at `position` was made: because the one before it is a stop token, or because a
+ * wait timed out. Makes that token, and after a time-out all others, by separate dispatches. */
 static bool go_on_apart(generation *n, uint32_t *token, err *e)
 {
     drain(n);
@@ -161,7 +160,7 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
            (*token != NO_TOKEN || err_set(e, "no token was made"));
 }
 
-/* Wants the token at `position`. */
+/* Returns the token at `position` from its chunk. */
 static bool next_of_chunk(generation *n, uint32_t *token, err *e)
 {
     chunk *c = &n->chunks[n->chunk_at];
@@ -184,7 +183,7 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     return true;
 }
 
-/* The same, a token to a dispatch, or to many. */
+/* The same with one dispatch, or several, for each token. */
 static bool next_alone(generation *n, uint32_t *token, err *e)
 {
     if (!n->ahead) {
@@ -196,7 +195,7 @@ static bool next_alone(generation *n, uint32_t *token, err *e)
         n->asked = n->written = n->position + 1;
         return true;
     }
-    /* While the token at `position` comes here, the GPU already works on what follows it. */
+    /* While the host reads the token at `position`, the GPU already works on the next. */
     if (n->asked == n->position)
         ask(n);
     graph_run_once(n->run, generation_program(n, 0), n->submit);

@@ -1,4 +1,4 @@
-/* generation_test: what only tests ask of a generation. */
+/* generation_test: functions of a generation that only tests call. */
 #ifndef SOLO_GENERATION_TEST_H
 #define SOLO_GENERATION_TEST_H
 

@@ -1,4 +1,4 @@
-/* session: puts a model and all that belongs to a text together. */
+/* session: a model, its tokenizer, its conversation and its settings together. */
 #include "llm/session.h"
 #include "llm/session_internal.h"
 #include "model/model_text.h"
@@ -15,7 +15,7 @@ static bool find_named_format(session *s, const char *name, err *e)
            err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
 }
 
-/* Without a template that is known, texts simply go on. */
+/* Without a known template, texts are continued without turns. */
 static bool find_format(session *s, err *e)
 {
     str text = {0};

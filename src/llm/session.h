@@ -1,5 +1,5 @@
-/* session: a model that one can talk to, as one thing: its weights on a GPU, its tokenizer, the form of its
- * conversations, what was said so far, how tokens are chosen and where texts end.
+/* session: a model to talk to: its weights on a GPU, its tokenizer, its chat format, the conversation so far,
+ * its sampling settings and its stops.
  *
  *     session *s = session_new(g, m, &(session_options){0}, &e);
  *     session_prepare(s, &e);
@@ -16,20 +16,22 @@ typedef struct session session;
 
 typedef struct session_options {
     generation_options generation;
-    const char *template;       /* the name of a family; "none": texts simply go on; NULL: as the model's files say */
-    const tokenizer *tokenizer; /* must live on; NULL: the session makes one of its own */
+    const char
+        *template; /* the name of a family; "none": texts are continued without turns; NULL: as in the model's files */
+    const tokenizer *tokenizer; /* must outlive the session; NULL: the session makes its own */
 } session_options;
 
-/* The device and the model must live on. */
+/* The device and the model must outlive the session. */
 session *session_new(gpu *g, const model *m, const session_options *o, err *e);
 void session_free(session *s);
 /* Reads the tokenizer and the template; files without them have logits all the same. */
 bool session_read_texts(session *s, err *e);
-/* That, weights on the GPU, kernels compiled: before anything below is asked for but session_logits. Once more: nothing. */
+/* The same, and uploads weights and compiles kernels: needed before everything below but session_logits. A second call
+ * does nothing. */
 bool session_prepare(session *s, err *e);
 
 const tokenizer *session_tokenizer(const session *s); /* after session_read_texts, and: */
-const chat_format *session_format(const session *s);  /* NULL: this model knows no turns */
+const chat_format *session_format(const session *s);  /* NULL: this model has no turns */
 generation *session_generation(session *s);           /* NULL before it is prepared; this, too: */
 conversation *session_conversation(session *s);
 
@@ -39,11 +41,11 @@ void session_set_sampling(session *s, const sampling *how);
 void session_add_stop(session *s, const char *text);
 void session_forget_stops(session *s);
 void session_set_level(session *s, fusion_level level); /* one that was made; LEVEL_AUTO: the highest of those */
-/* generation_finish_compile, and all is set as it was. */
+/* generation_finish_compile, keeping all settings. */
 bool session_finish(session *s, err *e);
 
-/* What follows a text, special tokens written in it being those tokens. With `echo` the text itself is shown, too, as its
- * tokens say it. The options' stops are the session's, here and below. */
+/* Continues a text; special tokens written in it count as such. With `echo` the text itself is shown, too, as its
+ * tokens decode. The options' stops are the session's, here and below. */
 bool session_continue(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
                       answer_report *report, err *e);
 
@@ -51,12 +53,12 @@ bool session_continue(session *s, const char *text, size_t bytes, bool echo, con
 bool session_say(session *s, const char *text, const answer_options *o, answer_report *report, err *e);
 bool session_again(session *s, const answer_options *o, answer_report *report, err *e);
 bool session_answer(session *s, const answer_options *o, answer_report *report, err *e);
-/* Another conversation, with nothing said yet; what of it the model has taken in already stays. `turns` false: its texts
- * simply go on, whatever the model knows. */
+/* Starts an empty conversation; tokens that are in the KV cache already stay. `turns` false: its messages are one text
+ * that is continued, even if the model has turns. */
 void session_begin(session *s, bool turns);
 
-/* The logits after each of some tokens that begin a text, (count, vocabulary), computed all at once and with an exact
- * cache. That takes the weights on the GPU once more, and keeps them there for texts of the same length. */
+/* The logits after each of the first tokens of a text, (count, vocabulary), computed all at once with an f32 KV cache.
+ * This uploads the weights a second time, and keeps them for texts of the same length. */
 bool session_logits(session *s, const uint32_t *tokens, uint32_t count, float *logits, err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a model thinks of the next token, after each of some tokens, computed all at once. */
+/* session_logits: the logits after each token of a text, computed all at once. */
 #include "llm/session.h"
 #include "llm/session_internal.h"
 #include "model/decoder.h"
@@ -6,7 +6,7 @@
 static bool make_run(session *s, uint32_t count, err *e)
 {
     decoder_options o = {.rows = count, .context_tok = count, .cache = DTYPE_F32};
-    /* one dispatch makes tokens; for many rows it has no advantage */
+    /* a megakernel makes single tokens; for many rows it has no advantage */
     fusion_level level = s->options.level == LEVEL_AUTO ? LEVEL_OPS : s->options.level;
     graph_run_free(s->logits_run);
     graph_free(s->logits_graph);

@@ -1,4 +1,4 @@
-/* stops: finds texts that end a generation, in pieces that come one by one. */
+/* stops: finds stop texts in a text that arrives in pieces. */
 #include "llm/stops.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static size_t first_stop(const stops *s)
     return begin;
 }
 
-/* How much of the end could be the beginning of this text: the most there is. */
+/* The length of the longest end of the text that may be the beginning of this stop text. */
 static size_t beginning_at_end(const str *held, const char *text)
 {
     size_t length = strlen(text), n = length && length - 1 < held->length ? length - 1 : held->length;

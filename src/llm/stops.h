@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 typedef struct stops {
-    const char *const *texts; /* (count) they must live on; empty ones are ignored */
+    const char *const *texts; /* (count) they must outlive this; empty ones are ignored */
     size_t count;
     str held;
     bool found;
@@ -19,12 +19,11 @@ typedef struct stops {
 stops stops_of(const char *const *texts, size_t count);
 void stops_free(stops *s);
 
-/* Takes in more text and appends what may be passed on. True once a stop text was
- * found: what comes before the one that ends first was passed on, and nothing will be
- * any more. */
+/* Takes more text and appends the part that may be passed on. True once a stop text was found: the text before the one
+ * that ends first has been passed on, and nothing more will be. */
 bool stops_add(stops *s, const char *text, size_t bytes, str *out);
 
-/* The text is over: what was held back is passed on, too. Begins anew. */
+/* Ends the text: passes on what was held back, and starts over. */
 void stops_end(stops *s, str *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* base/cache.h in a page, which keeps results in storage of its own. */
+/* cache: base/cache.h in a page, which keeps results in the browser's storage. */
 #include "base/cache.h"
 #include "base/str.h"
 #include "web/host.h"

@@ -10,12 +10,12 @@
 PAGE(read_file) int32_t page_read_file(double offset, void *to, uint32_t bytes);
 PAGE(why) void page_why(char *out, int32_t room);
 
-/* A piece of an answer, as it comes. */
+/* A piece of an answer, as soon as it is made. */
 PAGE(answer) void page_answer(const char *text, uint32_t bytes);
-/* How far long work is. */
+/* The progress of long work. */
 PAGE(progress) void page_progress(const char *what, double done, double total);
 
-/* What is kept between visits. The first returns its length, negative if there is nothing; more than fits is cut off. */
+/* Data kept between visits. The first returns its length, negative if there is none; more than fits is cut off. */
 PAGE(recall) int32_t page_recall(const char *key, char *out, int32_t room);
 PAGE(remember) void page_remember(const char *key, const char *value);
 

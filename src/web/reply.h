@@ -1,4 +1,4 @@
-/* said: what C has to say after a call from the page, as JSON or as an error's text, and memory for what the page says. */
+/* reply: the result of a call from the page, as JSON or as an error's text, and memory for the call's arguments. */
 #ifndef SOLO_WEB_REPLY_H
 #define SOLO_WEB_REPLY_H
 
@@ -8,6 +8,6 @@
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 str *reply_text(void);   /* empty */
-jsonw reply_begin(void); /* an object, whose end is the caller's */
+jsonw reply_begin(void); /* an object, which the caller ends */
 
 #endif

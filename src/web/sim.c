@@ -1,8 +1,8 @@
 /* What a page calls for simulations (web/sim.js): include/solo.h as exports of a wasm module of its own, which is fetched
- * only by those who simulate.
+ * only by pages that simulate.
  *
- * One device and one simulation at a time. A call returns a status of solo_error's; what it has to say, as JSON or as an
- * error's text, is then at solo_said(). Calls may suspend, and only one may be under way.                           */
+ * One device and one simulation at a time. A call returns a status of solo_error's; its reply, JSON or an error's text,
+ * is then at solo_said(). Calls may suspend, and only one may be in progress.                                       */
 #include "api/internal.h"
 #include "base/clock.h"
 #include "base/jsonw.h"
@@ -24,7 +24,7 @@ static int failed(const solo_error *e)
     return e->status ? e->status : STATUS_FAILED;
 }
 
-/* Nothing to say but whether it went well. */
+/* A call whose only result is its status. */
 static int ended(bool ok, const solo_error *e)
 {
     if (!ok)
@@ -103,7 +103,7 @@ int sim_make(const char *name, const char *wgsl, char *parameters, uint32_t popu
     for (char *one = strtok(parameters, "\n"); one && count < MAX_PARAMETERS; one = strtok(NULL, "\n"))
         list[count++] = one;
     sim_forget();
-    /* what went wrong with another simulation is over, unless the device is lost */
+    /* an earlier simulation's error is cleared, unless the device is lost */
     gpu_poll(device.g);
     gpu_take_error(device.g, NULL);
     made = solo_sim_new(&device, name, wgsl[0] ? wgsl : NULL,
@@ -131,7 +131,7 @@ EXPORT(sim_set_genes) void sim_set_genes(const float *genomes)
     solo_sim_set_genomes(made, genomes);
 }
 
-/* What something took that began then. */
+/* The time since then. */
 static int say_what_it_took(double began_us, gpu_counters before)
 {
     char notice[300];
@@ -170,7 +170,7 @@ static bool report_generation(void *generations, uint32_t generation, double bes
     return true;
 }
 
-/* 0 of the others: as usual. */
+/* 0 of the others: the default. */
 EXPORT(sim_evolve)
 int sim_evolve(uint32_t generations, uint32_t tournament, uint32_t elite, float crossover, float mutation, float sigma)
 {

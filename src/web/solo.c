@@ -1,7 +1,7 @@
 /* What a page calls (web/engine.js): a device, a model on it, answers, measurements.
  *
- * One of each at a time. A call returns an err_kind; what it has to say, as JSON or as an error's
- * text, is then at solo_said(). Calls may suspend, and only one may be under way.              */
+ * One of each at a time. A call returns an err_kind; its reply, JSON or an error's text, is then at
+ * solo_said(). Calls may suspend, and only one may be in progress.                             */
 #include "base/jsonw.h"
 #include "gpu/probe.h"
 #include "graph/run.h"
@@ -22,7 +22,7 @@ static char *opened_name;
 static session *talk;
 static volatile sig_atomic_t interrupted;
 
-/* ---- saying ------------------------------------------------------------------- */
+/* ---- replies ------------------------------------------------------------------ */
 
 static int failed(const err *e)
 {
@@ -30,7 +30,7 @@ static int failed(const err *e)
     return e->kind;
 }
 
-/* Set it from outside while an answer is made, and the answer ends. */
+/* Setting it from outside while an answer is made ends the answer. */
 EXPORT(solo_interrupted) volatile sig_atomic_t *solo_interrupted(void)
 {
     return &interrupted;
@@ -125,7 +125,7 @@ static int write_model(void)
     return 0;
 }
 
-/* Software compiles kernels when they first run: let it, while someone thinks about what to say. */
+/* Software devices compile kernels when they first run: this runs them while the user still types. */
 static bool warm_up(generation *n, err *e)
 {
     generation_feed(n, &(uint32_t){0}, 1, e);
@@ -133,7 +133,8 @@ static bool warm_up(generation *n, err *e)
     return gpu_ok(device.g, e);
 }
 
-/* `level` is a fusion_level, LEVEL_AUTO for the best; `all_levels` makes the lower ones, too; `soon`: the level may come later. */
+/* `level` is a fusion_level, LEVEL_AUTO for the best; `all_levels` makes the lower ones, too; `soon`: the model may
+ * answer before the level has compiled. */
 EXPORT(solo_load)
 int solo_load(const char *name, double file_bytes, int level, int all_levels, uint32_t context_tok, int soon)
 {
@@ -143,7 +144,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
         err_set(&e, "no device is open");
         return failed(&e);
     }
-    /* what went wrong with another model is over, unless the device is lost */
+    /* an earlier model's error is cleared, unless the device is lost */
     gpu_poll(device.g);
     gpu_take_error(device.g, NULL);
     session_options o = {.generation = {.level = (fusion_level)level,
@@ -160,7 +161,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     return write_model();
 }
 
-/* The best level, once the kernels that were begun in the background are made. */
+/* Switches to the best level, once its kernels have compiled in the background. */
 EXPORT(solo_improve) int solo_improve(void)
 {
     err e = {0};
@@ -190,7 +191,7 @@ void solo_set_sampling(float temperature, uint32_t top_k, float top_p, float min
                                                .seed = seed});
 }
 
-/* A conversation begins anew; what of it the model has taken in already stays. `chat` 0: a text that goes on. */
+/* Starts a conversation; tokens that are in the KV cache already stay. `chat` 0: a text that is continued. */
 EXPORT(solo_begin) int solo_begin(int chat)
 {
     err e = {0};
@@ -199,7 +200,7 @@ EXPORT(solo_begin) int solo_begin(int chat)
         return failed(&e);
     session_begin(talk, chat != 0);
     session_forget_stops(talk);
-    reply_text(); /* nothing: an error that was said before is over */
+    reply_text(); /* empty: an earlier error is cleared */
     return 0;
 }
 
@@ -216,7 +217,7 @@ EXPORT(solo_add_stop) void solo_add_stop(const char *text)
     session_add_stop(talk, text);
 }
 
-/* What was launched for the first piece of an answer is the prompt's. */
+/* Dispatches before the first piece of an answer belong to the prompt. */
 typedef struct counting {
     bool begun;
     gpu_counters first;
@@ -267,7 +268,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
 
 /* ---- measurements --------------------------------------------------------------------- */
 
-/* Beside the page's device: the laboratory opens its own. 0 rounds or processes: as many as usual. */
+/* The laboratory opens its own device beside the page's. 0 rounds or processes: the default number. */
 EXPORT(solo_bench_dispatch) int solo_bench_dispatch(int quick, uint32_t rounds, uint32_t processes, uint32_t seed)
 {
     err e = {0};

@@ -1,5 +1,5 @@
-/* What a page does not have: files that can be mapped, folders of Hugging Face's, and the model in the binary, which
- * it fetches like any other. model.c can be asked for them all the same, and then says so. */
+/* unavailable: what a page does not have: mapped files, Hugging Face folders, and the model in the binary, which it
+ * fetches like any other. model.c calls these functions, which return an error. */
 #include "base/file.h"
 #include "base/map.h"
 #include "model/builtin.h"
@@ -87,7 +87,7 @@ bool chat_template_in_folder(const char *path, str *out, err *e)
     return missing(path, e);
 }
 
-/* Only a folder's tokenizer.json asks for it. */
+/* Only a folder's tokenizer.json needs it. */
 void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
 {
     (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;

@@ -1,5 +1,5 @@
-/* lab/worker.h in a page, which has no processes to start: the bench_device stands right here. Starting it anew gives it a new
- * device, and nothing more. */
+/* worker: lab/worker.h in a page, which cannot start processes: the bench_device is in this one. A restart gives it a
+ * new device. */
 #include "lab/worker.h"
 #include "base/str.h"
 
