@@ -121,7 +121,7 @@ bench_solo() {
     esac
     rm -f "$out/$1-$2.solo.json"
     measure_solo "$1" "$2" "$fuse" "$submit"
-    # one dispatch cannot be had everywhere: the rest is worth having
+    # one dispatch is not possible everywhere: the others are measured all the same
     case $fuse in
         *ops*token* | *ops*loop*) [ -s "$out/$1-$2.solo.json" ] || measure_solo "$1" "$2" ops "$submit" ;;
     esac

@@ -8,15 +8,15 @@
  *     if (!solo_session_chat(s, "Hello", 100, print, NULL, NULL, &e)) puts(e.text);
  *
  * ERRORS. Functions that can fail take a solo_error, return NULL or false, and say why in one line. The first error is
- * kept: whoever checks only the last call of several learns what went wrong first. Functions that make or run something accept
- * NULL for what they are made from, if making that failed: they fail in turn and leave the error as it is. `e` may be NULL.
+ * kept: a caller that checks only the last of several calls gets the first error. Functions that make or run something
+ * accept NULL for an object whose making failed: they fail in turn and leave the error as it is. `e` may be NULL.
  * What fails on the device (a kernel, memory, a lost device) fails every later call on it as well. When the host's memory
  * runs out, the program ends with one line on stderr; nothing else is ever printed.
  *
  * OWNERSHIP. What a function named ..._open or ..._new returns is the caller's, who closes or frees it, and before that
  * all that was made from it: sessions before their model, everything before the device. Freeing NULL does nothing. Texts
- * and arrays that are passed in are copied unless it says that they must stay; what comes back as a pointer belongs to
- * what it was asked of, and stays as long as that does.
+ * and arrays that are passed in are copied unless the function's comment says that they must stay; a returned pointer
+ * belongs to the object it came from, and is valid as long as that is.
  *
  * THREADS. A device with all that was made on it belongs to one thread at a time; several threads may have a device each.
  * Devices are opened by one thread at a time: the libraries that are loaded then are kept from writing to stderr. A model
@@ -44,7 +44,7 @@ extern "C" {
 
 /* Zero it before it is first used; the first error is kept. */
 typedef struct solo_error {
-    int status; /* 0: none; 1: it failed; 2: what was asked for makes no sense; 3: no usable GPU */
+    int status; /* 0: none; 1: it failed; 2: invalid arguments; 3: no usable GPU */
     char text[1024];
 } solo_error;
 
@@ -62,10 +62,9 @@ const char *solo_library_version(void);
 
 typedef struct solo_device_options {
     const char *impl; /* "dawn", "wgpu" or the path of a library that implements webgpu.h; NULL: the first that works */
-    bool gpu_only;    /* a GPU that is made of software is an error */
-    bool
-        own_kernels; /* only models and graphs will run, no simulations: kernels need not be kept to their memory, which
-                       * makes them faster on GPUs */
+    bool gpu_only;    /* a software device is an error */
+    /* Only models and graphs will run, no simulations: kernels need no bounds checks, which makes them faster on GPUs. */
+    bool own_kernels;
 } solo_device_options;
 
 solo_device *solo_device_open(const char *impl, solo_error *e); /* the same, with `impl` alone */
@@ -106,7 +105,7 @@ solo_model *solo_model_open(const char *path, solo_error *e);
 void solo_model_close(solo_model *m);
 const char *solo_model_architecture(const solo_model *m);
 uint32_t solo_model_vocabulary(const solo_model *m); /* tokens */
-uint32_t solo_model_context(const solo_model *m);    /* tokens that it was made for */
+uint32_t solo_model_context(const solo_model *m);    /* tokens that it was trained for */
 
 enum {
     SOLO_TOKENS_PLAIN = 1,   /* special tokens written in the text (<|im_end|> and the like) are text */
@@ -126,7 +125,7 @@ bool solo_model_ends(const solo_model *m, uint32_t token);
 
 /* How a token is chosen. All zeros: always the most likely one. */
 typedef struct solo_sampling {
-    float temperature; /* how freely; 0: the most likely token, whatever the rest says */
+    float temperature; /* 0: always the most likely token, whatever the other settings */
     uint32_t top_k;    /* from the k most likely; 0: from all */
     float top_p,
         min_p; /* from the most likely that have this probability together; each that share of the best; 0: all */
@@ -138,44 +137,45 @@ typedef struct solo_sampling {
 typedef struct solo_session_options {
     solo_level level;
     solo_submit submit;
-    uint32_t context;  /* tokens that are remembered; 0: as many as the model was made for, up to 2048 */
-    bool slide;        /* solo_session_generate: a full context forgets its older half instead of being the end */
+    uint32_t context;  /* tokens of the context; 0: as many as the model was trained for, up to 2048 */
+    bool slide;        /* solo_session_generate: a full context drops its older half instead of ending the text */
     bool exact_cache;  /* keys and values in 32 bits instead of 16 */
     uint32_t chunk_ms; /* about how long a dispatch of many tokens may take; 0: 50 */
-    const char
-        *chat_template; /* a family's name ("chatml", "llama-3" ...); "none": texts go on; NULL: the model's own */
-    const char *system; /* what a conversation begins with; NULL: nothing */
+    /* A family's name ("chatml", "llama-3" ...); "none": texts are continued; NULL: the model's own. */
+    const char *chat_template;
+    const char *system; /* the system message of a conversation; NULL: none */
     solo_sampling sampling;
     const char *const *stops; /* texts that end an answer, and NULL behind the last; NULL: none */
 } solo_session_options;
 
-/* Weights go to the device when they are first needed. The device and the model must stay. */
+/* Weights are uploaded at their first use. The device and the model must outlive the session. */
 solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *e);
 void solo_session_close(solo_session *s);
 
-/* A piece of text as it comes, whole characters, with a zero behind them. What it returns is whether to go on. */
+/* Called with each new piece of text, complete characters, zero-terminated. Returns whether to go on. */
 typedef bool (*solo_on_text)(void *user, const char *text, size_t bytes);
 
 typedef enum solo_end {
     SOLO_END_MODEL,   /* the model ended it */
-    SOLO_END_STOP,    /* a stop text came, which is not passed on */
-    SOLO_END_LENGTH,  /* it has as many tokens as were asked for */
+    SOLO_END_STOP,    /* a stop text was found, which is not passed on */
+    SOLO_END_LENGTH,  /* it reached the limit of tokens */
     SOLO_END_CONTEXT, /* the context is full */
     SOLO_END_CALLER   /* solo_on_text returned false */
 } solo_end;
 
 typedef struct solo_answer {
     solo_end end;
-    uint32_t prompt_tok, reused_tok, answer_tok; /* read; of those the ones that were still in memory; made */
-    uint32_t forgotten_messages;                 /* that did not fit the context any more */
-    double first_token_s, tok_per_s;             /* until the first token; from then on */
+    uint32_t prompt_tok, reused_tok,
+        answer_tok;                  /* of the prompt; of those the ones that were still in the KV cache; made */
+    uint32_t forgotten_messages;     /* that were dropped because the context was full */
+    double first_token_s, tok_per_s; /* until the first token; from then on */
 } solo_answer;
 
-/* What follows a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
+/* Continues a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
 bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
                            solo_answer *out, solo_error *e);
-/* The answer to a message, in a conversation that goes on; a message that fails is not part of it. A model without a chat
- * template that is known goes on with the text. */
+/* Answers a message of a conversation; a message that fails is not part of it. A model without a known chat template
+ * continues the text. */
 bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
                        solo_answer *out, solo_error *e);
 /* Another answer to the last message: with the same seed the same one. */
@@ -185,23 +185,23 @@ bool solo_session_reset(solo_session *s, const char *system,
                         solo_error *e); /* a new conversation; NULL: no system message */
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
 
-/* The logits after each of the tokens that begin a text, (count, vocabulary). This takes the weights on the device once
- * more, and keeps them there for the next call with as many tokens. Any number of tokens up to what memory allows. */
+/* The logits after each of the first tokens of a text, (count, vocabulary). This uploads the weights a second time, and
+ * keeps them for the next call with as many tokens. Memory limits the number of tokens. */
 bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
 
 /* The name of the chat template's family; NULL: none that is known. */
 const char *solo_session_template(const solo_session *s);
-/* What tokens are made by; AUTO and 0 before there were any. */
+/* The level that makes tokens, and its dispatches; AUTO and 0 before the first token. */
 solo_level solo_session_level(const solo_session *s);
 uint32_t solo_session_dispatches(const solo_session *s); /* for a token */
-/* Something to know, once: a level that could not be had. */
+/* A notice, returned once: a level that is not possible here. */
 bool solo_session_take_notice(solo_session *s, char *text, size_t room);
 
 /* ---- graphs ---------------------------------------------------------------------------------------------- */
 
-/* Tensors and the operators between them, built once and run often. Shapes are known when the graph is built, and stand
- * outermost dimension first: {{4, 64}} has 4 rows. What does not fit while building is kept as the graph's first error,
- * which solo_run_new tells; a node that is no node (0) leads to others that are none. */
+/* Tensors and the operators between them, built once and run often. Shapes are known when the graph is built, outermost
+ * dimension first: {{4, 64}} has 4 rows. The graph keeps the first mistake made while building, and solo_run_new
+ * reports it; an operator with an invalid operand (0) returns 0. */
 typedef uint32_t solo_node;
 typedef struct solo_shape {
     uint32_t dims[4]; /* zeros behind the last */
@@ -209,7 +209,7 @@ typedef struct solo_shape {
 
 typedef enum solo_type { SOLO_F32, SOLO_U32, SOLO_F16 /* states alone */ } solo_type;
 
-/* What weights come as; the numbers are GGUF's. */
+/* The types of weights; the numbers are GGUF's. */
 typedef enum solo_weight_type {
     SOLO_WEIGHT_F32 = 0,
     SOLO_WEIGHT_F16 = 1,
@@ -249,7 +249,7 @@ solo_graph *solo_graph_new(void);
 void solo_graph_free(solo_graph *g);
 
 solo_node solo_graph_input(solo_graph *g, const char *name, solo_type type, solo_shape s);
-/* `data` must stay until the last solo_run_new of this graph. */
+/* `data` must stay valid until the last solo_run_new of this graph. */
 solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type type, solo_shape s, const void *data);
 solo_node solo_graph_state(solo_graph *g, const char *name, solo_type type, solo_shape s); /* lives on between runs */
 void solo_graph_output(solo_graph *g, const char *name, solo_node n);
@@ -276,24 +276,24 @@ solo_node solo_graph_rope(solo_graph *g, solo_node x, solo_node position, uint32
  * position + i. To [t, heads * size]. */
 solo_node solo_graph_attention(solo_graph *g, solo_node q, solo_node keys, solo_node values, solo_node position,
                                float scale);
-/* Whole numbers for the next run: target[i] = value[i] + added, after everything in this run that reads the input
+/* Integers for the next run: target[i] = value[i] + added, after everything in this run that reads the input
  * `target`. */
 solo_node solo_graph_assign(solo_graph *g, solo_node target, solo_node value, uint32_t added);
 
 typedef struct solo_run_options {
-    solo_level level; /* `token` and `loop` are an error where one dispatch cannot be had; AUTO falls back to ops */
+    solo_level level; /* `token` and `loop` are an error where one dispatch is not possible; AUTO falls back to ops */
     solo_submit submit;
 } solo_run_options;
 
-/* A graph on a device. Inputs and states are zeros at first. The graph must stay, and not be added to. */
+/* A graph on a device. Inputs and states are zeros at first. The graph must outlive the run, and must not change. */
 solo_run *solo_run_new(solo_device *d, const solo_graph *g, const solo_run_options *o, solo_error *e);
 void solo_run_free(solo_run *r);
-/* So many runs, one after the other, states and assigned inputs going on from each to the next; at the level `loop` all
- * up to 64 of them in one dispatch. It may return before they are done; reading waits for them. */
+/* Makes this many runs, one after the other; states and assigned inputs carry over from each to the next. At the level
+ * `loop`, up to 64 of them are one dispatch. It may return before they are done; reading waits for them. */
 bool solo_run_go(solo_run *r, uint32_t times, solo_error *e);
 
-/* All elements of an input, an output or a state, by name: `bytes` is what they take, 4 for each, 2 for SOLO_F16.
- * What is written holds for the runs that follow, what is read is from after those so far. An output cannot be written. */
+/* All elements of an input, an output or a state, by name: `bytes` is their size, 4 for each, 2 for SOLO_F16. Writing
+ * affects the runs that follow, reading returns the values after those so far. An output cannot be written. */
 bool solo_run_write(solo_run *r, const char *name, const void *data, size_t bytes, solo_error *e);
 bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo_error *e);
 /* The caller's memory on the same device stands for an input, an output or a state: with each solo_run_go, inputs and
@@ -308,15 +308,16 @@ uint32_t solo_run_dispatches(const solo_run *r); /* for a run */
 
 /* Zero everywhere is a good beginning. */
 typedef struct solo_sim_options {
-    uint32_t population, steps; /* 0: what the file says; it is an error if it says nothing */
+    uint32_t population, steps; /* 0: the file's value; an error if it has none */
     uint32_t seed;
     const char *const *parameters; /* "NAME=VALUE", and NULL behind the last; NULL: none */
     const float *data;             /* (data_rows, data_columns), for data(row, column); copied */
     uint32_t data_rows, data_columns;
-    uint32_t trace_count, trace_every; /* so many individuals leave a trace, after every so many steps (0: 1) */
-    /* How long a dispatch may take, about: longer runs are cut into several, with the same results, since drivers end what
-     * takes seconds. 0: 500; UINT32_MAX: no cut, all in one dispatch however long it takes. One that does not end in a minute
-     * is an error, and the device is of no use from then on. */
+    uint32_t trace_count,
+        trace_every; /* number of individuals with a trace, and the steps from one entry to the next (0: 1) */
+    /* How long a dispatch may take, about: longer runs are split into several, with the same results, since drivers end
+     * dispatches that take seconds. 0: 500; UINT32_MAX: all in one dispatch however long it takes. A dispatch that does
+     * not end within a minute is an error, and the device is unusable from then on. */
     uint32_t chunk_ms;
     bool evolves; /* solo_sim_evolve will be called */
 } solo_sim_options;
@@ -330,13 +331,13 @@ typedef enum solo_launch {
     SOLO_DISPATCH_A_STEP, /* in one pass; the same bits */
 } solo_launch;
 
-/* How many steps were made, told after each piece of a run; NULL: nobody wants to know. */
+/* Sets a callback for the number of steps made, called after each dispatch of a run; NULL: none. */
 void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user);
 
-/* From the beginning to the end. */
+/* Runs all steps, from the first. */
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *e);
 
-/* Something to tell after a run, once: coupled steps that had to be made by separate dispatches. */
+/* A notice after a run, returned once: coupled steps had to use separate dispatches. */
 bool solo_sim_take_notice(solo_sim *s, char *text, size_t room);
 
 uint32_t solo_sim_population(const solo_sim *s);
@@ -346,13 +347,13 @@ uint32_t solo_sim_genes(const solo_sim *s);
 uint32_t solo_sim_words(const solo_sim *s);
 const char *solo_sim_word_name(const solo_sim *s, uint32_t word);
 
-/* Of the last run, or the generation that is there; an error before any ran, and after one that failed. */
+/* Of the last run, or the current generation; an error before the first run, and after one that failed. */
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *e);  /* (population); an error if one is not finite */
 bool solo_sim_states(solo_sim *s, double *states, solo_error *e); /* (words, population), whatever their type */
 bool solo_sim_trace(solo_sim *s, double *states, solo_error *e);  /* (rows, words, trace_count) */
 uint32_t solo_sim_trace_rows(const solo_sim *s);
 
-/* (population, genes): instead of those that are drawn. Not while it evolves. */
+/* (population, genes): replaces the genes drawn by the seed. Not while it evolves. */
 void solo_sim_set_genomes(solo_sim *s, const float *genomes);
 
 /* Zero: the default. */
@@ -361,17 +362,18 @@ typedef struct solo_evolution {
     float crossover, mutation, sigma;
 } solo_evolution;
 
-/* Told after each piece of work; what it returns is whether to go on. */
+/* Called after each dispatch or generation; returns whether to go on. */
 typedef bool (*solo_progress)(void *user, uint32_t generation, double best);
 
-/* Up to this generation, the first being 0; called again with a later one, it goes on. `o` counts the first time. */
+/* Runs up to this generation, the first being 0; a later call with a higher one goes on. `o` is used the first time
+ * only. */
 bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, solo_progress progress, void *user,
                      solo_error *e);
 /* The best score of each generation so far, beginning with the first; NULL: nothing has evolved yet. */
 const double *solo_sim_best(const solo_sim *s, uint32_t *count);
-/* (population, genes) and (population) of the generation that is there. */
+/* (population, genes) and (population) of the current generation. */
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *e);
-/* What is needed to go on later, in another process: the same simulation with the same options. */
+/* Saves and loads an evolution, to go on in another process: the same simulation with the same options. */
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *e);
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *e);
 

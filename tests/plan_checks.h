@@ -52,8 +52,8 @@ static inline bool touches_place(const graph *g, node n, node place)
     return writes_place(g, n, place);
 }
 
-/* Everything is computed once, after what it needs; what somebody wants is written; and what is written in place
- * is read and written in the graph's order. */
+/* Every node is computed once, after its operands; outputs are written; and tensors that are written in place are read
+ * and written in the graph's order. */
 static inline void check_plan(const plan *p)
 {
     const graph *g = p->g;

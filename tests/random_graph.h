@@ -152,7 +152,7 @@ static node random_after(random_graph *b, node y)
 {
     for (uint32_t i = random_below(b, 6); i > 0; i--) {
         if (random_below(b, 8) == 0)
-            random_keep(b, y); /* somebody else wants it, too */
+            random_keep(b, y); /* it is also an output */
         y = random_below(b, 2) ? random_unary(b, y) : random_binary(b, y);
     }
     return y;
@@ -185,7 +185,7 @@ static node random_rope(random_graph *b, node x, uint32_t heads, node position)
     return graph_rope(b->g, graph_reshape(b->g, x, shape3(b->rows, heads, size)), position, spec);
 }
 
-/* Projections, turned or not, into states; attention over them. */
+/* Projections, rotated or not, into states; attention over them. */
 static node random_attention(random_graph *b, node x)
 {
     static const uint32_t sizes[] = {2, 6, 8, 16};

@@ -96,7 +96,7 @@ export function startMeasure(page, { rounds }) {
         const dispatch = await solo.benchDispatch({ quick: !long, rounds, processes: rounds ? 1 : 0, onProgress });
         if (!solo.model) return { dispatch, llm: null, why: "No model is loaded, so that none was measured." };
         const size = software ? { tokens: 8, depth: 8, repetitions: long ? 5 : 3 } : { tokens: 64, depth: 64, repetitions: long ? 9 : 5 };
-        // where one dispatch cannot be had, the others are measured all the same
+        // where one dispatch is not possible, the others are measured all the same
         let why = null;
         const llm = await solo.benchLlm({ ...size, onProgress }).catch((error) => {
             why = error.message;

@@ -3,7 +3,7 @@
 // are those of persistent.wgsl, exchange.wgsl and epoch.wgsl, as models and simulations have them. A file that
 // includes this one declares `data` with `data_load(i)` and `data_store(i, word)`.
 //
-// What makes it sharp:
+// What makes it sensitive:
 // - words read after a barrier were read before it, at the same address, when the old value was there for certain: a
 //   copy kept in a cache, or by a compiler in a register, is the old one. Every third step does nothing but such
 //   reading;
@@ -82,7 +82,7 @@ fn check_float(at: u32, round: u32) {
         if (is_stale(bits) == 0u || !keep_spinning(spins)) { break; }
         bits = bits_at(at);
     }
-    if (is_stale(bits) != 0u) { return; } // timed out: says nothing
+    if (is_stale(bits) != 0u) { return; } // timed out: no verdict
     let got = bits & ~EPOCH_BIT;
     if (got != bitcast<u32>(float_value(at, round))) {
         if (found.wrong == 0u) { found = Found(0u, FLOATS + at, round, got); }

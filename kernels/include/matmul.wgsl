@@ -30,7 +30,7 @@ fn part_arg(args: u32, part: u32, i: u32) -> u32 {
     return value;
 }
 
-// The part that a row4 belongs to. It is the same for a whole workgroup, which compilers can see, and make cheap.
+// The part that a row4 belongs to. It is the same for all threads of a workgroup: compilers see this, and load it once.
 struct part_place {
     part: u32, // where its arguments begin
     begin: u32, // its first row4

@@ -7,7 +7,7 @@ struct megakernel_params {
     rounds: u32,     // how often to go through them
     token: u32,      // the word that has the token of the next round
     stop_count: u32,
-    stops: array<vec4<u32>, 4>, // tokens after which no further rounds are wanted
+    stops: array<vec4<u32>, 4>, // tokens after which no further round starts
 }
 @group(0) @binding(3) var<uniform> solo_params: megakernel_params;
 @group(0) @binding(4) var<storage, read_write> solo_grid: array<atomic<u32>>;

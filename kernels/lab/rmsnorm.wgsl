@@ -1,4 +1,4 @@
-// RMS norm of 896 elements by one workgroup, turned by one place each step:
+// RMS norm of 896 elements by one workgroup, shifted by one place each step:
 // x[i] = weights[i] * x[i + 1] / sqrt(mean(x^2) + epsilon).
 const THREADS = 256u;
 const N = 896u;

@@ -73,7 +73,7 @@ fn step(before: State, t: u32) -> State {
         output[o] = sum;
     }
 
-    // what it wants, and what is traded
+    // target positions, and trades
     var wanted: array<f32, ASSETS>;
     var all = 0.0;
     for (var a = 0u; a < ASSETS; a++) {

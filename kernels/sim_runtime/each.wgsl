@@ -1,6 +1,5 @@
-// A dispatch for each step: states are read from memory and go back there. Which step it is stands in memory too,
-// behind the states, for every individual by itself: one bind group then serves all steps, and a step needs no word
-// from the host.
+// A dispatch for each step: it reads states from memory and writes them back. The step number of every individual is
+// in memory, too, behind the states: so one bind group serves all steps, and the host writes nothing between steps.
 @compute @workgroup_size(SOLO_THREADS)
 fn solo_first(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
               @builtin(local_invocation_index) local: u32) {

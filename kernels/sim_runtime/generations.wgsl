@@ -1,5 +1,5 @@
-// Evolution: children by tournament, crossover and mutation, the best kept as they are; then what they score.
-// Everything drawn is a function of the seed, the generation, the child and the gene.
+// Evolution: children by tournament, crossover and mutation, the best kept unchanged; then their scores.
+// Every random number is a function of the seed, the generation, the child and the gene.
 const SOLO_MOST_ELITE = 64u;
 var<workgroup> solo_elite: array<u32, SOLO_MOST_ELITE>;
 var<workgroup> solo_found_score: array<f32, SOLO_THREADS>;
@@ -11,7 +11,7 @@ fn solo_scored(generation: u32, i: u32) -> f32 { return solo_score_of((generatio
 // together.
 fn solo_find_elite(local: u32, generation: u32) {
     var bar = 0.0;          // the last one found
-    var bar_at = 0xffffffffu; // nobody yet
+    var bar_at = 0xffffffffu; // none yet
     for (var e = 0u; e < max(solo_params.elite, 1u); e++) {
         var best = 0.0;
         var best_at = 0xffffffffu;
@@ -68,7 +68,7 @@ fn solo_make_child(i: u32, generation: u32) {
         var value = solo_shared_gene((old + k) * solo_params.population + parent);
         if (random(&coins) < solo_params.mutation && !kept) {
             let by = solo_params.sigma * (0.5 * (SOLO_GENE_HIGH - SOLO_GENE_LOW)) * normal(&coins);
-            value += bitcast<f32>(bitcast<u32>(by) ^ solo_params.launch.zero); // rounded by itself, whoever compiles it
+            value += bitcast<f32>(bitcast<u32>(by) ^ solo_params.launch.zero); // rounded separately by every compiler
             if (SOLO_GENES_BOUNDED) { value = clamp(value, SOLO_GENE_LOW, SOLO_GENE_HIGH); }
         }
         solo_share_gene((new_ + k) * solo_params.population + i, value);
@@ -86,7 +86,7 @@ fn solo_evolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups)
     if (i < solo_params.population) { solo_make_child(i, solo_params.generation - 1u); }
 }
 
-// As many generations as solo_params says, with a barrier over all individuals after each.
+// As many generations as solo_params has, with a barrier over all individuals after each.
 @compute @workgroup_size(SOLO_THREADS)
 fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
             @builtin(local_invocation_index) local: u32) {
@@ -107,8 +107,8 @@ fn solo_all(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gr
             }
             let score = solo_score(s, i);
             solo_set_score(solo_score_place(i), score);
-            // Nobody sees this one again: the first generation with such a score, and the first individual of it, are
-            // left for the host. By its bits: compilers may take it that there are only numbers.
+            // This generation is gone after the dispatch: reports the first one with such a score, and its first
+            // individual, to the host. Tests bits: compilers may assume that floats are finite.
             if ((bitcast<u32>(score) & 0x7f800000u) == 0x7f800000u &&
                 atomicMax(&solo_grid[SOLO_NOT_FINITE], ~n) <= ~n) {
                 atomicMax(&solo_grid[SOLO_NOT_FINITE + 1u], ~i);

@@ -1,6 +1,6 @@
-// Random numbers by counting: Threefry-2x32 with 20 rounds (Salmon et al., 2011; also JAX's). What is drawn is a
-// function of the seed, the individual, the step and how many were drawn in it, of whole numbers only: the same on
-// every device, whoever runs the steps and in however many dispatches.
+// Counter-based random numbers: Threefry-2x32 with 20 rounds (Salmon et al., 2011; also JAX's). A number is a function
+// of the seed, the individual, the step and how many were drawn in it, by integer arithmetic only: the same on every
+// device and with any number of dispatches.
 struct Rng {
     key: vec2<u32>,   // seed, individual
     count: vec2<u32>, // step, pairs drawn in it

@@ -1,14 +1,13 @@
-// What a dispatch is told, and the memory it works on: the same for every way to run a simulation. Solo writes around
-// this, for the file at hand: solo_load and solo_store (a State from and to memory), solo_sealed, and solo_begin,
-// solo_next, solo_ends and solo_score, which call the file's own functions with what they ask for; and solo_is, which
-// says whose genes those are.
+// The parameters of a dispatch and its memory, at all levels. src/sim/text.c generates the rest for the user's file:
+// solo_load and solo_store (a State from and to memory), solo_sealed; solo_begin, solo_next, solo_ends and solo_score,
+// which call the file's functions with the parameters they declare; and solo_is, which sets the current individual.
 struct solo_sim_params {
     launch: solo_launch_params,
     population: u32,
     step: u32,        // the first step of this dispatch
     steps: u32,       // how many it makes
     begins: u32,      // 1: states are made first; 0: they are in memory
-    scores: u32,      // 1: scores are wanted at the end
+    scores: u32,      // 1: compute scores at the end
     seed: u32,
     generation: u32,
     generations: u32, // how many this dispatch makes
@@ -25,10 +24,10 @@ struct solo_sim_params {
 @group(0) @binding(3) var<storage, read> solo_data: array<f32>;
 @group(0) @binding(4) var<storage, read_write> solo_genomes: array<f32>; // gene k of individual i: k * population + i
 @group(0) @binding(5) var<storage, read_write> solo_traced: array<u32>;
-// The grid's words (include/persistent.wgsl), then what the host is to know.
+// Words of the grid barrier (include/persistent.wgsl), then reports to the host.
 @group(0) @binding(6) var<storage, read_write> solo_grid: array<atomic<u32>>;
 const SOLO_NOT_FINITE = 8u; // the generation and the individual of a score that is not finite (generations.wgsl)
-const SOLO_NO_ROW = 12u;    // a row of the data, a gene, an individual that does not exist and was asked for
+const SOLO_NO_ROW = 12u;    // a row of the data, a gene, an individual out of range that a step read
 const SOLO_NO_GENE = 13u;
 const SOLO_NO_OTHER = 14u;
 

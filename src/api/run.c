@@ -156,7 +156,7 @@ static bool go(solo_run *r, uint32_t times, err *e)
     }
     if (mega && gpu_ok(r->g, e) && gpu_wait(r->g, e) && megakernel_timed_out(mega, &timed_out, e) && timed_out)
         return err_set(
-            e, "the workgroups of one dispatch waited for each other in vain: the level ops needs none that do");
+            e, "the workgroups of one dispatch timed out waiting for each other: the level ops has no such waits");
     return gpu_ok(r->g, e);
 }
 

@@ -18,7 +18,7 @@
     "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen\n" \
     "  /save FILE        the conversation as JSON\n" \
     "  /quit             leave; so does Ctrl-D\n" \
-    "  Ctrl-C            stops an answer, or gives up the line\n" \
+    "  Ctrl-C            stops an answer, or cancels the line\n" \
     "  A line that ends in \\ goes on in the next one, and so does all between two lines with \"\"\".\n"
 
 typedef struct options {
@@ -184,7 +184,7 @@ static bool again(chat *c, err *e)
     return e->kind != ERR_NONE ? false : err_set(e, "there is no answer yet");
 }
 
-/* False: leave. What goes wrong is said, and the conversation goes on. */
+/* False: leave. Errors are printed, and the conversation goes on. */
 static bool command(chat *c, const char *line)
 {
     char name[32] = "";

@@ -32,7 +32,7 @@ const char *cli_adapter_name(uint32_t i);
 typedef struct cli_model {
     const char *path, *impl;
     bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
-    long chunk_ms;      /* 0: not said */
+    long chunk_ms;      /* 0: not given */
     fusion_level level; /* initialise it with the default; LEVEL_AUTO: the best that is safe on the device */
 } cli_model;
 

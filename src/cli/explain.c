@@ -15,7 +15,7 @@ enum { DEFAULT_DEPTH = 512, TIMED_RUNS = 8, MOST_ROWS = 4096, MOST_POSITIONS = 1
 
 typedef struct options {
     cli_model model;
-    long rows, depth, context; /* -1: not said */
+    long rows, depth, context; /* -1: not given */
     double gbps, gflops;
     const char *svg, *kernel, *type;
     bool json, timed;
@@ -116,7 +116,7 @@ static bool find_device(const options *o, lab_device *d, explain_options *x, cha
     if (!lab_device_open(d, &choice, o->gbps <= 0, &why)) {
         if (o->timed || o->model.impl)
             return err_set_kind(e, why.kind, "%s", why.text);
-        snprintf(about, room, "no GPU here, so no limits are told (--bandwidth GBPS says how fast one would be)");
+        snprintf(about, room, "no GPU here, so no limits are shown (--bandwidth GBPS says how fast one would be)");
         return true;
     }
     if (o->gbps <= 0)

@@ -39,7 +39,7 @@ static const char *label_of(EditLine *editor)
     return p->label;
 }
 
-/* Ctrl-C: the line is given up. */
+/* Ctrl-C: the line is cancelled. */
 static unsigned char cancel(EditLine *editor, int key)
 {
     (void)key;

@@ -13,7 +13,7 @@ void prompt_close(prompt *p); /* the terminal is as it was */
 bool prompt_on_terminal(const prompt *p);
 
 /* The next line without its end, to be freed; NULL at the end of input. `label` is shown
- * on a terminal. Ctrl-C there gives up the line: *cancelled is set and the line empty. */
+ * on a terminal. Ctrl-C there cancels the line: *cancelled is set and the line empty. */
 char *prompt_read(prompt *p, const char *label, bool *cancelled);
 
 /* A text to be found again with the arrow keys; of several lines only the first. */

@@ -8,8 +8,8 @@
 typedef struct cli_sim {
     const char *path, *impl, *data_path, *genomes_path;
     text_list parameters;
-    long population, steps, seed, chunk_ms, timeout_s; /* population, steps 0: as the file says */
-    fusion_level level;                                /* LEVEL_AUTO: not said */
+    long population, steps, seed, chunk_ms, timeout_s; /* population, steps 0: as in the file */
+    fusion_level level;                                /* LEVEL_AUTO: not given */
     submit_policy submit;
     gpu_adapter_want adapter;
     /* filled in by cli_sim_open */

@@ -134,7 +134,7 @@ bool gpu_is_worth_tuning(const gpu_info *info)
     return info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
 }
 
-/* What is told in the environment, as whole bytes; 0 if nothing usable is. */
+/* The size that an environment variable sets, in bytes; 0 if it sets no usable one. */
 static uint64_t pretended_memory(void)
 {
     const char *text = getenv("SOLO_GPU_MEMORY");

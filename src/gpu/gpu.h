@@ -67,7 +67,7 @@ typedef enum { GPU_TYPE_UNKNOWN, GPU_TYPE_DISCRETE, GPU_TYPE_INTEGRATED, GPU_TYP
 typedef struct gpu_info {
     char family[16];       /* dawn, wgpu, vulkan, cuda, web, stub */
     char impl[64];         /* the same; for a library given by its path, with the file's name behind it */
-    char impl_version[64]; /* as the library tells it */
+    char impl_version[64]; /* as the library reports it */
     char library[256];     /* the file it came from, "" if linked in */
     char backend[32];      /* Vulkan, Metal, D3D12, CUDA, none */
     char vendor[64], device[128], driver[128];
@@ -161,7 +161,7 @@ typedef struct gpu_kernel_desc {
     uint32_t binding_count;  /* group 0, bindings 0 .. count-1; CUDA: the arguments in that order */
     gpu_bind_kind bindings[GPU_MAX_BINDINGS];
     bool idle;  /* on zeros it does nothing: who compiles when it first runs may run it beforehand */
-    bool ahead; /* not to be run: the same will be wanted, and a page makes it in the background until then */
+    bool ahead; /* not for running yet: a page compiles it in the background, for a later kernel with the same text */
 } gpu_kernel_desc;
 
 gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Not every library tells its version, so that its file is part of it. */
+/* Not every library reports its version, so its file is part of the identity. */
 void gpu_add_identity(const gpu_info *info, str *out)
 {
     struct stat file = {0};

@@ -175,7 +175,8 @@ static bool time_copies(gpu *g, const copier *c, uint32_t groups, int copies, do
 bool gpu_copy_bandwidth(gpu *g, double *gbps, err *e)
 {
     enum { ROUNDS = 5, FEW = 2, MOST = 4096 };
-    const double LONG_US = 40e3; /* next to which it does not matter that a page hears of the end a millisecond late */
+    const double LONG_US =
+        40e3; /* long enough that a page, which may learn of the end a millisecond late, is accurate */
     const gpu_info *info = gpu_get_info(g);
     *gbps = 0;
     if (info->type == GPU_TYPE_NONE)

@@ -40,8 +40,8 @@ typedef struct dispatch_desc {
     uint32_t args[LOWER_ARG_WORDS]; /* by the names of kernels/args.txt */
     uint32_t weight_arena, state_arena;
     bool polls_epoch; /* in a megakernel it polls the epoch bit of all floats that it reads, or reads none */
-    bool
-        epoch_only; /* floats with epoch bits are all that it writes, and all that it reads of the data this dispatch writes */
+    /* Floats with epoch bits are all that it writes, and all that it reads of the data that this dispatch writes. */
+    bool epoch_only;
     bool warms_cache;           /* it has many weights, and the first can be prefetched into the cache long before */
     bool single_pass;           /* in a megakernel no workgroup has more than one virtual workgroup of it */
     uint32_t depends_on_groups; /* bits: which of the first arguments depend on the megakernel's workgroups */

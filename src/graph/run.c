@@ -332,7 +332,7 @@ const char *graph_run_why_not(const graph_run *r, uint32_t which)
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e)
 {
     const program *p = &r->programs[which];
-    return p->level < LEVEL_TOKEN || p->megakernel || err_set(e, "one dispatch cannot be had: %s", p->why_not.text);
+    return p->level < LEVEL_TOKEN || p->megakernel || err_set(e, "one dispatch is not possible: %s", p->why_not.text);
 }
 
 megakernel *graph_run_megakernel(const graph_run *r, uint32_t which)

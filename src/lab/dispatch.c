@@ -156,7 +156,7 @@ static void take_over_cells(workers *c, const worker *w, uint32_t device)
     }
 }
 
-/* Results are told apart by the implementation's name and its safety. */
+/* The implementation's name and its safety identify a result. */
 static bool already_here(const dispatch_lab *lab, const lab_device *d)
 {
     for (uint32_t i = 0; i < lab->device_count; i++)

@@ -1,4 +1,4 @@
-/* What others said about dispatch cost, beside what this run saw. */
+/* dispatch_claims: published claims about dispatch cost, beside the results of this run. */
 #include "lab/dispatch.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* measurement: one measurement: a chain on a device, launched in one way, at one or more lengths, in every round.
+/* measurement: a chain on a device, launched in one way, at one or more lengths, in every round.
  *
- * What it says is worked out once all rounds are done: the slope of time against the
- * number of dispatches, round by round. Data only; who runs it is a bench_device
+ * Its result is computed once all rounds are done: the slope of time against the
+ * number of dispatches, round by round. Data only: a bench_device runs it
  * (bench_device.h). */
 #ifndef SOLO_LAB_CELL_H
 #define SOLO_LAB_CELL_H

@@ -75,7 +75,7 @@ static bool read_interval(record_reader *r, json_t *object, double out[2])
     return true;
 }
 
-/* What the file says of its samples is not believed: it is worked out again. */
+/* The file's statistics are not used: they are computed again from its samples. */
 static void fill_summary(view_result *out)
 {
     summary s = stats_summary((samples){out->samples, out->n, out->per_process});

@@ -8,7 +8,7 @@
 
 enum { MOST_BARS = 60, MOST_KEYS = 8 };
 
-/* The parameters, apart from the implementation, that tell these results apart. */
+/* The parameters, besides the implementation, in which these results differ. */
 static words telling_keys(const picked *p)
 {
     words keys = {0};

@@ -51,7 +51,7 @@ static void draw_joined(str *out, const line_chart *c, const series *s)
     str_add(out, "\"/>\n");
 }
 
-/* Of very many points every k-th is drawn: more could not be told apart. */
+/* Of very many points every k-th is drawn: more could not be distinguished. */
 static void draw_points(str *out, const line_chart *c, const series *s)
 {
     size_t step = s->count / MOST_POINTS + 1;

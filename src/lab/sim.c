@@ -25,7 +25,7 @@ static void add_cells(sim_lab *lab)
         lab->measurements[i].seconds = mem_alloc(o->repetitions * sizeof(double));
 }
 
-/* What came of a run, in two numbers: one to tell it from others here, one that other programs' can be held against. */
+/* The result of a run in two numbers: a hash to compare runs here, and one to compare with other programs. */
 static bool note_results(sim_lab *lab, sim_cell *c, err *e)
 {
     sim *s = lab->sims[c->item];
@@ -65,7 +65,7 @@ static bool wake(sim_lab *lab, const sim_cell *c, err *e)
 {
     const double SHORT_S = 0.02, AWAKE_US = 30e3;
     double began = clock_us();
-    bool is_short = c->last_s < SHORT_S || c->last_s == c->first_s; /* the first time compiles, and says nothing */
+    bool is_short = c->last_s < SHORT_S || c->last_s == c->first_s; /* the first run compiles, and is not timed */
     bool ok = true, sleeps = lab->device.info.type != GPU_TYPE_SOFTWARE && c->last_s > 0 && is_short;
     while (ok && sleeps && clock_us() - began < AWAKE_US)
         ok = sim_run(lab->sims[c->item], c->level, c->submit, e);

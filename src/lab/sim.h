@@ -53,7 +53,8 @@ typedef struct sim_lab {
     char differs[256]; /* the first two ways that gave different bits; empty: all gave the same */
 } sim_lab;
 
-/* False if anything failed, or two repetitions gave different bits. Ways that differ are measured all the same, and said. */
+/* False if anything failed, or two repetitions gave different bits. Levels whose results differ are measured all the
+ * same, and reported. */
 bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e);
 /* False if a dispatch did not come back: the device is left as it is, and the process can only be ended by _exit. */
 bool sim_lab_free(sim_lab *lab);

@@ -1,4 +1,4 @@
-/* worker: a bench_device in a process of its own, told what to run over a pipe.
+/* worker: a bench_device in a process of its own, controlled over a pipe.
  *
  * So implementations cannot disturb each other inside a process, one that crashes
  * is an error of one line and not the end of the run, and a process can be
@@ -25,8 +25,8 @@ extern const char worker_own[];
 /* Builds a bench_device in the new process. False and the reason if it cannot. */
 typedef bool (*worker_build)(bench_device *s, const gpu_choice *choice, const void *options, err *e);
 
-/* Start, and wait until the bench_device stands. No GPU library may be loaded in this
- * process: the new one is a fork of it. */
+/* Starts it, and waits until the bench_device is ready. No GPU library may be loaded in this process: the new one is a
+ * fork of it. */
 bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e);
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e);
 void worker_stop(worker *w);

@@ -1,4 +1,4 @@
-/* What the litmus test said, kept between runs. */
+/* litmus_cache: verdicts of the litmus test, kept between runs. */
 #include "base/cache.h"
 #include "base/str.h"
 #include "gpu/identity.h"

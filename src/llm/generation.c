@@ -76,7 +76,7 @@ static void drop_levels(generation *n, fusion_level wanted)
                 n->compiling = (fusion_level)level;
             else
                 snprintf(n->notice, sizeof n->notice,
-                         "one dispatch cannot be had: %s; each step has a dispatch of its own",
+                         "one dispatch is not possible: %s; each step has a dispatch of its own",
                          graph_run_why_not(n->run, n->programs[level][0]));
         }
     n->level = wanted;

@@ -150,10 +150,10 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
         return false;
     if (timed_out)
         generation_fall_back(
-            n, "the workgroups of one dispatch waited for each other in vain; from here on each step has a "
+            n, "the workgroups of one dispatch timed out waiting for each other; from here on each step has a "
                "dispatch of its own");
     else if (!is_stop(n, n->said[n->position - 1]))
-        return err_set(e, "a dispatch ended without a token, and without giving up");
+        return err_set(e, "a dispatch ended without a token and without a time-out");
     generation_forget_beyond(n, n->position - 1);
     make_again(n);
     return graph_run_get(n->run, n->history, n->position, 1, token, e) &&

@@ -1,4 +1,4 @@
-/* evolution: what evolve.c and evolve_file.c share. Nobody else includes this. */
+/* evolution: what evolve.c and evolve_file.c share; no other file includes it. */
 #ifndef SOLO_SIM_EVOLUTION_H
 #define SOLO_SIM_EVOLUTION_H
 
@@ -8,11 +8,11 @@
 struct evolution {
     sim *s;
     evolve_options options;
-    bool begun;             /* s->params.generation is there and scored */
-    bool has_states;        /* of that generation: what a file brings back has none */
-    uint32_t scored;        /* generations that were gone through here */
+    bool begun;             /* s->params.generation is complete and scored */
+    bool has_states;        /* of that generation: one that was loaded from a file has none */
+    uint32_t scored;        /* generations that were run here */
     double *best;           /* (generation + 1) */
-    double generation_ns;   /* what one takes; 0: not known */
+    double generation_ns;   /* duration of a generation; 0: not known */
     bool timed_generations; /* it was one of many in a dispatch */
 };
 

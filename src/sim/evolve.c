@@ -65,9 +65,9 @@ const double *evolve_best(const evolution *v)
     return v->best;
 }
 
-/* ---- what became of a piece of work ------------------------------------------------------------ */
+/* ---- the results of a dispatch ------------------------------------------------------------------ */
 
-/* The scores that are there now must be numbers; their best is known from here on. */
+/* Checks that the current scores are finite, and keeps the best. */
 static bool note_scores(evolution *v, err *e)
 {
     sim *s = v->s;
@@ -83,7 +83,7 @@ static bool note_scores(evolution *v, err *e)
     return ok;
 }
 
-/* The best of generations that were made and gone within one dispatch. */
+/* Reads the best scores of generations that lived within one dispatch. */
 static bool note_history(evolution *v, uint32_t first, uint32_t count, err *e)
 {
     v->best = mem_grow(v->best, (first + count + 1) * sizeof *v->best);
@@ -116,7 +116,7 @@ static bool make_children(evolution *v, err *e)
     return sim_wait(s, e);
 }
 
-/* The generation that is there, from its beginning to its scores. */
+/* Runs the current generation from its first step to its scores. */
 static bool run_again(evolution *v, fusion_level level, submit_policy submit, err *e)
 {
     v->has_states = sim_run_generation(v->s, level == LEVEL_NONE ? LEVEL_NONE : LEVEL_LOOP, submit, e);
@@ -131,11 +131,12 @@ static bool run_separate(evolution *v, bool first, fusion_level level, submit_po
 
 /* ---- many in one dispatch -------------------------------------------------------------------------- */
 
-/* Generations in the middle of a dispatch are gone when it ends: their scores were looked at there (generations.wgsl). */
+/* Generations in the middle of a dispatch are gone when it ends: the kernel has checked their scores
+ * (generations.wgsl). */
 static bool check_flags(sim *s, err *e)
 {
-    uint32_t
-        flags[2]; /* the bits of the generation, counted from that of the dispatch, and of the individual, turned */
+    uint32_t flags
+        [2]; /* the generation, counted from the first of the dispatch, and the individual, with their bits inverted */
     if (!gpu_read_now(s->g, s->grid, SIM_NOT_FINITE * 4, flags, sizeof flags, e))
         return false;
     if (!flags[0])
@@ -159,8 +160,8 @@ static bool run_generations(evolution *v, uint32_t count, err *e)
     return ok && note_history(v, from, count, e);
 }
 
-/* Workgroups that wait in vain leave two generations half mixed, and one that scores what is no number is found after others
- * were made of it: what was there before is written again. */
+/* After a time-out two generations are mixed, and a score that is not finite is found only after its generation had
+ * children: restores the generation before. */
 typedef struct kept {
     float *genomes, *scores;
 } kept;
@@ -174,7 +175,7 @@ static bool keep(evolution *v, kept *k, err *e)
     return evolve_read(v, k->genomes, k->scores, e);
 }
 
-/* Whether workgroups that cannot wait for each other are the only trouble: generations then go on by dispatches of their own. */
+/* Is a time-out the only failure? Generations then go on by separate dispatches. */
 static bool fall_back(sim *s, const err *why, err *e)
 {
     if (!s->timed_out)
@@ -205,7 +206,7 @@ static bool run_many(evolution *v, uint32_t left, kept *k, err *e)
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
-/* After a failure: the generation before it is still there, in the other half of genes and scores, or was written there. */
+/* After a failure: the generation before it is intact, in the other half of genes and scores, or was restored there. */
 static void step_back(evolution *v, uint32_t to, kept *k)
 {
     err unused = {0};
@@ -241,7 +242,7 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
         going = !ok || !after || after(user, v, e);
         ok = ok && e->kind == ERR_NONE;
     }
-    /* what a file brought back has scores, and no states yet */
+    /* a generation that was loaded from a file has scores, but no states */
     ok = ok && (v->has_states || run_again(v, level, submit, e));
     free(k.genomes);
     free(k.scores);

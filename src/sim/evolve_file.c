@@ -1,4 +1,5 @@
-/* Evolutions in files: a header, the best scores so far, genes and scores of the generation that is there, a sum over it all. */
+/* evolve_file: saves and loads evolutions: a header, the best scores so far, genes and scores of the current
+ * generation, a checksum. */
 #include "base/file.h"
 #include "base/str.h"
 #include "sim/evolution.h"
@@ -15,7 +16,7 @@ typedef struct header {
     uint32_t population, genes, generation, unused;
 } header;
 
-/* All that a generation depends on beside the one before it. */
+/* Everything that a generation depends on, besides the one before it. */
 static uint64_t setup_of(const evolution *v)
 {
     const sim *s = v->s;
@@ -85,7 +86,7 @@ bool evolve_load(evolution *v, const char *path, err *e)
     sim *s = v->s;
     uint64_t values = (uint64_t)s->options.population * s->source->genes;
     header h;
-    /* a file that is longer is none of this simulation's; what is read is as long as the file */
+    /* a longer file belongs to another simulation; no more than the file's length is read */
     size_t length, limit = sizeof h + (size_t)(values + s->options.population) * 4 +
                            ((size_t)EVOLVE_MOST_GENERATIONS + 1) * sizeof *v->best + sizeof(uint64_t);
     char *bytes = file_read(path, limit, &length, e);

@@ -3,14 +3,14 @@
 #include "sim/builtin.h"
 #include "sim/threefry.h"
 
-/* A product and a sum rounded once would be other prices. GCC does that in no -std=c11, and does not know the pragma. */
+/* Fused multiply-adds would make other prices. GCC makes none with -std=c11, and does not know the pragma. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
 
 enum { ASSETS = 16 };
 
-/* Nearly normal, of mean 0 and deviation 1: twelve uniform numbers added up. */
+/* Nearly normal, mean 0, deviation 1: the sum of twelve uniform numbers. */
 static double bell(uint32_t seed, uint32_t day, uint32_t which)
 {
     double sum = -6;
@@ -30,7 +30,7 @@ void sim_make_prices(table *t, uint32_t rows, uint32_t seed)
         price[a] = 20 + 15 * (double)a;
     for (uint32_t day = 0; day < rows; day++) {
         double market = bell(seed, day, ASSETS);
-        /* wild days are followed by wild days */
+        /* volatility clusters */
         fear = 0.94 * fear + 0.06 * (0.5 + market * market / 2);
         for (uint32_t a = 0; a < ASSETS; a++) {
             double own = bell(seed, day, a), turn = bell(seed, day, ASSETS + 1 + a);

@@ -1,4 +1,4 @@
-/* Running a simulation: its kernels, waiting for them, all steps in pieces. */
+/* run: compiles the kernels of a simulation, runs all steps in several dispatches, and waits for them. */
 #include "base/clock.h"
 #include "base/str.h"
 #include "launch/chunk.h"
@@ -116,7 +116,7 @@ static void on_done(void *user, bool ok)
         free(w);
 }
 
-/* With an eye on the clock: what a file does in a step may never end. The longer it takes, the more seldom it is asked. */
+/* Waits with a watchdog, since a user's step may never end. The longer it takes, the less often it polls. */
 static bool wait_with_timeout(sim *s, err *e)
 {
     uint32_t timeout_s = s->options.timeout_s ? s->options.timeout_s : TIMEOUT_S;
@@ -158,7 +158,7 @@ static void report_progress(const sim *s, uint32_t step)
         s->progress(s->progress_user, step);
 }
 
-/* Some steps, waited for, at the level's way. */
+/* Runs some steps at the level, and waits for them. */
 typedef bool (*stepper)(sim *s, uint32_t from, uint32_t count, submit_policy submit, err *e);
 
 static bool run_fused(sim *s, uint32_t from, uint32_t count, submit_policy submit, err *e)
@@ -195,14 +195,14 @@ static bool run_separate(sim *s, uint32_t from, uint32_t count, submit_policy su
     return submit_all(&work, submit, e) && (submit == SUBMIT_SYNC || sim_wait(s, e));
 }
 
-/* From beginning to end, in as few pieces as the time for one allows. */
+/* Runs all steps, in as few dispatches as chunk_ms allows. */
 static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy submit, err *e)
 {
     uint32_t total = s->options.steps, at = 0;
     bool must_time = s->options.chunk_ms && *step_ns == 0;
     s->params.begins = 1;
     s->params.scores = 0;
-    /* the first launch compiles, on some devices: it makes no step, and the second makes one to time it */
+    /* on some devices the first launch compiles: it makes no step, and the second makes one to time it */
     if (must_time && total > 1) {
         if (!run(s, 0, 0, submit, e))
             return false;
@@ -231,7 +231,7 @@ static bool make_separate(sim *s, err *e)
            sim_kernel_make(s, &s->last, &c, "solo_last", e);
 }
 
-/* Few individuals are spread over more of a GPU by smaller workgroups. */
+/* Smaller workgroups spread few individuals over more of a GPU. */
 static uint32_t threads_of_fused(const sim *s)
 {
     enum { FEW = 16384, LEAST = 32 };

@@ -1,4 +1,4 @@
-/* A simulation on a device: what it needs there, and what came of it. */
+/* sim: the buffers of a simulation on a device, and its results. */
 #include "base/str.h"
 #include "sim/builtin.h"
 #include "sim/sim_internal.h"
@@ -24,7 +24,7 @@ static uint64_t trace_bytes(const sim *s)
     return (uint64_t)sim_trace_rows(s) * s->source->state->words * s->options.trace_count * 4;
 }
 
-/* With room for the number of each one's step (each.wgsl). */
+/* With room for each individual's step number (each.wgsl). */
 static uint64_t states_bytes(const sim_source *source, uint64_t population)
 {
     return ((source->is_coupled ? 2 : 1) * (uint64_t)source->state->words + 1) * population * 4;
@@ -37,7 +37,7 @@ static bool fits(const sim *s, err *e)
     uint64_t population = s->options.population, each = states_bytes(source, 1), genes = (uint64_t)source->genes * 4;
     uint64_t binding = info->max_storage_binding_bytes < info->max_buffer_bytes ? info->max_storage_binding_bytes
                                                                                 : info->max_buffer_bytes;
-    /* genes are there once for their individual, twice for those who choose parents */
+    /* one copy of the genes; two where evolution chooses parents */
     uint64_t times = s->options.evolves ? 2 : 1, all = each + (times > 1 ? 3 : 1) * genes + 8;
     uint64_t largest = each > times * genes ? each : times * genes;
     uint64_t most = binding / largest;
@@ -61,7 +61,7 @@ static bool fits(const sim *s, err *e)
 
 bool sim_cuda_suits(const sim_source *source, const sim_options *o, err *e)
 {
-    enum { COLUMNS = 16, HISTORY = 20 }; /* as in kernels/sim/finance.cu, which trusts in them */
+    enum { COLUMNS = 16, HISTORY = 20 }; /* as in kernels/sim/finance.cu, which does not check them */
     if (!sim_builtin_cuda(source->path) || o->trace_count || o->evolves)
         return err_set_kind(e, ERR_USAGE,
                             "in CUDA there are only acrobot, finance and rastrigin, written by hand, as controls: all "
@@ -140,7 +140,7 @@ sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e)
     if (!s->options.trace_every)
         s->options.trace_every = 1;
     if (sim_is_cuda(s))
-        s->options.chunk_ms = 0; /* the controls do not go on where they stopped */
+        s->options.chunk_ms = 0; /* the controls cannot resume a run */
     if (s->options.trace_count > o->population)
         s->options.trace_count = o->population;
     s->params = (sim_params){.population = o->population,
@@ -211,7 +211,7 @@ bool sim_take_notice(sim *s, char *text, size_t room)
     return true;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------ */
 
 bool sim_read_scores(sim *s, float *scores, err *e)
 {
@@ -243,7 +243,7 @@ static const char *spoilt_word(const sim *s, const uint32_t *words, uint32_t i)
     return NULL;
 }
 
-/* What was asked for and is not there (solo_note_strays). */
+/* An index out of range that a step used (solo_note_strays). */
 static bool check_places(sim *s, err *e)
 {
     enum { FIRST = SIM_NO_ROW, COUNT = SIM_NO_OTHER + 1 - FIRST };

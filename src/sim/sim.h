@@ -21,11 +21,11 @@
 typedef struct sim_options {
     uint32_t population, steps, seed;
     const table *data;    /* NULL: none */
-    uint32_t trace_count; /* so many individuals leave a trace; 0: none */
+    uint32_t trace_count; /* number of individuals with a trace; 0: none */
     uint32_t trace_every; /* steps from one entry to the next; 0: 1 */
-    uint32_t chunk_ms;    /* how long a dispatch may take, about; 0: as long as it takes */
-    bool evolves;         /* there will be generations (evolve.h) */
-    uint32_t timeout_s;   /* a dispatch that takes longer is given up; 0: a minute */
+    uint32_t chunk_ms;    /* how long a dispatch may take, about; 0: no limit */
+    bool evolves;         /* it will evolve (evolve.h) */
+    uint32_t timeout_s;   /* a longer dispatch is an error; 0: a minute */
 } sim_options;
 
 /* A device that compiles WGSL: the first that works, unless one is named. */
@@ -33,49 +33,50 @@ gpu *sim_open_gpu(const gpu_choice *choice, err *e);
 
 typedef struct sim sim;
 
-/* The source must live as long. What the device cannot do is an error: a population that is too large, an
- * implementation that compiles no WGSL. A mistake in the file is one that names its line. */
+/* The source must outlive the simulation. Errors: a population that is too large for the device, an implementation that
+ * compiles no WGSL; a mistake in the file, with its line. */
 sim *sim_new(gpu *g, const sim_source *source, const sim_options *o, err *e);
 void sim_free(sim *s);
 
 uint32_t sim_population(const sim *s);
 const sim_source *sim_get_source(const sim *s);
 
-/* From the beginning to the end. */
+/* Runs all steps, from the first. */
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);
-/* How far it is, while it runs; NULL: nobody wants to know. */
+/* Sets a callback for the progress of a run; NULL: none. */
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
-/* For measuring: from now on waits are the device's own, without an eye on the clock for what never ends. */
+/* For measuring: from now on, waits are the device's own, without a watchdog. */
 void sim_skip_watchdog(sim *s);
-/* A dispatch did not come back: the device cannot be closed in an orderly way any more. */
+/* A dispatch did not end: the device cannot be closed in an orderly way any more. */
 bool sim_is_stuck(const sim *s);
-/* Something to tell, once: coupled steps that had to be made by separate dispatches. */
+/* A notice for the user, returned once: coupled steps had to use separate dispatches. */
 bool sim_take_notice(sim *s, char *text, size_t room);
 
 /* (population), and (words, population) */
 bool sim_read_scores(sim *s, float *scores, err *e);
 bool sim_read_states(sim *s, uint32_t *words, err *e);
-/* (rows, words, trace_count): how it was before the first step, and after every trace_every-th. */
+/* (rows, words, trace_count): states before the first step, and after every trace_every-th. */
 bool sim_read_trace(sim *s, uint32_t *words, err *e);
 uint32_t sim_trace_rows(const sim *s);
 uint32_t sim_trace_count(const sim *s);
 
-/* Genes: what individuals have at first, drawn by the seed, or given, (population, genes). */
+/* The initial genes, drawn by the seed or set by the caller, (population, genes). */
 void sim_draw_genomes(const sim_source *source, uint32_t population, uint32_t seed, float *genomes);
 void sim_set_genomes(sim *s, const float *genomes);
 /* (population, genes), or (1, genes), the same for all. */
 void sim_set_genome_table(sim *s, const table *genomes);
 
-/* Whether there is a control in CUDA for this: those written by hand do not look at what they are given. */
+/* Is there a CUDA control for this simulation? The hand-written controls do not check their options. */
 bool sim_cuda_suits(const sim_source *source, const sim_options *o, err *e);
 /* How the CUDA controls are compiled: words of SOLO_SIM_CUDA in the environment. */
 typedef struct sim_cuda_choice {
     bool fast;  /* with the device's approximations of functions */
-    bool loops; /* those over units of networks are kept, not written out */
+    bool loops; /* loops over the units of networks are not unrolled */
 } sim_cuda_choice;
 sim_cuda_choice sim_cuda_chosen(void);
 
-/* False if data, genes or individuals that are not there were asked for, or scores are not finite, with the first such individual. */
+/* False, with the first such individual, if a step read data, genes or individuals out of range, or scores are not
+ * finite. */
 bool sim_check(sim *s, const float *scores, err *e);
 
 #endif

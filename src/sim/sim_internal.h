@@ -1,4 +1,4 @@
-/* sim_internal: what the files of a simulation on a device share. Nobody else includes this. */
+/* sim_internal: what the files of a simulation on a device share; no other file includes it. */
 #ifndef SOLO_SIM_INTERNAL_H
 #define SOLO_SIM_INTERNAL_H
 
@@ -33,7 +33,7 @@ typedef struct sim_kernel {
     uint32_t threads;
 } sim_kernel;
 
-/* Workgroups that wait for each other: how many, and of how many threads. 0: not found out yet. */
+/* A persistent dispatch: its workgroups, and the threads of each. 0: not determined yet. */
 typedef struct sim_groups {
     uint32_t count, threads;
 } sim_groups;
@@ -44,11 +44,11 @@ struct sim {
     sim_options options;
     sim_params params;
     gpu_buffer *params_buffer, *states, *scores, *data, *genomes, *traced, *grid, *shared;
-    sim_kernel fused, first, each, last, coupled; /* made when they are first wanted */
+    sim_kernel fused, first, each, last, coupled; /* made at their first use */
     sim_kernel evolve, generations;
     sim_groups groups;   /* of the coupled one, or of that for many generations */
     double step_ns[2];   /* of a step: fused, separate; 0: not known */
-    bool skips_watchdog; /* waits need no eye on the clock */
+    bool skips_watchdog; /* waits need no watchdog */
     bool stuck, timed_out;
     char notice[256];
     void (*progress)(void *user, uint32_t step);
@@ -67,11 +67,11 @@ submit_dispatch sim_dispatch_all(const sim *s, const sim_kernel *k, uint32_t tim
 void sim_launch_all(const sim *s, const sim_kernel *k);
 /* The workgroups of a persistent kernel, s->groups of them, to the end. False, too, if they timed out: s->timed_out. */
 bool sim_run_persistent(sim *s, const sim_kernel *k, err *e);
-/* The kernel of a form whose workgroups wait for each other, and how many there are: s->groups. In software it is one alone. */
+/* Compiles the kernel of a form whose workgroups wait for each other, and sets s->groups: one on software devices. */
 bool sim_make_persistent(sim *s, sim_kernel *k, sim_text_form form, err *e);
 bool sim_wait(sim *s, err *e);
 
-/* From the beginning to the end for the genes that are there; sim_run without what only a first run needs. */
+/* Runs all steps with the current genes: sim_run without the preparations of a first run. */
 bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e);
 
 #endif

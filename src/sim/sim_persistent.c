@@ -1,12 +1,12 @@
-/* Kernels of a simulation whose workgroups wait for each other: how many there are, and running them. */
+/* sim_persistent: kernels of a simulation whose workgroups wait for each other: sets their number, and runs them. */
 #include "launch/persistent.h"
 #include "sim/sim_internal.h"
 
 #include <stdlib.h>
 
 enum {
-    MAX_GROUPS = 2048,    /* that are looked for */
-    SINGLE_THREADS = 256, /* of a workgroup that is alone: what every device has, or nearly */
+    MAX_GROUPS = 2048,    /* the most workgroups of a roll call */
+    SINGLE_THREADS = 256, /* of a single workgroup: nearly every device has this many */
 };
 
 static persistent persistent_of(const sim *s, const sim_kernel *k)
@@ -19,7 +19,8 @@ static persistent persistent_of(const sim *s, const sim_kernel *k)
                         .grid = s->grid};
 }
 
-/* Those that are resident, of this very kernel, if they see each other's data; or as many as someone asked for. */
+/* The resident workgroups of this very kernel, if the litmus test passes with them; or the number that was set by
+ * hand. */
 static bool find_groups(sim *s, const sim_kernel *k, err *e)
 {
     persistent p = persistent_of(s, k);
@@ -66,5 +67,5 @@ bool sim_run_persistent(sim *s, const sim_kernel *k, err *e)
     gpu_launch(s->g, k->kernel, k->bindings, s->groups.count);
     if (!sim_wait(s, e) || !persistent_timed_out(&p, &s->timed_out, e))
         return false;
-    return !s->timed_out || err_set(e, "workgroups of one dispatch waited for each other in vain");
+    return !s->timed_out || err_set(e, "workgroups of one dispatch timed out waiting for each other");
 }

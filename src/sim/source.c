@@ -172,7 +172,7 @@ static bool read_state(sim_source *s, err *e)
 
 /* ---- the functions ------------------------------------------------------------------ */
 
-/* Each parameter must be something there is: State, Rng, i, t, as far as `allowed` (of "srit") goes. */
+/* Each parameter must be State, Rng, i or t, as far as `allowed` (letters of "srit") permits. */
 static bool check_parameters(const sim_source *s, const wgsl_declaration *d, const char *allowed, err *e)
 {
     for (uint32_t k = 0; k < d->count; k++) {
@@ -209,7 +209,7 @@ static bool find_function(const sim_source *s, const char *name, const char *all
 
 static bool find_functions(sim_source *s, err *e)
 {
-    /* not the step: who is done once stays so, or a loop that is left and a step that asks again would differ */
+    /* without t: `done` must stay true, or leaving the loop and testing again at each step would differ */
     if (wgsl_find(&s->file, WGSL_FUNCTION, "done") && !find_function(s, "done", "si", "bool", &s->done, e))
         return false;
     return find_function(s, "init", "ir", "State", &s->init, e) &&
@@ -217,7 +217,7 @@ static bool find_functions(sim_source *s, err *e)
            find_function(s, "score", "si", "f32", &s->score, e);
 }
 
-/* What Solo gives to the file must not be declared there again. */
+/* The file must not declare what the runtime declares. */
 static bool names_are_free(const sim_source *s, err *e)
 {
     static const char *const ours[] = {"Rng",  "random",    "random_u32",   "normal",     "normal2", "gene",
@@ -236,7 +236,7 @@ static bool names_are_free(const sim_source *s, err *e)
 
 /* ---- constants with a meaning --------------------------------------------------------- */
 
-/* 0 where the constant is not there. */
+/* 0 if there is no such constant. */
 static bool count_named(const sim_source *s, const char *name, double most, uint32_t *out, err *e)
 {
     const wgsl_constant *c = wgsl_find_constant(&s->file, name);
@@ -388,8 +388,8 @@ bool sim_source_set(sim_source *s, const char *assignment, err *e)
     return read_sizes(s, e);
 }
 
-/* `override` becomes `const`, a value that was set takes the place of the one that is written; a value that went over
- * several lines leaves them empty, so that those below keep their numbers. */
+/* `override` becomes `const`, with the value that was set; a value over several lines leaves empty lines, so that those
+ * below keep their numbers. */
 char *sim_source_text(const sim_source *s)
 {
     str out = {0};

@@ -40,7 +40,7 @@ static bool take_field(csv *c, uint32_t column, float *value)
     size_t length = strcspn(at, ",\n");
     *value = strtof(at, &end);
     const char *after = skip_blanks(end);
-    /* strtof reads over line ends and knows hexadecimal and infinities: a number is a number */
+    /* strtof reads past line ends and accepts hexadecimal and infinities, so the characters are checked first */
     if (length == 0 || end == at || end > at + length || (*after && *after != ',' && *after != '\n') ||
         !isfinite(*value)) {
         while (length > 0 && isspace((unsigned char)at[length - 1]))
@@ -71,7 +71,7 @@ static bool take_row(csv *c)
     return true;
 }
 
-/* Whether a field begins as a number does, or is what a program writes for one that is none. */
+/* Does a field begin as a number does, or is it a name for NaN or infinity? */
 static bool like_number(const char *at)
 {
     static const char *const words[] = {"nan", "inf", "infinity"};
@@ -85,7 +85,8 @@ static bool like_number(const char *at)
     return length && strchr("+-.0123456789", *at);
 }
 
-/* The first line has names if nothing in it looks like a number: a mistake in the first row must not hide it. */
+/* The first line has names if no field looks like a number: a row of numbers with one mistake does not count as
+ * names. */
 static bool is_header(const char *at)
 {
     for (; at; at = *(at += strcspn(at, ",\n")) == ',' ? at + 1 : NULL)

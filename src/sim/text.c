@@ -1,4 +1,5 @@
-/* The modules of a simulation: its file, then the runtime of kernels/sim_runtime and what depends on the file. */
+/* text: the WGSL module of a simulation: its file, then kernels/sim_runtime and the functions that depend on the
+ * file. */
 #include "sim/text.h"
 #include "base/str.h"
 #include "launch/kernel_file.h"
@@ -10,7 +11,7 @@
 
 /* ---- going through a State ------------------------------------------------------------ */
 
-/* Something done with each word: which word it is (an expression), and how WGSL names it. */
+/* Called for each word: its number (an expression), and its name in WGSL. */
 typedef void (*word_writer)(str *out, const char *word, const char *access, sim_scalar type);
 
 enum { WRITTEN_OUT = 4 }; /* arrays of more elements become loops */
@@ -128,7 +129,7 @@ static const wgsl_member *state_member(const sim_source *s, const char *name)
     return NULL;
 }
 
-/* other(j), and other_NAME(j) for each member that is asked for: what is not read costs nothing. */
+/* other(j), and other_NAME(j) for each member that the file uses: only these are read. */
 static void add_others(str *out, const sim_source *s)
 {
     uint32_t word = 0;
@@ -153,8 +154,8 @@ static void add_others(str *out, const sim_source *s)
     }
 }
 
-/* A place that is not in the table gives what is at its beginning, and the host is told. No branches: loops over columns
- * then share the look at the row. */
+/* An index outside the table reads its first element and is reported to the host. No branches: loops over columns then
+ * share the check of the row. */
 static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
 {
     if (!s->uses_data)
@@ -169,7 +170,7 @@ static void add_data(str *out, const sim_source *s, const sim_text_choice *c)
              c->data_rows, c->data_columns, c->data_rows, c->data_columns, c->data_columns);
 }
 
-/* Of genes and other individuals the highest number that was asked for is enough, which a loop may find out at its end. */
+/* For genes and other individuals, the highest index is enough, which a loop may check at its end. */
 static void add_genes(str *out, const sim_source *s, const sim_text_choice *c)
 {
     enum { MOST_OWN_GENES = 512 };
@@ -196,7 +197,7 @@ static void add_genes(str *out, const sim_source *s, const sim_text_choice *c)
                  "    return solo_gene(min(k, SOLO_GENES - 1u));\n}\n");
 }
 
-/* The last thing a thread does: what was asked for and does not exist is noted for the host. */
+/* At its end a thread reports indices out of range to the host. */
 static void add_strays(str *out, const sim_source *s)
 {
     str_add(out, "fn solo_note_strays() {\n");
@@ -234,7 +235,7 @@ static void add_call(str *out, const wgsl_declaration *d)
 
 static void add_calls(str *out, const sim_source *s)
 {
-    /* the numbers drawn at the beginning are those of a step before the first */
+    /* random numbers of init belong to a step before the first */
     str_addf(out, "fn solo_begin(i: u32) -> State {\n%s    return solo_sealed(",
              takes_rng(s->init) ? "    var rng = solo_rng(i, 0xffffffffu);\n" : "");
     add_call(out, s->init);

@@ -1,5 +1,5 @@
-/* text: the WGSL of a simulation's kernels. The file comes first, line for line, so that what a compiler says of a line is
- * true of the file's; behind it what Solo adds: kernels/sim_runtime and the functions between the two.                       */
+/* text: the WGSL of a simulation's kernels. The file comes first, line for line, so that a compiler's line
+ * numbers are those of the file; kernels/sim_runtime and the functions between the two follow.            */
 #ifndef SOLO_SIM_TEXT_H
 #define SOLO_SIM_TEXT_H
 
@@ -16,13 +16,13 @@ typedef enum {
 typedef struct sim_text_choice {
     sim_text_form form;
     uint32_t threads; /* of a workgroup */
-    bool single;      /* one workgroup only: no atomics, no gate */
+    bool single;      /* one workgroup only: no atomics, no grid barrier */
     bool traces;      /* individuals leave traces */
-    bool own_genes;   /* who makes many steps copies them: faster on GPUs, long to compile in software */
+    bool own_genes;   /* the loop over steps inlines them: faster on GPUs, slow to compile on software devices */
     uint32_t data_rows, data_columns;
 } sim_text_choice;
 
-/* The best scores of so many generations are kept on the device. */
+/* The device keeps the best scores of this many generations. */
 enum { SIM_HISTORY = 65536 };
 
 /* To be freed. */
@@ -31,7 +31,7 @@ char *sim_text(const sim_source *s, const sim_text_choice *c);
 /* The CUDA control of a built-in simulation, with its parameters; NULL: there is none. To be freed. */
 char *sim_text_cuda(const sim_source *s, sim_cuda_choice c);
 
-/* A compiler's message about such a text, about the file instead: "FILE:LINE: ...". */
+/* Turns a compiler's message about such a text into one about the file: "FILE:LINE: ...". */
 void sim_text_error(const sim_source *s, err *e);
 
 #endif

@@ -278,7 +278,7 @@ static bool take_declaration(reader *r)
         return take_function(r);
     if (is_word(r->f, t, "const") || is_word(r->f, t, "override"))
         return take_constant(r, is_word(r->f, t, "override"), t->at);
-    /* it would keep its value from step to step in one dispatch, and lose it between two */
+    /* it would keep its value between steps in one dispatch, and lose it between two dispatches */
     if (is_word(r->f, t, "var"))
         return err_set(r->e, "%s:%u: a var outside of functions: a State is where things are kept", r->path, t->line);
     return skip_statement(r);
@@ -341,7 +341,7 @@ uint32_t wgsl_calls(const wgsl_file *f, const char *name)
 
 enum {
     MAX_DEPTH = 64,     /* of parentheses and of constants named in constants */
-    MAX_FACTORS = 10000 /* constants that name others twice, and so on, would take for ever */
+    MAX_FACTORS = 10000 /* constants that use others twice, and so on, would take exponential time */
 };
 
 typedef struct evaluation {

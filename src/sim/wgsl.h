@@ -1,8 +1,7 @@
 /* wgsl: what a WGSL file declares at its top: structs, constants, functions.
  *
- * Enough of the language to find them and to say on which line they are; what stands inside of
- * functions is the compiler's business, which sees the very same lines. Comments are skipped,
- * attributes and templates are read over.                                                     */
+ * Parses enough of the language to find them and their lines; the bodies of functions are left to
+ * the compiler, which sees the very same lines. Comments, attributes and templates are skipped.  */
 #ifndef SOLO_SIM_WGSL_H
 #define SOLO_SIM_WGSL_H
 
@@ -34,7 +33,7 @@ typedef struct wgsl_constant {
     uint32_t line;
     size_t begin, end;             /* the bytes of the declaration, with its semicolon */
     size_t value_begin, value_end; /* those of its value; begin == end: it has none */
-    char set[64];                  /* what it is to be instead; "": nothing */
+    char set[64];                  /* its new value; "": unchanged */
 } wgsl_constant;
 
 typedef struct wgsl_token {

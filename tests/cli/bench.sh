@@ -23,7 +23,7 @@ bench/llm.sh -o "$work/out" -w "$work/work" -m tiny >/dev/null 2>"$work/error"
 [ $? -eq 2 ] && grep -q 'tiny is not NAME-TYPE' "$work/error"
 said "llm.sh wants a type with each model" $?
 
-# A stand-in for Solo that tells what it was asked.
+# A stand-in for Solo that prints its arguments.
 printf '#!/bin/sh\necho "$@" >>"%s/asked"\n' "$work" >"$work/solo"
 chmod +x "$work/solo"
 SOLO=$work/solo bench/llm.sh -o "$work/out" -w "$work/work" -m "qwen2.5-0.5b-f16 llama-3-8b-q4_0" -d 64 -r 3 solo >/dev/null
@@ -31,7 +31,7 @@ grep -q 'qwen2.5-0.5b-f16 --fuse none,ops,token,loop --submit sync,each,pass,bat
     grep -q 'llama-3-8b-q4_0.gguf --fuse ops,token,loop --submit batch -p 512 -n 128 -d 64 -r 3' "$work/asked"
 said "llm.sh asks for every way to launch one model, and for the best ways of others" $?
 
-# one.sh: every point a run, one that fails told, none done twice
+# one.sh: a run for every point, a failure reported, none made twice
 rm -f "$work/asked"
 cat >"$work/solo" <<'SOLO'
 #!/bin/sh
@@ -82,7 +82,7 @@ PYTHON=$work/python bench/llm.sh -o "$work/out" -w "$work/work" -m "tiny-f16 tin
     [ "$(sed 's/[0-9]* s$/N s/' "$work/said")" = "$(printf 'llm.sh: tiny f16, llama.cpp: N s\n    left out: llama.cpp, cuda: no GPU')" ]
 said "llm.sh tells what was left out" $?
 
-# A stand-in for Python that fails: the other parts run all the same, and the status tells.
+# A stand-in for Python that fails: the other parts run all the same, and the exit status is not 0.
 printf '#!/bin/sh\necho "no such thing" >&2\nexit 3\n' >"$work/python"
 chmod +x "$work/python"
 PYTHON=$work/python SOLO=true bench/llm.sh -o "$work/out" -w "$work/work" -m tiny-f16 torch solo >"$work/said" 2>&1

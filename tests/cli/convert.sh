@@ -20,7 +20,7 @@ fails() {
     fi
 }
 
-# check NAME COMMAND...: ok if it succeeds; what it prints is told if not
+# check NAME COMMAND...: ok if it succeeds; otherwise its output is printed
 check() {
     what=$1
     shift
@@ -99,7 +99,7 @@ assert record["checks"] and all(c["ok"] for c in record["checks"]), record["chec
 }
 [ -z "$llama_here" ] || check "bench/llama.py measures" measured
 
-# a GGUF file as the source, and what is said about types
+# a GGUF file as the source, and the notes about types
 python3 $oracle/make_folder.py odd "$work/odd"
 "$SOLO" convert "$work/odd" "$work/odd.gguf" --type q4_0 >"$work/notes"
 grep -q "what makes the logits is q8_0, not q4_0" "$work/notes" && grep -q "2 weights are f16, not q4_0" "$work/notes" &&

@@ -1,5 +1,5 @@
 #!/bin/sh
-# How much memory there is: told, believed, and not exceeded while a model is loaded.
+# How much memory there is: reported, used as a limit, and not exceeded while a model is loaded.
 SOLO=${SOLO:-build/solo}
 cd "$(dirname "$0")/../.." || exit 1
 model=tests/data/models/qwen2-old

@@ -12,7 +12,7 @@ failed=0
 pass() { echo "ok $1"; }
 fail() { echo "not ok $1 $2"; failed=1; }
 
-# expect NAME STATUS STDERR_PATTERN COMMAND...: an empty pattern wants silence.
+# expect NAME STATUS STDERR_PATTERN COMMAND...: an empty pattern means an empty stderr.
 # A failure (status 1) must be one line that begins with "solo: ".
 expect() {
     name=$1 want=$2 pattern=$3

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# check NAME COMMAND...: ok if it succeeds; what it prints is told if not
+# check NAME COMMAND...: ok if it succeeds; otherwise its output is printed
 check() {
     what=$1
     shift

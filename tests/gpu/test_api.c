@@ -123,7 +123,7 @@ static void evolution_is_stopped_saved_and_resumed(void **unused)
     unlink(path);
 }
 
-static void mistakes_are_told(void **unused)
+static void mistakes_are_errors(void **unused)
 {
     (void)unused;
     static const struct {
@@ -220,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulation_from_text),
         cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(mistakes_are_errors),
         cmocka_unit_test(failing_leaves_nothing_behind),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_first, shut) +

@@ -231,7 +231,7 @@ static void callers_memory(void **unused)
             fail_msg("'%s' was told as %d: '%s'", part, e.status, e.text); \
     } while (0)
 
-static void mistakes_are_told(void **unused)
+static void mistakes_are_errors(void **unused)
 {
     (void)unused;
     solo_error none = {0};
@@ -297,7 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_there_and_back), cmocka_unit_test(a_text_and_its_logits),
         cmocka_unit_test(a_conversation),        cmocka_unit_test(graphs_at_every_level),
-        cmocka_unit_test(callers_memory),        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(callers_memory),        cmocka_unit_test(mistakes_are_errors),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
 }

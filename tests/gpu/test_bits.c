@@ -150,7 +150,7 @@ static uint32_t differing(const form *f, tensor_type type, int stage)
     run_on_gpu(g, f, &box, together, apart);
     for (uint32_t at = 0; at < POSITIONS; at++)
         for (uint32_t i = 0; i < count; i++)
-            different += (together[at][i] & ~1u) != (apart[at][i] & ~1u);                /* the lowest bit is a mark */
+            different += (together[at][i] & ~1u) != (apart[at][i] & ~1u); /* the lowest bit is the epoch bit */
     double far = f == &small ? distance(g, f, &box, together[POSITIONS - 1], count) : 0; /* else it takes long */
     if (!(far < (type == TYPE_F16 ? 0.002 : 0.1)))                                       /* x as bytes is not quite x */
         fail_msg("%s: up to %s the numbers are %g of their spread from the CPU's", type_find(type)->name, stages[stage],

@@ -79,7 +79,7 @@ static void all_levels_give_the_same_bits(void **unused)
     chunk_ms = 0;
     setenv("SOLO_SIM_GROUPS", "0", 1); /* those that are resident, if they see each other's data */
     assert_true(evolved(12, LEVEL_LOOP) == right);
-    /* two workgroups that wait for each other, and such that wait in vain */
+    /* two workgroups that wait for each other, and two that time out */
     setenv("SOLO_SIM_GROUPS", "2", 1);
     assert_true(evolved(12, LEVEL_LOOP) == right);
     setenv("SOLO_SIM_STALL", "4", 1);

@@ -143,7 +143,7 @@ static void random_graphs(void **unused)
 }
 
 /* Software takes long to compile all phases as one, so these are fewer and smaller. */
-static void random_graphs_as_one_dispatch(void **unused)
+static void random_graphs_as_a_megakernel(void **unused)
 {
     (void)unused;
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
@@ -158,6 +158,6 @@ static void random_graphs_as_one_dispatch(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_graphs),
-                                       cmocka_unit_test(random_graphs_as_one_dispatch)};
+                                       cmocka_unit_test(random_graphs_as_a_megakernel)};
     return RUN_ON_EACH(tests);
 }

@@ -229,7 +229,7 @@ static void a_binding_too_large_is_an_error(void **unused)
 }
 
 /* This one only the library itself checks. */
-static void the_librarys_own_validation_is_heard(void **unused)
+static void the_librarys_own_validation_is_reported(void **unused)
 {
     (void)unused;
     chain *c = chain_new(device, &chain_empty, 1);
@@ -391,7 +391,7 @@ int main(void)
     const struct CMUnitTest webgpu[] = {
         cmocka_unit_test(a_shader_error_names_its_line),
         cmocka_unit_test(a_missing_entry_point_is_an_error),
-        cmocka_unit_test(the_librarys_own_validation_is_heard),
+        cmocka_unit_test(the_librarys_own_validation_is_reported),
     };
     const struct CMUnitTest vulkan[] = {
         cmocka_unit_test(a_kernel_without_spirv_is_an_error),

@@ -148,7 +148,7 @@ static void the_grid_barrier_holds(void **unused)
     chain_free(c);
 }
 
-static void too_many_workgroups_give_up_and_are_told_of(void **unused)
+static void too_many_workgroups_time_out_and_are_reported(void **unused)
 {
     (void)unused;
     if (gpu_get_info(device)->type != GPU_TYPE_SOFTWARE)
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test(calls_and_device_are_timed),
         cmocka_unit_test(waits_wait),
         cmocka_unit_test(the_grid_barrier_holds),
-        cmocka_unit_test(too_many_workgroups_give_up_and_are_told_of),
+        cmocka_unit_test(too_many_workgroups_time_out_and_are_reported),
         cmocka_unit_test(a_wrong_answer_is_noticed),
         cmocka_unit_test(a_shader_that_does_not_compile_has_no_time),
         cmocka_unit_test(a_binding_too_large_has_no_time),

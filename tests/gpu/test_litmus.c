@@ -1,4 +1,4 @@
-/* Can the litmus test be trusted? It must pass where data goes through atomics, and notice each way in which passing
+/* The litmus test is reliable: it must pass where data goes through atomics, and notice each way in which passing
  * data between workgroups is known to go wrong.
  *
  * Plain stores, which a newer Dawn on an NVIDIA GPU loses, are kept by everything that was tried in software: Dawn of
@@ -23,7 +23,7 @@ static bool has_a_core_for_each(void)
     return gpu_get_info(device)->type != GPU_TYPE_SOFTWARE || sysconf(_SC_NPROCESSORS_ONLN) >= WORKGROUPS;
 }
 
-/* A busy machine may keep one workgroup waiting for long: that says nothing, and is asked again. */
+/* On a busy machine a workgroup may wait for long: a time-out is no verdict, and the test is repeated. */
 static litmus_result result_of(const gpu_source *source, uint32_t threads)
 {
     litmus_result r = {0};
@@ -180,7 +180,7 @@ static void a_barrier_that_does_not_wait_is_caught(void **unused)
     expect_caught("if (seen >= wanted) { break; }", "if (seen > 0u) { break; }");
 }
 
-/* Thread 0 says that its workgroup is there, and the other threads are not yet. */
+/* Thread 0 arrives for its workgroup before the other threads have arrived. */
 static void a_barrier_that_leaves_threads_behind_is_caught(void **unused)
 {
     (void)unused;
@@ -206,8 +206,8 @@ static void a_reader_that_does_not_poll_is_caught(void **unused)
                   "fn is_stale(bits: u32) -> u32 { return 0u &");
 }
 
-/* One word, in one of all rounds, of one workgroup: found by whoever reads it, and told as it was. */
-static void one_wrong_word_is_counted_and_told(void **unused)
+/* One wrong word, in one of all rounds, of one workgroup: its reader finds it, and the report is exact. */
+static void one_wrong_word_is_counted_and_reported(void **unused)
 {
     (void)unused;
     if (!has_a_core_for_each())
@@ -416,7 +416,7 @@ int main(void)
         cmocka_unit_test(a_barrier_that_leaves_threads_behind_is_caught),
         cmocka_unit_test(a_float_behind_its_epoch_is_caught),
         cmocka_unit_test(a_reader_that_does_not_poll_is_caught),
-        cmocka_unit_test(one_wrong_word_is_counted_and_told),
+        cmocka_unit_test(one_wrong_word_is_counted_and_reported),
         cmocka_unit_test_setup_teardown(a_result_is_remembered_for_what_it_was_of, use_own_cache, remove_own_cache),
         cmocka_unit_test_setup_teardown(a_failure_is_remembered_and_nonsense_is_not, use_own_cache, remove_own_cache),
         cmocka_unit_test_setup_teardown(a_time_out_is_not_remembered, use_own_cache, remove_own_cache),

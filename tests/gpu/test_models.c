@@ -145,7 +145,7 @@ static void models_of_our_own(void **unused)
     }
 }
 
-/* A generation makes the same choices, and says when its context is full. */
+/* A generation makes the same choices, and reports that its context is full. */
 static void generations_go_on_until_the_context_is_full(void **unused)
 {
     (void)unused;
@@ -187,7 +187,7 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     unlink(path);
 }
 
-/* A full context that slides goes on as if its younger half had just been said. */
+/* A full context that slides continues as if its newer half had just been fed. */
 static void a_full_context_slides_when_asked(void **unused)
 {
     (void)unused;

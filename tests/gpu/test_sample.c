@@ -22,7 +22,7 @@ typedef struct chooser {
     uint32_t history[HISTORY];
 } chooser;
 
-/* With workgroups of another size than the file says: in WGSL alone. */
+/* With workgroups of another size than the file's: in WGSL alone. */
 static gpu_kernel *make_kernel(const char *name, uint32_t threads)
 {
     kernel_variant v = {.name = name};

@@ -1,10 +1,10 @@
-/* The kernels that GPUs get, made for the shapes they work on, against the CPU's answer: software runs them when
- * SOLO_TUNE=gpu says so, and takes long to compile them. */
+/* The kernels that are specialized for GPUs and for shapes, against the CPU's results: with SOLO_TUNE=gpu software
+ * devices run them, after a long time of compiling. */
 #include "graph/megakernel_test.h"
 #include "gpu/compare.h"
 #include "graph/megakernel.h"
 
-/* The kernels that a GPU gets for its shapes, several turns and pieces of x included. */
+/* The kernels specialized for shapes, including those that loop over virtual workgroups and pieces of x. */
 static void matrices_as_on_a_gpu(void **unused)
 {
     (void)unused;
@@ -28,7 +28,7 @@ static void matrices_as_on_a_gpu(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
-/* Weights that are whole numbers by an x that becomes whole numbers: exact if it was, and nearly so else. Few weights are read
+/* Integer weights by an x rounded to int8: exact if x was integers, nearly exact otherwise. Small matrices are read
  * word by word, as floats. */
 static void bytes_as_on_a_gpu(void **unused)
 {
@@ -117,7 +117,7 @@ static void attention_as_on_a_gpu(void **unused)
 
 /* As many workgroups as are resident, in the form that was found to be the best: the first time by trying, then as it is
  * remembered. */
-static void one_dispatch_as_on_a_gpu(void **unused)
+static void megakernel_as_on_a_gpu(void **unused)
 {
     (void)unused;
     weight_box box = {.r = rng_seed(15)};
@@ -157,9 +157,9 @@ static graph *layers(weight_box *box, int count)
     return g;
 }
 
-/* Workgroups that wait in vain all leave, wherever that is; and the next time nobody takes what they left behind for new:
- * its marks do not say so. The numbers are those of separate dispatches, but for the marks. */
-static void one_dispatch_gives_up_and_goes_on(void **unused)
+/* After a time-out all workgroups leave, wherever it was; and the next dispatch does not take stale floats for new
+ * ones: their epoch bits differ. The results are those of separate dispatches, except for the epoch bits. */
+static void megakernel_times_out_and_goes_on(void **unused)
 {
     (void)unused;
     err e = {0};
@@ -205,9 +205,9 @@ static void one_dispatch_gives_up_and_goes_on(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_as_on_a_gpu),     cmocka_unit_test(bytes_as_on_a_gpu),
-        cmocka_unit_test(blocks_as_on_a_gpu),       cmocka_unit_test(attention_as_on_a_gpu),
-        cmocka_unit_test(one_dispatch_as_on_a_gpu), cmocka_unit_test(one_dispatch_gives_up_and_goes_on),
+        cmocka_unit_test(matrices_as_on_a_gpu),   cmocka_unit_test(bytes_as_on_a_gpu),
+        cmocka_unit_test(blocks_as_on_a_gpu),     cmocka_unit_test(attention_as_on_a_gpu),
+        cmocka_unit_test(megakernel_as_on_a_gpu), cmocka_unit_test(megakernel_times_out_and_goes_on),
     };
     return RUN_ON_EACH(tests);
 }

@@ -76,7 +76,7 @@ static void pieces_give_the_same_bits(void **unused)
     }
 }
 
-/* Several workgroups that pass data through atomics, and those that wait in vain. */
+/* Several workgroups that pass data through atomics, and those that time out. */
 static void coupled_ones_wait_for_each_other(void **unused)
 {
     (void)unused;
@@ -88,11 +88,11 @@ static void coupled_ones_wait_for_each_other(void **unused)
     char notice[256];
     go(&r, s, LEVEL_LOOP, SUBMIT_BATCH);
     assert_true(hash_of(&r) == right);
-    if (!sim_take_notice(s, notice, sizeof notice)) /* on a busy machine they may wait in vain */
+    if (!sim_take_notice(s, notice, sizeof notice)) /* on a busy machine they may time out */
         assert_int_equal(r.dispatches, 1);
     sim_free(s);
 
-    /* as many as the kernel itself finds resident, if the litmus test says that they see each other's data */
+    /* as many as a roll call finds resident, if the litmus test passes with them */
     setenv("SOLO_SIM_GROUPS", "0", 1);
     s = new_sim(&r);
     go(&r, s, LEVEL_LOOP, SUBMIT_BATCH);
@@ -106,7 +106,7 @@ static void coupled_ones_wait_for_each_other(void **unused)
     go(&r, s, LEVEL_LOOP, SUBMIT_BATCH);
     assert_true(hash_of(&r) == right);
     assert_true(sim_take_notice(s, notice, sizeof notice));
-    assert_non_null(strstr(notice, "waited for each other in vain"));
+    assert_non_null(strstr(notice, "timed out waiting for each other"));
     assert_int_equal(r.dispatches, 1 + 42);
     sim_free(s);
     unsetenv("SOLO_SIM_GROUPS");
@@ -166,7 +166,7 @@ static const char *const WHOLE = "struct State { x: f32 }\n"
                                  "const GENES = 3;\n"
                                  "fn init(i: u32) -> State { return State(f32(i)); }\n";
 
-/* What is said of a simulation that goes on with `rest`, by a level. */
+/* The error of a simulation that continues with `rest`, at a level. */
 static void expect_error(const char *rest, const char *part, fusion_level level)
 {
     enum { POPULATION = 70 };
@@ -190,7 +190,7 @@ static void expect_error(const char *rest, const char *part, fusion_level level)
     sim_source_free(&source);
 }
 
-static void places_that_are_not_there_are_told(void **unused)
+static void indices_out_of_range_are_errors(void **unused)
 {
     (void)unused;
     static const char *const cases[][2] = {
@@ -219,7 +219,7 @@ static void places_that_are_not_there_are_told(void **unused)
 }
 
 /* A back end may compile either text: two kernels that differ in one only are two. */
-static void kernels_are_told_apart_by_every_text(void **unused)
+static void kernels_differ_by_every_text(void **unused)
 {
     (void)unused;
     static const char wgsl[] = "@compute @workgroup_size(1) fn main() {}";
@@ -252,8 +252,8 @@ int main(void)
         cmocka_unit_test(coupled_ones_wait_for_each_other),
         cmocka_unit_test(millions_are_counted),
         cmocka_unit_test(traces_are_the_states_on_the_way),
-        cmocka_unit_test(places_that_are_not_there_are_told),
-        cmocka_unit_test(kernels_are_told_apart_by_every_text),
+        cmocka_unit_test(indices_out_of_range_are_errors),
+        cmocka_unit_test(kernels_differ_by_every_text),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_dawn, close_device) +
            cmocka_run_group_tests_name("wgpu", tests, open_wgpu, close_device) +

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-static void the_file_is_aligned_and_whole(void **state)
+static void the_file_is_aligned_and_complete(void **state)
 {
     (void)state;
     err e = {0};
@@ -41,7 +41,7 @@ static void no_path_is_the_built_in_model(void **state)
     assert_non_null(m);
     const model_config *c = model_get_config(m);
     assert_int_equal(c->arch, ARCH_LLAMA);
-    assert_true(c->context_tok >= 1024); /* the usual benchmark takes 512 tokens and 128 more */
+    assert_true(c->context_tok >= 1024); /* the default benchmark takes 512 tokens and 128 more */
     model_weight w;
     assert_false(model_find_weight(m, "blk.99.attn_q.weight", &w, &e));
     assert_non_null(strstr(e.text, BUILTIN_NAME));
@@ -136,7 +136,7 @@ static void it_expects_what_tales_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_file_is_aligned_and_whole),
+        cmocka_unit_test(the_file_is_aligned_and_complete),
         cmocka_unit_test(no_path_is_the_built_in_model),
         cmocka_unit_test(tokens_are_those_it_was_trained_with),
         cmocka_unit_test(it_expects_what_tales_say),

@@ -89,7 +89,7 @@ static void what_is_no_model_says_so(void **unused)
     assert_non_null(strstr(e.text, "/etc/passwd"));
 }
 
-static void a_context_too_small_is_told(void **unused)
+static void a_context_too_small_is_an_error(void **unused)
 {
     (void)unused;
     session *s = open_session("tests/data/models/llama-wide", 1);
@@ -105,7 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prompts_at_once),          cmocka_unit_test(tokens_one_by_one),
         cmocka_unit_test(others_prompts_at_once),   cmocka_unit_test(others_tokens_one_by_one),
-        cmocka_unit_test(what_is_no_model_says_so), cmocka_unit_test(a_context_too_small_is_told),
+        cmocka_unit_test(what_is_no_model_says_so), cmocka_unit_test(a_context_too_small_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static void a_file_cut_anywhere_is_refused(void **unused)
     str_free(&s);
 }
 
-static void a_header_in_parts_says_what_it_wants(void **unused)
+static void a_partial_header_reports_the_bytes_it_needs(void **unused)
 {
     (void)unused;
     str s = sample(3);
@@ -388,7 +388,7 @@ int main(void)
         cmocka_unit_test(bad_tensors_are_refused),
         cmocka_unit_test(absurd_shapes_are_refused),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
-        cmocka_unit_test(a_header_in_parts_says_what_it_wants),
+        cmocka_unit_test(a_partial_header_reports_the_bytes_it_needs),
         cmocka_unit_test(claims_of_a_large_file_cost_nothing),
         cmocka_unit_test(a_changed_byte_does_no_harm),
         cmocka_unit_test(many_keys_and_texts_are_found_at_once),

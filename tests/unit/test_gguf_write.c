@@ -210,7 +210,7 @@ static void tensors_come_in_pieces(void **state)
     gguf_close(g);
 }
 
-static void what_is_missing_or_too_much_is_told(void **state)
+static void missing_and_surplus_tensors_are_errors(void **state)
 {
     (void)state;
     gguf_writer *w = open_writer();
@@ -362,7 +362,7 @@ int main(void)
         IN_FOLDER(every_kind_comes_back),
         IN_FOLDER(keys_are_copied_as_they_stand),
         IN_FOLDER(tensors_come_in_pieces),
-        IN_FOLDER(what_is_missing_or_too_much_is_told),
+        IN_FOLDER(missing_and_surplus_tensors_are_errors),
         IN_FOLDER(a_file_in_work_is_not_seen),
         IN_FOLDER(a_link_stays_a_link),
         IN_FOLDER(places_that_cannot_be_written),

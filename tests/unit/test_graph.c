@@ -169,7 +169,7 @@ static void norm_matmul_gather(void **unused)
     graph_free(g);
 }
 
-static void rope_turns_pairs(void **unused)
+static void rope_rotates_pairs(void **unused)
 {
     (void)unused;
     for (int interleaved = 0; interleaved < 2; interleaved++) {
@@ -180,7 +180,7 @@ static void rope_turns_pairs(void **unused)
         memcpy(cpu_floats(r, "x"), (float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, 12 * sizeof(float));
         cpu_words(r, "at")[0] = 0;
         run_ok(r);
-        /* Position 0 turns nothing, position 1 by 1 and by 0.1. */
+        /* Position 0 rotates nothing, position 1 by 1 and by 0.1. */
         float c = cosf(1), s = sinf(1), c1 = cosf(0.1f), s1 = sinf(0.1f);
         float half[] = {c - 3 * s, 2 * c1 - 4 * s1, s + 3 * c, 2 * s1 + 4 * c1, 5, 6};
         float pairs[] = {c - 2 * s, s + 2 * c, 3 * c1 - 4 * s1, 3 * s1 + 4 * c1, 5, 6};
@@ -312,7 +312,7 @@ int main(void)
         cmocka_unit_test(binary_broadcasts),
         cmocka_unit_test(reductions_and_softmax),
         cmocka_unit_test(norm_matmul_gather),
-        cmocka_unit_test(rope_turns_pairs),
+        cmocka_unit_test(rope_rotates_pairs),
         cmocka_unit_test(attention_sees_what_was_stored),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),

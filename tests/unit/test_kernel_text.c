@@ -94,7 +94,7 @@ static void refuses(const char *name, const char *type, const char *reason)
     assert_null(text.data);
 }
 
-static void what_cannot_be_printed_is_said(void **unused)
+static void an_unknown_kernel_or_type_is_an_error(void **unused)
 {
     (void)unused;
     refuses("op_nothing", NULL, "no kernel op_nothing; there are attention_plain, ");
@@ -121,7 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_are_written_out),       cmocka_unit_test(the_first_value_of_a_constant_stays),
         cmocka_unit_test(arguments_are_numbers),           cmocka_unit_test(every_kernel_is_printed),
-        cmocka_unit_test(the_type_is_that_of_the_weights), cmocka_unit_test(what_cannot_be_printed_is_said),
+        cmocka_unit_test(the_type_is_that_of_the_weights), cmocka_unit_test(an_unknown_kernel_or_type_is_an_error),
         cmocka_unit_test(missing_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

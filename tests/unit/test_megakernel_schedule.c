@@ -64,7 +64,7 @@ static void phases_stand_in_the_text_once(void **unused)
     str_free(&text);
 }
 
-/* Only where epoch_bit say to both sides what is there does nobody wait. */
+/* There is no barrier only where both phases use epoch bits. */
 static void epoch_bits_stand_in_for_barriers(void **unused)
 {
     (void)unused;

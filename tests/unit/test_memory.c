@@ -203,7 +203,7 @@ static void refuses_matrices_of_a_step_in_different_arenas(void **unused)
 }
 
 /* Odd rows of a state are refused wherever the store came to be. */
-static void odd_states_are_told(void **unused)
+static void odd_states_are_errors(void **unused)
 {
     (void)unused;
     small s = begin(1);
@@ -249,7 +249,7 @@ int main(void)
         cmocka_unit_test(outputs_by_another_name),
         cmocka_unit_test(matrices_of_a_step_lie_together),
         cmocka_unit_test(refuses_matrices_of_a_step_in_different_arenas),
-        cmocka_unit_test(odd_states_are_told),
+        cmocka_unit_test(odd_states_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,14 +27,14 @@ static void norms_that_stay(void **unused)
     assert_int_equal(apply(&s, PASS_NORM), 0);
     end(&s);
 
-    s = begin(1); /* wanted outside */
+    s = begin(1); /* an output */
     node n = norm(&s, s.x);
     product(&s, n, 4);
     graph_output(s.g, "n", n);
     assert_int_equal(apply(&s, PASS_NORM), 0);
     end(&s);
 
-    s = begin(1); /* wanted outside, in another shape */
+    s = begin(1); /* an output in another shape */
     n = norm(&s, s.x);
     product(&s, n, 4);
     graph_output(s.g, "n", graph_reshape(s.g, n, shape2(2, 4)));
@@ -53,7 +53,7 @@ static void norms_that_stay(void **unused)
     assert_int_equal(apply(&s, PASS_NORM), 0);
     end(&s);
 
-    s = begin(1); /* nobody wants it at all */
+    s = begin(1); /* nothing reads it */
     norm(&s, s.x);
     assert_int_equal(apply(&s, PASS_NORM), 0);
     end(&s);
@@ -251,7 +251,7 @@ static node rope_of(small *s, node x, uint32_t heads, node position, uint32_t ro
                       (rope_spec){.rotated = rotated ? rotated : size, .base = 10000});
 }
 
-static void turned_and_stored(void **unused)
+static void fuses_rotation_and_store(void **unused)
 {
     (void)unused;
     small s = begin(5);
@@ -271,7 +271,7 @@ static void turned_and_stored(void **unused)
     end(&s);
 }
 
-static void what_is_not_turned(void **unused)
+static void keeps_rotations_that_cannot_be_fused(void **unused)
 {
     (void)unused;
     enum { WHOLE, PARTLY, SIXES, OTHER_HEADS, WANTED, TWICE, CASES };
@@ -295,8 +295,8 @@ static void what_is_not_turned(void **unused)
     }
 }
 
-/* A part knows one position: the place in a state must be what turned it. */
-static void stored_elsewhere_than_turned(void **unused)
+/* A part has one position: the place in a state must be that of its rotation. */
+static void keeps_a_store_at_another_position(void **unused)
 {
     (void)unused;
     small s = begin(1);
@@ -309,7 +309,7 @@ static void stored_elsewhere_than_turned(void **unused)
 }
 
 /* Pieces of a matrix may begin within a head, or between the halves of a word. */
-static void matrices_in_pieces_are_not_turned(void **unused)
+static void keeps_rotations_of_matrices_in_pieces(void **unused)
 {
     (void)unused;
     small s = begin(1);
@@ -322,7 +322,7 @@ static void matrices_in_pieces_are_not_turned(void **unused)
 }
 
 /* The position is read when the product is made: not after somebody changed it. */
-static void nothing_is_turned_by_a_later_position(void **unused)
+static void keeps_a_rotation_by_a_later_position(void **unused)
 {
     (void)unused;
     small s = begin(1);
@@ -453,11 +453,11 @@ int main(void)
         cmocka_unit_test(so_many_afterwards_and_no_more),
         cmocka_unit_test(what_is_not_taken_in_afterwards),
         cmocka_unit_test(a_product_is_another_ones_residual),
-        cmocka_unit_test(turned_and_stored),
-        cmocka_unit_test(what_is_not_turned),
-        cmocka_unit_test(stored_elsewhere_than_turned),
-        cmocka_unit_test(matrices_in_pieces_are_not_turned),
-        cmocka_unit_test(nothing_is_turned_by_a_later_position),
+        cmocka_unit_test(fuses_rotation_and_store),
+        cmocka_unit_test(keeps_rotations_that_cannot_be_fused),
+        cmocka_unit_test(keeps_a_store_at_another_position),
+        cmocka_unit_test(keeps_rotations_of_matrices_in_pieces),
+        cmocka_unit_test(keeps_a_rotation_by_a_later_position),
         cmocka_unit_test(three_of_one_x),
         cmocka_unit_test(products_that_stay_apart),
         cmocka_unit_test(siblings_within_the_limit),

@@ -70,7 +70,7 @@ static void random_graphs_in_any_order(void **unused)
     }
 }
 
-/* The whole of a layer comes down to five steps. */
+/* A layer is fused into five steps. */
 static void a_layer_is_five_steps(void **unused)
 {
     (void)unused;

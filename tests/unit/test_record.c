@@ -30,7 +30,7 @@ static bool parse(const char *text, record_view *view, err *e)
     return record_view_parse(view, "f.json", text, strlen(text), e);
 }
 
-/* Refused, and the line says the file and `part`. */
+/* Refused, and the error names the file and `part`. */
 static void assert_refused(const char *text, const char *part)
 {
     record_view view;

@@ -62,7 +62,7 @@ static safetensors *read_built(const char *header, size_t data_bytes, err *e)
     return t;
 }
 
-/* Refused, and the line says the file and `part`. */
+/* Refused, and the error names the file and `part`. */
 static void assert_refused(const char *header, size_t data_bytes, const char *part)
 {
     err e;

@@ -1,4 +1,4 @@
-/* Files of simulations and tables of data: what is understood, and what is said of what is not. */
+/* Files of simulations and tables of data: what is accepted, and the errors for what is not. */
 #include "sim/builtin.h"
 #include "sim/sim.h"
 #include "sim/source.h"
@@ -126,7 +126,7 @@ static void says_what_is_wrong_and_where(void **unused)
         err e = {0};
         sim_source s;
         if (sim_source_read(&s, "a.wgsl", cases[i].text, &e) || !strstr(e.text, cases[i].part))
-            fail_msg("'%s' was told as '%s'", cases[i].part, e.text);
+            fail_msg("'%s' was expected in '%s'", cases[i].part, e.text);
     }
 }
 
@@ -160,7 +160,7 @@ static void tells_calls_from_names(void **unused)
 }
 
 /* Constants that name others twice each would take 2^60 looks. */
-static void gives_up_on_endless_constants(void **unused)
+static void refuses_constants_of_exponential_time(void **unused)
 {
     (void)unused;
     char text[8192] = "const A0 = 1;\n";
@@ -251,7 +251,7 @@ static void reads_tables(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_clear(&e);
         if (table_parse(&t, "t.csv", cases[i].text, &e) || !strstr(e.text, cases[i].part))
-            fail_msg("'%s' was told as '%s'", cases[i].part, e.text);
+            fail_msg("'%s' was expected in '%s'", cases[i].part, e.text);
     }
 }
 
@@ -304,11 +304,16 @@ static void draws_what_others_draw(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_state_word_by_word),         cmocka_unit_test(sets_parameters_and_keeps_lines),
-        cmocka_unit_test(says_what_is_wrong_and_where),       cmocka_unit_test(tells_calls_from_names),
-        cmocka_unit_test(gives_up_on_endless_constants),      cmocka_unit_test(reads_all_that_is_built_in),
-        cmocka_unit_test(turns_messages_to_the_file),         cmocka_unit_test(reads_tables),
-        cmocka_unit_test(cuda_controls_get_what_they_expect), cmocka_unit_test(draws_what_others_draw),
+        cmocka_unit_test(reads_a_state_word_by_word),
+        cmocka_unit_test(sets_parameters_and_keeps_lines),
+        cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(tells_calls_from_names),
+        cmocka_unit_test(refuses_constants_of_exponential_time),
+        cmocka_unit_test(reads_all_that_is_built_in),
+        cmocka_unit_test(turns_messages_to_the_file),
+        cmocka_unit_test(reads_tables),
+        cmocka_unit_test(cuda_controls_get_what_they_expect),
+        cmocka_unit_test(draws_what_others_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void nothing_is_held_longer_than_it_must_be(void **state)
 }
 
 /* Random texts over two letters against looking at the whole text at once. */
-static void random_texts_agree_with_looking_at_the_whole(void **state)
+static void random_texts_agree_with_a_search_of_the_complete_text(void **state)
 {
     (void)state;
     rng r = rng_seed(3);
@@ -139,7 +139,7 @@ int main(void)
         cmocka_unit_test(text_before_the_stop_is_passed_on),
         cmocka_unit_test(the_first_of_several_counts),
         cmocka_unit_test(nothing_is_held_longer_than_it_must_be),
-        cmocka_unit_test(random_texts_agree_with_looking_at_the_whole),
+        cmocka_unit_test(random_texts_agree_with_a_search_of_the_complete_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,7 +270,7 @@ static void pieces_are_the_bytes_of_tokens(void **state)
     tokenizer_free(t);
 }
 
-static void text_comes_in_whole_characters(void **state)
+static void text_comes_in_complete_characters(void **state)
 {
     (void)state;
     fixture f;
@@ -407,7 +407,7 @@ int main(void)
         cmocka_unit_test(spm_merges_across_words),
         cmocka_unit_test(bpe_merges_by_rank),
         cmocka_unit_test(pieces_are_the_bytes_of_tokens),
-        cmocka_unit_test(text_comes_in_whole_characters),
+        cmocka_unit_test(text_comes_in_complete_characters),
         cmocka_unit_test(bad_parts_are_refused),
         cmocka_unit_test(odd_parts_are_borne),
         cmocka_unit_test(time_grows_with_the_text),

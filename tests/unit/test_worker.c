@@ -1,5 +1,5 @@
-/* Stations in processes of their own: they measure, and when one dies the
- * others go on and the reason is told. */
+/* Bench devices in processes of their own: they measure, and when one dies the others go on and the error has the
+ * reason. */
 #include "lab/worker.h"
 
 #include <setjmp.h>

@@ -116,7 +116,7 @@ static int attribute(cuda_gpu *g, int which)
     return value;
 }
 
-/* The kernel module tells the driver's version; CUDA only its own. */
+/* The kernel module reports the driver's version; CUDA only its own. */
 static void fill_driver(gpu_info *info)
 {
     FILE *f = fopen("/sys/module/nvidia/version", "r");

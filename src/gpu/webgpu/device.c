@@ -374,7 +374,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     return &w->base;
 }
 
-/* WebGPU does not tell. */
+/* WebGPU does not report it. */
 memory_size webgpu_memory(gpu *g)
 {
     const webgpu *w = (const webgpu *)g;
@@ -392,7 +392,7 @@ void webgpu_lose(gpu *g)
     w->lib->DeviceDestroy(w->device);
     for (int i = 0; i < 1000 && !g->lost; i++)
         w->lib->InstanceProcessEvents(w->instance);
-    /* wgpu-native does not tell of a loss that was asked for. */
+    /* wgpu-native does not report a loss that was requested. */
     if (!g->lost)
         gpu_mark_lost(g, "destroyed");
 }

@@ -200,7 +200,7 @@ static gpu_kernel *kernel_new(gpu *g, const gpu_kernel_desc *desc)
     w->compiling = desc;
     k->module = make_module(w, desc);
     k->layout = make_layout(w, desc);
-    /* A module that failed makes a second, less telling error: stop here. */
+    /* A module that failed causes a second, less useful error: stop here. */
     if (g->error.kind == ERR_NONE)
         k->pipeline = make_pipeline(w, desc, k->module, k->layout);
     w->compiling = NULL;
