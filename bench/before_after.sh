@@ -31,7 +31,7 @@ both() {
 
 for what; do
     case $what in
-        sim) both sim bench sim acrobot --fuse loop "${flags[@]}" ;;
+        sim) both sim bench sim acrobot,nbody --fuse loop "${flags[@]}" ;;
         dispatch) both dispatch bench dispatch --quick --impl dawn,vulkan --adapter gpu ;;
         *)
             model=$models/$what.gguf
