@@ -123,7 +123,7 @@ function nameShorter() {
     const entryPoints = [...text.matchAll(/^fn (\w+)\(@builtin/gm)].map((match) => match[1]);
     const known = new Set([...inC.replace(/\\n/g, " ").match(/\w+/g), ...overrideNames, ...entryPoints]);
     const declared = /(?:^(?:fn|struct|const|var<[^>]*>)|\b(?:let|var)) (\w{4,})(?=[ (:])|\b([a-z]\w{3,})(?=: [a-z])/gm; // the latter: parameters and members
-    const names = new Set([...text.matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name)));
+    const names = new Set([...text.matchAll(declared)].map((match) => match[1] ?? match[2]).filter((name) => !known.has(name) && !name.includes("ARRAY"))); // which an include replaces
     for (const [, name] of text.matchAll(/\b(\w+)\(/g)) if (!new RegExp(`\\bfn ${name}\\b`).test(text)) names.delete(name); // WGSL's own
     const uses = new Map();
     for (const [word] of text.matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1);

@@ -105,11 +105,11 @@ wgpu_done() {
         [ -e deps/include/webgpu/webgpu.h ] && [ -e deps/include/webgpu/wgpu.h ]
 }
 
-oracle_done() { # only the tests want it, and only for x86-64 is it to be had
+oracle_done() { # only the tests need it, and it exists only for x86-64
     [ "$goal" != test ] || [ "$arch" != x86_64 ] || [ "$(cat deps/.oracle 2>/dev/null)" = "$oracle_lock" ]
 }
 
-python_done() { # only the tests want it, and they do without it where it is not to be had
+python_done() { # only the tests need it, and skip where it does not exist
     [ "$goal" != test ] || [ "$(cat deps/.python 2>/dev/null)" = "$python_lock" ]
 }
 

@@ -1,4 +1,4 @@
-// The conversation: what was said, answers as they come, settings. It outlives errors and reloads of the page.
+// The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
 import { bytes, copy, seconds, short } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
@@ -13,7 +13,7 @@ function recall(key) {
     }
 }
 
-/** What was said on another visit, as far as it is that; an answer that was under way is as long as it was then. */
+/** The messages of an earlier visit, if they are valid; an answer that was in progress is as long as it was then. */
 function recallMessages() {
     const kept = recall(KEPT_MESSAGES), isMessage = (m) => ["user", "assistant"].includes(m?.role) && typeof m.content === "string" && m.content;
     return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: m.report ?? null }));

@@ -2,7 +2,7 @@
 //
 // C knows things by their numbers, places in a table here. What goes wrong is kept on the device
 // until C asks (error). Functions that return a promise suspend C until it is kept; what they
-// brought (came) is heard of by C afterwards. Nothing here calls into C.
+// brought (came) is polled by C afterwards. Nothing here calls into C.
 
 const USE = [0x80, 0x40, 0x100 | 0x80].map((use) => use | 0x04 | 0x08); // storage, uniform, indirect; and copies
 const MAP_READ = 0x01, COPY_SRC = 0x04, COPY_DST = 0x08, QUERY_RESOLVE = 0x200, COMPUTE = 0x4;
@@ -10,7 +10,7 @@ const BINDING_TYPES = ["read-only-storage", "storage", "uniform"];
 const TIME_BEGIN = 1, TIME_END = 2;
 const SPARE_BYTES = 256, SPARE_COUNT = 4; // read buffers that are kept: a token comes back every time
 const NOTHING_BYTES = 4096, UNIFORM = 2; // of buffers that kernels run on beforehand; a kind of binding
-const SOFTWARE = 2; // which adapter is wanted
+const SOFTWARE = 2; // which adapter to request
 const TYPE_UNKNOWN = 0, TYPE_SOFTWARE = 3;
 
 const LIMITS = [
@@ -45,11 +45,11 @@ const shortTurn = (() => {
     });
 })();
 
-/** Firefox looks for finished work every 100 ms only, unless something is submitted. */
+/** Firefox checks for finished work every 100 ms only, unless something is submitted. */
 const NUDGE_MS = 0.5, PATIENT_MS = 20; // how often it is, and from when on more seldom
 const looksSeldom = () => /Firefox\//.test(globalThis.navigator?.userAgent ?? "");
 
-/** What the machine's OpenGL calls itself, where WebGPU says nothing. Asked once: browsers allow few contexts. */
+/** The name of the machine's OpenGL renderer, where WebGPU gives none. Read once: browsers allow few contexts. */
 let renderer = null;
 function rendererName() {
     try {
@@ -73,8 +73,8 @@ class Device {
     errors = [];
     came = [];
     reading = 0;
-    pending = []; // promises that tell whether what was made is good
-    ahead = new Map(); // kernels that will be wanted, by their texts: made in the background
+    pending = []; // promises that resolve to whether an object is valid
+    ahead = new Map(); // kernels for later, by their texts: compiled in the background
     spares = [];
     lost = false;
     closing = false;
@@ -109,7 +109,7 @@ class Device {
         this.wake();
     }
 
-    /** What is made meanwhile may turn out to be wrong: `check` is told how. */
+    /** Objects made meanwhile may turn out to be invalid: `check` gets the error. */
     guarded(filters, make, check) {
         for (const filter of filters) this.device.pushErrorScope(filter);
         let made = null;

@@ -69,7 +69,7 @@ function save(record, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Browsers give a tab that nobody sees less time: what was measured then is marked. */
+/** Browsers give a hidden tab less time: measurements made then are flagged. */
 function watchSight() {
     let hidden = document.hidden;
     const look = () => (hidden ||= document.hidden);
@@ -136,7 +136,7 @@ export function startMeasure(page, { rounds }) {
             $("measure-cancel").hidden = $("measuring").hidden = true;
         }
     };
-    // a measurement in C is not left half way: the worker goes, and a new one comes with the same model
+    // a measurement in C cannot be stopped half way: the worker is ended, and a new one loads the same model
     $("measure-cancel").onclick = async () => {
         cancelled = true;
         await page.restart();

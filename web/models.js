@@ -19,7 +19,7 @@ export class Cancelled extends Error {
 /** An error that trying again does not help against. */
 const final = (message) => Object.assign(new Error(message), { final: true });
 
-/** Does it until it succeeds, or has failed too often, or with something final; `gotOn` says that it comes nearer each time. */
+/** Repeats until it succeeds, has failed too often, or fails for good; `gotOn` reports progress between failures. */
 async function retried(act, signal, gotOn = () => false) {
     for (let tries = 1; ; tries++) {
         try {
@@ -234,7 +234,7 @@ class Download {
     }
 }
 
-/** Without a place to keep it: pieces of the file, as they are wanted. */
+/** Without storage: fetches pieces of the file as they are needed. */
 async function rangeSource(url, signal) {
     const name = nameOf(url), apart = `${name}: this browser gives no room to keep it, and the server`;
     const part = (from, to) => retried(async () => {

@@ -1,4 +1,4 @@
-// The page: which view is shown, the one Solo that all views use, and what is said when something goes wrong.
+// The page: which view is shown, the one Solo that all views use, and error messages.
 import { Solo } from "./solo.js";
 import { startChat } from "./chat.js";
 import { startModels } from "./picker.js";

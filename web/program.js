@@ -16,7 +16,7 @@ export async function fetchBeside(name) {
     return response;
 }
 
-/** Compiled while it comes, where its server says what it is. */
+/** Compiled while it downloads, if the server sends the right content type. */
 async function fetchModule(name) {
     const response = await fetchBeside(name);
     if (/^application\/wasm/.test(response.headers.get("content-type") ?? "")) return WebAssembly.compileStreaming(response);
@@ -37,7 +37,7 @@ export class Program {
     onProgress = () => {};
     #gpu;
     #last = Promise.resolve();
-    #lastWords = ""; // what C wrote last: it says why it ended
+    #lastWords = ""; // what C wrote last: the reason for its end
     #dead = null;
 
     /**
@@ -73,7 +73,7 @@ export class Program {
         };
     }
 
-    /** C broke down, by a trap or for want of memory: nothing of it can be used any more, and its devices are let go. */
+    /** C failed, by a trap or out of memory: the instance cannot be used any more, and its devices are released. */
     get dead() {
         return this.#dead !== null;
     }
@@ -90,7 +90,7 @@ export class Program {
         }
     }
 
-    /** Until all kernels that were begun ahead of being wanted are made, or cannot be. */
+    /** Waits until all kernels that compile in the background are ready, or have failed. */
     madeAhead() {
         return this.#gpu.madeAhead();
     }

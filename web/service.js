@@ -29,12 +29,12 @@ async function openMemory() {
 
 export class Service {
     #engine = null;
-    #simulator = null; // a promise of it, once one was wanted
+    #simulator = null; // a promise of it, from its first use on
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
     #builtin = null; // the built-in model, on its way while the device is opened
-    #answers = new Map(); // those that are wanted, by their callers' numbers: how to stop them
+    #answers = new Map(); // calls in progress, by their callers' numbers: how to stop them
 
     /** @param emit (event) => void, of the call at hand */
     async call(name, args, emit) {
@@ -44,7 +44,7 @@ export class Service {
     }
 
     async do_open({ builtin = false, ...options }) {
-        if (builtin) (this.#builtin = builtinSource()).catch(() => {}); // whoever wants it hears of that
+        if (builtin) (this.#builtin = builtinSource()).catch(() => {}); // its callers get the error
         this.#options = { ...this.#options, ...options };
         await this.#engine?.close().catch(() => {});
         const { adapter, environment, jspi, gpu } = this.#options;

@@ -1,4 +1,4 @@
-// SHA-256 of what comes in pieces. The browser's own wants all of it at once, and a model does not fit.
+// SHA-256 of data that arrives in pieces. The browser's own takes all data at once, and a model does not fit in memory.
 const K = new Int32Array(64), START = new Int32Array(8);
 for (let n = 2, i = 0; i < 64; n++) {
     let prime = true;

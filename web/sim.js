@@ -47,7 +47,7 @@ function parametersOf(params) {
     return list.map(([name, value]) => `${name}=${value}`).join("\n");
 }
 
-/** As C takes it: 0 means what is usual. */
+/** As C takes it: 0 means the default. */
 function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mutation = 0, sigma = 0 }) {
     const unlikely = Object.entries({ crossover, mutation, sigma: sigma / 1000 }).find(([, value]) => !(value >= 0 && value <= 1));
     if (!generations) throw new TypeError("evolve.generations is how many there will be");

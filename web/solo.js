@@ -207,7 +207,7 @@ export class Solo {
         };
     }
 
-    /** Opens a device, without a model; `builtin`: the built-in one will be wanted, and may be fetched meanwhile. */
+    /** Opens a device, without a model; `builtin`: the built-in one will be used, and may be fetched meanwhile. */
     static async open({ adapter, environment, jspi, gpu, builtin = false } = {}) {
         const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
         const solo = new Solo(inPlace ? new Local() : new Remote());

@@ -143,7 +143,7 @@ export async function instantiate(module, makeImports, { environment = {}, log =
     exports._initialize?.();
     suspender.ready(exports, exports.memory);
 
-    /** Runs `act` with texts as C's strings, which are gone afterwards. */
+    /** Runs `act` with texts as C strings, which are freed afterwards. */
     async function withTexts(texts, act) {
         const places = texts.map((value) => {
             const encoded = new TextEncoder().encode(value + "\0"), at = exports.solo_alloc(encoded.length);

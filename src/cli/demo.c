@@ -82,7 +82,7 @@ static bool show_ladder(const model *m, bool with_one, err *e)
         printf("  %-30s %10s %12s %10s %14s\n", "", "dispatches", "us a token", "tokens/s", "of the memory");
         printf("  %-30s %10s %12s %10s %14s\n", "", "a token", "", "", "limit");
         for (uint32_t i = lab.measurement_count; i-- > 0;) {
-            const llm_cell *c = &lab.measurements[i];
+            const llm_measurement *c = &lab.measurements[i];
             char how[64];
             snprintf(how, sizeof how, "--fuse %-5s --submit %s", fusion_names[c->level], submit_names[c->submit]);
             printf("  %-30s %10.2f %12.0f %10.1f %13.1f%%\n", how, (double)c->counted.dispatches / LADDER_TOK,

@@ -82,12 +82,12 @@ static bool longest_within(bench_device_measurement *k, double budget_us, double
 
 static bool choose_lengths(bench_device_measurement *k, double budget_us, bool few, err *e)
 {
-    static const double five[CELL_MAX_POINTS] = {0.125, 0.25, 0.5, 0.75, 1}, three[] = {0.25, 0.5, 1};
+    static const double five[MEASURE_MAX_POINTS] = {0.125, 0.25, 0.5, 0.75, 1}, three[] = {0.25, 0.5, 1};
     double longest;
     measurement_spec *spec = &k->spec;
     if (!longest_within(k, budget_us, &longest, e))
         return false;
-    spec->points = few ? 3 : CELL_MAX_POINTS;
+    spec->points = few ? 3 : MEASURE_MAX_POINTS;
     for (uint32_t i = 0; i < spec->points; i++)
         spec->n[i] = (uint32_t)(longest * (few ? three[i] : five[i]));
     return true;

@@ -101,30 +101,29 @@ static size_t width_of(const char *s)
     return n;
 }
 
-static void interval_cell(char measurement[512], const view_result *r)
+static void interval_cell(char cell[512], const view_result *r)
 {
-    snprintf(measurement, 512, "%.4g [%.4g, %.4g] %s", r->median, r->ci95[0], r->ci95[1], r->unit);
+    snprintf(cell, 512, "%.4g [%.4g, %.4g] %s", r->median, r->ci95[0], r->ci95[1], r->unit);
 }
 
-static void fill_row(row measurements, const comparison *c)
+static void fill_row(row cells, const comparison *c)
 {
-    snprintf(measurements[0], sizeof measurements[0], "%s", c->a->identity);
-    interval_cell(measurements[1], c->a);
-    interval_cell(measurements[2], c->b);
+    snprintf(cells[0], sizeof cells[0], "%s", c->a->identity);
+    interval_cell(cells[1], c->a);
+    interval_cell(cells[2], c->b);
     if (isfinite(c->ratio.value))
-        snprintf(measurements[3], sizeof measurements[3], "%.3f [%.3f, %.3f]", c->ratio.value, c->ratio.lo,
-                 c->ratio.hi);
+        snprintf(cells[3], sizeof cells[3], "%.3f [%.3f, %.3f]", c->ratio.value, c->ratio.lo, c->ratio.hi);
     else
-        snprintf(measurements[3], sizeof measurements[3], "-");
-    snprintf(measurements[4], sizeof measurements[4], "%s%s%s%s", verdict_name(c->verdict), *c->why ? " (" : "", c->why,
+        snprintf(cells[3], sizeof cells[3], "-");
+    snprintf(cells[4], sizeof cells[4], "%s%s%s%s", verdict_name(c->verdict), *c->why ? " (" : "", c->why,
              *c->why ? ")" : "");
 }
 
-static void add_row(str *out, row measurements, const size_t widths[COLUMNS])
+static void add_row(str *out, row cells, const size_t widths[COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++) {
-        str_add(out, measurements[i]);
-        for (size_t n = width_of(measurements[i]); i + 1 < COLUMNS && n < widths[i] + 2; n++)
+        str_add(out, cells[i]);
+        for (size_t n = width_of(cells[i]); i + 1 < COLUMNS && n < widths[i] + 2; n++)
             str_add(out, " ");
     }
     str_add(out, "\n");

@@ -27,22 +27,23 @@ static const double PAGE_BUDGET = 6;
 static void add_ladder(bench_device *s, chain *c)
 {
     for (int submit = SUBMIT_SYNC; submit < SUBMIT_COUNT; submit++)
-        bench_device_add_measurement(s, CELL_DISPATCH, c, (launch){.submit = submit}, 0);
-    bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_BATCH, .time_device = true}, 0);
-    bench_device_add_measurement(s, CELL_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);
+        bench_device_add_measurement(s, MEASURE_DISPATCH, c, (launch){.submit = submit}, 0);
+    bench_device_add_measurement(s, MEASURE_DEVICE, c, (launch){.submit = SUBMIT_BATCH, .time_device = true}, 0);
+    bench_device_add_measurement(s, MEASURE_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);
 }
 
 static void add_host_and_habits(bench_device *s, chain *c)
 {
     static const submit_policy seen_in[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
     for (int i = 0; i < 3; i++)
-        bench_device_add_measurement(s, CELL_HOST, c, (launch){.submit = seen_in[i], .time_calls = true}, 0);
+        bench_device_add_measurement(s, MEASURE_HOST, c, (launch){.submit = seen_in[i], .time_calls = true}, 0);
     for (int other = 0; other < 2; other++)
-        bench_device_add_measurement(s, CELL_WAIT, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other}, 0);
+        bench_device_add_measurement(s, MEASURE_WAIT, c, (launch){.submit = SUBMIT_SYNC, .other_wait = other}, 0);
     for (int h = 0; h < PATTERN_COUNT; h++)
-        bench_device_add_measurement(s, CELL_HABIT, c, (launch){.submit = SUBMIT_BATCH, .pattern = h}, 0);
+        bench_device_add_measurement(s, MEASURE_PATTERN, c, (launch){.submit = SUBMIT_BATCH, .pattern = h}, 0);
     for (uint32_t n = 1; n <= SUBMITS_BATCH; n *= 2)
-        bench_device_add_measurement(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = n}, SUBMITS_BATCH);
+        bench_device_add_measurement(s, MEASURE_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = n},
+                                     SUBMITS_BATCH);
 }
 
 static bool add_barriers(bench_device *s, err *e)
@@ -58,7 +59,7 @@ static bool add_barriers(bench_device *s, err *e)
             return false;
         /* The device's clock where it has one: no launch is in it to begin with. */
         launch how = {.submit = SUBMIT_ONE, .time_device = s->device.info.has_timestamps};
-        bench_device_add_measurement(s, CELL_BARRIER, c, how, 0);
+        bench_device_add_measurement(s, MEASURE_BARRIER, c, how, 0);
     }
     return true;
 }
@@ -67,8 +68,8 @@ static void add_safety(bench_device *s, chain *c)
 {
     if (strcmp(s->device.info.family, "dawn") != 0 || (c->kind != &chain_add && c->kind != &chain_gemv))
         return;
-    bench_device_add_measurement(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_EACH}, 0);
-    bench_device_add_measurement(s, CELL_SAFETY, c, (launch){.submit = SUBMIT_BATCH}, 0);
+    bench_device_add_measurement(s, MEASURE_SAFETY, c, (launch){.submit = SUBMIT_EACH}, 0);
+    bench_device_add_measurement(s, MEASURE_SAFETY, c, (launch){.submit = SUBMIT_BATCH}, 0);
 }
 
 /* What a bench_device is built from. The second and later processes of an
@@ -77,7 +78,7 @@ static void add_safety(bench_device *s, chain *c)
 typedef struct bench_device_plan {
     const dispatch_options *options;
     const lab_device *known_device; /* NULL: find out */
-    const measurement *known_cells;
+    const measurement *known_measurements;
     uint32_t known_count;
 } bench_device_plan;
 
@@ -95,13 +96,13 @@ static bool open_device(lab_device *d, const gpu_choice *choice, const bench_dev
 static bool choose_lengths(bench_device *s, const bench_device_plan *plan, err *e)
 {
     bool quick = plan->options->quick;
-    if (!plan->known_cells) {
+    if (!plan->known_measurements) {
         double budget_us = quick ? QUICK_BUDGET_US : FULL_BUDGET_US;
         bool page = strcmp(s->device.info.family, "web") == 0;
         return bench_device_choose_lengths(s, page ? PAGE_BUDGET * budget_us : budget_us, quick, e);
     }
     for (uint32_t i = 0; i < s->measurement_count && i < plan->known_count; i++) {
-        s->measurements[i].spec = plan->known_cells[i].spec;
+        s->measurements[i].spec = plan->known_measurements[i].spec;
         s->measurements[i].c->one_workgroups = s->measurements[i].spec.one_workgroups;
     }
     return true;
@@ -137,16 +138,16 @@ typedef struct workers {
     dispatch_lab *lab;
     worker workers[DISPATCH_MAX_DEVICES];
     gpu_choice choices[DISPATCH_MAX_DEVICES];
-    uint32_t first_cell[DISPATCH_MAX_DEVICES]; /* of each device, in the lab */
-    char *impl_words;                          /* the list taken apart */
+    uint32_t first_measurement[DISPATCH_MAX_DEVICES]; /* of each device, in the lab */
+    char *impl_words;                                 /* the list taken apart */
     progress p;
 } workers;
 
-static void take_over_cells(workers *c, const worker *w, uint32_t device)
+static void take_over_measurements(workers *c, const worker *w, uint32_t device)
 {
     dispatch_lab *lab = c->lab;
     const dispatch_options *o = &lab->options;
-    c->first_cell[device] = lab->measurement_count;
+    c->first_measurement[device] = lab->measurement_count;
     lab->measurements =
         mem_grow(lab->measurements, (lab->measurement_count + w->measurement_count) * sizeof *lab->measurements);
     for (uint32_t i = 0; i < w->measurement_count; i++) {
@@ -181,7 +182,7 @@ static bool start(workers *c, const gpu_choice *choice, err *e)
     }
     c->choices[lab->device_count] = *choice;
     lab->devices[lab->device_count] = w->device;
-    take_over_cells(c, w, lab->device_count++);
+    take_over_measurements(c, w, lab->device_count++);
     progress_at(&c->p, lab->device_count);
     return true;
 }
@@ -192,7 +193,8 @@ static bool restart(workers *c, err *e)
     dispatch_lab *lab = c->lab;
     for (uint32_t i = 0; i < lab->device_count; i++) {
         uint32_t measurements = c->workers[i].measurement_count;
-        bench_device_plan plan = {&lab->options, &lab->devices[i], &lab->measurements[c->first_cell[i]], measurements};
+        bench_device_plan plan = {&lab->options, &lab->devices[i], &lab->measurements[c->first_measurement[i]],
+                                  measurements};
         worker_stop(&c->workers[i]);
         if (!worker_start(&c->workers[i], build_station, &c->choices[i], &plan, e))
             return false;
@@ -310,7 +312,7 @@ typedef struct task {
 static task *list_tasks(const dispatch_lab *lab, uint32_t *count)
 {
     uint32_t n = 0;
-    task *tasks = mem_alloc(lab->measurement_count * CELL_MAX_POINTS * sizeof *tasks);
+    task *tasks = mem_alloc(lab->measurement_count * MEASURE_MAX_POINTS * sizeof *tasks);
     for (uint32_t i = 0; i < lab->measurement_count; i++)
         for (uint32_t point = 0; point < lab->measurements[i].spec.points; point++)
             tasks[n++] = (task){i, point};
@@ -328,7 +330,7 @@ static bool run_round(workers *c, const task *tasks, uint32_t *order, uint32_t c
         task t = tasks[order[i]];
         measurement *k = &lab->measurements[t.measurement];
         measurement_time time;
-        if (!worker_measure(&c->workers[k->device], t.measurement - c->first_cell[k->device], t.point, &time, e))
+        if (!worker_measure(&c->workers[k->device], t.measurement - c->first_measurement[k->device], t.point, &time, e))
             return false;
         measurement_store(k, round, t.point, &time);
         lab->outputs_checked += time.output_checked;

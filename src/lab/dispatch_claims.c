@@ -10,7 +10,7 @@ const char *const claim_verdict_names[] = {"confirmed", "partly", "contradicted"
 
 static double cost(const dispatch_lab *lab, const char *impl, submit_policy submit, const char *kind)
 {
-    const measurement *k = dispatch_find(lab, CELL_DISPATCH, impl, submit, kind);
+    const measurement *k = dispatch_find(lab, MEASURE_DISPATCH, impl, submit, kind);
     return k ? k->result.median : NAN;
 }
 
@@ -18,7 +18,7 @@ static double cost(const dispatch_lab *lab, const char *impl, submit_policy subm
  * call but the wait. */
 static summary api_cost(const dispatch_lab *lab, const char *impl)
 {
-    const measurement *k = dispatch_find(lab, CELL_HOST, impl, SUBMIT_EACH, "add");
+    const measurement *k = dispatch_find(lab, MEASURE_HOST, impl, SUBMIT_EACH, "add");
     if (!k)
         return stats_summary((samples){0});
     double *values = mem_alloc(k->rounds * sizeof *values);
@@ -78,8 +78,8 @@ static claim naive_timing(const dispatch_lab *lab)
                "arXiv 2604.02344", "", CLAIM_CANNOT_TELL};
     bool near = true, far = true, any = false;
     for (int i = 0; i < WEBGPU_COUNT; i++) {
-        ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_SYNC, "empty"),
-                             dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_BATCH, "empty"));
+        ratio r = cost_ratio(dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], SUBMIT_SYNC, "empty"),
+                             dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], SUBMIT_BATCH, "empty"));
         if (!isfinite(r.value))
             continue;
         add_figure(&c, "%s%s: wait each over one pass is %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], r.value, r.lo,
@@ -127,8 +127,8 @@ static claim implementation_choice(const dispatch_lab *lab)
                CLAIM_CANNOT_TELL};
     int large = 0, small = 0, known = 0;
     for (int s = SUBMIT_SYNC; s <= SUBMIT_BATCH; s++) {
-        ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, "wgpu", s, "empty"),
-                             dispatch_find(lab, CELL_DISPATCH, "dawn", s, "empty"));
+        ratio r = cost_ratio(dispatch_find(lab, MEASURE_DISPATCH, "wgpu", s, "empty"),
+                             dispatch_find(lab, MEASURE_DISPATCH, "dawn", s, "empty"));
         add_figure(&c, "%s%s: wgpu over dawn %.2fx [%.2f %.2f]", separator(&c), submit_names[s], r.value, r.lo, r.hi);
         bool clear = !vague(lab, r);
         known += clear;
@@ -150,8 +150,8 @@ static claim megakernel_dispatch(const dispatch_lab *lab)
     bool all = true, some = false, any = false;
     for (int i = 0; i < WEBGPU_COUNT; i++)
         for (int s = 0; s < 3; s++) {
-            ratio r = cost_ratio(dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], against[s], "add"),
-                                 dispatch_find(lab, CELL_DISPATCH, WEBGPU[i], SUBMIT_ONE, "add"));
+            ratio r = cost_ratio(dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], against[s], "add"),
+                                 dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], SUBMIT_ONE, "add"));
             if (!isfinite(r.value))
                 continue;
             add_figure(&c, "%s%s %s %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], submit_names[against[s]], r.value,
@@ -167,9 +167,9 @@ static claim megakernel_dispatch(const dispatch_lab *lab)
 
 dispatch_shares dispatch_share(const dispatch_lab *lab, const char *impl, submit_policy submit)
 {
-    const measurement *webgpu = dispatch_find(lab, CELL_DISPATCH, impl, submit, "empty");
-    const measurement *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", submit, "empty");
-    const measurement *stub = dispatch_find(lab, CELL_DISPATCH, "stub", submit, "empty");
+    const measurement *webgpu = dispatch_find(lab, MEASURE_DISPATCH, impl, submit, "empty");
+    const measurement *vulkan = dispatch_find(lab, MEASURE_DISPATCH, "vulkan", submit, "empty");
+    const measurement *stub = dispatch_find(lab, MEASURE_DISPATCH, "stub", submit, "empty");
     dispatch_shares s = {.known = webgpu && vulkan && stub && dispatch_one_device(lab)};
     if (s.known) {
         s.total = webgpu->result.median;
@@ -187,12 +187,12 @@ static claim validation_is_the_overhead(const dispatch_lab *lab)
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
         const lab_device *d = &lab->devices[k->device];
-        if (k->spec.name != CELL_SAFETY || strcmp(d->info.impl, "dawn") != 0 || k->spec.how.submit != SUBMIT_BATCH ||
+        if (k->spec.name != MEASURE_SAFETY || strcmp(d->info.impl, "dawn") != 0 || k->spec.how.submit != SUBMIT_BATCH ||
             strcmp(k->spec.kernel, "add") != 0 || d->no_robustness)
             continue;
         *(d->no_validation ? &without : &with) = k;
     }
-    const measurement *vulkan = dispatch_find(lab, CELL_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
+    const measurement *vulkan = dispatch_find(lab, MEASURE_DISPATCH, "vulkan", SUBMIT_BATCH, "add");
     if (!with || !without || !vulkan || !dispatch_one_device(lab))
         return c;
     ratio saving = cost_ratio(with, without), gap = cost_ratio(with, vulkan);

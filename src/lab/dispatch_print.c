@@ -57,7 +57,7 @@ static void print_ladder(const dispatch_lab *lab, FILE *to)
             fprintf(to, "  %-10s", impl);
             for (int s = SUBMIT_SYNC; s < SUBMIT_COUNT; s++) {
                 char text[64] = "-";
-                const measurement *c = dispatch_find(lab, CELL_DISPATCH, impl, s, dispatch_kinds[k]->name);
+                const measurement *c = dispatch_find(lab, MEASURE_DISPATCH, impl, s, dispatch_kinds[k]->name);
                 if (c)
                     result_text(&c->result, text);
                 fprintf(to, " %-20s", text);
@@ -79,7 +79,7 @@ static void print_calls(const dispatch_lab *lab, FILE *to)
     fputc('\n', to);
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
-        if (k->spec.name != CELL_HOST)
+        if (k->spec.name != MEASURE_HOST)
             continue;
         double *samples = mem_alloc(k->rounds * sizeof *samples);
         fprintf(to, "  %-10s %-6s", dispatch_impl(lab, k), submit_names[k->spec.how.submit]);
@@ -102,12 +102,12 @@ static void print_device_time(const dispatch_lab *lab, FILE *to)
     for (uint32_t d = 0; d < lab->impl_count; d++)
         for (int s = SUBMIT_BATCH; s <= SUBMIT_ONE; s++) {
             const char *impl = lab->devices[d].info.impl;
-            if (!dispatch_find(lab, CELL_DEVICE, impl, s, "add"))
+            if (!dispatch_find(lab, MEASURE_DEVICE, impl, s, "add"))
                 continue;
             fprintf(to, "  %-10s %-6s", impl, submit_names[s]);
             for (int k = 0; k < DISPATCH_KINDS; k++) {
                 char text[64];
-                result_text(&dispatch_find(lab, CELL_DEVICE, impl, s, dispatch_kinds[k]->name)->result, text);
+                result_text(&dispatch_find(lab, MEASURE_DEVICE, impl, s, dispatch_kinds[k]->name)->result, text);
                 fprintf(to, " %-20s", text);
             }
             fputc('\n', to);
@@ -118,7 +118,7 @@ static const measurement *find_pattern(const dispatch_lab *lab, uint32_t device,
 {
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
-        if (k->spec.name == CELL_HABIT && k->device == device && k->spec.how.pattern == pattern)
+        if (k->spec.name == MEASURE_PATTERN && k->device == device && k->spec.how.pattern == pattern)
             return k;
     }
     return NULL;
@@ -149,7 +149,7 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
         const measurement *best = NULL, *only = NULL;
         for (uint32_t i = 0; i < lab->measurement_count; i++) {
             const measurement *k = &lab->measurements[i];
-            if (k->spec.name != CELL_SUBMITS || k->device != d)
+            if (k->spec.name != MEASURE_SUBMITS || k->device != d)
                 continue;
             if (!titled)
                 fprintf(to, "\nHOW MANY SUBMITS for a batch of %u dispatches, us in all (* the least)\n", k->spec.n[0]);
@@ -162,7 +162,7 @@ static void print_submits(const dispatch_lab *lab, FILE *to)
             continue;
         fprintf(to, "\n  %-10s", lab->devices[d].info.impl);
         for (const measurement *k = only; k < lab->measurements + lab->measurement_count &&
-                                          k->spec.name == CELL_SUBMITS && k->device == only->device;
+                                          k->spec.name == MEASURE_SUBMITS && k->device == only->device;
              k++) {
             char text[16];
             figure(k->result.median, text);
@@ -178,7 +178,7 @@ static void print_safety(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
         char text[64];
-        if (k->spec.name != CELL_SAFETY)
+        if (k->spec.name != MEASURE_SAFETY)
             continue;
         if (!titled)
             fprintf(to, "\nWHAT SAFETY COSTS in Dawn, us per dispatch\n\n");
@@ -197,7 +197,7 @@ static void print_waits(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
         char text[64];
-        if (k->spec.name != CELL_WAIT || lab->devices[k->device].info.type == GPU_TYPE_NONE)
+        if (k->spec.name != MEASURE_WAIT || lab->devices[k->device].info.type == GPU_TYPE_NONE)
             continue;
         result_text(&k->result, text);
         fprintf(to, "  %-10s %-9s %s\n", dispatch_impl(lab, k), gpu_wait_names[k->spec.wait_mode], text);
@@ -210,9 +210,9 @@ static void print_barriers(const dispatch_lab *lab, FILE *to)
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
         const measurement *k = &lab->measurements[i];
         char text[64];
-        if (k->spec.name != CELL_BARRIER)
+        if (k->spec.name != MEASURE_BARRIER)
             continue;
-        if (i == 0 || lab->measurements[i - 1].spec.name != CELL_BARRIER)
+        if (i == 0 || lab->measurements[i - 1].spec.name != MEASURE_BARRIER)
             fprintf(to, "\n  %-10s", dispatch_impl(lab, k));
         result_text(&k->result, text);
         fprintf(to, " %u: %s ", k->spec.one_workgroups, text);

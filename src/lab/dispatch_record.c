@@ -16,17 +16,17 @@ static void write_params(const dispatch_lab *lab, const measurement *k, const ch
     jsonw_text(j, "kernel", spec->kernel);
     if (call)
         jsonw_text(j, "call", call);
-    if (spec->name == CELL_HABIT)
+    if (spec->name == MEASURE_PATTERN)
         jsonw_text(j, "habit", pattern_names[spec->how.pattern]);
-    if (spec->name == CELL_SUBMITS) {
+    if (spec->name == MEASURE_SUBMITS) {
         jsonw_count(j, "dispatches", spec->n[0]);
         jsonw_count(j, "submits", spec->how.submits);
     }
-    if (spec->name == CELL_SAFETY) {
+    if (spec->name == MEASURE_SAFETY) {
         jsonw_bool(j, "validation", !lab->devices[k->device].no_validation);
         jsonw_bool(j, "robustness", !lab->devices[k->device].no_robustness);
     }
-    if (spec->name == CELL_WAIT)
+    if (spec->name == MEASURE_WAIT)
         jsonw_text(j, "wait", gpu_wait_names[spec->wait_mode]);
     if (spec->how.submit == SUBMIT_ONE)
         jsonw_count(j, "workgroups", spec->one_workgroups);
@@ -47,7 +47,7 @@ static void write_points(const measurement *k, jsonw *j)
     jsonw_number(j, "r2", k->fit.r2);
 }
 
-static void write_cell(const dispatch_lab *lab, const measurement *k, jsonw *j)
+static void write_measurement(const dispatch_lab *lab, const measurement *k, jsonw *j)
 {
     jsonw_object(j, NULL);
     jsonw_text(j, "name", measurement_names[k->spec.name]);
@@ -133,10 +133,10 @@ void dispatch_record(const dispatch_lab *lab, str *out)
     jsonw_array(&j, "results");
     jsonw_rows(&j);
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
-        if (lab->measurements[i].spec.name == CELL_HOST)
+        if (lab->measurements[i].spec.name == MEASURE_HOST)
             write_calls(lab, &lab->measurements[i], &j);
         else
-            write_cell(lab, &lab->measurements[i], &j);
+            write_measurement(lab, &lab->measurements[i], &j);
     }
     jsonw_end(&j);
     write_checks(lab, &j);

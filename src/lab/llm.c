@@ -56,7 +56,7 @@ static double run_made(session *s, uint32_t depth, uint32_t count, err *e)
 
 /* How close the two tokens were at the place where they parted: the reference's way is gone
  * again, up to there, by the first level. */
-static bool measure_gap(session *s, llm_cell *c, err *e)
+static bool measure_gap(session *s, llm_measurement *c, err *e)
 {
     const llm_options *o = &s->lab->options;
     uint32_t vocab = generation_vocab(s->n), at = c->mismatch, other = s->made[at];
@@ -77,7 +77,7 @@ static bool measure_gap(session *s, llm_cell *c, err *e)
     return ok;
 }
 
-static bool check_tokens(session *s, llm_cell *c, err *e)
+static bool check_tokens(session *s, llm_measurement *c, err *e)
 {
     llm_lab *lab = s->lab;
     uint32_t count = lab->options.made_tok, same = 0;
@@ -109,7 +109,7 @@ static bool is_at(session *s, fusion_level level, err *e)
     return err_set(e, "the level %s cannot be measured here: %s", fusion_names[level], why);
 }
 
-static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, err *e)
+static bool run_measurement(session *s, llm_measurement *c, uint32_t repetition, bool timed, err *e)
 {
     const llm_options *o = &s->lab->options;
     generation_set_launch(s->n, c->level, c->submit);
@@ -129,23 +129,24 @@ static bool run_cell(session *s, llm_cell *c, uint32_t repetition, bool timed, e
     return c->kind == LLM_PROMPT || check_tokens(s, c, e);
 }
 
-/* How one dispatch is submitted makes no difference, and there are few of them: the cheapest way stands for all. */
-static bool is_told_apart(const llm_options *o, int level, int submit)
+/* The submit policy makes no difference for one dispatch, or few: the cheapest policy stands for all. */
+static bool submit_matters(const llm_options *o, int level, int submit)
 {
     return level < LEVEL_TOKEN || submit == SUBMIT_BATCH || !o->submits[SUBMIT_BATCH];
 }
 
-static void add_cells(llm_lab *lab)
+static void add_measurements(llm_lab *lab)
 {
     const llm_options *o = &lab->options;
     for (int level = LEVEL_COUNT - 1; level >= LEVEL_NONE; level--)
         for (int submit = SUBMIT_COUNT - 1; submit >= SUBMIT_SYNC; submit--)
             for (int kind = LLM_PROMPT; kind <= LLM_MADE; kind++) {
                 bool wanted = kind == LLM_PROMPT ? o->prompt_tok > 0 : o->made_tok > 0;
-                if (!o->levels[level] || !o->submits[submit] || !wanted || !is_told_apart(o, level, submit))
+                if (!o->levels[level] || !o->submits[submit] || !wanted || !submit_matters(o, level, submit))
                     continue;
-                llm_cell *c = &lab->measurements[lab->measurement_count++];
-                *c = (llm_cell){(llm_kind)kind, (fusion_level)level, (submit_policy)submit, .mismatch = o->made_tok};
+                llm_measurement *c = &lab->measurements[lab->measurement_count++];
+                *c = (llm_measurement){(llm_kind)kind, (fusion_level)level, (submit_policy)submit,
+                                       .mismatch = o->made_tok};
                 c->seconds = mem_alloc(o->repetitions * sizeof *c->seconds);
             }
 }
@@ -154,19 +155,19 @@ static void add_cells(llm_lab *lab)
 static bool run_all(session *s, err *e)
 {
     llm_lab *lab = s->lab;
-    uint32_t order[LLM_MAX_CELLS], repetitions = lab->options.repetitions;
+    uint32_t order[LLM_MAX_MEASUREMENTS], repetitions = lab->options.repetitions;
     rng r = rng_seed(lab->options.seed);
     progress bar = progress_start("measuring", (size_t)lab->measurement_count * (repetitions + 1));
     size_t done = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
-        ok = run_cell(s, &lab->measurements[order[i] = i], 0, false, e);
+        ok = run_measurement(s, &lab->measurements[order[i] = i], 0, false, e);
         progress_at(&bar, ++done);
     }
     for (uint32_t k = 0; ok && k < repetitions; k++) {
         rng_shuffle(&r, order, lab->measurement_count);
         for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
-            ok = run_cell(s, &lab->measurements[order[i]], k, true, e);
+            ok = run_measurement(s, &lab->measurements[order[i]], k, true, e);
             progress_at(&bar, ++done);
         }
     }
@@ -179,7 +180,7 @@ static void sum_up(llm_lab *lab)
     uint32_t n = lab->options.repetitions;
     double *rates = mem_alloc(n * sizeof *rates);
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
-        llm_cell *c = &lab->measurements[i];
+        llm_measurement *c = &lab->measurements[i];
         for (uint32_t k = 0; k < n; k++)
             rates[k] = llm_tokens(lab, c) / c->seconds[k];
         c->rate = stats_summary((samples){rates, n, 0});
@@ -229,7 +230,7 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
         fill_prompt(&s, longest);
         s.made = mem_alloc((o->made_tok + 1) * sizeof *s.made);
         count_bytes(lab, s.n);
-        add_cells(lab);
+        add_measurements(lab);
         /* What stands before tg is read once, and every level goes on from it; a prompt measured
          * in between puts the same tokens in the same places. */
         ok = o->depth_tok == 0 || generation_feed(s.n, s.prompt, o->depth_tok, e);
@@ -252,12 +253,12 @@ void llm_free(llm_lab *lab)
     lab_device_close(&lab->device);
 }
 
-uint32_t llm_tokens(const llm_lab *lab, const llm_cell *c)
+uint32_t llm_tokens(const llm_lab *lab, const llm_measurement *c)
 {
     return c->kind == LLM_PROMPT ? lab->options.prompt_tok : lab->options.made_tok;
 }
 
-double llm_share(const llm_lab *lab, const llm_cell *c)
+double llm_share(const llm_lab *lab, const llm_measurement *c)
 {
     if (c->kind == LLM_PROMPT || lab->device.copy_gbps <= 0)
         return NAN;

@@ -28,7 +28,7 @@ typedef struct llm_options {
 typedef enum { LLM_PROMPT, LLM_MADE } llm_kind;
 
 /* One thing measured. */
-typedef struct llm_cell {
+typedef struct llm_measurement {
     llm_kind kind;
     fusion_level level;
     submit_policy submit;
@@ -39,14 +39,14 @@ typedef struct llm_cell {
     uint32_t threads;     /* of each of those */
     uint32_t mismatch;    /* the first token that differs from the reference; made_tok: none */
     double gap;           /* of the two best logits there, relative to how far they all spread */
-} llm_cell;
+} llm_measurement;
 
-enum { LLM_MAX_CELLS = 2 * LEVEL_COUNT * SUBMIT_COUNT };
+enum { LLM_MAX_MEASUREMENTS = 2 * LEVEL_COUNT * SUBMIT_COUNT };
 
 typedef struct llm_lab {
     llm_options options;
     lab_device device;
-    llm_cell measurements[LLM_MAX_CELLS];
+    llm_measurement measurements[LLM_MAX_MEASUREMENTS];
     uint32_t measurement_count;
     uint32_t *reference;  /* (made_tok) the tokens of the first measurement */
     uint64_t bytes;       /* of GPU memory */
@@ -58,9 +58,9 @@ typedef struct llm_lab {
 bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e);
 void llm_free(llm_lab *lab);
 
-uint32_t llm_tokens(const llm_lab *lab, const llm_cell *c);
+uint32_t llm_tokens(const llm_lab *lab, const llm_measurement *c);
 /* Of the memory limit: what the measured copy bandwidth would allow. */
-double llm_share(const llm_lab *lab, const llm_cell *c);
+double llm_share(const llm_lab *lab, const llm_measurement *c);
 void llm_print(const llm_lab *lab, FILE *to);
 void llm_record(const llm_lab *lab, str *out);
 

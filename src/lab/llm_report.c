@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void measurement_name(const llm_lab *lab, const llm_cell *c, char out[16])
+static void measurement_name(const llm_lab *lab, const llm_measurement *c, char out[16])
 {
     snprintf(out, 16, "%s%u", c->kind == LLM_PROMPT ? "pp" : "tg", llm_tokens(lab, c));
 }
 
-static void print_cell(const llm_lab *lab, const llm_cell *c, FILE *to)
+static void print_measurement(const llm_lab *lab, const llm_measurement *c, FILE *to)
 {
     char name[16], share[16] = "", interval[32];
     double per = c->kind == LLM_PROMPT ? 1 : llm_tokens(lab, c);
@@ -37,13 +37,13 @@ void llm_print(const llm_lab *lab, FILE *to)
     fprintf(to, "  %-7s %-6s %-6s %10s  %-21s %9s %6s %10s %8s %8s\n", "", "fuse", "submit", "tok/s", "95%", "us/tok",
             "limit", "dispatches", "passes", "submits");
     for (uint32_t i = 0; i < lab->measurement_count; i++)
-        print_cell(lab, &lab->measurements[i], to);
+        print_measurement(lab, &lab->measurements[i], to);
     for (uint32_t i = 0; i < lab->measurement_count; i++)
         if (lab->measurements[i].kind == LLM_MADE && lab->measurements[i].workgroups)
             fprintf(to, "\n  %s: one dispatch of %u workgroups of %u threads", fusion_names[lab->measurements[i].level],
                     lab->measurements[i].workgroups, lab->measurements[i].threads);
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
-        const llm_cell *c = &lab->measurements[i];
+        const llm_measurement *c = &lab->measurements[i];
         if (c->kind == LLM_PROMPT && c->submit == SUBMIT_BATCH)
             fprintf(to, "\n  time to the first token after %u at %s: %.1f ms", o->prompt_tok, fusion_names[c->level],
                     1e3 * o->prompt_tok / c->rate.median);
@@ -53,7 +53,7 @@ void llm_print(const llm_lab *lab, FILE *to)
 
 /* ---- the record ------------------------------------------------------------- */
 
-static void write_cell(const llm_lab *lab, const llm_cell *c, jsonw *j)
+static void write_measurement(const llm_lab *lab, const llm_measurement *c, jsonw *j)
 {
     char name[16];
     uint32_t n = lab->options.repetitions;
@@ -93,7 +93,7 @@ static void write_checks(const llm_lab *lab, jsonw *j)
     uint32_t made = 0, ties = 0;
     str detail = {0};
     for (uint32_t i = 0; i < lab->measurement_count; i++) {
-        const llm_cell *c = &lab->measurements[i];
+        const llm_measurement *c = &lab->measurements[i];
         made += c->kind == LLM_MADE;
         if (c->kind == LLM_MADE && c->mismatch < lab->options.made_tok) {
             ties++;
@@ -135,7 +135,7 @@ void llm_record(const llm_lab *lab, str *out)
     jsonw_array(&j, "results");
     jsonw_rows(&j);
     for (uint32_t i = 0; i < lab->measurement_count; i++)
-        write_cell(lab, &lab->measurements[i], &j);
+        write_measurement(lab, &lab->measurements[i], &j);
     jsonw_end(&j);
     if (lab->reference) {
         jsonw_array(&j, "tokens");

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As records have them: a pattern is called habit there. */
-const char *const measurement_names[CELL_NAME_COUNT] = {"dispatch", "device", "host",    "habit",
-                                                        "submits",  "safety", "barrier", "wait"};
+const char *const measurement_names[MEASURE_NAME_COUNT] = {"dispatch", "device", "host",    "habit",
+                                                           "submits",  "safety", "barrier", "wait"};
 
 void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_process)
 {
@@ -15,7 +14,7 @@ void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_pr
     k->rounds_per_process = rounds_per_process;
     k->us = mem_alloc(rounds * k->spec.points * sizeof *k->us);
     k->samples = mem_alloc(rounds * sizeof *k->samples);
-    if (k->spec.name == CELL_HOST)
+    if (k->spec.name == MEASURE_HOST)
         k->call_us = mem_alloc(rounds * k->spec.points * sizeof *k->call_us);
 }
 
@@ -31,7 +30,7 @@ void measurement_store(measurement *k, uint32_t round, uint32_t point, const mea
 /* The slope through one round's points, or the value itself where there is one. */
 static double round_slope(const measurement *k, const double *y)
 {
-    double n[CELL_MAX_POINTS];
+    double n[MEASURE_MAX_POINTS];
     for (uint32_t i = 0; i < k->spec.points; i++)
         n[i] = k->spec.n[i];
     return k->spec.points > 1 ? stats_line(n, y, k->spec.points).slope : y[0];
@@ -53,7 +52,7 @@ void measurement_finish(measurement *k)
 summary measurement_calls_summary(const measurement *k, unsigned calls, double *values)
 {
     for (uint32_t r = 0; r < k->rounds; r++) {
-        double us[CELL_MAX_POINTS] = {0};
+        double us[MEASURE_MAX_POINTS] = {0};
         for (uint32_t i = 0; i < k->spec.points; i++)
             for (int call = 0; call < CALL_COUNT; call++)
                 us[i] += calls >> call & 1 ? k->call_us[r * k->spec.points + i][call] : 0;

@@ -11,19 +11,19 @@
 
 /* The results' names in the record. */
 typedef enum {
-    CELL_DISPATCH, /* cost per dispatch: the five strategies */
-    CELL_DEVICE,   /* the same from the device's own timestamps */
-    CELL_HOST,     /* host time in each call */
-    CELL_HABIT,
-    CELL_SUBMITS, /* a batch of fixed length, in more and more submits */
-    CELL_SAFETY,
-    CELL_BARRIER, /* cost of a step inside one dispatch, by workgroups */
-    CELL_WAIT,    /* submit and wait each, by the way of waiting */
-    CELL_NAME_COUNT
+    MEASURE_DISPATCH, /* cost per dispatch: the five strategies */
+    MEASURE_DEVICE,   /* the same from the device's own timestamps */
+    MEASURE_HOST,     /* host time in each call */
+    MEASURE_PATTERN,
+    MEASURE_SUBMITS, /* a batch of fixed length, in more and more submits */
+    MEASURE_SAFETY,
+    MEASURE_BARRIER, /* cost of a step inside one dispatch, by workgroups */
+    MEASURE_WAIT,    /* submit and wait each, by the way of waiting */
+    MEASURE_NAME_COUNT
 } measurement_name;
-extern const char *const measurement_names[CELL_NAME_COUNT];
+extern const char *const measurement_names[MEASURE_NAME_COUNT];
 
-enum { CELL_MAX_POINTS = 5 };
+enum { MEASURE_MAX_POINTS = 5 };
 
 /* What is measured. */
 typedef struct measurement_spec {
@@ -31,14 +31,14 @@ typedef struct measurement_spec {
     char kernel[16];
     launch how;
     gpu_wait_mode wait_mode;
-    uint32_t one_workgroups;             /* of the single dispatch */
-    uint32_t points, n[CELL_MAX_POINTS]; /* lengths of the chain */
+    uint32_t one_workgroups;                /* of the single dispatch */
+    uint32_t points, n[MEASURE_MAX_POINTS]; /* lengths of the chain */
 } measurement_spec;
 
 /* What measuring one point gave. */
 typedef struct measurement_time {
     double us;                  /* by the clock on the wall, or the device's with time_device */
-    double call_us[CALL_COUNT]; /* sums over the run; CELL_HOST only */
+    double call_us[CALL_COUNT]; /* sums over the run; MEASURE_HOST only */
     gpu_counters counted;
     bool output_checked, wait_checked;
 } measurement_time;
@@ -48,7 +48,7 @@ typedef struct measurement {
     uint32_t device; /* whose it is: an index into the experiment's devices */
     uint32_t rounds, rounds_per_process;
     double *us;                    /* [round * points + point] */
-    double (*call_us)[CALL_COUNT]; /* likewise; CELL_HOST only */
+    double (*call_us)[CALL_COUNT]; /* likewise; MEASURE_HOST only */
     gpu_counters counted;          /* of the longest run */
 
     double *samples; /* [round]: slope, or the time itself where there is one point */
@@ -63,7 +63,7 @@ void measurement_store(measurement *k, uint32_t round, uint32_t point, const mea
 void measurement_finish(measurement *k);
 void measurement_free(measurement *k);
 
-/* What a call costs per dispatch in a CELL_HOST measurement: slopes, like all costs. `calls`
+/* What a call costs per dispatch in a MEASURE_HOST measurement: slopes, like all costs. `calls`
  * says which calls are added up, a bit for each; `values` has room for the rounds. */
 summary measurement_calls_summary(const measurement *k, unsigned calls, double *values);
 

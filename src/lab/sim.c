@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_cells(sim_lab *lab)
+static void add_measurements(sim_lab *lab)
 {
     const sim_lab_options *o = &lab->options;
     for (uint32_t i = 0; i < o->item_count; i++) {
@@ -72,7 +72,7 @@ static bool wake(sim_lab *lab, const sim_cell *c, err *e)
     return ok;
 }
 
-static bool run_cell(sim_lab *lab, sim_cell *c, double *seconds, err *e)
+static bool run_measurement(sim_lab *lab, sim_cell *c, double *seconds, err *e)
 {
     sim *s = lab->sims[c->item];
     if (!wake(lab, c, e))
@@ -98,14 +98,14 @@ static bool run_all(sim_lab *lab, err *e)
     size_t done = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
-        ok = run_cell(lab, &lab->measurements[order[i] = i], &lab->measurements[i].first_s, e);
+        ok = run_measurement(lab, &lab->measurements[order[i] = i], &lab->measurements[i].first_s, e);
         sim_skip_watchdog(lab->sims[lab->measurements[i].item]);
         progress_at(&bar, ++done);
     }
     for (uint32_t k = 0; ok && k < repetitions; k++) {
         rng_shuffle(&r, order, lab->measurement_count);
         for (uint32_t i = 0; ok && i < lab->measurement_count; i++) {
-            ok = run_cell(lab, &lab->measurements[order[i]], &lab->measurements[order[i]].seconds[k], e);
+            ok = run_measurement(lab, &lab->measurements[order[i]], &lab->measurements[order[i]].seconds[k], e);
             progress_at(&bar, ++done);
         }
     }
@@ -131,7 +131,7 @@ bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
     double began = clock_us();
     if (!lab_device_open(&lab->device, &o->choice, false, e))
         return false;
-    add_cells(lab);
+    add_measurements(lab);
     for (uint32_t i = 0; i < o->item_count; i++) {
         lab->sims[i] = sim_new(lab->device.g, o->items[i].source, &o->items[i].options, e);
         if (!lab->sims[i])

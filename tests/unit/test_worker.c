@@ -20,9 +20,9 @@ static bool build_stub(bench_device *s, const gpu_choice *choice, const void *op
     chain *c = bench_device_add_chain(s, &chain_add, 1, e);
     if (!c)
         return false;
-    bench_device_add_measurement(s, CELL_DISPATCH, c, (launch){.submit = SUBMIT_EACH}, 0);
-    bench_device_add_measurement(s, CELL_HOST, c, (launch){.submit = SUBMIT_BATCH, .time_calls = true}, 0);
-    bench_device_add_measurement(s, CELL_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = 4}, 64);
+    bench_device_add_measurement(s, MEASURE_DISPATCH, c, (launch){.submit = SUBMIT_EACH}, 0);
+    bench_device_add_measurement(s, MEASURE_HOST, c, (launch){.submit = SUBMIT_BATCH, .time_calls = true}, 0);
+    bench_device_add_measurement(s, MEASURE_SUBMITS, c, (launch){.submit = SUBMIT_BATCH, .submits = 4}, 64);
     return bench_device_choose_lengths(s, 500, true, e);
 }
 

@@ -116,7 +116,7 @@ async function until(browser, act, ms, argument) {
         const found = await browser.evaluate(act, argument);
         if (found) return found;
     }
-    throw new Error(`waited ${ms / 1000} s in vain for ${act}`);
+    throw new Error(`timed out after ${ms / 1000} s waiting for ${act}`);
 }
 
 export async function open(name) {

@@ -30,7 +30,7 @@ export async function thrown(act) {
     throw new Error("nothing was thrown");
 }
 
-/** What failed was said: that it ends well means that all was tried. */
+/** Failures have been printed: reaching the end means that every check ran. */
 export const done = () => (globalThis.Deno?.exit ?? process.exit)(0);
 
 /** The contract of a record (docs), from outside. */
