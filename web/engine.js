@@ -17,11 +17,11 @@ export async function builtinSource() {
 
 const bitsOf = (names, list, what) => list.reduce((bits, name) => bits | (1 << placeOf(names, name, what)), 0);
 /** Of an answer that was stopped before it began. */
-const NOT_BEGUN = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
+const NOT_STARTED = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
 
 export class Engine extends Program {
     #source = null;
-    #begun = null; // the load whose best level is on its way, or came: { made: a promise of the model then }
+    #compiling = null; // the load whose best level compiles, or has compiled: { made: a promise of the model then }
     #improved = Promise.resolve(null);
     #why = "";
     #onText = () => {};
@@ -67,16 +67,16 @@ export class Engine extends Program {
             this.onProgress = onProgress;
             const wanted = placeOf(LEVELS, level || "auto", "level");
             const model = await this.ask("solo_load", name, source.size, wanted, Number(allLevels), context, Number(soon));
-            const begun = (this.#begun = model.improving ? { made: null } : null);
-            this.#improved = begun ? this.madeAhead().then(() => this.next(() => this.#finish(begun))) : Promise.resolve(null);
+            const compiling = (this.#compiling = model.improving ? { made: null } : null);
+            this.#improved = compiling ? this.madeAhead().then(() => this.next(() => this.#finish(compiling))) : Promise.resolve(null);
             return model;
         }));
     }
 
     /** One dispatch takes some drivers seconds to compile: answers are made by more of them until then. */
-    async #finish(begun) {
-        if (!begun || begun !== this.#begun) return null;
-        return (begun.made ??= this.ask("solo_improve").catch(() => null)); // what goes wrong here will do so again for whoever asks next
+    async #finish(compiling) {
+        if (!compiling || compiling !== this.#compiling) return null;
+        return (compiling.made ??= this.ask("solo_improve").catch(() => null)); // an error here comes again with the next call
     }
 
     /** @returns a promise of the model as it is when the best level for it is there; null: it was from the beginning, or another one is loaded by now */
@@ -94,11 +94,11 @@ export class Engine extends Program {
      * @returns how it ended, and what it took
      */
     answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], signal, onText = () => {} }) {
-        let begun = false;
+        let started = false;
         const interrupt = () => this.stop();
         const mine = this.next(async () => {
-            if (signal?.aborted) return NOT_BEGUN;
-            begun = true;
+            if (signal?.aborted) return NOT_STARTED;
+            started = true;
             signal?.addEventListener("abort", interrupt);
             const { exports } = this.wasm, turns = messages ?? [{ role: "user", content: prompt }];
             const wrong = turns.find(({ role }) => !ROLES.includes(role));
@@ -121,7 +121,7 @@ export class Engine extends Program {
         }).finally(() => signal?.removeEventListener("abort", interrupt));
         if (!signal) return mine;
         // while others are before it there is nothing to be stopped
-        const early = new Promise((end) => signal.addEventListener("abort", () => begun || end(NOT_BEGUN), { once: true }));
+        const early = new Promise((end) => signal.addEventListener("abort", () => started || end(NOT_STARTED), { once: true }));
         return Promise.race([mine, early]);
     }
 
@@ -136,7 +136,7 @@ export class Engine extends Program {
     #undisturbed(act) {
         return this.next(async () => {
             await this.madeAhead();
-            await this.#finish(this.#begun);
+            await this.#finish(this.#compiling);
             return act();
         });
     }

@@ -86,7 +86,7 @@ export class Simulator extends Program {
     /**
      * All steps of everyone, from the beginning; with `evolve`, of so many generations.
      * @param source WGSL, or the name of a built-in simulation
-     * @returns scores, last states by member, and a trace if one is wanted; after evolution the genes, and the best score of each generation
+     * @returns scores, last states by member, and a trace if one was requested; after evolution the genes, and the best score of each generation
      */
     simulate(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, genomes, trace = {}, fuse = "loop", chunkMs = 500, evolve, onProgress = () => {} } = {}) {
         return this.next(async () => {

@@ -22,7 +22,7 @@ export interface LoadOptions {
     level?: Level | "auto";
     /** The lower ones, too, for setLevel. */
     allLevels?: boolean;
-    /** Answers may be made by lower levels until the one that is wanted is ready (Solo.improved). Usual where no level is asked for. */
+    /** Answers may use lower levels until the requested one has compiled (Solo.improved). The default where no level is given. */
     soon?: boolean;
     /** Positions at most. */
     context?: number;
@@ -241,7 +241,7 @@ export class Solo {
     loadModel(options?: LoadOptions): Promise<ModelInfo>;
     recover(options?: { onProgress?: (progress: Progress) => void }): Promise<ModelInfo | null>;
     setLevel(level: Level | "auto"): Promise<ModelInfo>;
-    /** Ends the answers that are under way; one alone is ended by its signal. */
+    /** Ends all answers in progress; the signal of an answer ends only that one. */
     stop(): Promise<void>;
     /** Gives up the model that is being fetched or loaded. */
     cancelLoad(): Promise<void>;
@@ -256,7 +256,7 @@ export class Solo {
     }): Promise<Measurement>;
 
     loseDevice(): Promise<void>;
-    /** At once, whatever is under way. */
+    /** At once, whatever is in progress. */
     end(): void;
     close(): Promise<void>;
 }

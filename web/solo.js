@@ -74,7 +74,7 @@ class Local {
         }
     }
 
-    /** What is under way is stopped, and the device let go after it. */
+    /** Stops work in progress, then releases the device. */
     end() {
         if (this.#over) return;
         this.#over = true;
@@ -147,7 +147,7 @@ class Completions {
 
     async create({ stream = false, signal, ...rest }) {
         const chat = this.kind === "chat";
-        if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create wants messages" : "completions.create wants a prompt");
+        if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create needs messages" : "completions.create needs a prompt");
         if (chat ? !Array.isArray(rest.messages) : typeof rest.prompt !== "string") throw new TypeError(chat ? "messages are an array" : "a prompt is one string");
         if (!this.solo.model) throw new Error("no model is loaded: loadModel comes first");
         const request = toRequest(rest);
@@ -182,7 +182,7 @@ class Completions {
             for await (const text of pieces.read()) yield chunk(text);
             yield chunk(null, finishReason(report.end), { usage: usageOf(report), solo: report });
         } finally {
-            leave(); // someone may have stopped listening; what is over is not disturbed
+            leave(); // the caller may have stopped iterating early
             signal?.removeEventListener("abort", leave);
             await running;
         }
@@ -243,7 +243,7 @@ export class Solo {
         return this.model;
     }
 
-    /** A model that was loaded. The best level for it may be under way; answers do not wait for that. */
+    /** A model that was loaded. Its best level may still be compiling; answers do not wait for that. */
     #take(model) {
         const load = ++this.#loads;
         this.model = model;
@@ -279,7 +279,7 @@ export class Solo {
         }
     }
 
-    /** Ends the answers that are under way; one alone is ended by its signal. */
+    /** Ends all answers in progress; the signal of an answer ends only that one. */
     stop() {
         return this.#service.call("stop");
     }
@@ -312,7 +312,7 @@ export class Solo {
         return this.#service.call("lose");
     }
 
-    /** At once, whatever is under way. */
+    /** At once, whatever is in progress. */
     end() {
         this.#service.end();
     }

@@ -118,15 +118,15 @@ fn litmus(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) count: 
     var in_time = true;
     var unchecked = 0u;
     for (var step = 0u; step < solo_params.steps; step++) {
-        let only_looks = step % 3u == 0u;
-        let round = step - step / 3u + u32(only_looks); // of this step, or the one to come
+        let reads_only = step % 3u == 0u;
+        let round = step - step / 3u + u32(reads_only); // of this step, or the one to come
         // no loop around these two: a compiler that keeps values over a barrier finds them easily
         let near = place(0u, (group + 1u) % workgroups, (local + shift) % solo_params.words, workgroups, round);
         let everyones = place(3u, 0u, (local + shift) % solo_params.words, workgroups, round);
         unchecked += data_load(near) + data_load(everyones);
 
         for (var w = local; w < solo_params.words; w += THREADS) {
-            if (only_looks) {
+            if (reads_only) {
                 for (var i = 0u; i < 9u; i++) {
                     let whose = other(i / 3u, w, group, workgroups, round);
                     unchecked += data_load(place(i % 3u, whose, (w + shift) % solo_params.words, workgroups, round));
@@ -142,10 +142,10 @@ fn litmus(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) count: 
         }
 
         // polling brings workgroups together, so words have rounds without it
-        if (only_looks) { exchange_floats(group, local, shift, workgroups, step / 3u + 1u); }
+        if (reads_only) { exchange_floats(group, local, shift, workgroups, step / 3u + 1u); }
         in_time = solo_barrier(group, local, step + 1u, workgroups);
         if (!in_time) { break; }
-        if (only_looks) { continue; }
+        if (reads_only) { continue; }
 
         check(everyones, round);
         check(near, round);

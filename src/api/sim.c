@@ -175,7 +175,7 @@ bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
     uint32_t rows = sim_trace_rows(s->s), count = sim_trace_count(s->s);
     uint32_t *words = mem_alloc((size_t)rows * s->source.state->words * count * sizeof *words + 4);
     bool ok = count ? is_there(s->has_states, &e) && sim_read_trace(s->s, words, &e)
-                    : err_set_kind(&e, ERR_USAGE, "nobody leaves a trace");
+                    : err_set_kind(&e, ERR_USAGE, "no individual has a trace");
     if (ok)
         as_numbers(s, words, rows, count, states);
     free(words);

@@ -6,7 +6,7 @@
  * A key is any text that says all the result depends on. Each has a file, named by
  * the key's hash, with the whole key in it: what is found is what was put there under
  * the very same key, or nothing. A cache that cannot be read or written, or has
- * something else in its files, is an empty one; nobody is told.                   */
+ * something else in its files, is an empty one, without an error.                 */
 #ifndef SOLO_CACHE_H
 #define SOLO_CACHE_H
 

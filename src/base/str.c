@@ -8,7 +8,7 @@
 static void *or_exit(void *p, size_t bytes)
 {
     if (!p) {
-        fprintf(stderr, "solo: out of memory (%zu bytes wanted)\n", bytes);
+        fprintf(stderr, "solo: out of memory (%zu bytes needed)\n", bytes);
         exit(1);
     }
     return p;

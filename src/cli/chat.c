@@ -36,23 +36,22 @@ static const char *template_name(uint32_t i)
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-static const option TABLE[] = {
-    {.name = "system", .value = "TEXT", INTO(options, system), .help = "what the model is told before everything"},
-    {.name = "template",
-     .value = "NAME",
-     .names = template_name,
-     INTO(options, template),
-     .help = "the form of conversations: {names}, which continues the text",
-     .otherwise = "as the model's files say"},
-    {.letter = 'n',
-     .value = "N",
-     .kind = OPTION_WHOLE,
-     .low = 1,
-     .high = 1000000,
-     INTO(options, tokens),
-     .help = "how many tokens an answer has at most",
-     .otherwise = "until the context is full"},
-    {0}};
+static const option TABLE[] = {{.name = "system", .value = "TEXT", INTO(options, system), .help = "the system message"},
+                               {.name = "template",
+                                .value = "NAME",
+                                .names = template_name,
+                                INTO(options, template),
+                                .help = "the form of conversations: {names}, which continues the text",
+                                .otherwise = "as the model's files say"},
+                               {.letter = 'n',
+                                .value = "N",
+                                .kind = OPTION_WHOLE,
+                                .low = 1,
+                                .high = 1000000,
+                                INTO(options, tokens),
+                                .help = "how many tokens an answer has at most",
+                                .otherwise = "until the context is full"},
+                               {0}};
 
 static bool check(void *chosen, err *e)
 {

@@ -69,7 +69,7 @@ static void open_editor(prompt *p)
     el_set(p->editor, EL_HIST, history, p->history);
     /* Ctrl-C is a key while a line is typed, not a signal */
     el_set(p->editor, EL_SETTY, "-d", "-isig", NULL);
-    el_set(p->editor, EL_ADDFN, "cancel", "give up the line", cancel);
+    el_set(p->editor, EL_ADDFN, "cancel", "cancel the line", cancel);
     el_set(p->editor, EL_BIND, "^C", "cancel", NULL);
     el_set(p->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
 }

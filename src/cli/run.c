@@ -14,7 +14,7 @@ typedef struct options {
     bool reads_input; /* because there is neither a text nor a file */
 } options;
 
-static const char NO_TEXT[] = "a text (-p), a file (-f) or standard input is wanted (solo run --help)";
+static const char NO_TEXT[] = "a text (-p), a file (-f) or standard input is needed (solo run --help)";
 
 static const option TABLE[] = {
     {.name = "prompt",
@@ -83,7 +83,7 @@ static void print(void *printed, const char *text, size_t bytes)
     *(bool *)printed = true;
 }
 
-/* For someone who watches; in a pipe nobody does. */
+/* Only on a terminal, not in a pipe. */
 static void print_speed(const answer_report *r, fusion_level level)
 {
     if (r->answer_tok == 0 || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))

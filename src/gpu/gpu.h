@@ -103,8 +103,8 @@ gpu *gpu_open_now(const gpu_choice *choice, err *e);
 void gpu_close(gpu *g);
 
 const gpu_info *gpu_get_info(const gpu *g);
-/* Is a kernel that is made for the case at hand worth the time that compiling it takes? Not in software, unless someone
- * wants to see it: SOLO_TUNE=gpu in the environment, for tests. */
+/* Are specialized kernels worth the time to compile them? Not on software devices, except with SOLO_TUNE=gpu in the
+ * environment, for tests. */
 bool gpu_is_worth_tuning(const gpu_info *info);
 /* Looks how much memory the device has and how much of it is free now, and puts it into the info.
  * SOLO_GPU_MEMORY=BYTES in the environment is believed instead. */

@@ -163,7 +163,7 @@ static bool run_gather(cpu_run *r, const graph_node *n, float *out, err *e)
     const uint32_t *rows = r->values[n->operands[1]].u;
     for (uint64_t t = 0; t < row_count(n); t++) {
         if (rows[t] >= w->s.dims[LAST - 1])
-            return err_set(e, "cpu: row %u of %s is wanted, which has %u", rows[t], w->name, w->s.dims[LAST - 1]);
+            return err_set(e, "cpu: row %u of %s is out of range: it has %u", rows[t], w->name, w->s.dims[LAST - 1]);
         weight_row(r, n->operands[0], rows[t], out + t * row_length(n));
     }
     return true;
@@ -268,7 +268,7 @@ static bool run_pick(const cpu_run *r, const graph_node *n, float *out, err *e)
     const uint32_t *rows = r->values[n->operands[1]].u;
     for (uint32_t t = 0; t < n->s.dims[LAST - 1]; t++) {
         if (rows[t] >= x->s.dims[LAST - 1])
-            return err_set(e, "cpu: row %u of %u is wanted", rows[t], x->s.dims[LAST - 1]);
+            return err_set(e, "cpu: row %u of %u is out of range", rows[t], x->s.dims[LAST - 1]);
         memcpy(out + (size_t)t * row_length(n), r->values[n->operands[0]].f + (size_t)rows[t] * row_length(x),
                row_length(n) * sizeof *out);
     }

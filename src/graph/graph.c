@@ -277,7 +277,7 @@ node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_of
         return 0;
     n.s = operand(g, &n, 0)->s;
     if (!same(operand(g, &n, 1)->s, shape1(n.s.dims[LAST])))
-        return wrong_shapes(g, &n, "a weight for each element of a row is wanted"), 0;
+        return wrong_shapes(g, &n, "a weight for each element of a row is needed"), 0;
     return add(g, n);
 }
 
@@ -306,7 +306,7 @@ node graph_gather(graph *g, node weight, node rows)
     if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
         return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
     if (r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "the rows are a list of whole numbers"), 0;
+        return wrong_shapes(g, &n, "the rows must be a list of integers"), 0;
     n.s = shape2(r->s.dims[LAST], w.dims[LAST]);
     return add(g, n);
 }
@@ -324,9 +324,9 @@ node graph_rope(graph *g, node x, node position, rope_spec spec)
         return 0;
     n.s = operand(g, &n, 0)->s;
     if (n.s.dims[0] != 1 || !is_position(g, position) || spec.rotated % 2 || spec.rotated > n.s.dims[LAST])
-        return wrong_shapes(g, &n, "rows of heads and a position are wanted, and an even part of a head"), 0;
+        return wrong_shapes(g, &n, "rows of heads, a position and an even part of a head are needed"), 0;
     if (spec.factors && shape_count(operand(g, &n, 2)->s) != spec.rotated / 2)
-        return wrong_shapes(g, &n, "a factor for each pair is wanted"), 0;
+        return wrong_shapes(g, &n, "a factor for each pair is needed"), 0;
     return add(g, n);
 }
 
@@ -340,7 +340,7 @@ node graph_store(graph *g, node state, node x, node position)
     n.type = s->type;
     if (s->op != OP_STATE || s->s.dims[0] != 1 || rows->s.dims[0] != 1 || s->s.dims[2] != rows->s.dims[2] ||
         s->s.dims[3] != rows->s.dims[3] || rows->s.dims[1] > s->s.dims[1] || !is_position(g, position))
-        return wrong_shapes(g, &n, "rows that fit a state, and a position, are wanted"), 0;
+        return wrong_shapes(g, &n, "rows that fit a state, and a position, are needed"), 0;
     return add(g, n);
 }
 
@@ -388,7 +388,7 @@ node graph_pick(graph *g, node x, node rows)
         return 0;
     const graph_node *from = operand(g, &n, 0), *r = operand(g, &n, 1);
     if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "rows and a list of whole numbers are wanted"), 0;
+        return wrong_shapes(g, &n, "rows and a list of integers are needed"), 0;
     n.type = from->type;
     n.s = shape2(r->s.dims[LAST], from->s.dims[LAST]);
     return add(g, n);
@@ -418,7 +418,7 @@ node graph_assign(graph *g, node target, node value, assign_spec spec)
                            : shape_count(from->s) <= shape_count(to->s);
     if (!fits || to->op != OP_INPUT || to->type != DTYPE_U32 || from->type != DTYPE_U32 ||
         (spec.more && !is_position(g, spec.more)))
-        return wrong_shapes(g, &n, "whole numbers that fit an input of such are wanted"), 0;
+        return wrong_shapes(g, &n, "integers that fit an input of integers are needed"), 0;
     return add(g, n);
 }
 
@@ -434,6 +434,6 @@ node graph_sample(graph *g, node target, node logits, node settings, node so_far
         to->op != OP_INPUT || to->type != DTYPE_U32 || words->type != DTYPE_U32 ||
         shape_count(words->s) != SAMPLE_WORDS || !is_position(g, so_far) || ring->op != OP_INPUT ||
         ring->type != DTYPE_U32)
-        return wrong_shapes(g, &n, "a row of logits and inputs of whole numbers are wanted"), 0;
+        return wrong_shapes(g, &n, "a row of logits and inputs of integers are needed"), 0;
     return add(g, n);
 }

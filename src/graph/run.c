@@ -18,7 +18,7 @@ static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
         if (kernel_same_variant(&r->kernels[i].variant, v))
             return r->kernels[i].kernel;
     if (r->kernel_count == RUN_MAX_KERNELS) {
-        err_set(e, "more than %d different kernels are wanted", RUN_MAX_KERNELS);
+        err_set(e, "more than %d different kernels are needed", RUN_MAX_KERNELS);
         return NULL;
     }
     gpu_source *source = kernel_text(v);

@@ -1,4 +1,4 @@
-/* compare: is B the same as A, faster or slower, or can nobody tell?
+/* compare: is B the same as A, faster, slower, or is that undecided?
  *
  * Results are matched by identity (name and params). The ratio is
  * median(B) / median(A) with its 95% interval. The unit says which direction
@@ -33,7 +33,7 @@ typedef struct comparison {
     const view_result *a, *b;
     ratio ratio;
     verdict verdict;
-    const char *why; /* why nobody can tell; "" for the other verdicts */
+    const char *why; /* the reason for "cannot tell"; "" for the other verdicts */
 } comparison;
 
 typedef struct compared {

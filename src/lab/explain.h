@@ -9,7 +9,7 @@
 #include "graph/memory.h"
 #include "graph/run.h"
 
-enum { EXPLAIN_FLOPS_PER_BYTE = 16 }; /* what a GPU computes while it moves a byte, where nobody says */
+enum { EXPLAIN_FLOPS_PER_BYTE = 16 }; /* operations of a GPU per byte moved, where the ratio is not known */
 
 typedef struct explain_options {
     fusion_level level; /* LEVEL_AUTO: ops, which needs no device to be there */

@@ -222,7 +222,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
             str_addf(out, " in %u parts%s", plan_splits(p, s), s->split_output ? "" : " + joining them");
         break;
     case OP_SLICE: str_add(out, "part of each row"); break;
-    case OP_PICK: str_add(out, "the rows that are wanted"); break;
+    case OP_PICK: str_add(out, "the selected rows"); break;
     case OP_TOPK: str_add(out, "places of the largest"); break;
     case OP_ASSIGN: assign_words(p, s, out); break;
     case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;

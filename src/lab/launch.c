@@ -33,7 +33,7 @@ gpu_wait_mode launch_wait_mode(const gpu *g, const launch *how)
     return default_mode == GPU_WAIT_POLLING ? GPU_WAIT_BLOCKING : GPU_WAIT_POLLING;
 }
 
-/* A run under way. */
+/* A run in progress. */
 typedef struct run {
     chain *c;
     const launch *how;

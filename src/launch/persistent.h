@@ -39,7 +39,7 @@ bool persistent_count_resident(const persistent *p, uint32_t most, uint32_t *gro
 /* May so many workgroups of so many threads pass data to each other here? (Litmus test, remembered.) False with the reason. */
 bool persistent_certify(gpu *g, uint32_t groups, uint32_t threads, err *e);
 
-/* Nobody has arrived, nobody has left, no round was made. */
+/* Resets the grid: no workgroup has arrived or left, and no round was made. */
 void persistent_reset(const persistent *p);
 
 /* After dispatches that are done: did one time out? */

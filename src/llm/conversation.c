@@ -108,7 +108,7 @@ chat_message conversation_at(const conversation *c, size_t i)
     return (chat_message){c->items[i].role, c->items[i].content};
 }
 
-/* ---- what the model is to take in -------------------------------------------------- */
+/* ---- the tokens to feed ------------------------------------------------------------ */
 
 static bool encode_plain(const conversation *c, token_list *out)
 {

@@ -8,7 +8,7 @@
 struct evolution {
     sim *s;
     evolve_options options;
-    bool begun;             /* s->params.generation is complete and scored */
+    bool has_scores;        /* s->params.generation is complete and scored */
     bool has_states;        /* of that generation: one that was loaded from a file has none */
     uint32_t scored;        /* generations that were run here */
     double *best;           /* (generation + 1) */

@@ -211,7 +211,7 @@ static void step_back(evolution *v, uint32_t to, kept *k)
 {
     err unused = {0};
     v->s->params.generation = to;
-    if (v->begun && !v->s->stuck && keep(v, k, &unused))
+    if (v->has_scores && !v->s->stuck && keep(v, k, &unused))
         evolve_write(v, k->genomes, k->scores);
 }
 
@@ -225,18 +225,18 @@ bool evolve_run(evolution *v, uint32_t until, fusion_level level, submit_policy 
     if (until > EVOLVE_MOST_GENERATIONS)
         return err_set_kind(e, ERR_USAGE, "more than %d generations", EVOLVE_MOST_GENERATIONS);
     gpu_write(s->g, s->grid, 0, (uint32_t[SIM_GRID_WORDS]){0}, SIM_GRID_WORDS * 4);
-    while (ok && going && (!v->begun || s->params.generation < until)) {
+    while (ok && going && (!v->has_scores || s->params.generation < until)) {
         double began = clock_us();
         uint32_t from = s->params.generation;
         bool fits = !s->options.chunk_ms || v->generation_ns <= s->options.chunk_ms * 1e6;
-        if (level == LEVEL_LOOP && v->begun && !s->timed_out && fits)
+        if (level == LEVEL_LOOP && v->has_scores && !s->timed_out && fits)
             ok = run_many(v, until - from, &k, e);
         else
-            ok = run_separate(v, !v->begun, level, submit, e);
+            ok = run_separate(v, !v->has_scores, level, submit, e);
         uint32_t made = s->params.generation - from;
         v->generation_ns = (clock_us() - began) * 1e3 / (made ? made : 1);
         ok = ok && note_scores(v, e) && gpu_ok(s->g, e);
-        v->begun = v->begun || ok;
+        v->has_scores = v->has_scores || ok;
         if (!ok)
             step_back(v, from, &k);
         going = !ok || !after || after(user, v, e);
@@ -256,7 +256,7 @@ bool evolve_read(evolution *v, float *genomes, float *scores, err *e)
     sim *s = v->s;
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t bytes = (size_t)n * genes * 4;
-    if (!v->begun)
+    if (!v->has_scores)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *columns = mem_alloc(bytes);
     bool ok = gpu_read_now(s->g, s->shared, (s->params.generation & 1) * bytes, columns, bytes, e) &&

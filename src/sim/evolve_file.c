@@ -41,7 +41,7 @@ bool evolve_save(evolution *v, const char *path, err *e)
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t values = (size_t)n * genes;
     header h = {.setup = setup_of(v), .population = n, .genes = genes, .generation = s->params.generation};
-    if (!v->begun)
+    if (!v->has_scores)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *all = mem_alloc((values + n) * sizeof *all);
     str out = {0};
@@ -104,7 +104,7 @@ bool evolve_load(evolution *v, const char *path, err *e)
             v->best = mem_grow(v->best, best_bytes);
             memcpy(v->best, bytes + sizeof h, best_bytes);
             s->params.generation = h.generation;
-            v->begun = true;
+            v->has_scores = true;
             evolve_write(v, all, all + values);
         }
         free(all);

@@ -219,16 +219,16 @@ EXPORT(solo_add_stop) void solo_add_stop(const char *text)
 
 /* Dispatches before the first piece of an answer belong to the prompt. */
 typedef struct counting {
-    bool begun;
+    bool started;
     gpu_counters first;
 } counting;
 
 static void print(void *context, const char *text, size_t bytes)
 {
     counting *c = context;
-    if (!c->begun)
+    if (!c->started)
         c->first = gpu_get_counters(device.g);
-    c->begun = true;
+    c->started = true;
     page_answer(text, (uint32_t)bytes);
 }
 
@@ -261,7 +261,7 @@ EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
     jsonw_count(&j, "forgotten_messages", r.forgotten);
     jsonw_number(&j, "tokens_per_s", r.tok_per_s);
     jsonw_number(&j, "dispatches_per_token",
-                 c.begun && r.answer_tok > 1 ? (double)since.dispatches / (r.answer_tok - 1) : 0);
+                 c.started && r.answer_tok > 1 ? (double)since.dispatches / (r.answer_tok - 1) : 0);
     write_notice(&j);
     return 0;
 }

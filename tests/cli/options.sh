@@ -82,7 +82,7 @@ same "from a pipe by name" "$(mkfifo "$work/pipe" && { cat "$work/text" >"$work/
 same "standard input is left alone where there is a text" "$(echo nonsense | run -p "$text")" "$right"
 printf 'one\n\ntwo\n' >"$work/lines"
 same "lines stay lines" "$(run -f "$work/lines" | head -n 2)" "$(printf 'one\n\n')"
-fails "nothing on standard input" "a text (-p), a file (-f) or standard input is wanted" "$SOLO" run
+fails "nothing on standard input" "a text (-p), a file (-f) or standard input is needed" "$SOLO" run
 fails "two texts" "-p and -f" "$SOLO" run -p a -f "$work/text"
 "$SOLO" run -f "$work/missing" >"$work/out" 2>"$work/err"
 same "a file that is not there" "$? $(cat "$work/err")" "1 solo: $work/missing: No such file or directory"

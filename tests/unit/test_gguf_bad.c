@@ -286,7 +286,7 @@ static void a_partial_header_reports_the_bytes_it_needs(void **unused)
         free(copy);
     }
     assert_true(header > 0 && header <= data_at && last == header);
-    /* bringing what is wanted each time leads to the end */
+    /* supplying the missing bytes each time reaches the end */
     uint64_t have = 0, wanted = 0;
     gguf *g = NULL;
     for (; !g && rounds < 1000; rounds++, have = wanted ? wanted : have) {

@@ -148,7 +148,7 @@ static bool take_ring(vulkan_gpu *g, uint64_t bytes, uint64_t *place)
     while (g->ring_head + skipped + bytes - g->ring_tail > RING_BYTES) {
         vulkan_flush(g);
         if (!g->running)
-            g->ring_tail = g->ring_head + skipped; /* nobody uses any of it */
+            g->ring_tail = g->ring_head + skipped; /* none of it is in use */
         else if (!vulkan_wait_for(g, g->running->done_at))
             return false;
     }

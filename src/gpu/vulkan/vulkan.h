@@ -173,7 +173,7 @@ struct vulkan_gpu {
     vulkan_work *free_works, *all_works;
     vulkan_work *running, *running_last; /* oldest first */
     vulkan_work *pending;                /* writes and fills for the next submission, or NULL */
-    uint32_t open_recordings;            /* begun and not yet submitted */
+    uint32_t open_recordings;            /* not submitted yet */
 
     vulkan_memory ring; /* write staging; positions only grow, the place is position % size */
     uint64_t ring_head, ring_tail;
@@ -186,7 +186,7 @@ struct vulkan_gpu {
 
 /* queue.c */
 bool vulkan_check(vulkan_gpu *g, VkResult result, const char *doing);
-vulkan_work *vulkan_pending(vulkan_gpu *g); /* NULL: it could not be begun, the device says why */
+vulkan_work *vulkan_pending(vulkan_gpu *g); /* NULL: it failed, and the device has the error */
 void vulkan_flush(vulkan_gpu *g);
 bool vulkan_wait_for(vulkan_gpu *g, uint64_t submission);
 bool vulkan_finish_all(vulkan_gpu *g);
