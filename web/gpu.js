@@ -64,9 +64,9 @@ function rendererName() {
 
 /** A description is the driver's own word; the vendor's and the rest are what the browser makes of a number. */
 function isSoftware(adapter, info) {
-    const told = info.description || [info.vendor, info.architecture, info.device].join(" ").trim();
+    const name = info.description || [info.vendor, info.architecture, info.device].join(" ").trim();
     if (adapter.isFallbackAdapter || info.isFallbackAdapter) return true;
-    return /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i.test(told || rendererName());
+    return /swiftshader|llvmpipe|lavapipe|softpipe|basic render|software/i.test(name || rendererName());
 }
 
 class Device {

@@ -145,13 +145,13 @@ async function checkRoom(needed) {
 
 class Download {
     constructor(url, { onProgress = () => {}, signal, sha256 = null } = {}) {
-        Object.assign(this, { url, onProgress, signal, sha256: sha256?.toLowerCase() ?? null, key: keyOf(url), name: nameOf(url), told: 0 });
+        Object.assign(this, { url, onProgress, signal, sha256: sha256?.toLowerCase() ?? null, key: keyOf(url), name: nameOf(url), reportedAt: 0 });
     }
 
     tell(what, done, total) {
         const now = performance.now();
-        if (now - this.told < REPORT_MS) return;
-        this.told = now;
+        if (now - this.reportedAt < REPORT_MS) return;
+        this.reportedAt = now;
         this.onProgress({ what, done, total });
     }
 

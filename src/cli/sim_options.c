@@ -83,7 +83,7 @@ const option SIM_DEVICE_TABLE[] = {
      .low = 1,
      .high = 86400,
      INTO(cli_sim, timeout_s),
-     .help = "a dispatch that takes longer, in seconds, is given up"},
+     .help = "a dispatch that takes longer, in seconds, is an error"},
     {.name = "impl",
      .value = "I",
      .names = cli_impl_name,

@@ -129,7 +129,7 @@ static bool wait_with_timeout(sim *s, err *e)
             w->abandoned = s->stuck = true;
             return err_set(e,
                            "%s: a dispatch of %u steps did not end in %u s; a loop that never ends, or steps that take "
-                           "longer than --patience",
+                           "longer than --timeout",
                            s->source->path, s->params.steps, timeout_s);
         }
         gpu_poll(s->g);

@@ -122,7 +122,7 @@ END
     ! measure --solo "$work/deeper.json" --json "$work/llama.json" 2>"$work/error" && grep -q 'has seed 1 and depth 5' "$work/error"
     said "a record of another run is refused" $?
     ! python3 -B bench/llama.py models/builtin.gguf -r 1 --json "$work/none.json" 2>"$work/error" && grep -q 'nothing to measure: .*no GPU' "$work/error"
-    said "libraries without a GPU are left out, and why is told" $?
+    said "libraries without a GPU are left out, with the reason" $?
 else
     echo "skip llama.py measures llama.cpp (its libraries are not here)"
 fi

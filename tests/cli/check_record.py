@@ -65,7 +65,7 @@ check("both ways of waiting are measured", {r["params"]["wait"] for r in results
       {"polling", "blocking"})
 one = [r for r in results if r["name"] == "dispatch" and r["params"]["submit"] == "one"]
 check("one dispatch is one dispatch", all(r["dispatches"] == r["passes"] == r["submits"] == 1 for r in one))
-check("outputs and waits were checked, and how often is told", any("outputs equal" in c["what"] and int(c["detail"].split()[0]) > 500
+check("outputs and waits were checked, and how often is recorded", any("outputs equal" in c["what"] and int(c["detail"].split()[0]) > 500
                                                                    for c in record["checks"]) and
       any("waits ended" in c["what"] for c in record["checks"]))
 check("host calls are slopes", all(len(r["samples"]) == 4 for r in results if r["name"] == "host"))

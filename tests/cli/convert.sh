@@ -103,7 +103,7 @@ assert record["checks"] and all(c["ok"] for c in record["checks"]), record["chec
 python3 $oracle/make_folder.py odd "$work/odd"
 "$SOLO" convert "$work/odd" "$work/odd.gguf" --type q4_0 >"$work/notes"
 grep -q "what makes the logits is q8_0, not q4_0" "$work/notes" && grep -q "2 weights are f16, not q4_0" "$work/notes" &&
-    echo "ok types that were not to be had are told" || echo "not ok types that were not to be had are told ($(cat "$work/notes"))"
+    echo "ok types that are not possible are reported" || echo "not ok types that are not possible are reported ($(cat "$work/notes"))"
 "$SOLO" convert "$work/odd" "$work/odd-f32.gguf" >/dev/null
 "$SOLO" convert "$work/odd-f32.gguf" "$work/odd-again.gguf" --type q4_0 >/dev/null
 tail -c 60000 "$work/odd.gguf" >"$work/a"

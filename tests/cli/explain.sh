@@ -26,7 +26,7 @@ fails() { # NAME STATUS PART COMMAND...
 "$SOLO" explain $model --bandwidth 1000 >"$work/text" 2>"$work/err"
 ok "it explains" grep -q "norm + q, k, v + bias + rope (q, k) + into the cache (k, v)" "$work/text"
 "$SOLO" explain tests/data/models/llama-linear --bandwidth 1000 >"$work/two"
-ok "alike layers are told once" sh -c "[ \$(grep -c 'down + residual' '$work/two') -eq 1 ] && grep -q '2 x |' '$work/two'"
+ok "equal layers are shown once" sh -c "[ \$(grep -c 'down + residual' '$work/two') -eq 1 ] && grep -q '2 x |' '$work/two'"
 ok "100 columns are enough" awk 'length > 100 { print; wide = 1 } END { exit wide }' "$work/text"
 ok "nothing but that is said" [ ! -s "$work/err" ]
 "$SOLO" explain --kernel op_rmsnorm >"$work/kernel"

@@ -66,12 +66,12 @@ assert len(r["scores"]) == 5 and sorted(r["states"]) == ["v", "x"] and r["score"
 check "--show-kernel has the file's lines first" sh -c "'$SOLO' sim '$work/spring.wgsl' --data '$work/push.csv' --steps 1 --show-kernel | sed -n 4p | grep -q '^struct State'"
 check "--list names them all" [ "$("$SOLO" sim --list | wc -l)" -eq 13 ]
 check "--show gives a file that runs" sh -c "'$SOLO' sim pi --show >'$work/pi.wgsl' && '$SOLO' sim '$work/pi.wgsl' --pop 64 --steps 50 -o '$work/1.csv' && '$SOLO' sim pi --pop 64 --steps 50 -o '$work/2.csv' && cmp '$work/1.csv' '$work/2.csv'"
-check "--help" sh -c "'$SOLO' sim --help | grep -q -- --patience"
+check "--help" sh -c "'$SOLO' sim --help | grep -q -- --timeout"
 
 # ---- mistakes ------------------------------------------------------------------------------
 edit() { sed "$1" "$work/spring.wgsl" >"$work/$2.wgsl"; }
 edit 's/s\.x + DT/s.y + DT/' wrong
-fails "a mistake in the file is told with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
+fails "a mistake in the file is an error with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
 fails "on wgpu, too" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
 edit 's/State(s\.x + DT \* v, v)/State(t, v)/' wrong
 fails "so is one of types" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
@@ -79,7 +79,7 @@ fails "which wgpu finds in the middle of a function" 1 "wrong.wgsl:8: " "$work/w
 edit 's/data(t % data_rows(), 1u)/1.0 \/ (s.v * 0.0)/' nan
 fails "scores that are no numbers" 1 "1024 of 1024 scores are not finite numbers; the first is that of individual 0" "$work/nan.wgsl" --steps 3
 edit 's/data(t % data_rows(), 1u)/0.0/; s/let v = /var v = 0.5; while (v >= 0.0) { v = fract(1.7 * v + 0.3 + s.x); } v += /' never
-fails "a step that never ends" 1 "did not end in 1 s" "$work/never.wgsl" --steps 3 --patience 1
+fails "a step that never ends" 1 "did not end in 1 s" "$work/never.wgsl" --steps 3 --timeout 1
 fails "a population that is too large" 1 "is too large for" pi --pop 4000000000
 fails "data that are missing" 2 "give it a table (--data FILE.csv)" "$work/spring.wgsl" --steps 3
 fails "data that nobody reads" 2 "never calls data()" pi --data "$work/push.csv"
@@ -181,8 +181,8 @@ assert r["checks"][0]["what"] == "every repetition gave the same bits"' "$work/o
 # how many steps a dispatch makes is none of a simulation's business, and here makes ways differ
 printf 'struct State { x: f32 }\nfn init() -> State { return State(0.0); }\nfn step(s: State) -> State { return State(s.x + f32(solo_params.steps)); }\nfn score(s: State) -> f32 { return s.x; }\n' >"$work/differs.wgsl"
 "$SOLO" bench sim "$work/differs.wgsl" --pop 4 --steps 3 -r 2 --submit batch,sync --json "$work/differs.json" >"$work/out" 2>"$work/err"
-check "ways that give other bits are measured, and said" sh -c "[ $? -eq 1 ] && grep -q 'none by sync gave other bits than loop by batch' '$work/err' && grep -q '\"ok\": false, \"detail\": .*differs.wgsl: none by sync gave other bits' '$work/differs.json'"
-timeout 1200 "$SOLO" bench sim "$work/never.wgsl" --steps 3 --pop 8 --fuse loop -r 2 --patience 1 >"$work/out" 2>"$work/err"
+check "levels with other bits are measured, and reported" sh -c "[ $? -eq 1 ] && grep -q 'none by sync gave other bits than loop by batch' '$work/err' && grep -q '\"ok\": false, \"detail\": .*differs.wgsl: none by sync gave other bits' '$work/differs.json'"
+timeout 1200 "$SOLO" bench sim "$work/never.wgsl" --steps 3 --pop 8 --fuse loop -r 2 --timeout 1 >"$work/out" 2>"$work/err"
 check "bench sim of what never ends" sh -c "[ $? -eq 1 ] && grep -q 'did not end in 1 s' '$work/err'"
 "$SOLO" bench sim pi --fuse ops >/dev/null 2>"$work/err"
 check "bench sim with a level that is none" [ $? -eq 2 ]

@@ -43,7 +43,7 @@ expect "a missing library by the environment" 3 "SOLO_DAWN=/no/such/lib.so does 
     env SOLO_DAWN=/no/such/lib.so "$SOLO" info --impl dawn
 expect "no GPU at all" 3 "no usable GPU" \
     env VK_ICD_FILENAMES=/nonexistent.json VK_DRIVER_FILES=/nonexistent.json "$SOLO" bench dispatch --quick
-expect "an unwritable record is told of before measuring" 1 "cannot write" \
+expect "an unwritable record is reported before measuring" 1 "cannot write" \
     "$SOLO" bench dispatch --impl stub --quick --json /no/such/folder/r.json
 [ -e /dev/full ] && expect "a full disk" 1 "No space left" "$SOLO" bench dispatch --impl stub --quick --json /dev/full
 

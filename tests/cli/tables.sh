@@ -42,7 +42,7 @@ expect "the limit is a copy's speed over what a token reads" '| memory limit | 4
 expect "every way to launch is there" '| dawn, `ops` | – | – | – | 700 [699, 701] | 50.0 |'
 expect "prompts have a table" '| Solo, dawn | **20000** [19999, 20001] `ops batch` |'
 expect "a failed check is seen" "| m-0.5b-f16.torch | tokens are eager's | **failed** | 3 of 128 tokens equal |"
-expect "what was left out is told" 'left out: no time left'
+expect "what was left out is named" 'left out: no time left'
 expect "the machine is described" 'a GPU, driver 7; a processor, 4 cores, Linux; solo 1 (abc), Dawn 1; PyTorch 2; 2026-01-02.'
 expect "without records it says so" 'Not measured yet.' docs/none.md
 if node "$root/tools/tables.mjs" --check >/dev/null; then echo "ok what was written is current"; else echo "not ok what was written is current"; fi
@@ -66,7 +66,7 @@ matches "models have what a token reads" "^\| builtin \| 3\.84 \| $rate \| $rate
 matches "every point was checked" '^\| groups-2 \| every level and submit policy made the same tokens.* \|  \| 2 of 2'
 matches "its machine is described" '^llvmpipe .*, 2 cores'
 expect "a picture has its place" '](one-depth.svg)' docs/one.md
-[ "$(grep -c 'Not measured yet.' docs/one-none.md)" -eq 9 ] && echo "ok what was not measured is told" || echo "not ok what was not measured is told"
+[ "$(grep -c 'Not measured yet.' docs/one-none.md)" -eq 9 ] && echo "ok what was not measured is named" || echo "not ok what was not measured is named"
 expect "every level of Solo has a line" '| Solo, dawn, `ops` | **700** [699, 701] `batch` | – |' docs/one-some.md
 expect "flash attention is named" '| llama.cpp CUDA, flash attention on | – | **778** [777, 779] |' docs/one-some.md
 expect "so have other engines" '| torch.compile in a CUDA graph | 620 [619, 621] max | – |' docs/one-some.md

@@ -141,7 +141,7 @@ static void mistakes_are_errors(void **unused)
         solo_error e = {0};
         assert_null(solo_sim_new(device, cases[i].name, cases[i].text, &cases[i].o, &e));
         if (!strstr(e.text, cases[i].part) || e.status != cases[i].status)
-            fail_msg("'%s' was told as %d: '%s'", cases[i].part, e.status, e.text);
+            fail_msg("'%s' was expected in error %d: '%s'", cases[i].part, e.status, e.text);
     }
     solo_error e = {0};
     solo_sim *s = solo_sim_new(device, "pi", NULL, NULL, &e);
@@ -178,7 +178,7 @@ static void failing_leaves_nothing_behind(void **unused)
                                     solo_sim_scores(s, scores, &why)
                               : solo_sim_evolve(s, 5, NULL, NULL, NULL, &why);
             if (good || !strstr(why.text, parts[n]))
-                fail_msg("'%s' was told as '%s'", parts[n], why.text);
+                fail_msg("'%s' was expected in '%s'", parts[n], why.text);
             memset(&why, 0, sizeof why);
             assert_false(solo_sim_save(s, "/tmp/solo-api-never", &why));
             assert_string_equal(why.text, "nothing has evolved yet");

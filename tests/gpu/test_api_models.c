@@ -228,7 +228,7 @@ static void callers_memory(void **unused)
         solo_error e = {0}; \
         assert_false(call); \
         if (e.status != (wanted) || !strstr(e.text, part)) \
-            fail_msg("'%s' was told as %d: '%s'", part, e.status, e.text); \
+            fail_msg("'%s' was expected in error %d: '%s'", part, e.status, e.text); \
     } while (0)
 
 static void mistakes_are_errors(void **unused)

@@ -216,7 +216,7 @@ static void a_break_changes_nothing(void **unused)
         assert_true(file_write(path, bytes, cut, &e));
         assert_false(evolve_load(r->v, path, &e));
         if (!strstr(e.text, parts[k]))
-            fail_msg("'%s' was told as '%s'", parts[k], e.text);
+            fail_msg("'%s' was expected in '%s'", parts[k], e.text);
         bytes[wrong[k]] ^= k == 1 || k == 2;
     }
     free(bytes);

@@ -179,15 +179,15 @@ static void megakernel_times_out_and_goes_on(void **unused)
     assert_true(graph_run_write(run, "x", x, &e));
     graph_run_once(run, 1, SUBMIT_BATCH);
     assert_true(graph_run_read(run, "y", apart, &e));
-    megakernel *whole = graph_run_megakernel(run, 0);
-    assert_int_equal(megakernel_phase_count(whole), 6);
+    megakernel *mega = graph_run_megakernel(run, 0);
+    assert_int_equal(megakernel_phase_count(mega), 6);
     for (uint32_t barrier = 0; barrier < 6; barrier++) {
-        bool gave_up = false;
-        megakernel_set_stall(whole, barrier);
+        bool timed_out = false;
+        megakernel_set_stall(mega, barrier);
         graph_run_once(run, 0, SUBMIT_BATCH);
-        assert_true(gpu_wait(device, &e) && megakernel_timed_out(whole, &gave_up, &e));
-        assert_int_equal(gave_up, barrier > 0);
-        megakernel_set_stall(whole, 0);
+        assert_true(gpu_wait(device, &e) && megakernel_timed_out(mega, &timed_out, &e));
+        assert_int_equal(timed_out, barrier > 0);
+        megakernel_set_stall(mega, 0);
         for (int time = 0; time < 3; time++) {
             graph_run_once(run, 0, SUBMIT_BATCH);
             assert_true(graph_run_read(run, "y", together, &e));

@@ -185,7 +185,7 @@ static void expect_error(const char *rest, const char *part, fusion_level level)
         fail_msg("%s", e.text);
     bool good = sim_check(s, scores, &e);
     if (good != !part || (part && !strstr(e.text, part)))
-        fail_msg("'%s' was told as '%s'", part ? part : "nothing", e.text);
+        fail_msg("'%s' was expected in '%s'", part ? part : "nothing", e.text);
     sim_free(s);
     sim_source_free(&source);
 }

@@ -115,7 +115,7 @@ await test("a stop text, a seed, and someone who stops listening", async () => {
 
 await test("what is wrong is said", async () => {
     yes(/roles system, user, assistant/.test((await thrown(() => solo.chat.completions.create({ messages: [{ role: "robot", content: "x" }] }))).message), "an unknown role");
-    yes(/wants messages/.test((await thrown(() => solo.chat.completions.create({ prompt: "x" }))).message), "no messages");
+    yes(/needs messages/.test((await thrown(() => solo.chat.completions.create({ prompt: "x" }))).message), "no messages");
     const broken = { name: "cut.gguf", size: 4000, read: async (offset, length) => (await builtinSource()).read(offset, length) };
     const engine = await Engine.create({ gpu: gpu ?? navigator.gpu });
     yes(/no device is open/.test((await thrown(() => engine.load(broken))).message), "no device");
@@ -353,6 +353,6 @@ await test("the ladder, as a record", async () => {
     const record = await solo.benchLlm({ levels: ["none", "ops"], tokens: 4, depth: 4, repetitions: 2, onProgress: (p) => seen.push(p.what) });
     checkRecord(record, { experiment: "llm" });
     equal(record.results.map((r) => r.params.fuse).sort(), ["none", "ops"]);
-    yes(seen.includes("measuring"), "its progress was told");
+    yes(seen.includes("measuring"), "its progress was reported");
 });
 done();
