@@ -345,6 +345,11 @@ await test("kernels as GPUs have them, with the short names that a page gives th
     const [plain, tuned] = [await Solo.load(options), await Solo.load({ ...options, environment: { SOLO_TUNE: "gpu" } })];
     equal((await tuned.completions.create(request)).choices[0].text, (await plain.completions.create(request)).choices[0].text);
     await tuned.close();
+    // and as one dispatch of two workgroups, which exchange data
+    const megakernel = await Solo.load({ ...options, level: "loop", environment: { SOLO_ONE_GROUPS: "2" } });
+    equal(megakernel.model.level, "loop");
+    equal((await megakernel.completions.create(request)).choices[0].text, (await plain.completions.create(request)).choices[0].text);
+    await megakernel.close();
     await plain.close();
 });
 
