@@ -39,12 +39,8 @@ struct megakernel {
 
 static persistent persistent_of(const megakernel *o)
 {
-    return (persistent){.g = o->from.g,
-                        .kernel = o->kernel,
-                        .bindings = o->bindings,
-                        .threads = o->form.threads,
-                        .params = o->params_buffer,
-                        .grid = o->grid};
+    return (persistent){
+        .g = o->from.g, .kernel = o->kernel, .bindings = o->bindings, .params = o->params_buffer, .grid = o->grid};
 }
 
 static void write_params(megakernel *o)

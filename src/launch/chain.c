@@ -176,7 +176,6 @@ persistent chain_persistent(const chain *c)
     return (persistent){.g = c->g,
                         .kernel = c->one,
                         .bindings = c->persistent,
-                        .threads = c->kind->threads,
                         .params = c->params,
                         .params_at = chain_slot_offset(c, SLOTS - 1),
                         .grid = c->grid};

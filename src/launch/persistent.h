@@ -24,7 +24,6 @@ typedef struct persistent {
     gpu *g;
     gpu_kernel *kernel;
     gpu_bindings *bindings;
-    uint32_t threads;
     gpu_buffer *params, *grid; /* the caller's */
     uint64_t params_at;        /* where launch_params begin, in bytes */
 } persistent;

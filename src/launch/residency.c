@@ -3,7 +3,7 @@
 #include "launch/chain.h"
 
 /* Three barriers over this many workgroups. In software a poll takes nanoseconds and other threads may keep workgroups
- * from running, so there waits are longer and tries more. */
+ * from running, so there waits are longer. */
 static bool barrier_passes(gpu *g, uint32_t workgroups, bool *passes, err *e)
 {
     enum { STEPS = 3 };

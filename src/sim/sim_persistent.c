@@ -11,12 +11,8 @@ enum {
 
 static persistent persistent_of(const sim *s, const sim_kernel *k)
 {
-    return (persistent){.g = s->g,
-                        .kernel = k->kernel,
-                        .bindings = k->bindings,
-                        .threads = k->threads,
-                        .params = s->params_buffer,
-                        .grid = s->grid};
+    return (persistent){
+        .g = s->g, .kernel = k->kernel, .bindings = k->bindings, .params = s->params_buffer, .grid = s->grid};
 }
 
 /* The resident workgroups of this very kernel, if the litmus test passes with them; or the number that was set by
