@@ -45,6 +45,8 @@ static void print_device(const lab_device *d)
     printf("         %s, %s, %s, %s\n", subgroups, i->has_f16 ? "f16" : "no f16",
            i->has_timestamps ? "timestamps" : "no timestamps",
            i->has_packed_dot ? "packed integer dot" : "no packed integer dot");
+    if (i->has_matrix)
+        printf("         matrix units: f16 with sums in f32, %s (rows x columns x depth)\n", i->matrix_shapes);
     printf("         buffer %s, binding %s, %u storage buffers, workgroup %u threads and %s\n", buffer, binding,
            i->max_storage_buffers, i->max_workgroup_threads, shared);
     print_memory(i);

@@ -131,7 +131,7 @@ const gpu_info *gpu_get_info(const gpu *g)
 bool gpu_is_worth_tuning(const gpu_info *info)
 {
     const char *wish = getenv("SOLO_TUNE");
-    return info->type != GPU_TYPE_SOFTWARE || (wish && strcmp(wish, "gpu") == 0);
+    return info->type != GPU_TYPE_SOFTWARE || (wish && (strcmp(wish, "gpu") == 0 || strcmp(wish, "matrix") == 0));
 }
 
 /* The size that an environment variable sets, in bytes; 0 if it sets no usable one. */

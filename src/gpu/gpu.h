@@ -75,6 +75,9 @@ typedef struct gpu_info {
 
     /* Features: each seen working in a shader that uses it. */
     bool has_subgroups, has_f16, has_timestamps, has_packed_dot;
+    bool has_matrix; /* matrix units: products of f16 with sums in f32, by a whole subgroup */
+    uint32_t matrix_rows, matrix_columns, matrix_depth; /* the best shape that works: rows x depth by depth x columns */
+    char matrix_shapes[64];                             /* all that work: "16x16x16 16x8x16" */
     bool has_quads; /* exchanges within four threads; only asked where other exchanges are checked: in a page */
     bool has_wgsl;  /* kernels are made from any text of WGSL */
     bool unchecked; /* what WebGPU adds to them, so that they keep to their memory, was left out */

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,49 @@ static bool packed_dot_works(gpu *g)
     return run_on_words(g, &kernel_packed_dot, "probe", 1, words, 3) && words[2] == 4;
 }
 
+/* A product of small whole numbers in one of the shapes that hardware has: rows x depth by depth x columns. */
+static bool matrix_works(gpu *g, uint32_t rows, uint32_t columns, uint32_t depth)
+{
+    enum { MOST = 256, THREADS = 128 };
+    uint32_t words[MOST] = {0};
+    char shape[96];
+    str text = {0};
+    snprintf(shape, sizeof shape, "const ROWS = %uu; const COLUMNS = %uu; const DEPTH = %uu;", rows, columns, depth);
+    str_add_replaced(&text, kernel_matrix.wgsl, "const SHAPE = 0u;", shape);
+    gpu_source source = {.name = kernel_matrix.name, .wgsl = text.data};
+    bool ok = run_on_words(g, &source, "probe", THREADS, words, MOST);
+    for (uint32_t i = 0; ok && i < rows * columns; i++) {
+        float sum = 0, seen;
+        for (uint32_t k = 0; k < depth; k++)
+            sum += (float)((i / columns + k) % 7) * (float)((i % columns + 3 * k) % 5);
+        memcpy(&seen, &words[i], sizeof seen);
+        ok = seen == sum;
+    }
+    str_free(&text);
+    return ok;
+}
+
+/* The shapes that work, the best one first. */
+static void find_matrix_shapes(gpu *g, gpu_info *info)
+{
+    static const uint32_t shapes[][3] = {{16, 16, 16}, {16, 8, 16}, {8, 16, 16}, {8, 8, 8}};
+    str names = {0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const uint32_t *s = shapes[i];
+        if (!matrix_works(g, s[0], s[1], s[2]))
+            continue;
+        str_addf(&names, "%s%ux%ux%u", names.length ? " " : "", s[0], s[1], s[2]);
+        if (!info->matrix_rows) {
+            info->matrix_rows = s[0];
+            info->matrix_columns = s[1];
+            info->matrix_depth = s[2];
+        }
+    }
+    info->has_matrix = info->matrix_rows > 0;
+    snprintf(info->matrix_shapes, sizeof info->matrix_shapes, "%s", names.data ? names.data : "");
+    str_free(&names);
+}
+
 static bool quads_work(gpu *g)
 {
     enum { THREADS = 128 };
@@ -139,6 +183,9 @@ static bool check(gpu *g, bool all, err *e)
         info->has_packed_dot = !all || packed_dot_works(g);
         info->has_quads =
             info->has_subgroups && strcmp(info->family, "web") == 0 && gpu_is_worth_tuning(info) && quads_work(g);
+        info->has_matrix = info->has_matrix && info->has_subgroups && info->has_f16;
+        if (info->has_matrix)
+            find_matrix_shapes(g, info);
     }
     return gpu_ok(g, e);
 }

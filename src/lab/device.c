@@ -37,6 +37,7 @@ static void write_features(const gpu_info *info, jsonw *j)
     jsonw_bool(j, "f16", info->has_f16);
     jsonw_bool(j, "timestamps", info->has_timestamps);
     jsonw_bool(j, "packed_dot", info->has_packed_dot);
+    jsonw_text(j, "matrix", info->matrix_shapes);
     jsonw_bool(j, "replay", info->can_replay);
     jsonw_end(j);
 }

@@ -157,6 +157,13 @@ void webgpu_wait(gpu *g)
     free(wait);
 }
 
+/* SOLO_MATRIX=off: as if there were no matrix units. */
+static bool matrix_wanted(void)
+{
+    const char *set = getenv("SOLO_MATRIX");
+    return !set || strcmp(set, "off") != 0;
+}
+
 /* ---- opening ------------------------------------------------------------- */
 
 typedef struct request {
@@ -194,9 +201,21 @@ static void *await(webgpu *w, request *r)
     return r->object;
 }
 
+/* What an adapter of a newer Dawn has to be asked for: matrix units are still an experiment there, f16 is switched off on
+ * NVIDIA without a reason that holds for compute, and matrix units want the memory model. */
+static dawn_toggles adapter_toggles(void)
+{
+    static const char *const enabled[] = {"allow_unsafe_apis", "vulkan_enable_f16_on_nvidia",
+                                          "use_vulkan_memory_model"};
+    return (dawn_toggles){.chain = {.sType = (WGPUSType)STYPE_DAWN_TOGGLES}, .enabled_count = 3, .enabled = enabled};
+}
+
 static WGPUAdapter request_adapter(webgpu *w, bool fallback, request *r)
 {
-    WGPURequestAdapterOptions options = {.featureLevel = WGPUFeatureLevel_Core,
+    dawn_toggles toggles = adapter_toggles();
+    WGPURequestAdapterOptions options = {.nextInChain =
+                                             w->lib->feature_matrix && matrix_wanted() ? &toggles.chain : NULL,
+                                         .featureLevel = WGPUFeatureLevel_Core,
                                          .powerPreference = WGPUPowerPreference_HighPerformance,
                                          .forceFallbackAdapter = fallback};
 #ifdef __linux__
@@ -270,11 +289,14 @@ static bool request_device(webgpu *w, const gpu_choice *choice, err *e)
     w->lib->AdapterGetLimits(w->adapter, &limits);
     limits.nextInChain = NULL;
 
-    WGPUFeatureName wanted[3], offered[] = {w->lib->feature_timestamps, w->lib->feature_f16, w->lib->feature_subgroups};
-    bool *known[] = {&w->base.info.has_timestamps, &w->base.info.has_f16, &w->base.info.has_subgroups};
+    enum { FEATURES = 4 };
+    WGPUFeatureName wanted[FEATURES], offered[FEATURES] = {w->lib->feature_timestamps, w->lib->feature_f16,
+                                                           w->lib->feature_subgroups, w->lib->feature_matrix};
+    bool *known[FEATURES] = {&w->base.info.has_timestamps, &w->base.info.has_f16, &w->base.info.has_subgroups,
+                             &w->base.info.has_matrix};
     size_t wanted_count = 0;
-    for (int i = 0; i < 3; i++) {
-        *known[i] = w->lib->AdapterHasFeature(w->adapter, offered[i]);
+    for (int i = 0; i < FEATURES; i++) {
+        *known[i] = offered[i] && w->lib->AdapterHasFeature(w->adapter, offered[i]);
         if (*known[i])
             wanted[wanted_count++] = offered[i];
     }

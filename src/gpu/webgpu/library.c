@@ -13,13 +13,17 @@
 #include <unistd.h>
 
 typedef struct known_library {
-    const char *impl, *variable, *file;
+    const char *impl, *variable;
+    const char *files[3]; /* the first that is there */
     const char *system[3];
 } known_library;
 
 static const known_library KNOWN[] = {
-    {"dawn", "SOLO_DAWN", "libwebgpu_dawn.so", {"libwebgpu_dawn.so", "libwebgpu_dawn.so.0"}},
-    {"wgpu", "SOLO_WGPU", "libwgpu_native.so", {"libwgpu_native.so", "libwgpu_native.so.0"}},
+    {"dawn",
+     "SOLO_DAWN",
+     {"libwebgpu_dawn.so", "libwebgpu_dawn_2025.so"},
+     {"libwebgpu_dawn.so", "libwebgpu_dawn.so.0"}},
+    {"wgpu", "SOLO_WGPU", {"libwgpu_native.so"}, {"libwgpu_native.so", "libwgpu_native.so.0"}},
 };
 
 /* Cuts a path to the folder it is in. */
@@ -85,11 +89,15 @@ static void *find_known(const known_library *known, char found[256], err *e)
         return handle;
     }
     char base[PATH_MAX];
-    void *handle = own_folder(base) ? find_beside(base, known->file, found) : NULL;
-    if (!handle && binary_folder(base))
-        handle = find_beside(base, known->file, found);
-    if (!handle)
-        handle = try_file(solo_prefix, "lib/solo", known->file, found);
+    void *handle = NULL;
+    for (int i = 0; !handle && known->files[i]; i++) {
+        const char *file = known->files[i];
+        handle = own_folder(base) ? find_beside(base, file, found) : NULL;
+        if (!handle && binary_folder(base))
+            handle = find_beside(base, file, found);
+        if (!handle)
+            handle = try_file(solo_prefix, "lib/solo", file, found);
+    }
     if (handle)
         return handle;
     for (int i = 0; known->system[i]; i++) {
@@ -99,7 +107,7 @@ static void *find_known(const known_library *known, char found[256], err *e)
             return handle;
     }
     err_set_kind(e, ERR_NO_GPU, "%s: %s not found (`make setup` brings it, or set %s to its path)", known->impl,
-                 known->file, known->variable);
+                 known->files[0], known->variable);
     return NULL;
 }
 
@@ -147,6 +155,9 @@ static const char *take_calls(webgpu_library *lib)
     return missing;
 }
 
+/* Dawn's own feature chromium-experimental-subgroup-matrix. */
+enum { FEATURE_DAWN_MATRIX = 0x00050034 };
+
 static void recognise(webgpu_library *lib)
 {
     if (has(lib, "wgpuGetVersion") && lib->DevicePoll) {
@@ -169,6 +180,7 @@ static void recognise(webgpu_library *lib)
     lib->feature_subgroups = old                       ? 0x11
                              : lib->abi == WEBGPU_WGPU ? (WGPUFeatureName)WGPUNativeFeature_Subgroup
                                                        : WGPUFeatureName_Subgroups;
+    lib->feature_matrix = lib->abi == WEBGPU_DAWN ? (WGPUFeatureName)FEATURE_DAWN_MATRIX : (WGPUFeatureName)0;
 }
 
 /* Loaded before? Then the same table serves again. */

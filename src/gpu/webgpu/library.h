@@ -92,6 +92,7 @@ typedef struct webgpu_library {
     void (*SetLogLevel)(WGPULogLevel);
 
     WGPUFeatureName feature_timestamps, feature_f16, feature_subgroups;
+    WGPUFeatureName feature_matrix; /* 0: it never has matrix units */
 } webgpu_library;
 
 /* `name`: dawn, wgpu or a path. NULL with one line that says why. Loaded
