@@ -173,7 +173,7 @@ function includesWanted() {
     const all = wgslFiles("include"), taken = new Set(), text = (folder, file) => readFileSync(join(ROOT, folder, file), "utf8");
     const take = (from) => {
         for (const [, name] of from.matchAll(/\binclude[ /]"?(\w+\.wgsl)"/g)) {
-            const named = new RegExp(`^${name.replace(/REDUCE|EXCHANGE|XTYPE/, "\\w+")}$`);
+            const named = new RegExp(`^${name.replace(/REDUCE|EXCHANGE|XTYPE|UNITS/, "\\w+")}$`);
             for (const file of all.filter((other) => named.test(other) && !taken.has(other))) {
                 taken.add(file);
                 take(text("include", file));

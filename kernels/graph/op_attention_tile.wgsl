@@ -3,6 +3,7 @@
 override SIZE = 64u; // elements of a head: a multiple of 4, up to 128
 override ROWS = 32u; // or 16
 override THREADS = 256u;
+override HALVES = 0u; // 1: the result goes to activations as f16
 //!include "graph.wgsl"
 
 const BLOCK = 64u;
@@ -64,7 +65,13 @@ fn put_row(args: u32, t: u32, head: u32, four: u32, y: vec4<f32>, row: u32) {
     if (t >= arg(args, ATTENTION_ROWS) || four >= HEAD_VEC4S) { return; }
     var total = 0.0;
     for (var i = 0u; i < ROW_THREADS; i++) { total += highest[row * ROW_THREADS + i]; }
-    let at = arg(args, ARG_OUT) + (t * arg(args, ATTENTION_HEADS) + head) * SIZE + four * 4u;
+    let element = (t * arg(args, ATTENTION_HEADS) + head) * SIZE + four * 4u;
+    if (HALVES == 1u) {
+        store_word(arg(args, ARG_OUT) + element / 2u, halves_to_store(y.xy / total));
+        store_word(arg(args, ARG_OUT) + element / 2u + 1u, halves_to_store(y.zw / total));
+        return;
+    }
+    let at = arg(args, ARG_OUT) + element;
     store(at, y.x / total);
     store(at + 1u, y.y / total);
     store(at + 2u, y.z / total);

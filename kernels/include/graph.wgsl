@@ -37,6 +37,12 @@ fn keep_spinning(spins: u32) -> bool { return false; }
 // Every loop of a kernel for GPUs that waits has a bound like this one. Where loops must be finite, as in browsers, a
 // compiler sees that a loop ends if it counts by ones up or down to a constant; into all others it puts a counter.
 const MAX_SPINS = 0xffffffffu;
+// Two floats as f16 in a word, as if they had been stored and loaded again.
+const LARGEST_HALF = vec2<f32>(65504.0);
+fn halves_of(y: vec2<f32>) -> u32 { return pack2x16float(clamp(y, -LARGEST_HALF, LARGEST_HALF)); }
+fn halves_to_store(y: vec2<f32>) -> u32 {
+    return halves_of(vec2<f32>(float_of(bitcast<u32>(y.x)), float_of(bitcast<u32>(y.y))));
+}
 fn load_word(i: u32) -> u32 { return activations[i]; }
 fn store_word(i: u32, value: u32) { activations[i] = value; }
 

@@ -16,6 +16,7 @@ const ANY_FUNCTION = 255u;
 override FUNCTION = 255u; // the only function, if that is known
 override WHOLE_ROW4S = 0u; // 1: every row4 has four rows, and there are none beyond the last
 const PART_WORDS = PART_SIZE;
+override HALVES = 0u; // 1: the result goes to activations as f16
 override PARTS = 0u; // the number of parts, if it is known
 const ANY_NUMBER = 255u;
 override EPILOGUE_STEPS = 255u; // the most epilogue steps of a part, if it is known
@@ -213,6 +214,10 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
     if (row < part_arg(args, part, PART_ROWS)) {
         if (STATES == 0u || part_arg(args, part, PART_DESTINATION) == DESTINATION_ACTIVATIONS) {
             let to = part_arg(args, part, PART_OUT) + t * part_arg(args, part, PART_OUT_STRIDE) + row;
+            if (HALVES == 1u) {
+                store_word((to + part_arg(args, part, PART_OUT)) / 2u, halves_to_store(y));
+                return;
+            }
             store(to, y.x);
             if (row + 1u < part_arg(args, part, PART_ROWS)) { store(to + 1u, y.y); }
         } else {

@@ -13,6 +13,10 @@ struct matrix {
     chunks: u32, // in all its rows
 }
 
+// 1: there are f16, and types with few bits make them of weights: two to a word, weights 4j to 4j+3 by
+// weight_halves(bits, j)
+override F16_MATH = 0u;
+
 const BYTES = vec4<u32>(0u, 8u, 16u, 24u);
 
 // The bytes of a word as four numbers: unsigned ones under a mask, and signed ones.
@@ -30,6 +34,15 @@ fn nibbles(q: vec4<u32>, j: u32) -> u32 { return (q[j / 2u] >> (j % 2u * 4u)) & 
 fn bit_to_byte(word: u32) -> u32 { return ((word & 15u) * 0x00204081u) & 0x01010101u; }
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }
+
+//!for _ F16_MATH
+// Halves 0 and 2, and 1 and 3, in their order, two to a word.
+fn interleaved(even: vec2<f16>, odd: vec2<f16>) -> vec2<u32> {
+    return vec2<u32>(bitcast<u32>(vec2<f16>(even.x, odd.x)), bitcast<u32>(vec2<f16>(even.y, odd.y)));
+}
+// Bytes 0 and 2 of a word under a mask, each plus 1024.
+fn halves_plus_1024(word: u32, mask: u32) -> vec2<f16> { return bitcast<vec2<f16>>((word & mask) | 0x64006400u); }
+//!end
 
 // The bytes of a word under a mask as four numbers, each plus 1024: behind the exponent of the half 1024.0 they are the
 // low bits of its mantissa, and converting two halves to floats is one instruction on most devices, where two integers

@@ -15,3 +15,11 @@ const ZERO = 8i;
 const OFFSETS = 0u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, 0.0); }
+//!for _ F16_MATH
+fn weight_halves(b: bits_of_chunk, j: u32) -> vec2<u32> {
+    let q = b.q[j / 2u] >> (j % 2u * 4u);
+    let d = f16(b.d);
+    return interleaved((halves_plus_1024(q, 0x000f000fu) - 1032.0h) * d,
+        (halves_plus_1024(q >> 8u, 0x000f000fu) - 1032.0h) * d);
+}
+//!end

@@ -19,3 +19,12 @@ const ZERO = 0i;
 const OFFSETS = 1u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, -b.low); }
+//!for _ F16_MATH
+fn weight_halves(b: bits_of_chunk, j: u32) -> vec2<u32> {
+    let q = b.q[j / 2u] >> (j % 2u * 4u);
+    let d = vec2<f16>(f16(b.d));
+    let low = vec2<f16>(f16(-b.low));
+    return interleaved(fma(halves_plus_1024(q, 0x000f000fu) - 1024.0h, d, low),
+        fma(halves_plus_1024(q >> 8u, 0x000f000fu) - 1024.0h, d, low));
+}
+//!end

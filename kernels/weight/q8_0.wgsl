@@ -15,3 +15,11 @@ const ZERO = 0i;
 const OFFSETS = 0u;
 fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return select(b.second, b.first, j < 4u)[j % 4u]; }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, 0.0); }
+//!for _ F16_MATH
+fn weight_halves(b: bits_of_chunk, j: u32) -> vec2<u32> {
+    let q = select(b.second, b.first, j < 4u)[j % 4u] ^ 0x80808080u; // plus 128
+    let d = f16(b.d);
+    return interleaved((halves_plus_1024(q, 0x00ff00ffu) - 1152.0h) * d,
+        (halves_plus_1024(q >> 8u, 0x00ff00ffu) - 1152.0h) * d);
+}
+//!end

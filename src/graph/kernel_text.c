@@ -19,7 +19,8 @@ static void include_path(const kernel_variant *v, const char *name, size_t lengt
     } words[] = {{"TYPE", v->type ? v->type : ""},
                  {"REDUCE", v->subgroup ? "subgroup" : "shared"},
                  {"EXCHANGE", v->quads ? "quads" : "xor"},
-                 {"XTYPE", v->packed ? "int8" : "f32"}};
+                 {"XTYPE", v->packed ? "int8" : "f32"},
+                 {"UNITS", v->matrix ? "units" : "lanes"}};
     for (size_t i = 0; i < length;) {
         size_t w = 0, count = sizeof words / sizeof *words;
         while (w < count && strncmp(name + i, words[w].word, strlen(words[w].word)) != 0)
@@ -49,7 +50,7 @@ void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t 
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
 {
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup &&
-                a->quads == b->quads && a->packed == b->packed;
+                a->quads == b->quads && a->packed == b->packed && a->matrix == b->matrix;
     for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
         same = same_name(a->constants[i].name.text, b->constants[i].name.text) &&
                a->constants[i].value == b->constants[i].value;
@@ -186,6 +187,9 @@ static bool add_repeated(const char *all, const char *text, const char *end, str
 bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e)
 {
     str text = {0};
+    if (v->matrix)
+        str_add(&text, "enable f16;\nenable chromium_experimental_subgroup_matrix;\n"
+                       "diagnostic(off, chromium.subgroup_matrix_uniformity);\n");
     if (v->subgroup)
         str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
     bool ok = add_file(v, path, &text, e);

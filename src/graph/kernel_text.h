@@ -24,6 +24,7 @@ typedef struct kernel_variant {
     const char *type;  /* of its weights: "q4_0"; NULL: it has none */
     bool packed;       /* x is int8, and products are dot products of four bytes */
     uint32_t subgroup; /* threads of a subgroup, by which sums are made; 0: through workgroup memory */
+    bool matrix;       /* fragments are multiplied by matrix units */
     bool quads;        /* and exchanges within quads use quad operations */
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* override those in the file; a name of NULL ends the list */
 } kernel_variant;

@@ -35,6 +35,20 @@ static uint32_t floats_of_x(const device_profile *t)
     return floats > LEAST ? floats : LEAST;
 }
 
+static void choose_matrix_shape(device_profile *t, const gpu_info *info)
+{
+    enum { SHAPE = 16, SUBGROUP = 32 };
+    const char *wish = getenv("SOLO_TUNE");
+    t->matrix_lanes = wish && strcmp(wish, "matrix") == 0;
+    if (t->matrix_lanes)
+        t->matrix_rows = t->matrix_columns = t->matrix_depth = SHAPE;
+    else if (info->has_matrix && t->subgroup == SUBGROUP) {
+        t->matrix_rows = info->matrix_rows;
+        t->matrix_columns = info->matrix_columns;
+        t->matrix_depth = info->matrix_depth;
+    }
+}
+
 device_profile device_profile_for(const gpu_info *info)
 {
     device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
@@ -53,6 +67,8 @@ device_profile device_profile_for(const gpu_info *info)
     t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
     t.epoch_bit = t.subgroup >= 4;
     t.quads = info->has_quads;
+    t.most_threads = info->max_workgroup_threads;
+    choose_matrix_shape(&t, info);
     t.int8_dot = info->has_packed_dot && t.subgroup >= 8;
     t.x_floats = floats_of_x(&t);
     return t;
@@ -151,24 +167,40 @@ static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, 
            (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
-/* Many rows share the keys and values they read, if they fit workgroup memory: op_attention_tile.wgsl. */
-static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shape *q)
+/* Many rows share the keys and values they read, if they fit workgroup memory: op_attention_tile.wgsl. Returns how many
+ * rows do at once; 0: none. */
+static uint32_t rows_of_attention_tile(const lowering *c, const shape *q)
 {
     enum { BLOCK = 64, LEAST_ROWS = 8, MOST_SIZE = 128 };
-    uint32_t rows = q->dims[1], heads = q->dims[2], size = q->dims[3], line = size / 4 | 1;
+    uint32_t size = q->dims[3], line = size / 4 | 1;
     for (uint32_t at_once = size > 64 ? 16 : 32; at_once >= 16; at_once /= 2) {
-        uint32_t threads = 8 * at_once;
-        uint32_t bytes = 16 * ((at_once + BLOCK) * line + at_once * (BLOCK / 4 + 1)) + 4 * (threads + at_once + 1);
-        if (rows < LEAST_ROWS || size % 4 || size > MOST_SIZE || bytes > c->t->workgroup_bytes)
-            continue;
-        l->kernel = (kernel_variant){.name = "op_attention_tile"};
-        kernel_set_constant(&l->kernel, CONSTANT_SIZE, size);
-        kernel_set_constant(&l->kernel, CONSTANT_ROWS, at_once);
-        kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
-        l->args[ARG_GROUPS] = (rows + at_once - 1) / at_once * heads;
-        l->args[ATTENTION_ROWS] = rows;
-        return;
+        uint32_t bytes = 16 * ((at_once + BLOCK) * line + at_once * (BLOCK / 4 + 1)) + 4 * (9 * at_once + 1);
+        if (q->dims[1] >= LEAST_ROWS && size % 4 == 0 && size <= MOST_SIZE && bytes <= c->t->workgroup_bytes)
+            return at_once;
     }
+    return 0;
+}
+
+bool lower_attention_is_tiled(const lowering *c, const plan_step *s)
+{
+    const graph_node *n = node_at(c, s->at);
+    const shape *q = &node_at(c, n->operands[0])->s;
+    return !c->form->threads && plan_splits(c->p, s) == 1 &&
+           (lower_attention_matrix(c, &(dispatch_desc){0}, n, false) || rows_of_attention_tile(c, q) > 0);
+}
+
+static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shape *q, bool halves)
+{
+    uint32_t rows = q->dims[1], heads = q->dims[2], at_once = rows_of_attention_tile(c, q);
+    if (!at_once)
+        return;
+    l->kernel = (kernel_variant){.name = "op_attention_tile"};
+    kernel_set_constant(&l->kernel, CONSTANT_SIZE, q->dims[3]);
+    kernel_set_constant(&l->kernel, CONSTANT_ROWS, at_once);
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, 8 * at_once);
+    kernel_set_constant(&l->kernel, CONSTANT_HALVES, halves);
+    l->args[ARG_GROUPS] = (rows + at_once - 1) / at_once * heads;
+    l->args[ATTENTION_ROWS] = rows;
 }
 
 /* In a megakernel, this run's own keys and values have epoch bits: they are read from a copy beside the state. */
@@ -230,8 +262,9 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     l->args[ATTENTION_Q_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
     if (splits == 1) {
-        if (!c->form->threads)
-            lower_attention_tile(c, l, &q->s);
+        bool halves = lower_is_halves(c, s->at);
+        if (!c->form->threads && !lower_attention_matrix(c, l, n, halves))
+            lower_attention_tile(c, l, &q->s, halves);
         return 1;
     }
     if (s->split_output)
@@ -385,6 +418,8 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
         l->args[RMSNORM_WEIGHT] = at(&c, n->operands[1]);
         l->args[RMSNORM_EPSILON] = as_word(n->as.rmsnorm.epsilon);
         l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
+        if (lower_is_halves(&c, s->at))
+            kernel_set_constant(&l->kernel, CONSTANT_HALVES, 1);
         break;
     case OP_GATHER: return lower_gather(&c, l, n);
     case OP_ROPE: lower_rope(&c, l, n); break;

@@ -21,11 +21,14 @@ typedef struct device_profile {
     uint32_t busy_groups; /* workgroups that it takes to keep all multiprocessors busy */
     uint32_t most_groups; /* of a product for few rows; its workgroups then loop over virtual workgroups */
     uint32_t x_floats;    /* of x that workgroup memory has room for */
-    uint32_t workgroup_bytes; /* of memory; 0 unless specialize */
-    bool blocks;              /* workgroup memory is large enough for matmul_block.wgsl */
-    bool int8_dot;        /* four products of bytes are one instruction: x becomes int8 where weights are integers */
-    bool epoch_bit;       /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
-    uint32_t row_threads; /* threads of a workgroup that computes a complete row, unless autotuning finds better */
+    uint32_t workgroup_bytes;                           /* of memory; 0 unless specialize */
+    bool blocks;                                        /* workgroup memory is large enough for matmul_block.wgsl */
+    uint32_t matrix_rows, matrix_columns, matrix_depth; /* the shape of matrix units; 0: none */
+    bool matrix_lanes;     /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
+    uint32_t most_threads; /* of a workgroup; 0 unless specialize */
+    bool int8_dot;         /* four products of bytes are one instruction: x becomes int8 where weights are integers */
+    bool epoch_bit;        /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
+    uint32_t row_threads;  /* threads of a workgroup that computes a complete row, unless autotuning finds better */
 } device_profile;
 device_profile device_profile_for(const gpu_info *info);
 

@@ -64,6 +64,16 @@ static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 /* Chooses the kernel of a product whose arguments are there, and the arguments that say how the work is shared out:
  * `chunks` of a row, that lie as `lies` says. */
 void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies);
+/* Is a product computed by matrix units? */
+bool lower_uses_matrix(const lowering *c, const plan_step *s);
+/* Does a node lie in memory as f16, two to a word, because only such products read it? */
+bool lower_is_halves(const lowering *c, node n);
+/* The kernel for matrix units; returns the number of row4s of a workgroup, 0 if the product is not for them. */
+uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step *s);
+/* Is an attention computed by a kernel for many rows? */
+bool lower_attention_is_tiled(const lowering *c, const plan_step *s);
+/* Attention by matrix units: op_attention_matrix.wgsl. False if it is not for them. */
+bool lower_attention_matrix(const lowering *c, dispatch_desc *l, const graph_node *n, bool halves);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
 

@@ -50,8 +50,11 @@ static cut choose_cut(const lowering *c, const dispatch_desc *l, uint32_t rows)
 }
 
 /* Returns the number of row4s of a workgroup. */
-static uint32_t choose_tiles(const lowering *c, dispatch_desc *l, uint32_t rows)
+static uint32_t choose_tiles(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t rows)
 {
+    uint32_t row4s = lower_matrix_tiles(c, l, s);
+    if (row4s)
+        return row4s;
     if (!c->t->specialize || !c->t->blocks) {
         l->kernel.name = "matmul_tile";
         l->args[ARG_GROUPS] = (rows + TILE_ROWS - 1) / TILE_ROWS;
@@ -399,7 +402,7 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
     const char *plain_type = lower_weight_type(c, type, l->args[MATMUL_LENGTH]);
     bool plain = !tiled && fits_plain(c, l, plain_type);
-    uint32_t each = tiled ? choose_tiles(c, l, rows) : plain ? choose_plain(c, l, rows, plain_type) : 1;
+    uint32_t each = tiled ? choose_tiles(c, l, s, rows) : plain ? choose_plain(c, l, rows, plain_type) : 1;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *part = lower_part_args(l, p);
         part[PART_END] = filled += (part[PART_ROW4S] + each - 1) / each * each;

@@ -1,0 +1,266 @@
+/* matmul_matrix: products of many rows by matrix units: which products, in tiles of which size, and which activations
+ * lie in memory as f16 because only such products read them. */
+#include "graph/lower_internal.h"
+
+enum {
+    LEAST_ROWS = 24, /* of x: with fewer, most of a tile would be empty */
+    LANES = 32,      /* of a subgroup */
+    PAIR_PAD = 8,    /* as in matmul_matrix.wgsl: LINE, SUM_COLUMNS, SUM_LINE */
+    SUMS_ACROSS = 2,
+    SUM_PAD = 4,
+};
+
+/* A workgroup: subgroups down, across, and those that share k; fragments of each; DEPTH. */
+typedef struct matrix_tile {
+    uint32_t rows, columns, slices, down, across, depth;
+} matrix_tile;
+
+static uint32_t tile_rows(const device_profile *t, const matrix_tile *m)
+{
+    return m->rows * m->down * t->matrix_rows;
+}
+
+static uint32_t tile_columns(const device_profile *t, const matrix_tile *m)
+{
+    return m->columns * m->across * t->matrix_columns;
+}
+
+static uint32_t subgroups_of(const matrix_tile *m)
+{
+    return m->rows * m->columns * m->slices;
+}
+
+static uint32_t tile_bytes(const device_profile *t, const matrix_tile *m)
+{
+    uint32_t number = t->matrix_lanes ? 4 : 2;
+    uint32_t area = t->matrix_rows * (SUMS_ACROSS * t->matrix_columns + SUM_PAD);
+    return number * (tile_rows(t, m) + tile_columns(t, m)) * (m->depth + PAIR_PAD) + 8 * subgroups_of(m) * area;
+}
+
+static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, const matrix_tile *m)
+{
+    uint32_t across = 0, columns = tile_columns(c->t, m) / 4;
+    for (uint32_t p = 0; p < s->part_count; p++) {
+        uint32_t n = node_at(c, s->parts[p].matmul)->s.dims[LOWER_LAST_DIM];
+        across += ((s->parts[p].gate_of ? (n + 1) / 2 : (n + 3) / 4) + columns - 1) / columns;
+    }
+    return across * ((rows + tile_rows(c->t, m) - 1) / tile_rows(c->t, m));
+}
+
+/* The time of a product in units of a fragment's product: waves of workgroups, each as long as its steps, with what a
+ * step costs beside its products, and the epilogue. Found by comparing tiles on an H200 (docs/speed.md). */
+static double cost_of(const lowering *c, const plan_step *s, uint32_t rows, uint32_t k, const matrix_tile *m)
+{
+    const double FILL = 0.06, STEP = 6, END = 40; /* of an element; of a step; of a workgroup */
+    uint32_t resident = c->t->busy_groups * (subgroups_of(m) <= 4 ? 2 : 1);
+    double tiles = tiles_of(c, s, rows, m), waves = tiles / resident;
+    if (waves < 1)
+        waves = tiles > c->t->busy_groups ? 1 : 0.6;
+    else
+        waves = (double)(uint32_t)(waves + 0.75);
+    double fragments = (double)m->down * m->across * (m->depth / c->t->matrix_depth / m->slices);
+    double brought = (double)(tile_rows(c->t, m) + tile_columns(c->t, m)) * m->depth / (subgroups_of(m) * LANES);
+    return waves * (k / m->depth * (fragments + FILL * brought * 4 + STEP) + END);
+}
+
+static bool fits(const lowering *c, const matrix_tile *m, uint32_t k, tensor_type type)
+{
+    /* A thread brings whole pairs or chunks of weights. */
+    uint32_t item = layout_of(type)->chunk_weights < 32 ? 2 : 32;
+    return k % m->depth == 0 && tile_columns(c->t, m) * m->depth % (item * subgroups_of(m) * LANES) == 0 &&
+           tile_bytes(c->t, m) <= c->t->workgroup_bytes && subgroups_of(m) * LANES <= c->t->most_threads &&
+           m->depth / c->t->matrix_depth % m->slices == 0; /* each slice has whole fragments */
+}
+
+static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
+{
+    static const matrix_tile tiles[] = {
+        {2, 2, 1, 4, 4, 32}, {2, 2, 1, 2, 4, 32}, {1, 1, 4, 4, 4, 64}, {1, 2, 2, 4, 4, 32}, {2, 1, 2, 4, 4, 32},
+        {1, 1, 4, 2, 4, 64}, {2, 2, 1, 2, 2, 32}, {1, 1, 2, 2, 4, 32}, {1, 2, 1, 1, 2, 32}, {1, 1, 2, 2, 4, 32}};
+    enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
+    const size_t count = sizeof tiles / sizeof *tiles;
+    const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
+    uint32_t rows = plan_rows(c->p, s), k = w->s.dims[LOWER_LAST_DIM];
+    double least = 0;
+    best->depth = 0;
+    for (size_t i = c->t->matrix_lanes ? count - LANES_TILES : 0; i < count; i++) {
+        double cost = fits(c, &tiles[i], k, w->as.weight) ? cost_of(c, s, rows, k, &tiles[i]) : 0;
+        if (cost > 0 && (!best->depth || cost < least)) {
+            *best = tiles[i];
+            least = cost;
+        }
+    }
+    return best->depth > 0;
+}
+
+bool lower_uses_matrix(const lowering *c, const plan_step *s)
+{
+    matrix_tile unused;
+    return s->op == OP_MATMUL && c->t->matrix_depth && !c->form->threads && !s->norm && !s->combines_splits &&
+           plan_rows(c->p, s) >= LEAST_ROWS && choose(c, s, &unused);
+}
+
+/* ---- activations in f16 ------------------------------------------------------------ */
+
+/* The step that writes a node, if it can write f16. */
+static const plan_step *writer_of_halves(const lowering *c, node n)
+{
+    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
+        if (s->op == OP_MATMUL) {
+            for (uint32_t p = 0; p < s->part_count; p++)
+                if (plan_root(c->p->g, s->parts[p].result) == n)
+                    return !s->parts[p].store && s->part_count == 1 && lower_uses_matrix(c, s) ? s : NULL;
+        } else if (plan_root(c->p->g, s->at) == n)
+            return s->op == OP_RMSNORM || (s->op == OP_ATTENTION && lower_attention_is_tiled(c, s)) ? s : NULL;
+    }
+    return NULL;
+}
+
+bool lower_is_halves(const lowering *c, node n)
+{
+    if (!c->t->matrix_depth || c->form->threads)
+        return false;
+    n = plan_root(c->p->g, n);
+    if (node_at(c, n)->name || node_at(c, n)->s.dims[LOWER_LAST_DIM] % 2 || !writer_of_halves(c, n))
+        return false;
+    uint32_t readers = 0;
+    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
+        node reads[PLAN_MAX_NODES];
+        uint32_t count = plan_reads(c->p, s, reads), times = 0;
+        for (uint32_t i = 0; i < count; i++)
+            times += reads[i] == n;
+        if (!times)
+            continue;
+        if (!lower_uses_matrix(c, s) || plan_root(c->p->g, s->x) != n)
+            return false;
+        for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
+            node before = part->matmul;
+            for (uint32_t i = 0; i < part->epilogue_count; before = part->epilogue[i++]) {
+                plan_operand o = {0};
+                if (plan_operand_of(c->p->g, part->epilogue[i], before, &o) && plan_root(c->p->g, o.other) == n)
+                    return false; /* it is x and an operand as well */
+            }
+        }
+        readers++;
+    }
+    return readers > 0;
+}
+
+/* ---- the kernel ---------------------------------------------------------------------- */
+
+/* How weights of a type come: two at a time, or a chunk of 32. */
+static void set_weights(dispatch_desc *l, const matrix_tile *m, uint32_t columns, tensor_type type)
+{
+    uint32_t threads = subgroups_of(m) * LANES, weights = columns * m->depth;
+    bool pairs = layout_of(type)->chunk_weights < 32;
+    kernel_set_constant(&l->kernel, CONSTANT_W_EACH, pairs ? 0 : weights / 32 / threads);
+    kernel_set_constant(&l->kernel, CONSTANT_W_PAIRS, pairs ? weights / 2 / threads : 0);
+    kernel_set_constant(&l->kernel, CONSTANT_W_WIDE, type == TYPE_F32);
+    kernel_set_constant(&l->kernel, CONSTANT_W_NARROW, type == TYPE_F16 || type == TYPE_BF16);
+    kernel_set_constant(&l->kernel, CONSTANT_W_BF16, type == TYPE_BF16);
+    bool f16_math = l->kernel.matrix && (type == TYPE_Q4_0 || type == TYPE_Q4_K || type == TYPE_Q8_0);
+    kernel_set_constant(&l->kernel, CONSTANT_F16_MATH, f16_math);
+    kernel_set_constant(&l->kernel, CONSTANT_F32_MATH, !f16_math);
+}
+
+static uint32_t most_steps(dispatch_desc *l, uint32_t parts)
+{
+    uint32_t most = 0;
+    for (uint32_t p = 0; p < parts; p++) {
+        uint32_t steps = lower_part_args(l, p)[PART_STEP_COUNT];
+        most = steps > most ? steps : most;
+    }
+    return most;
+}
+
+/* Are the rows of weights that a thread brings the same distance apart, in all tiles? */
+static bool rows_are_linear(dispatch_desc *l, const plan_step *s, uint32_t tile_row4s)
+{
+    for (uint32_t p = 0; p < s->part_count; p++) {
+        const uint32_t *part = lower_part_args(l, p);
+        bool gated = part[PART_FORM] == FORM_GATED;
+        bool halves = part[PART_FORM] == FORM_ROPE_HALF; /* of a head: a tile must not go beyond them */
+        if (part[PART_ROWS] % (tile_row4s * (gated ? 2 : 4)) || (halves && part[PART_HEAD_SIZE] / 4 % tile_row4s) ||
+            (gated && s->part_count > 1))
+            return false;
+    }
+    return true;
+}
+
+uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step *s)
+{
+    const device_profile *t = c->t;
+    matrix_tile m;
+    if (!lower_uses_matrix(c, s) || !choose(c, s, &m))
+        return 0;
+    uint32_t rows = plan_rows(c->p, s), down = tile_rows(t, &m), threads = subgroups_of(&m) * LANES;
+    bool halves = lower_is_halves(c, s->x);
+    l->kernel.name = "matmul_matrix";
+    l->kernel.matrix = !t->matrix_lanes;
+    l->kernel.subgroup = t->matrix_lanes ? 0 : t->subgroup;
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+    kernel_set_constant(&l->kernel, CONSTANT_LENGTH, l->args[MATMUL_LENGTH]);
+    kernel_set_constant(&l->kernel, CONSTANT_ROWS, m.rows);
+    kernel_set_constant(&l->kernel, CONSTANT_COLUMNS, m.columns);
+    kernel_set_constant(&l->kernel, CONSTANT_SLICES, m.slices);
+    kernel_set_constant(&l->kernel, CONSTANT_DOWN, m.down);
+    kernel_set_constant(&l->kernel, CONSTANT_PIECES, m.across / SUMS_ACROSS);
+    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, SUMS_ACROSS);
+    kernel_set_constant(&l->kernel, CONSTANT_ENDS, m.slices < 2 * SUMS_ACROSS ? 2 * SUMS_ACROSS / m.slices : 1);
+    kernel_set_constant(&l->kernel, CONSTANT_DEPTH, m.depth);
+    kernel_set_constant(&l->kernel, CONSTANT_STEPS, m.depth / t->matrix_depth / m.slices);
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_ROWS, t->matrix_rows);
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_COLUMNS, t->matrix_columns);
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_DEPTH, t->matrix_depth);
+    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROWS, rows % down == 0);
+    kernel_set_constant(&l->kernel, CONSTANT_X_EACH, down * m.depth / 2 / threads);
+    kernel_set_constant(&l->kernel, CONSTANT_X_WIDE, !halves);
+    kernel_set_constant(&l->kernel, CONSTANT_X_HALVES, halves);
+    kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_is_halves(c, s->parts[0].result));
+    kernel_set_constant(&l->kernel, CONSTANT_W_LINEAR, rows_are_linear(l, s, tile_columns(t, &m) / 4));
+    kernel_set_constant(&l->kernel, CONSTANT_PARTS, s->part_count);
+    kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_steps(l, s->part_count));
+    set_weights(l, &m, tile_columns(t, &m), node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight);
+    l->args[ARG_GROUPS] = (rows + down - 1) / down;
+    return tile_columns(t, &m) / 4;
+}
+
+/* ---- attention ------------------------------------------------------------------------ */
+
+bool lower_attention_matrix(const lowering *c, dispatch_desc *l, const graph_node *n, bool halves)
+{
+    const device_profile *t = c->t;
+    const shape *q = &node_at(c, n->operands[0])->s;
+    dtype cache = node_at(c, n->operands[1])->type;
+    uint32_t rows = q->dims[1], size = q->dims[3], subgroups = 4;
+    if (!t->matrix_depth || c->form->threads || cache != DTYPE_F16 || rows < LEAST_ROWS || size % t->matrix_depth ||
+        size % t->matrix_columns || LANES % t->matrix_rows || t->matrix_depth != t->matrix_columns)
+        return false;
+    /* The longest block for which there is room. */
+    uint32_t line = size + PAIR_PAD, number = t->matrix_lanes ? 4 : 2, fragments = 4, bytes = 0;
+    for (; fragments; fragments /= 2) {
+        uint32_t block = fragments * t->matrix_columns, of_rows = subgroups * t->matrix_rows;
+        bytes = number * (of_rows * (t->matrix_lanes ? 2 : 1) + 2 * block) * line +
+                4 * (of_rows * (block + SUM_PAD) + subgroups * LANES + 1);
+        if (bytes <= t->workgroup_bytes && block <= size) /* weights of values take the place of q */
+            break;
+    }
+    if (!fragments)
+        return false;
+    l->kernel = (kernel_variant){.name = "op_attention_matrix", .matrix = !t->matrix_lanes};
+    l->kernel.subgroup = t->matrix_lanes ? 0 : t->subgroup;
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, subgroups * LANES);
+    kernel_set_constant(&l->kernel, CONSTANT_SIZE, size);
+    kernel_set_constant(&l->kernel, CONSTANT_STEPS, size / t->matrix_depth);
+    kernel_set_constant(&l->kernel, CONSTANT_ACROSS, size / t->matrix_columns);
+    kernel_set_constant(&l->kernel, CONSTANT_BLOCK_FRAGMENTS, fragments);
+    kernel_set_constant(&l->kernel, CONSTANT_EACH, fragments * t->matrix_columns * size / 2 / (subgroups * LANES));
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_ROWS, t->matrix_rows);
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_COLUMNS, t->matrix_columns);
+    kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_DEPTH, t->matrix_depth);
+    kernel_set_constant(&l->kernel, CONSTANT_HALVES, halves);
+    kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
+    l->args[ARG_GROUPS] = (rows + subgroups * t->matrix_rows - 1) / (subgroups * t->matrix_rows) * q->dims[2];
+    l->args[ATTENTION_ROWS] = rows;
+    return true;
+}
