@@ -1,16 +1,15 @@
 /* cache: a file for each key, its name the hash of the key, replaced as a whole. */
 #include "base/cache.h"
+#include "base/cache_folder.h"
 #include "base/cache_test.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/str.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A file is this line, then the key, a line's end, the value, a line's end. */
 #define HEADER "solo cache 1 %zu %zu %016" PRIx64 "\n"
@@ -22,27 +21,10 @@ static uint64_t hash_text(const char *text)
     return str_hash(STR_HASH_BEGIN, text, strlen(text));
 }
 
-/* False: there is no folder. */
-static bool add_folder(str *path)
-{
-    const char *own = getenv("SOLO_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own && *own) {
-        if (strcmp(own, "off") == 0)
-            return false;
-        str_add(path, own);
-    } else if (xdg && *xdg == '/') /* one that is not absolute is to be ignored, the XDG specification says */
-        str_addf(path, "%s/solo", xdg);
-    else if (home && *home)
-        str_addf(path, "%s/.cache/solo", home);
-    else
-        return false;
-    return true;
-}
-
 char *cache_path(const char *key)
 {
     str path = {0};
-    if (!add_folder(&path))
+    if (!cache_folder_add(&path))
         return NULL;
     str_addf(&path, "/%016" PRIx64, hash_text(key));
     return path.data;
@@ -94,32 +76,13 @@ char *cache_get(const char *key)
     return value;
 }
 
-/* The folders that a path goes through, as far as they are missing. */
-static void make_folders(const char *path)
-{
-    char *folder = mem_dup(path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(folder, 0700); /* one that cannot be made shows when the file is written */
-        *slash = '/';
-    }
-    free(folder);
-}
-
-/* Anything but a plain file in that place is not ours to write through. */
-static bool may_write(const char *path)
-{
-    struct stat info;
-    return lstat(path, &info) == 0 ? S_ISREG(info.st_mode) : errno == ENOENT;
-}
-
 void cache_put(const char *key, const char *value)
 {
     char *path = strlen(key) + strlen(value) <= CACHE_MAX_BYTES ? cache_path(key) : NULL;
     if (!path)
         return;
-    make_folders(path);
-    if (may_write(path)) {
+    cache_folder_make(path);
+    if (cache_folder_may_write(path)) {
         str text = {0};
         err ignored = {0};
         add_file_text(&text, key, value);

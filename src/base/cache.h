@@ -1,7 +1,6 @@
 /* cache: small results that are worth keeping between runs, in files.
  *
- * They are in the user's cache folder: $XDG_CACHE_HOME/solo, else $HOME/.cache/solo.
- * SOLO_CACHE=DIR is used instead, and with SOLO_CACHE=off nothing is kept.
+ * They are in the user's cache folder (cache_folder.h); with SOLO_CACHE=off nothing is kept.
  *
  * A key is any text that says all the result depends on. Each has a file, named by
  * the key's hash, with the whole key in it: what is found is what was put there under
