@@ -314,6 +314,7 @@ static bool request_device(webgpu *w, const gpu_choice *choice, err *e)
         dawn && (choice->no_robustness || (choice->own_kernels && w->base.info.type != GPU_TYPE_SOFTWARE));
     if (w->base.info.unchecked)
         enabled[toggles.enabled_count++] = "disable_robustness";
+    toggles.chain.next = webgpu_pipeline_cache_chain(w);
 
     WGPUDeviceDescriptor desc = {
         .nextInChain = dawn ? &toggles.chain : NULL,
@@ -434,6 +435,7 @@ void webgpu_close(gpu *g)
         w->lib->AdapterRelease(w->adapter);
     if (w->instance)
         w->lib->InstanceRelease(w->instance);
+    webgpu_pipeline_cache_free(w);
     free(w->spare_recording);
     free(w->spare_commands);
     free(w);

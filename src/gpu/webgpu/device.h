@@ -16,6 +16,8 @@ typedef struct webgpu_commands {
     WGPUCommandBuffer buffer;
 } webgpu_commands;
 
+typedef struct webgpu_pipeline_cache webgpu_pipeline_cache;
+
 enum { WEBGPU_SPARE_READS = 4, WEBGPU_SPARE_READ_BYTES = 256 };
 
 typedef struct webgpu {
@@ -34,6 +36,7 @@ typedef struct webgpu {
     webgpu_commands *spare_commands;
     /* Mappable buffers that small reads take in turns: a token comes back every time, a buffer need not be made for it. */
     WGPUBuffer spare_reads[WEBGPU_SPARE_READS];
+    webgpu_pipeline_cache *pipeline_cache; /* NULL: nothing is kept between runs */
 } webgpu;
 
 typedef struct webgpu_buffer {
@@ -74,6 +77,11 @@ void webgpu_poll(gpu *g);
 /* Writes go with the next submit; where none follows, this is one. */
 void webgpu_send_writes(webgpu *w);
 void webgpu_wait(gpu *g);
+
+/* For the device descriptor's chain: Dawn keeps what it compiles between runs (pipeline_cache.c). NULL: it does not. */
+WGPUChainedStruct *webgpu_pipeline_cache_chain(webgpu *w);
+/* Once the device is gone, with all its threads. */
+void webgpu_pipeline_cache_free(webgpu *w);
 
 /* A message about a shader, as one line with the WGSL line it points at. */
 void webgpu_shader_error(gpu *g, const gpu_kernel_desc *desc, const char *message);
