@@ -1,4 +1,5 @@
 /* Kernels (compute pipelines) and bindings (descriptor sets). */
+#include "gpu/vulkan/pipeline_cache.h"
 #include "gpu/vulkan/vulkan.h"
 
 #include "base/str.h"
@@ -47,7 +48,10 @@ static bool make_pipeline(vulkan_gpu *g, vulkan_kernel *k, const gpu_kernel_desc
                                                   .module = module,
                                                   .pName = desc->entry},
                                         .layout = k->layout};
-    VkResult result = g->vk.CreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, &k->pipeline);
+    vulkan_pipeline_cache cache;
+    vulkan_pipeline_cache_open(g, desc, &cache);
+    VkResult result = g->vk.CreateComputePipelines(g->device, cache.cache, 1, &info, NULL, &k->pipeline);
+    vulkan_pipeline_cache_close(g, &cache, result == VK_SUCCESS);
     g->vk.DestroyShaderModule(g->device, module, NULL);
     if (result != VK_SUCCESS)
         k->pipeline = VK_NULL_HANDLE;

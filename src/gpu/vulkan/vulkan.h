@@ -6,6 +6,7 @@
  * queue.c   command buffers: recycled, submitted, waited for; deferred frees
  * memory.c  buffers, the staging memory, write and read
  * kernel.c  pipelines and descriptor sets
+ * pipeline_cache.c  pipelines kept between runs
  * record.c  what goes into a command buffer, and timers
  *
  * One queue, one timeline semaphore that counts submissions, one thread.
@@ -52,6 +53,9 @@
     X(DestroyDescriptorSetLayout) \
     X(CreatePipelineLayout) \
     X(DestroyPipelineLayout) \
+    X(CreatePipelineCache) \
+    X(DestroyPipelineCache) \
+    X(GetPipelineCacheData) \
     X(CreateComputePipelines) \
     X(DestroyPipeline) \
     X(CreateDescriptorPool) \
