@@ -199,7 +199,7 @@ WGPUChainedStruct *webgpu_pipeline_cache_chain(webgpu *w)
     pthread_mutex_init(&c->lock, NULL);
     c->identity = identity.data;
     c->descriptor.chain.sType = (WGPUSType)STYPE_DAWN_CACHE;
-    c->descriptor.isolation_key = webgpu_text("");
+    c->descriptor.isolation_key = webgpu_text(NULL); /* it would become a part of each entry point's name */
     if (has_function_layout(w, c->identity))
         c->descriptor.as.functions = (function_layout){.load = load, .store = store, .user = c};
     else
