@@ -192,7 +192,9 @@ const cli_command command_info = {
         "how many workgroups are resident at once, and measures copy bandwidth.",
     .notes =
         "SOLO_DAWN and SOLO_WGPU name other libraries for dawn and wgpu; SOLO_GPU_MEMORY=BYTES says how much memory "
-        "there is, where that is not to be found out.",
+        "there is, where that is not to be found out. Compiled kernels, tuning and verdicts about devices are kept "
+        "between "
+        "runs in ~/.cache/solo: SOLO_CACHE=DIR names another folder, SOLO_CACHE=off keeps nothing.",
     .groups = {{NULL, TABLE, 0}, {NULL, ADAPTER_TABLE, offsetof(options, adapter)}},
     .defaults = &DEFAULTS,
     .bytes = sizeof(options),
