@@ -1,6 +1,5 @@
 /* layout: packs the blocks of each weight type into the planes that kernels read. */
 #include "graph/layout.h"
-#include "graph/type_k.h"
 
 #include <string.h>
 
@@ -74,60 +73,72 @@ uint64_t layout_bytes(tensor_type type, uint32_t rows, uint32_t columns)
 
 /* ---- putting weights in order ---------------------------------------------- */
 
-/* 32 numbers of four bits into 16 bytes. */
-static void put_fours(uint8_t *to, const uint8_t *q)
+/* Four bytes at a time, in the order of little-endian machines, as GPUs and wasm are. What is written is never read:
+ * it may be memory that is slow to read, since a GPU copies from it. */
+typedef uint32_t four_bytes;
+
+static void load(four_bytes *to, const uint8_t *from, int words)
 {
-    for (int w = 0; w < 4; w++, q += 8)
-        for (int b = 0; b < 4; b++)
-            *to++ = (uint8_t)((q[b] & 15) | (q[4 + b] & 15) << 4);
+    memcpy(to, from, (size_t)words * sizeof *to);
 }
 
-/* 32 numbers of two bits into 8 bytes. */
-static void put_twos(uint8_t *to, const uint8_t *q)
+static void store(uint8_t *to, four_bytes word)
 {
-    for (int w = 0; w < 2; w++, q += 16)
-        for (int b = 0; b < 4; b++)
-            *to++ = (uint8_t)((q[b] & 3) | (q[4 + b] & 3) << 2 | (q[8 + b] & 3) << 4 | (q[12 + b] & 3) << 6);
+    memcpy(to, &word, sizeof word);
 }
 
-static void put_ones(uint8_t *to, const uint8_t *q)
+/* The low and the high nibbles of `2 * words` words, of each two words as one. */
+static void put_nibbles(uint8_t *low, uint8_t *high, const four_bytes *q, int words)
 {
-    for (int byte = 0; byte < 4; byte++, q += 8) {
-        to[byte] = 0;
-        for (int i = 0; i < 8; i++)
-            to[byte] |= (uint8_t)((q[i] & 1) << i);
+    const four_bytes mask = 0x0f0f0f0f;
+    for (int w = 0; w < words; w++, q += 2) {
+        store(low + 4 * w, (q[0] & mask) | (q[1] & mask) << 4);
+        store(high + 4 * w, (q[0] >> 4 & mask) | (q[1] & ~mask));
     }
 }
 
-/* The nibbles of q4 and q5: weight i low, weight 16 + i high. */
-static void nibbles_of(const uint8_t *from, uint8_t *q)
+/* 32 numbers of two bits into 8 bytes: those from bit `shift` on in each byte. */
+static void put_twos(uint8_t *to, const four_bytes *q, int shift)
 {
-    for (int i = 0; i < 16; i++) {
-        q[i] = from[i] & 15;
-        q[16 + i] = from[i] >> 4;
-    }
+    const four_bytes mask = 0x03030303;
+    for (int w = 0; w < 2; w++, q += 4)
+        store(to + 4 * w, (q[0] >> shift & mask) | (q[1] >> shift & mask) << 2 | (q[2] >> shift & mask) << 4 |
+                              (q[3] >> shift & mask) << 6);
 }
 
-/* Blocks of 32: type.c describes their bits. */
+/* Bit `shift` of 32 bytes into 4 bytes. The product moves the lowest bit of byte i to bit 56 + i. */
+static void put_ones(uint8_t *to, const uint64_t *q, int shift)
+{
+    four_bytes word = 0;
+    for (int byte = 0; byte < 4; byte++)
+        word |= (four_bytes)((q[byte] >> shift & 0x0101010101010101) * 0x0102040810204080 >> 56) << 8 * byte;
+    store(to, word);
+}
+
+/* Blocks of 32: type.c describes their bits. The nibbles of q4 and q5 are weight i low, weight 16 + i high. */
 static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *planes[PLANE_COUNT])
 {
     const layout *l = &LAYOUTS[type];
-    uint32_t bytes = type_find(type)->block_bytes;
-    uint8_t *low = planes[PLANE_LOW], *high = planes[PLANE_HIGH], *factors = planes[PLANE_FACTORS], q[32];
-    for (; blocks; blocks--, from += bytes, low += l->low_bytes, factors += l->factor_bytes) {
-        memcpy(factors, from, l->factor_bytes);
-        const uint8_t *rest = from + l->factor_bytes;
+    uint32_t bytes = type_find(type)->block_bytes, factor_bytes = l->factor_bytes, high_bytes = l->high_bytes;
+    uint8_t *low = planes[PLANE_LOW], *high = planes[PLANE_HIGH], *factors = planes[PLANE_FACTORS];
+    for (; blocks; blocks--, from += bytes, low += l->low_bytes, factors += factor_bytes) {
+        const uint8_t *rest = from + factor_bytes;
+        if (factor_bytes == 2)
+            memcpy(factors, from, 2);
+        else
+            memcpy(factors, from, 4);
         if (type == TYPE_Q8_0) {
             memcpy(low, rest, 32);
             continue;
         }
-        if (l->high_bytes) {
+        if (high_bytes) {
             memcpy(high, rest, 4); /* bit i is weight i's there as well */
             high += 4;
             rest += 4;
         }
-        nibbles_of(rest, q);
-        put_fours(low, q);
+        four_bytes q[4];
+        load(q, rest, 4);
+        put_nibbles(low, low + 8, q, 2);
     }
 }
 
@@ -135,66 +146,73 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
 
 static void pack_q2_k(const uint8_t *from, uint8_t *low, uint8_t *scales, uint8_t *factors)
 {
-    uint8_t q[32];
+    four_bytes q[16];
     memcpy(scales, from, 16);
     memcpy(factors, from + 80, 4);
-    for (int run = 0; run < 8; run++) {
-        for (int i = 0; i < 32; i++)
-            q[i] = from[16 + run / 4 * 32 + i] >> run % 4 * 2;
-        put_twos(low + 8 * run, q);
-    }
+    load(q, from + 16, 16);
+    for (int run = 0; run < 8; run++)
+        put_twos(low + 8 * run, q + run / 4 * 8, run % 4 * 2);
 }
 
 static void pack_q3_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
 {
-    uint8_t q[32], top[32];
+    four_bytes q[16];
+    uint64_t top[4];
     memcpy(factors, from + 108, 2);
     for (int run = 0; run < 16; run++) {
         int low4 = from[96 + run % 8] >> run / 8 * 4 & 15, high2 = from[104 + run % 4] >> run / 4 * 2 & 3;
         scales[run] = (uint8_t)(int8_t)((low4 | high2 << 4) - 32);
     }
+    memcpy(top, from, sizeof top);
+    load(q, from + 32, 16);
     for (int run = 0; run < 8; run++) {
-        for (int i = 0; i < 32; i++) {
-            q[i] = from[32 + run / 4 * 32 + i] >> run % 4 * 2;
-            top[i] = from[i] >> run;
-        }
-        put_twos(low + 8 * run, q);
-        put_ones(high + 4 * run, top);
+        put_twos(low + 8 * run, q + run / 4 * 8, run % 4 * 2);
+        put_ones(high + 4 * run, top, run);
     }
+}
+
+/* Scales and minima of six bits, four at a time; type_k.c has them one by one. */
+static void put_scales(uint8_t *scales, const uint8_t *packed)
+{
+    four_bytes p[3];
+    load(p, packed, 3);
+    store(scales, p[0] & 0x3f3f3f3f);
+    store(scales + 4, (p[2] & 0x0f0f0f0f) | (p[0] >> 2 & 0x30303030));
+    store(scales + 8, p[1] & 0x3f3f3f3f);
+    store(scales + 12, (p[2] >> 4 & 0x0f0f0f0f) | (p[1] >> 2 & 0x30303030));
 }
 
 static void pack_q45_k(const uint8_t *from, bool five, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
 {
-    const uint8_t *quants = from + (five ? 48 : 16), *tops = from + 16;
-    uint8_t q[32], top[32];
+    const uint8_t *quants = from + (five ? 48 : 16);
     memcpy(factors, from, 4);
-    for (int run = 0; run < 8; run++) {
-        int scale, minimum;
-        k_scale_and_minimum(from + 4, run, &scale, &minimum);
-        scales[run] = (uint8_t)scale;
-        scales[8 + run] = (uint8_t)minimum;
-        for (int i = 0; i < 32; i++) {
-            q[i] = quants[run / 2 * 32 + i] >> run % 2 * 4;
-            top[i] = tops[i] >> run;
-        }
-        put_fours(low + 16 * run, q);
-        if (five)
-            put_ones(high + 4 * run, top);
+    put_scales(scales, from + 4);
+    for (int run = 0; run < 8; run += 2) {
+        four_bytes q[8];
+        load(q, quants + 16 * run, 8);
+        put_nibbles(low + 16 * run, low + 16 * run + 16, q, 4);
+    }
+    if (five) {
+        uint64_t top[4];
+        memcpy(top, from + 16, sizeof top);
+        for (int run = 0; run < 8; run++)
+            put_ones(high + 4 * run, top, run);
     }
 }
 
+/* Of each half of a block, 32 bytes have runs 0 and 2 in their nibbles, the next 32 runs 1 and 3. */
 static void pack_q6_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
 {
-    uint8_t q[32], top[32];
     memcpy(scales, from + 192, 16);
     memcpy(factors, from + 208, 2);
-    for (int run = 0; run < 8; run++) {
-        for (int i = 0; i < 32; i++) {
-            q[i] = from[run / 4 * 64 + run % 2 * 32 + i] >> run % 4 / 2 * 4;
-            top[i] = from[128 + run / 4 * 32 + i] >> run % 4 * 2;
-        }
-        put_fours(low + 16 * run, q);
-        put_twos(high + 8 * run, top);
+    for (int half = 0; half < 2; half++, low += 64, high += 32) {
+        four_bytes q[16], top[8];
+        load(q, from + 64 * half, 16);
+        load(top, from + 128 + 32 * half, 8);
+        put_nibbles(low, low + 32, q, 4);
+        put_nibbles(low + 16, low + 48, q + 8, 4);
+        for (int run = 0; run < 4; run++)
+            put_twos(high + 8 * run, top, 2 * run);
     }
 }
 

@@ -56,7 +56,7 @@ void q3_k_to_f32(const uint8_t *from, float *to, size_t blocks)
 /* The eight scales and minimums of q4_k and q5_k, 6 bits each, in 12 bytes. The
  * first four of each are the low bits of bytes 0-3 and 4-7; the last four have
  * their low nibbles in bytes 8-11 and their top two bits above the first four. */
-void k_scale_and_minimum(const uint8_t *packed, int run, int *scale, int *minimum)
+static void k_scale_and_minimum(const uint8_t *packed, int run, int *scale, int *minimum)
 {
     if (run < 4) {
         *scale = packed[run] & 63;

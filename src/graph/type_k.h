@@ -1,5 +1,5 @@
 /* type_k: the K-quants, whose super-blocks of 256 weights have quantised scales
- * of their own. What they are made of is in type_k.c. Used by type.c and layout.c only. */
+ * of their own. What they are made of is in type_k.c. Used by type.c only. */
 #ifndef SOLO_MODEL_TYPE_K_H
 #define SOLO_MODEL_TYPE_K_H
 
@@ -20,8 +20,5 @@ void q3_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 void q4_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 void q5_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 void q6_k_to_f32(const uint8_t *from, float *to, size_t blocks);
-
-/* The six bits each of run 0 .. 7 in the twelve bytes of q4_k and q5_k. */
-void k_scale_and_minimum(const uint8_t *packed, int run, int *scale, int *minimum);
 
 #endif
