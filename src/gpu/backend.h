@@ -19,12 +19,18 @@ struct gpu {
     err error; /* the first one since it was last taken */
     gpu_wait_mode wait_mode;
     bool lost;
-    gpu_kernel *kernels; /* all that were made, kept for whoever asks for the same again */
+    uint64_t staged_bytes; /* by stages in plain memory, since the last wait */
+    gpu_kernel *kernels;   /* all that were made, kept for whoever asks for the same again */
 };
 struct gpu_buffer {
     gpu *owner;
     uint64_t bytes;
     gpu_use use;
+};
+struct gpu_stage {
+    gpu *owner;
+    uint64_t bytes;
+    void *memory; /* while it is open */
 };
 struct gpu_kernel {
     gpu *owner;
@@ -60,6 +66,12 @@ struct gpu_backend {
     void (*buffer_free)(gpu_buffer *b);
     void (*write)(gpu *g, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes);
     void (*read)(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, gpu_done done, void *user);
+
+    /* All four or none: then a stage is plain memory, and sending it writes from there. */
+    gpu_stage *(*stage_new)(gpu *g, uint64_t bytes);
+    void *(*stage_open)(gpu_stage *s); /* waits until it is the host's again; NULL: the device has an error */
+    void (*stage_send)(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count); /* ranges are checked */
+    void (*stage_free)(gpu_stage *s);
 
     gpu_kernel *(*kernel_new)(gpu *g, const gpu_kernel_desc *desc);
     void (*kernel_free)(gpu_kernel *k);

@@ -42,6 +42,7 @@
 
 typedef struct gpu gpu;
 typedef struct gpu_buffer gpu_buffer;
+typedef struct gpu_stage gpu_stage; /* memory of the host that the GPU copies from */
 typedef struct gpu_kernel gpu_kernel;
 typedef struct gpu_bindings gpu_bindings;   /* the buffers a kernel works on: a bind group */
 typedef struct gpu_recording gpu_recording; /* commands being written: an encoder */
@@ -141,6 +142,26 @@ uint64_t gpu_buffer_bytes(const gpu_buffer *b);
 void gpu_write(gpu *g, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes);
 void gpu_read(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, gpu_done done, void *user);
 bool gpu_read_now(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, err *e);
+
+/* ---- staging: large writes without a copy on the host --------------------------------------------
+ *
+ *     gpu_stage *s = gpu_stage_new(g, 4 << 20);
+ *     void *memory = gpu_stage_open(s);    // any thread may now fill it
+ *     gpu_stage_send(s, copies, 2);        // and the GPU copies from it, in the order of other work
+ *     memory = gpu_stage_open(s);          // waits until it has, so several stages work by turns
+ *
+ * The memory may be slow to read: write it, front to back if possible. It is the caller's from open to send. */
+
+typedef struct gpu_stage_copy {
+    uint64_t from; /* in the stage; all three are multiples of 4 */
+    gpu_buffer *to;
+    uint64_t offset, bytes;
+} gpu_stage_copy;
+
+gpu_stage *gpu_stage_new(gpu *g, uint64_t bytes);
+void *gpu_stage_open(gpu_stage *s); /* NULL: the device has an error */
+void gpu_stage_send(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count);
+void gpu_stage_free(gpu_stage *s); /* also while it is open */
 
 /* ---- kernels ------------------------------------------------------------- */
 

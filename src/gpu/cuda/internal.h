@@ -7,6 +7,7 @@
  * open.c     finding both, the device and what it can do, the table
  * kernel.c   CUDA C compiled at run time by NVRTC; the arguments of a launch
  * work.c     memory, launches, graphs, waiting, timers
+ * stage.c    pinned memory that the host fills and the GPU copies from
  *
  * CUDA has no command buffers. A recording that is not replayable launches at
  * each gpu_dispatch, and finish and submit do nothing; so what is written
@@ -117,5 +118,11 @@ void cuda_wait(gpu *base);
 gpu_timer *cuda_timer_new(gpu *base);
 void cuda_timer_free(gpu_timer *t);
 bool cuda_timer_read(gpu_timer *t, double *ns, err *e);
+
+/* stage.c */
+gpu_stage *cuda_stage_new(gpu *base, uint64_t bytes);
+void *cuda_stage_open(gpu_stage *s);
+void cuda_stage_send(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count);
+void cuda_stage_free(gpu_stage *s);
 
 #endif

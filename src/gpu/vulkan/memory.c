@@ -47,15 +47,14 @@ static VkResult allocate(vulkan_gpu *g, vulkan_memory *m, VkMemoryPropertyFlags 
     return g->vk.BindBufferMemory(g->device, m->buffer, m->memory, 0);
 }
 
-static void memory_destroy(vulkan_gpu *g, vulkan_memory *m)
+void vulkan_memory_destroy(vulkan_gpu *g, vulkan_memory *m)
 {
     g->vk.DestroyBuffer(g->device, m->buffer, NULL);
     g->vk.FreeMemory(g->device, m->memory, NULL);
     *m = (vulkan_memory){0};
 }
 
-/* On failure nothing is left allocated. */
-static VkResult memory_new(vulkan_gpu *g, vulkan_memory *m, uint64_t bytes, VkBufferUsageFlags usage,
+VkResult vulkan_memory_new(vulkan_gpu *g, vulkan_memory *m, uint64_t bytes, VkBufferUsageFlags usage,
                            VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags hoped)
 {
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -66,25 +65,25 @@ static VkResult memory_new(vulkan_gpu *g, vulkan_memory *m, uint64_t bytes, VkBu
     if (result == VK_SUCCESS)
         result = allocate(g, m, wanted, hoped);
     if (result != VK_SUCCESS)
-        memory_destroy(g, m);
+        vulkan_memory_destroy(g, m);
     return result;
 }
 
 bool vulkan_open_memory(vulkan_gpu *g)
 {
     const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    return vulkan_check(g, memory_new(g, &g->ring, RING_BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, host, 0),
+    return vulkan_check(g, vulkan_memory_new(g, &g->ring, RING_BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, host, 0),
                         "allocating memory for writes") &&
            vulkan_check(g,
-                        memory_new(g, &g->readback, READBACK_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, host,
-                                   VK_MEMORY_PROPERTY_HOST_CACHED_BIT),
+                        vulkan_memory_new(g, &g->readback, READBACK_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, host,
+                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT),
                         "allocating memory for reads");
 }
 
 void vulkan_close_memory(vulkan_gpu *g)
 {
-    memory_destroy(g, &g->ring);
-    memory_destroy(g, &g->readback);
+    vulkan_memory_destroy(g, &g->ring);
+    vulkan_memory_destroy(g, &g->readback);
 }
 
 /* ---- buffers ------------------------------------------------------------- */
@@ -94,7 +93,7 @@ static VkResult buffer_memory_new(vulkan_gpu *g, vulkan_memory *m, uint64_t byte
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                                      VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    return memory_new(g, m, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0);
+    return vulkan_memory_new(g, m, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0);
 }
 
 gpu_buffer *vulkan_buffer_new(gpu *base, uint64_t bytes, gpu_use use)
@@ -121,7 +120,7 @@ gpu_buffer *vulkan_buffer_new(gpu *base, uint64_t bytes, gpu_use use)
 static void destroy_buffer(vulkan_gpu *g, void *object)
 {
     vulkan_buffer *b = object;
-    memory_destroy(g, &b->on_device);
+    vulkan_memory_destroy(g, &b->on_device);
     free(b);
 }
 

@@ -4,7 +4,8 @@
  *
  * open.c    the loader, the choice of a device, what it can do, the table
  * queue.c   command buffers: recycled, submitted, waited for; deferred frees
- * memory.c  buffers, the staging memory, write and read
+ * memory.c  buffers, the memory for small writes, write and read
+ * stage.c   memory that the host fills and the GPU copies from
  * kernel.c  pipelines and descriptor sets
  * pipeline_cache.c  pipelines kept between runs
  * record.c  what goes into a command buffer, and timers
@@ -207,6 +208,10 @@ void vulkan_poll(gpu *base);
 void vulkan_wait(gpu *base);
 
 /* memory.c */
+/* `hoped`: flags that would be good to have. On failure nothing is left allocated. */
+VkResult vulkan_memory_new(vulkan_gpu *g, vulkan_memory *m, uint64_t bytes, VkBufferUsageFlags usage,
+                           VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags hoped);
+void vulkan_memory_destroy(vulkan_gpu *g, vulkan_memory *m);
 bool vulkan_open_memory(vulkan_gpu *g);
 void vulkan_close_memory(vulkan_gpu *g);
 /* The whole range is in the buffer as it was really made. */
@@ -216,6 +221,12 @@ gpu_buffer *vulkan_buffer_new(gpu *base, uint64_t bytes, gpu_use use);
 void vulkan_buffer_free(gpu_buffer *b);
 void vulkan_write(gpu *base, gpu_buffer *b, uint64_t offset, const void *data, size_t bytes);
 void vulkan_read(gpu *base, gpu_buffer *b, uint64_t offset, void *data, size_t bytes, gpu_done done, void *user);
+
+/* stage.c */
+gpu_stage *vulkan_stage_new(gpu *base, uint64_t bytes);
+void *vulkan_stage_open(gpu_stage *s);
+void vulkan_stage_send(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count);
+void vulkan_stage_free(gpu_stage *s);
 
 /* kernel.c */
 void vulkan_close_kernels(vulkan_gpu *g);

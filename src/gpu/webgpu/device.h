@@ -82,6 +82,11 @@ void webgpu_wait(gpu *g);
 WGPUChainedStruct *webgpu_pipeline_cache_chain(webgpu *w);
 /* Once the device is gone, with all its threads. */
 void webgpu_pipeline_cache_free(webgpu *w);
+/* Staging (stage.c). */
+gpu_stage *webgpu_stage_new(gpu *g, uint64_t bytes);
+void *webgpu_stage_open(gpu_stage *s);
+void webgpu_stage_send(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count);
+void webgpu_stage_free(gpu_stage *s);
 
 /* A message about a shader, as one line with the WGSL line it points at. */
 void webgpu_shader_error(gpu *g, const gpu_kernel_desc *desc, const char *message);

@@ -41,6 +41,7 @@
     X(DeviceCreateQuerySet) \
     X(BufferMapAsync) \
     X(BufferGetConstMappedRange) \
+    X(BufferGetMappedRange) \
     X(BufferUnmap) \
     X(BufferDestroy) \
     X(BufferRelease) \
