@@ -44,6 +44,18 @@ bool map_open(map *m, const char *path, err *e)
     return ok;
 }
 
+bool map_touch(const void *bytes, size_t length)
+{
+#ifdef MADV_POPULATE_READ
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)bytes / page * page;
+    /* a kernel that does not know it brings pages when they are looked at */
+    return madvise((void *)from, (uintptr_t)bytes + length - from, MADV_POPULATE_READ) == 0 || errno != EFAULT;
+#else
+    (void)bytes, (void)length;
+    return true;
+#endif
+}
+
 void map_close(map *m)
 {
     if (m->length)

@@ -19,5 +19,7 @@ typedef struct map {
 /* Only plain files can be mapped. */
 bool map_open(map *m, const char *path, err *e);
 void map_close(map *m);
+/* Reads what is mapped there, all at once, which takes less time than page by page. False: the file no longer has it. */
+bool map_touch(const void *bytes, size_t length);
 
 #endif

@@ -149,8 +149,9 @@ const graph_node *graph_at(const graph *g, node n);
 node graph_find(const graph *g, const char *name); /* of an input, weight, state or output; or 0 */
 
 /* Returns `bytes` bytes of the named weight from byte `first` on, as they stand in a file: so a model need not be in
- * memory all at once. The data is valid until the next call; NULL: there is no such weight, or reading failed, with an
- * error. */
+ * memory all at once. NULL: there is no such weight, or reading failed, with an error. The data is valid until the next
+ * call. But if the first and the last row of a weight are as far apart in memory as in the file, as in a mapped file,
+ * all of it is valid until the run is made: several threads read it. */
 typedef const void *(*graph_weight_source)(void *user, const char *name, uint64_t first, uint64_t bytes, err *e);
 
 /* How a weight is used: as the matrix of a product or the table rows are taken from,
