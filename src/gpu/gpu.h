@@ -126,7 +126,7 @@ bool gpu_ok(const gpu *g, err *e);
 void gpu_fail(gpu *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Take it away so that the device can be used again (a lost one cannot). */
 void gpu_take_error(gpu *g, err *e);
-/* Lose the device on purpose; for tests. */
+/* Lose the device on purpose; for tests. Memory of open stages is gone with it, which a real loss leaves in place. */
 void gpu_lose(gpu *g);
 
 /* ---- memory -------------------------------------------------------------- */

@@ -188,7 +188,7 @@ static bool add_rows(upload *u, const named *w, const memory_piece *piece, uint3
 {
     tensor_type type = w->what->as.weight;
     uint32_t columns = w->what->s.dims[LAST];
-    if (!make_room(u, staged_bytes(type, rows, columns), e))
+    if (!gpu_ok(u->m->g, e) || !make_room(u, staged_bytes(type, rows, columns), e))
         return false;
     batch *b = u->open;
     part p = {.from = from, .type = type, .rows = rows, .columns = columns};
