@@ -218,7 +218,7 @@ async function whyNot(name, wgsl, module, error) {
 
 /** A kernel whose `made` is kept as soon as it has its pipeline, or knows why it has none. */
 function makeKernel(device, name, wgsl, entryPoint, kinds) {
-    const kernel = { device, layout: null, pipeline: null, why: null, made: null, free: () => {} };
+    const kernel = { device, layout: null, pipeline: null, why: null, made: null, ready: false, free: () => {} };
     let module = null;
     device.guarded(["validation"], () => {
         const entries = kinds.map((kind, binding) => ({ binding, visibility: COMPUTE, buffer: { type: BINDING_TYPES[kind] } }));
@@ -229,7 +229,7 @@ function makeKernel(device, name, wgsl, entryPoint, kinds) {
         const layout = device.device.createPipelineLayout({ bindGroupLayouts: [kernel.layout] });
         kernel.pipeline = await device.device.createComputePipelineAsync({ layout, compute: { module, entryPoint } });
     };
-    kernel.made = make().catch(async (error) => (kernel.why = await whyNot(name, wgsl, module, error)));
+    kernel.made = make().catch(async (error) => (kernel.why = await whyNot(name, wgsl, module, error))).finally(() => (kernel.ready = true));
     return kernel;
 }
 
@@ -363,6 +363,7 @@ export function gpuImports(gpu, memory, { read, write }) {
             }));
             return keep(kernel);
         },
+        kernel_is_ready: (id) => Number(things[id].ready),
         bindings(id, partsAt, count) {
             const kernel = things[id], own = kernel.device;
             const parts = new Float64Array(memory().buffer, partsAt >>> 0, 3 * count);

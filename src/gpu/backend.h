@@ -20,7 +20,8 @@ struct gpu {
     gpu_wait_mode wait_mode;
     bool lost;
     uint64_t staged_bytes; /* by stages in plain memory, since the last wait */
-    gpu_kernel *kernels;   /* all that were made, kept for whoever asks for the same again */
+    gpu_kernel *kernels; /* all that were made, kept for whoever asks for the same again */
+    bool refuses_ahead;  /* for tests: kernels that were made ahead do not compile */
 };
 struct gpu_buffer {
     gpu *owner;
@@ -35,7 +36,8 @@ struct gpu_stage {
 struct gpu_kernel {
     gpu *owner;
     uint32_t binding_count;
-    char *key; /* what it was made from; NULL: not kept */
+    char *key;  /* what it was made from; NULL: not kept */
+    bool ahead; /* it compiles in the background, or has; nobody runs it before kernel_finish */
     gpu_kernel *next;
 };
 struct gpu_bindings {
@@ -75,6 +77,10 @@ struct gpu_backend {
 
     gpu_kernel *(*kernel_new)(gpu *g, const gpu_kernel_desc *desc);
     void (*kernel_free)(gpu_kernel *k);
+    /* Of kernels made ahead, where info.can_compile_ahead is set. Their errors are not the device's before
+     * kernel_finish, which waits for the compiler and makes an ordinary kernel of it. */
+    bool (*kernel_is_ready)(gpu_kernel *k);
+    void (*kernel_finish)(gpu_kernel *k, const gpu_kernel_desc *desc);
     gpu_bindings *(*bindings_new)(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count);
     void (*bindings_free)(gpu_bindings *b);
 

@@ -83,10 +83,11 @@ typedef struct gpu_info {
     bool has_wgsl;  /* kernels are made from any text of WGSL */
     bool unchecked; /* what WebGPU adds to them, so that they keep to their memory, was left out */
     uint32_t subgroup_min, subgroup_max;
-    bool can_block;    /* GPU_WAIT_BLOCKING really sleeps */
-    bool can_replay;   /* commands can be submitted again */
-    bool can_indirect; /* gpu_dispatch_indirect works */
-    bool has_passes;   /* passes are a thing here (not in CUDA) */
+    bool can_block;         /* GPU_WAIT_BLOCKING really sleeps */
+    bool can_replay;        /* commands can be submitted again */
+    bool can_indirect;      /* gpu_dispatch_indirect works */
+    bool can_compile_ahead; /* gpu_kernel_desc.ahead returns at once */
+    bool has_passes;        /* passes are a thing here (not in CUDA) */
 
     uint64_t max_buffer_bytes, max_storage_binding_bytes, max_uniform_binding_bytes;
     uint32_t max_storage_buffers;   /* per kernel */
@@ -184,12 +185,18 @@ typedef struct gpu_kernel_desc {
     uint32_t workgroup_size; /* threads; WGSL and SPIR-V say it too, CUDA needs it here */
     uint32_t binding_count;  /* group 0, bindings 0 .. count-1; CUDA: the arguments in that order */
     gpu_bind_kind bindings[GPU_MAX_BINDINGS];
-    bool idle;  /* on zeros it does nothing: who compiles when it first runs may run it beforehand */
-    bool ahead; /* not for running yet: a page compiles it in the background, for a later kernel with the same text */
+    bool idle; /* on zeros it does nothing: who compiles when it first runs may run it beforehand */
+    /* Not for running: it compiles in the background, where can_compile_ahead says so, for a later kernel with the same
+     * text. That one waits for it, and has its errors. */
+    bool ahead;
 } gpu_kernel_desc;
 
 gpu_kernel *gpu_kernel_new(gpu *g, const gpu_kernel_desc *desc);
 void gpu_kernel_free(gpu_kernel *k);
+/* Of a kernel made ahead: it has compiled, or failed to, and the one with the same text need not wait. */
+bool gpu_kernel_is_ready(gpu_kernel *k);
+/* A kernel that was made ahead still compiles: closing the device waits for it, which may take many seconds. */
+bool gpu_is_compiling(gpu *g);
 
 typedef struct gpu_part {
     gpu_buffer *buffer;

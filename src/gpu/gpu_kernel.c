@@ -1,6 +1,7 @@
 /* gpu_kernel: kernels, kept with the device once compiled, and the buffers bound to them. */
 #include "base/str.h"
 #include "gpu/backend.h"
+#include "gpu/gpu_test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +20,47 @@ static char *kernel_key(const gpu_kernel_desc *desc)
     return key.data;
 }
 
+/* Where the list has the kernel of this key, or ends. */
+static gpu_kernel **find_kept(gpu *g, const char *key)
+{
+    gpu_kernel **at = &g->kernels;
+    while (*at && strcmp((*at)->key, key) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* A kernel that was made ahead is needed now. One that failed is not kept: it is the caller's. */
+static gpu_kernel *finish_kernel(gpu *g, gpu_kernel **at, const gpu_kernel_desc *desc)
+{
+    gpu_kernel *k = *at;
+    bool had_error = g->error.kind != ERR_NONE;
+    k->ahead = false;
+    g->backend->kernel_finish(k, desc);
+    if (g->refuses_ahead)
+        gpu_fail(g, "kernel '%s': refused", desc->source->name);
+    if (had_error || g->error.kind == ERR_NONE)
+        return k;
+    *at = k->next;
+    free(k->key);
+    k->key = NULL;
+    return k;
+}
+
 static gpu_kernel *kernel_of_text(gpu *g, const gpu_kernel_desc *desc)
 {
     char *key = kernel_key(desc);
-    for (gpu_kernel *k = g->kernels; k; k = k->next)
-        if (strcmp(k->key, key) == 0) {
-            free(key);
-            return k;
-        }
-    gpu_kernel *k = g->backend->kernel_new(g, desc);
+    gpu_kernel **at = find_kept(g, key);
+    if (*at) {
+        free(key);
+        return (*at)->ahead && !desc->ahead ? finish_kernel(g, at, desc) : *at;
+    }
+    gpu_kernel_desc wanted = *desc;
+    wanted.ahead = desc->ahead && g->info.can_compile_ahead;
+    gpu_kernel *k = g->backend->kernel_new(g, &wanted);
     k->owner = g;
     k->binding_count = desc->binding_count;
-    if (g->error.kind == ERR_NONE && !desc->ahead) {
+    k->ahead = wanted.ahead;
+    if (g->error.kind == ERR_NONE || k->ahead) {
         k->key = key;
         k->next = g->kernels;
         g->kernels = k;
@@ -58,6 +88,24 @@ void gpu_kernel_free(gpu_kernel *k)
 {
     if (k && !k->key)
         k->owner->backend->kernel_free(k);
+}
+
+bool gpu_kernel_is_ready(gpu_kernel *k)
+{
+    return !k->ahead || k->owner->lost || k->owner->backend->kernel_is_ready(k);
+}
+
+bool gpu_is_compiling(gpu *g)
+{
+    for (gpu_kernel *k = g->kernels; k; k = k->next)
+        if (!gpu_kernel_is_ready(k))
+            return true;
+    return false;
+}
+
+void gpu_refuse_ahead(gpu *g, bool refuse)
+{
+    g->refuses_ahead = refuse;
 }
 
 void gpu_free_kernels(gpu *g)

@@ -53,6 +53,8 @@ HOST(read) void host_read(host_id buffer, double offset, void *data, uint32_t by
 HOST(kernel)
 host_id host_kernel(host_id device, const char *name, const char *wgsl, const char *entry, const uint8_t *kinds,
                     int32_t count, int32_t idle, int32_t ahead);
+/* Of one made ahead: it has its pipeline, or a reason why it has none. */
+HOST(kernel_is_ready) int32_t host_kernel_is_ready(host_id kernel);
 /* Three doubles for each: buffer, offset, bytes. */
 HOST(bindings) host_id host_bindings(host_id kernel, const double *parts, int32_t count);
 HOST(free) void host_free(host_id object); /* of whatever kind */

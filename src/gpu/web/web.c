@@ -155,7 +155,7 @@ static gpu *open(const gpu_choice *choice, err *e)
     snprintf(info->impl, sizeof info->impl, "web");
     ask_texts(info, device);
     ask_numbers(info, device);
-    info->has_passes = info->can_indirect = info->has_wgsl = true;
+    info->has_passes = info->can_indirect = info->has_wgsl = info->can_compile_ahead = true;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
 }
@@ -202,15 +202,33 @@ static void read_buffer(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size
 
 /* ---- kernels --------------------------------------------------------------------- */
 
-static gpu_kernel *kernel_new(gpu *g, const gpu_kernel_desc *desc)
+static host_id make_kernel(gpu *g, const gpu_kernel_desc *desc)
 {
     uint8_t kinds[GPU_MAX_BINDINGS];
     for (uint32_t i = 0; i < desc->binding_count; i++)
         kinds[i] = (uint8_t)desc->bindings[i];
     ((web *)g)->unsettled = true;
-    return &object_new(host_kernel(device_of(g), desc->source->name, desc->source->wgsl, desc->entry, kinds,
-                                   (int32_t)desc->binding_count, desc->idle, desc->ahead))
-                ->base.kernel;
+    return host_kernel(device_of(g), desc->source->name, desc->source->wgsl, desc->entry, kinds,
+                       (int32_t)desc->binding_count, desc->idle, desc->ahead);
+}
+
+static gpu_kernel *kernel_new(gpu *g, const gpu_kernel_desc *desc)
+{
+    return &object_new(make_kernel(g, desc))->base.kernel;
+}
+
+static bool kernel_is_ready(gpu_kernel *k)
+{
+    return host_kernel_is_ready(id_of(k));
+}
+
+/* The page finds the kernel by its text; errors come as those of any other kernel do. */
+static void kernel_finish(gpu_kernel *k, const gpu_kernel_desc *desc)
+{
+    web_object *o = (web_object *)k;
+    host_id ahead = o->id;
+    o->id = make_kernel(k->owner, desc);
+    host_free(ahead);
 }
 
 static void kernel_free(gpu_kernel *k)
@@ -336,6 +354,8 @@ const gpu_backend gpu_web_backend = {
     .read = read_buffer,
     .kernel_new = kernel_new,
     .kernel_free = kernel_free,
+    .kernel_is_ready = kernel_is_ready,
+    .kernel_finish = kernel_finish,
     .bindings_new = bindings_new,
     .bindings_free = bindings_free,
     .record = record,

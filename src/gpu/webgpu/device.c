@@ -393,6 +393,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     }
     info->has_passes = info->can_indirect = info->has_wgsl = true;
     info->can_block = w->timed_waits || lib->DevicePoll;
+    info->can_compile_ahead = lib->abi != WEBGPU_WGPU && lib->DeviceCreateComputePipelineAsync;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
 }
@@ -436,6 +437,7 @@ void webgpu_close(gpu *g)
     if (w->instance)
         w->lib->InstanceRelease(w->instance);
     webgpu_pipeline_cache_free(w);
+    webgpu_free_compiles(w);
     free(w->spare_recording);
     free(w->spare_commands);
     free(w);

@@ -17,6 +17,7 @@ typedef struct webgpu_commands {
 } webgpu_commands;
 
 typedef struct webgpu_pipeline_cache webgpu_pipeline_cache;
+typedef struct webgpu_compile webgpu_compile;
 
 enum { WEBGPU_SPARE_READS = 4, WEBGPU_SPARE_READ_BYTES = 256 };
 
@@ -32,6 +33,7 @@ typedef struct webgpu {
     bool unsent;                       /* writes that no submit has taken along yet */
     bool closing;                      /* losing the device is now expected */
     const gpu_kernel_desc *compiling;  /* errors that come up now are this kernel's */
+    webgpu_compile *compiles;          /* pipelines that compile in the background */
     webgpu_recording *spare_recording; /* one of each kept, so that recording allocates nothing */
     webgpu_commands *spare_commands;
     /* Mappable buffers that small reads take in turns: a token comes back every time, a buffer need not be made for it. */
@@ -49,6 +51,7 @@ typedef struct webgpu_kernel {
     WGPUShaderModule module;
     WGPUBindGroupLayout layout;
     WGPUComputePipeline pipeline;
+    webgpu_compile *compile; /* of one that was made ahead */
 } webgpu_kernel;
 
 typedef struct webgpu_bindings {
@@ -87,6 +90,12 @@ gpu_stage *webgpu_stage_new(gpu *g, uint64_t bytes);
 void *webgpu_stage_open(gpu_stage *s);
 void webgpu_stage_send(gpu_stage *s, const gpu_stage_copy *copies, uint32_t count);
 void webgpu_stage_free(gpu_stage *s);
+/* Kernels (kernel.c). */
+gpu_kernel *webgpu_kernel_new(gpu *g, const gpu_kernel_desc *desc);
+void webgpu_kernel_free(gpu_kernel *base);
+bool webgpu_kernel_is_ready(gpu_kernel *base);
+void webgpu_kernel_finish(gpu_kernel *base, const gpu_kernel_desc *desc);
+void webgpu_free_compiles(webgpu *w); /* when the library can call back no more */
 
 /* A message about a shader, as one line with the WGSL line it points at. */
 void webgpu_shader_error(gpu *g, const gpu_kernel_desc *desc, const char *message);

@@ -149,6 +149,7 @@ static const char *take_calls(webgpu_library *lib)
     WEBGPU_CALLS(X)
 #undef X
     take(lib, "wgpuInstanceWaitAny", &lib->InstanceWaitAny);
+    take(lib, "wgpuDeviceCreateComputePipelineAsync", &lib->DeviceCreateComputePipelineAsync);
     take(lib, "wgpuDevicePoll", &lib->DevicePoll);
     take(lib, "wgpuQueueGetTimestampPeriod", &lib->QueueGetTimestampPeriod);
     take(lib, "wgpuSetLogLevel", &lib->SetLogLevel);

@@ -85,8 +85,9 @@ typedef struct webgpu_library {
 #define X(name) WGPUProc##name name;
     WEBGPU_CALLS(X)
 #undef X
-    /* Dawn */
+    /* Dawn (wgpu-native has the second by name only) */
     WGPUProcInstanceWaitAny InstanceWaitAny;
+    WGPUProcDeviceCreateComputePipelineAsync DeviceCreateComputePipelineAsync;
     /* wgpu-native */
     WGPUBool (*DevicePoll)(WGPUDevice, WGPUBool, WGPUSubmissionIndex const *);
     float (*QueueGetTimestampPeriod)(WGPUQueue);

@@ -1,4 +1,4 @@
-/* Buffers, kernels and commands on a WebGPU device. */
+/* Buffers and commands on a WebGPU device. */
 #include "base/clock.h"
 #include "base/str.h"
 #include "gpu/webgpu/device.h"
@@ -138,87 +138,7 @@ static void read_buffer(gpu *g, gpu_buffer *b, uint64_t offset, void *data, size
     read_handle((webgpu *)g, ((webgpu_buffer *)b)->handle, offset, data, bytes, done, user);
 }
 
-/* ---- kernels ------------------------------------------------------------- */
-
-static WGPUBindGroupLayout make_layout(webgpu *w, const gpu_kernel_desc *desc)
-{
-    static const WGPUBufferBindingType types[] = {
-        [GPU_BIND_READ] = WGPUBufferBindingType_ReadOnlyStorage,
-        [GPU_BIND_WRITE] = WGPUBufferBindingType_Storage,
-        [GPU_BIND_UNIFORM] = WGPUBufferBindingType_Uniform,
-    };
-    WGPUBindGroupLayoutEntry entries[GPU_MAX_BINDINGS] = {0};
-    for (uint32_t i = 0; i < desc->binding_count; i++) {
-        entries[i].binding = i;
-        entries[i].visibility = WGPUShaderStage_Compute;
-        entries[i].buffer.type = types[desc->bindings[i]];
-    }
-    WGPUBindGroupLayoutDescriptor layout = {.entryCount = desc->binding_count, .entries = entries};
-    return w->lib->DeviceCreateBindGroupLayout(w->device, &layout);
-}
-
-/* wgpu-native has subgroups but refuses the directive that asks for them; blanks
- * in its place keep the line numbers. */
-static void blank_subgroup_directive(char *wgsl)
-{
-    static const char directive[] = "enable subgroups;";
-    char *at = strstr(wgsl, directive);
-    if (at)
-        memset(at, ' ', strlen(directive));
-}
-
-static WGPUShaderModule make_module(webgpu *w, const gpu_kernel_desc *desc)
-{
-    char *text = mem_dup(desc->source->wgsl);
-    if (w->lib->abi == WEBGPU_WGPU)
-        blank_subgroup_directive(text);
-    WGPUShaderSourceWGSL wgsl = {.chain = {.sType = WGPUSType_ShaderSourceWGSL}, .code = webgpu_text(text)};
-    WGPUShaderModuleDescriptor module = {.nextInChain = &wgsl.chain};
-    WGPUShaderModule made = w->lib->DeviceCreateShaderModule(w->device, &module);
-    free(text);
-    return made;
-}
-
-static WGPUComputePipeline make_pipeline(webgpu *w, const gpu_kernel_desc *desc, WGPUShaderModule module,
-                                         WGPUBindGroupLayout group)
-{
-    WGPUPipelineLayoutDescriptor layout_desc = {.bindGroupLayoutCount = 1, .bindGroupLayouts = &group};
-    WGPUPipelineLayout layout = w->lib->DeviceCreatePipelineLayout(w->device, &layout_desc);
-    WGPUComputePipelineDescriptor pipeline = {.layout = layout,
-                                              .compute = {.module = module, .entryPoint = webgpu_text(desc->entry)}};
-    WGPUComputePipeline made = w->lib->DeviceCreateComputePipeline(w->device, &pipeline);
-    w->lib->PipelineLayoutRelease(layout);
-    return made;
-}
-
-static gpu_kernel *kernel_new(gpu *g, const gpu_kernel_desc *desc)
-{
-    webgpu *w = (webgpu *)g;
-    webgpu_kernel *k = mem_alloc(sizeof *k);
-    if (g->lost)
-        return &k->base;
-    w->compiling = desc;
-    k->module = make_module(w, desc);
-    k->layout = make_layout(w, desc);
-    /* A module that failed causes a second, less useful error: stop here. */
-    if (g->error.kind == ERR_NONE)
-        k->pipeline = make_pipeline(w, desc, k->module, k->layout);
-    w->compiling = NULL;
-    return &k->base;
-}
-
-static void kernel_free(gpu_kernel *base)
-{
-    webgpu_kernel *k = (webgpu_kernel *)base;
-    const webgpu_library *lib = ((webgpu *)base->owner)->lib;
-    if (k->pipeline)
-        lib->ComputePipelineRelease(k->pipeline);
-    if (k->layout)
-        lib->BindGroupLayoutRelease(k->layout);
-    if (k->module)
-        lib->ShaderModuleRelease(k->module);
-    free(k);
-}
+/* ---- bindings ------------------------------------------------------------ */
 
 static gpu_bindings *bindings_new(gpu *g, gpu_kernel *k, const gpu_part *parts, uint32_t count)
 {
@@ -453,8 +373,10 @@ const gpu_backend gpu_webgpu_backend = {
     .stage_open = webgpu_stage_open,
     .stage_send = webgpu_stage_send,
     .stage_free = webgpu_stage_free,
-    .kernel_new = kernel_new,
-    .kernel_free = kernel_free,
+    .kernel_new = webgpu_kernel_new,
+    .kernel_free = webgpu_kernel_free,
+    .kernel_is_ready = webgpu_kernel_is_ready,
+    .kernel_finish = webgpu_kernel_finish,
     .bindings_new = bindings_new,
     .bindings_free = bindings_free,
     .record = record,
