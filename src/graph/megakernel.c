@@ -30,6 +30,9 @@ struct megakernel {
     bool epoch_marked;  /* floats carry an epoch bit that all readers poll */
     bool uniform_table; /* the table fits a uniform buffer, which is read faster */
     uint64_t text_hash;
+    bool in_background;  /* kernels are made ahead, */
+    gpu_kernel *awaited; /* and this one is needed next; NULL: none */
+    uint32_t most_groups, tries;
     gpu_kernel *kernel;
     gpu_bindings *bindings;
     gpu_buffer *table, *params_buffer, *grid;
@@ -179,23 +182,30 @@ static bool write_table(megakernel *o, err *e)
     return o->rows;
 }
 
+/* Starts compiling the kernel for the form at hand. If there is none, make_dispatch says why. */
+static void request_kernel(megakernel *o)
+{
+    err unused = {0};
+    o->awaited = find_kernels(o, &unused) ? make_kernel(o, true) : NULL;
+}
+
 /* The kernel depends on the number of workgroups, and how many are resident is known only once it is compiled: if they
  * are fewer, or need another kernel, it is compiled once more. */
-static bool make_for_groups(megakernel *o, uint32_t most, err *e)
+static megakernel_state make_for_groups(megakernel *o, err *e)
 {
     enum { TRIES = 4 };
-    for (int i = 0; i < TRIES; i++) {
-        uint32_t made_for = o->form.groups, groups;
-        if (!make_dispatch(o, e) || !find_groups(o, most, &groups, e))
-            return false;
-        o->form.groups = groups;
-        bool fits = write_table(o, e);
-        if (e->kind != ERR_NONE)
-            return false;
-        if (groups >= made_for && fits)
-            return true;
+    uint32_t made_for = o->form.groups, groups;
+    if (o->tries++ == TRIES) {
+        err_set(e, "the number of workgroups of one dispatch does not settle");
+        return MEGAKERNEL_FAILED;
     }
-    return err_set(e, "the number of workgroups of one dispatch does not settle");
+    if (!make_dispatch(o, e) || !find_groups(o, o->most_groups, &groups, e))
+        return MEGAKERNEL_FAILED;
+    o->form.groups = groups;
+    bool fits = write_table(o, e);
+    if (e->kind != ERR_NONE)
+        return MEGAKERNEL_FAILED;
+    return groups >= made_for && fits ? MEGAKERNEL_READY : MEGAKERNEL_COMPILING;
 }
 
 static uint32_t fewer_of(uint32_t a, uint32_t most)
@@ -207,7 +217,7 @@ static void set_up(megakernel *o, const megakernel_source *from, const launch_fo
 {
     const device_profile *profile = from->profile;
     uint32_t asked = launch_setting("SOLO_ONE_GROUPS", 0); /* whether they are resident or not */
-    *o = (megakernel){.from = *from};
+    *o = (megakernel){.from = *from, .most_groups = wanted->groups};
     o->fixed_groups = asked > 0;
     /* Software devices run few workgroups at a time, and each well enough: one is safe everywhere. */
     o->single = asked == 1 || (!profile->specialize && !asked);
@@ -243,22 +253,53 @@ uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form 
     return hash;
 }
 
+megakernel_state megakernel_go_on(megakernel *o, err *e)
+{
+    err why = {0};
+    if (o->awaited && !gpu_kernel_is_ready(o->awaited))
+        return MEGAKERNEL_COMPILING;
+    megakernel_state state = make_for_groups(o, &why);
+    if (state == MEGAKERNEL_FAILED)
+        err_set_kind(e, why.kind, "%s", why.text);
+    if (state == MEGAKERNEL_COMPILING && o->in_background)
+        request_kernel(o);
+    if (state == MEGAKERNEL_READY) {
+        o->params = (megakernel_params){
+            .launch = {.spin_limit = persistent_spin_limit(o->from.g, "SOLO_ONE_LOOKS"), .polls_epoch = 1},
+            .phases = o->plan.count,
+            .rounds = 1};
+        write_params(o);
+    }
+    return state;
+}
+
+megakernel *megakernel_begin(const megakernel_source *from, const launch_form *wanted)
+{
+    megakernel *o = mem_alloc(sizeof *o);
+    set_up(o, from, wanted);
+    o->in_background = true;
+    request_kernel(o);
+    return o;
+}
+
+void megakernel_wait(megakernel *o)
+{
+    o->in_background = false;
+    o->awaited = NULL;
+}
+
 megakernel *megakernel_new(const megakernel_source *from, const launch_form *wanted, err *e)
 {
     megakernel *o = mem_alloc(sizeof *o);
-    err why = {0};
+    megakernel_state state;
     set_up(o, from, wanted);
-    if (!make_for_groups(o, wanted->groups, &why)) {
-        err_set_kind(e, why.kind, "%s", why.text);
-        megakernel_free(o);
-        return NULL;
-    }
-    o->params = (megakernel_params){
-        .launch = {.spin_limit = persistent_spin_limit(from->g, "SOLO_ONE_LOOKS"), .polls_epoch = 1},
-        .phases = o->plan.count,
-        .rounds = 1};
-    write_params(o);
-    return o;
+    do
+        state = megakernel_go_on(o, e);
+    while (state == MEGAKERNEL_COMPILING);
+    if (state == MEGAKERNEL_READY)
+        return o;
+    megakernel_free(o);
+    return NULL;
 }
 
 void megakernel_free(megakernel *o)

@@ -23,8 +23,15 @@ typedef struct megakernel_source {
 
 /* In this form: row_threads, and at most so many groups (0: as many as are resident). */
 megakernel *megakernel_new(const megakernel_source *from, const launch_form *wanted, err *e);
-/* The hash of the text from which the kernel would be compiled first; 0: there would be none. With `compile`, a page
- * starts compiling it in the background, and megakernel_new uses the result. */
+/* The same without waiting for the compiler. How many workgroups are resident is known only once a kernel has compiled,
+ * and may lead to another one: megakernel_go_on is called until it returns something else than MEGAKERNEL_COMPILING.
+ * Each call takes some milliseconds, the first on a device longer (litmus test), and touches no inputs or states. */
+typedef enum { MEGAKERNEL_COMPILING, MEGAKERNEL_READY, MEGAKERNEL_FAILED } megakernel_state;
+megakernel *megakernel_begin(const megakernel_source *from, const launch_form *wanted);
+megakernel_state megakernel_go_on(megakernel *o, err *e);
+void megakernel_wait(megakernel *o); /* megakernel_go_on waits from here on */
+/* The hash of the text from which the kernel would be compiled first; 0: there would be none. With `compile`, it starts to
+ * compile in the background, where the device can do that, and megakernel_new uses the result. */
 uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form *wanted, bool compile);
 void megakernel_free(megakernel *o);
 

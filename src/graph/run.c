@@ -1,6 +1,5 @@
 /* Building the runs of graphs: plans, memory, kernels and dispatches; inputs and outputs; running. */
 #include "base/str.h"
-#include "graph/autotune.h"
 #include "graph/run_internal.h"
 
 #include <stdio.h>
@@ -8,6 +7,9 @@
 #include <string.h>
 
 enum { BINDINGS = 5 };
+_Static_assert((int)GRAPH_LEAST_ROUNDS == (int)AUTOTUNE_LEAST_ROUNDS &&
+                   (int)GRAPH_MOST_ROUNDS == (int)AUTOTUNE_MOST_ROUNDS,
+               "the same");
 
 /* ---- separate dispatches --------------------------------------------------------- */
 
@@ -141,41 +143,81 @@ static void put_tuning_hints(graph_run *r, uint32_t which, bool hints)
     }
 }
 
-/* A run without a megakernel (too many buffers, say, or a kernel too large) is no failure. */
+/* The megakernel is there, or it is not possible (too many buffers, say, or a kernel too large), which is no failure. */
+static void take_megakernel(graph_run *r, program *p, megakernel *made)
+{
+    autotune_free(p->tuning);
+    p->tuning = NULL;
+    p->megakernel = made;
+    r->tuned = true;
+    r->last = RUN_NO_PROGRAM;
+    if (!made) {
+        gpu_take_error(r->g, NULL);
+        return;
+    }
+    p->dispatches = mem_alloc(sizeof *p->dispatches);
+    p->dispatches[0] =
+        (submit_dispatch){megakernel_kernel(made), megakernel_bindings(made), megakernel_form(made)->groups, 0};
+    p->dispatch_count = 1;
+}
+
+/* Waits for the compiler. Timing leaves zeros in states and inputs. */
+static bool finish_tuning(graph_run *r, uint32_t which, err *e)
+{
+    program *p = &r->programs[which];
+    autotune_wait(p->tuning);
+    while (autotune_go_on(p->tuning, 0) == AUTOTUNE_COMPILING)
+        ;
+    put_tuning_hints(r, which, true);
+    while (autotune_go_on(p->tuning, AUTOTUNE_MOST_ROUNDS) != AUTOTUNE_OVER)
+        ;
+    put_tuning_hints(r, which, false);
+    if (autotune_has_timed(p->tuning))
+        memory_clear_states(r->m);
+    take_megakernel(r, p, autotune_take(p->tuning, &r->form, &p->why_not));
+    return gpu_ok(r->g, e);
+}
+
+static void begin_tuning(graph_run *r, uint32_t which, bool in_background)
+{
+    megakernel_source from = source_of(r, which);
+    r->programs[which].tuning = autotune_new(&from, &r->form, in_background);
+    r->programs[which].in_background = in_background;
+}
+
 static bool make_megakernel(graph_run *r, uint32_t which, err *e)
 {
     program *p = &r->programs[which];
     megakernel_source from = source_of(r, which);
     if (!gpu_ok(r->g, e))
         return false;
-    put_tuning_hints(r, which, true);
-    p->megakernel =
-        r->tuned ? megakernel_new(&from, &r->form, &p->why_not) : megakernel_autotuned(&from, &r->form, &p->why_not);
-    put_tuning_hints(r, which, false);
-    r->tuned = true;
-    if (!p->megakernel) {
-        gpu_take_error(r->g, NULL);
-        return gpu_ok(r->g, e);
+    if (p->tuning || !r->tuned) {
+        if (!p->tuning)
+            begin_tuning(r, which, false);
+        return finish_tuning(r, which, e);
     }
-    p->dispatches = mem_alloc(sizeof *p->dispatches);
-    p->dispatches[0] = (submit_dispatch){megakernel_kernel(p->megakernel), megakernel_bindings(p->megakernel),
-                                         megakernel_form(p->megakernel)->groups, 0};
-    p->dispatch_count = 1;
+    take_megakernel(r, p, megakernel_new(&from, &r->form, &p->why_not));
     return gpu_ok(r->g, e);
 }
 
-static bool compile_ahead(graph_run *r, uint32_t which)
+graph_compile graph_run_go_on(graph_run *r, uint32_t which, uint32_t rounds)
 {
-    megakernel_source from = source_of(r, which);
-    return r->programs[which].is_compiling = megakernel_compile_ahead(&from, &r->form);
+    static const graph_compile states[] = {
+        [AUTOTUNE_COMPILING] = GRAPH_COMPILING, [AUTOTUNE_TIMING] = GRAPH_TIMING, [AUTOTUNE_OVER] = GRAPH_COMPILED};
+    program *p = &r->programs[which];
+    if (!p->tuning)
+        return GRAPH_COMPILED;
+    if (!gpu_ok(r->g, NULL)) /* whoever waits for the device has to see that error */
+        return GRAPH_COMPILING;
+    autotune_state state = autotune_go_on(p->tuning, rounds);
+    if (state == AUTOTUNE_OVER)
+        take_megakernel(r, p, autotune_take(p->tuning, &r->form, &p->why_not));
+    return states[state];
 }
 
 bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e)
 {
-    uint32_t threads = r->form.row_threads;
-    r->programs[which].is_compiling = false;
-    return make_megakernel(r, which, e) && (r->form.row_threads == threads || make_separate_again(r, e)) &&
-           gpu_wait(r->g, e);
+    return gpu_ok(r->g, e) && (!r->programs[which].tuning || finish_tuning(r, which, e)) && gpu_wait(r->g, e);
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
@@ -206,20 +248,27 @@ static bool make_plans(graph_run *r, const graph_use *uses, err *e)
     return true;
 }
 
-/* Kernels compile while weights are read. Autotuning runs megakernels, which takes weights. */
+/* Megakernels begin to compile first, which takes longest: while other kernels do, and weights are read. What is left of
+ * that comes last, since autotuning runs them; or later, in the background. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
-    bool ok = true;
+    bool ok = true, can_wait = gpu_get_info(r->g)->can_compile_ahead;
+    for (uint32_t i = 0; can_wait && i < r->count; i++)
+        if (r->programs[i].level >= LEVEL_TOKEN && !uses[i].later) {
+            begin_tuning(r, i, uses[i].compile_in_background);
+            break; /* others have its form */
+        }
     for (uint32_t i = 0; ok && i < r->count; i++)
         ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
     ok = ok && memory_upload(r->m, source, user, e);
+    uint32_t threads = r->form.row_threads;
     for (uint32_t i = 0; ok && i < r->count; i++)
-        ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later ||
-             (uses[i].compile_in_background && compile_ahead(r, i)) || make_megakernel(r, i, e);
+        ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later || r->programs[i].in_background ||
+             make_megakernel(r, i, e);
     for (uint32_t i = 0; i < r->count; i++)
-        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !r->programs[i].is_compiling)
+        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !r->programs[i].tuning)
             r->programs[i].level = LEVEL_OPS;
-    return ok && (r->form.row_threads == r->profile.row_threads || make_separate_again(r, e));
+    return ok && (r->form.row_threads == threads || make_separate_again(r, e));
 }
 
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
@@ -246,6 +295,7 @@ void graph_run_free(graph_run *r)
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
         free_dispatches(p);
+        autotune_free(p->tuning);
         megakernel_free(p->megakernel);
         plan_free(p->p);
     }
@@ -321,7 +371,7 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 
 bool graph_run_is_compiling(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].is_compiling;
+    return r->programs[which].tuning;
 }
 
 const char *graph_run_why_not(const graph_run *r, uint32_t which)

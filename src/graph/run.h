@@ -23,9 +23,8 @@ fusion_level graph_run_level(const gpu *g, fusion_level wanted);
 typedef struct graph_use {
     const graph *g;
     fusion_level level;
-    bool later; /* separate dispatches are made at their first use: kernels may take long to compile */
-    bool
-        compile_in_background; /* a page may compile the megakernel in the background: graph_run_finish_compile, then */
+    bool later;                 /* separate dispatches are made at their first use: kernels may take long to compile */
+    bool compile_in_background; /* the megakernel may compile while others run: graph_run_go_on */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If a
@@ -73,9 +72,19 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds);
 /* The megakernel; NULL at the levels without one, and where it is not possible, with the reason. */
 megakernel *graph_run_megakernel(const graph_run *r, uint32_t which);
 const char *graph_run_why_not(const graph_run *r, uint32_t which);
-/* The megakernel compiles in the background. Once it is compiled, graph_run_finish_compile does the rest; inputs and states
- * are zeros again afterwards. Other programs may run until then. */
+/* A megakernel that compiles in the background, where the device can do that; other programs may run meanwhile. */
 bool graph_run_is_compiling(const graph_run *r, uint32_t which);
+/* Does what can be done without waiting for the compiler: some milliseconds, tens of them with GRAPH_TIMING. Errors become
+ * graph_run_why_not. */
+typedef enum {
+    GRAPH_COMPILING, /* to be called again later */
+    GRAPH_TIMING, /* the next call makes up to `rounds` rounds (if those are too few, none), as runs of this program do:
+                      * inputs that it assigns and states that it stores are changed */
+    GRAPH_COMPILED, /* the megakernel can run, or there is none */
+} graph_compile;
+enum { GRAPH_LEAST_ROUNDS = 9, GRAPH_MOST_ROUNDS = 65 }; /* that are too few no longer, and that are enough */
+graph_compile graph_run_go_on(graph_run *r, uint32_t which, uint32_t rounds);
+/* The same to the end, waiting; inputs and states are zeros again afterwards. */
 bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e);
 bool graph_run_possible(const graph_run *r, uint32_t which, err *e); /* false, and that as the error, where it cannot */
 

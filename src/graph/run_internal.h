@@ -2,6 +2,7 @@
 #ifndef SOLO_GRAPH_RUN_INTERNAL_H
 #define SOLO_GRAPH_RUN_INTERNAL_H
 
+#include "graph/autotune.h"
 #include "graph/run.h"
 #include "launch/submit.h"
 
@@ -27,7 +28,8 @@ typedef struct program {
     uint32_t dispatch_count;
     gpu_buffer *arguments;
     megakernel *megakernel; /* at the levels token and loop */
-    bool is_compiling;      /* in the background */
+    autotune *tuning;       /* until it is there; */
+    bool in_background;     /* the run may be used before */
     err why_not;            /* there is no megakernel */
 } program;
 
