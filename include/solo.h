@@ -141,6 +141,10 @@ typedef struct solo_session_options {
     bool slide;        /* solo_session_generate: a full context drops its older half instead of ending the text */
     bool exact_cache;  /* keys and values in 32 bits instead of 16 */
     uint32_t chunk_ms; /* about how long a dispatch of many tokens may take; 0: 50 */
+    /* At SOLO_LEVEL_AUTO the first text begins with `ops` while the best level compiles, and changes to it between two
+     * tokens: same tokens, but solo_session_level changes, and a notice may come later. `wait`: the first text waits
+     * for the compiler instead, as it does for a level that is named. */
+    bool wait;
     /* A family's name ("chatml", "llama-3" ...); "none": texts are continued; NULL: the model's own. */
     const char *chat_template;
     const char *system; /* the system message of a conversation; NULL: none */

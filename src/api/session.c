@@ -48,7 +48,8 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
                                              .context_tok = o->context,
                                              .slide = o->slide,
                                              .exact_cache = o->exact_cache,
-                                             .chunk_ms = o->chunk_ms},
+                                             .chunk_ms = o->chunk_ms,
+                                             .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO},
                               .template = o->chat_template,
                               .tokenizer = m->t};
     session *made = session_new(d->g, m->m, &inside, &e);

@@ -121,6 +121,9 @@ static void print_end(chat *c, const answer_report *r)
         note(c, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
         c->said_forgotten = true;
     }
+    char notice[1200];
+    if (generation_take_notice(session_generation(c->s), notice, sizeof notice))
+        note(c, notice);
     print_speed(c, r);
 }
 
@@ -326,9 +329,10 @@ static int run(void *chosen)
     model *m = model_open(o->model.path, &e);
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run_chat(o, m, g, &e);
-    gpu_close(g);
     model_close(m);
-    return ok ? 0 : cli_fail(&e);
+    int status = ok ? 0 : cli_fail(&e);
+    cli_close_gpu(g, status);
+    return status;
 }
 
 static const options DEFAULTS = {

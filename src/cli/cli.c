@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int cli_fail(const err *e)
 {
@@ -66,6 +67,11 @@ const option BEST_LEVEL_TABLE[] = {{.name = "fuse",
                                     INTO(cli_model, chunk_ms),
                                     .help = "with loop, how long a dispatch takes at most, about",
                                     .otherwise = "50"},
+                                   {.name = "wait",
+                                    .kind = OPTION_FLAG,
+                                    INTO(cli_model, wait),
+                                    .help = "begin when the best level has compiled; without it, and without --fuse, "
+                                            "ops begins and the text changes over"},
                                    {0}};
 
 const option LEVEL_TABLE[] = {{.name = "fuse",
@@ -117,6 +123,15 @@ gpu *cli_open_model_gpu(const cli_model *m, err *e)
 {
     gpu_choice choice = cli_choice(m);
     return gpu_open_now(&choice, e);
+}
+
+void cli_close_gpu(gpu *g, int status)
+{
+    if (g && gpu_is_compiling(g)) {
+        fflush(NULL);
+        _exit(status);
+    }
+    gpu_close(g);
 }
 
 void cli_print_notice(generation *n)

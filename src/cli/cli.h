@@ -32,18 +32,22 @@ const char *cli_adapter_name(uint32_t i);
 typedef struct cli_model {
     const char *path, *impl;
     bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
+    bool wait;          /* no text before the best level has compiled */
     long chunk_ms;      /* 0: not given */
     fusion_level level; /* initialise it with the default; LEVEL_AUTO: the best that is safe on the device */
 } cli_model;
 
 extern const option MODEL_TABLE[];      /* MODEL */
-extern const option BEST_LEVEL_TABLE[]; /* --fuse, where the default is the best level, and --chunk */
+extern const option BEST_LEVEL_TABLE[]; /* --fuse, where the default is the best level, --chunk and --wait */
 extern const option LEVEL_TABLE[];      /* --fuse, where it is the one in `level` */
 extern const option DEVICE_TABLE[];     /* --impl, --checked */
 
 /* The device it asks for, opened or not. */
 gpu_choice cli_choice(const cli_model *m);
 gpu *cli_open_model_gpu(const cli_model *m, err *e);
+/* Closes it last of all. If kernels still compile in the background, which closing would wait for, the process ends here
+ * instead, with this status. */
+void cli_close_gpu(gpu *g, int status);
 /* What a generation has to say, if anything: one line on stderr. */
 void cli_print_notice(generation *n);
 

@@ -91,8 +91,10 @@ static void print_speed(const answer_report *r, fusion_level level)
     fprintf(stderr, "%u tokens", r->answer_tok);
     if (r->answer_tok > 1 && r->tok_per_s > 0)
         fprintf(stderr, ", %.1f tok/s", r->tok_per_s);
-    fprintf(stderr, ", the first after %.0f ms; %u read; level %s\n", r->first_s * 1e3, r->fed_tok,
-            fusion_names[level]);
+    fprintf(stderr, ", the first after %.0f ms; %u read; level ", r->first_s * 1e3, r->fed_tok);
+    if (r->changed_tok)
+        fprintf(stderr, "%s, from token %u on ", fusion_names[LEVEL_OPS], r->changed_tok + 1);
+    fprintf(stderr, "%s\n", fusion_names[level]);
 }
 
 /* The prompt is printed as its tokens say it, then what follows as it comes. Stop texts
@@ -131,10 +133,11 @@ static int run(void *chosen)
     model *m = read_prompt(o, &text, &e) ? model_open(o->model.path, &e) : NULL;
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run_model(o, &text, m, g, &e);
-    gpu_close(g);
     model_close(m);
     str_free(&text);
-    return ok ? 0 : cli_fail(&e);
+    int status = ok ? 0 : cli_fail(&e);
+    cli_close_gpu(g, status);
+    return status;
 }
 
 static const options DEFAULTS = {.sampling.seed = -1, .tokens = 128};

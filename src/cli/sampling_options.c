@@ -89,6 +89,7 @@ session *cli_new_session(const cli_model *m, const sampling_options *s, session_
                          err *e)
 {
     o.generation.level = m->level;
+    o.generation.compile = m->wait ? COMPILE_FIRST : COMPILE_AUTO;
     o.generation.chunk_ms = (uint32_t)m->chunk_ms;
     o.generation.context_tok = s->context_tok;
     session *made = session_new(g, opened, &o, e);

@@ -225,8 +225,11 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
     uint32_t longest = o->depth_tok + o->made_tok + 2;
     if (longest < o->prompt_tok + 2)
         longest = o->prompt_tok + 2;
-    generation_options g = {
-        .level = (fusion_level)highest, .all_levels = levels > 1, .submit = SUBMIT_BATCH, .context_tok = longest};
+    generation_options g = {.level = (fusion_level)highest,
+                            .all_levels = levels > 1,
+                            .submit = SUBMIT_BATCH,
+                            .context_tok = longest,
+                            .compile = COMPILE_FIRST};
     session s = {.lab = lab};
     double loading = clock_us();
     s.n = generation_new(lab->device.g, m, &g, e);

@@ -59,6 +59,7 @@ static double rate_of(const answer_report *report, double all_s)
 static bool make_tokens(answer_stream *a, answer_report *report, err *e)
 {
     const answer_options *o = a->o;
+    bool compiling = generation_is_compiling(a->n);
     for (;;) {
         uint32_t token;
         if (answer_interrupted(o))
@@ -70,6 +71,10 @@ static bool make_tokens(answer_stream *a, answer_report *report, err *e)
         else if (!generation_next(a->n, &token, e))
             return false;
         else {
+            if (compiling && !generation_is_compiling(a->n)) {
+                compiling = false;
+                report->changed_tok = report->answer_tok;
+            }
             if (++report->answer_tok == 1)
                 report->first_s = since_s(a->began_us);
             token_list_add(&a->tokens, (int32_t)token);

@@ -40,6 +40,12 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
+static bool in_background(const generation_options *o)
+{
+    return !o->all_levels &&
+           (o->compile == COMPILE_IN_BACKGROUND || (o->compile == COMPILE_AUTO && o->level == LEVEL_AUTO));
+}
+
 /* A level above ops differs from it only in the program for one token, and has ops beside it: for prompts, and in case
  * of a time-out. */
 static graph_run *make_run(generation *n, const model *m, const generation_options *o, err *e)
@@ -56,8 +62,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] =
-                    (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, o->compile_in_background};
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, in_background(o)};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -75,8 +80,7 @@ static void drop_levels(generation *n, fusion_level wanted)
             if (graph_run_is_compiling(n->run, n->programs[level][0]))
                 n->compiling = (fusion_level)level;
             else
-                snprintf(n->notice, sizeof n->notice,
-                         "one dispatch is not possible: %s; each step has a dispatch of its own",
+                snprintf(n->notice, sizeof n->notice, GENERATION_NOT_POSSIBLE,
                          graph_run_why_not(n->run, n->programs[level][0]));
         }
     n->level = wanted;
@@ -84,7 +88,7 @@ static void drop_levels(generation *n, fusion_level wanted)
         n->level--;
 }
 
-static void set_stops_of_levels(generation *n)
+void generation_set_stops_of_levels(generation *n)
 {
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (n->has_level[level])
@@ -105,7 +109,7 @@ static bool begin(generation *n, fusion_level level, err *e)
     drop_levels(n, level);
     generation_forget_beyond(n, 0);
     generation_set_sampling(n, &(sampling){0});
-    set_stops_of_levels(n);
+    generation_set_stops_of_levels(n);
     return generation_compare_with_ops(n, e);
 }
 
@@ -155,13 +159,18 @@ bool generation_finish_compile(generation *n, err *e)
         return true;
     generation_rewind(n, 0);
     n->compiling = LEVEL_AUTO;
+    n->stage = STAGE_COMPILING;
+    n->rounds = 0;               /* as timing left them */
     n->written = n->context_tok; /* the history was cleared to zeros, not to NO_TOKEN */
     generation_set_sampling(n, &(sampling){0});
     if (!graph_run_finish_compile(n->run, n->programs[level][0], e))
         return false;
     n->has_level[level] = true;
-    if (begin(n, level, e))
+    if (begin(n, level, e)) {
+        if (n->wanted != LEVEL_AUTO)
+            generation_set_launch(n, n->wanted, n->submit);
         return true;
+    }
     n->has_level[level] = false; /* nothing has checked that it makes the same tokens */
     n->level = LEVEL_OPS;
     return false;
@@ -187,7 +196,7 @@ void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
     generation_settle(n);
     n->stop_count = count < MEGAKERNEL_MAX_STOPS ? count : 0; /* more than the kernel can compare: it compares none */
     memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
-    set_stops_of_levels(n);
+    generation_set_stops_of_levels(n);
 }
 
 void generation_set_limit(generation *n, uint32_t tokens)

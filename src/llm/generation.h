@@ -22,6 +22,14 @@ typedef struct generation generation;
 
 enum { GENERATION_DEFAULT_CONTEXT = 2048, GENERATION_DEFAULT_CHUNK_MS = 50 };
 
+/* When the megakernel is made: before the first text, which waits for the compiler; or, where the device can compile in the
+ * background, while the first text is made by `ops`. */
+typedef enum {
+    COMPILE_AUTO, /* in the background, if the level is LEVEL_AUTO */
+    COMPILE_FIRST,
+    COMPILE_IN_BACKGROUND,
+} generation_compile;
+
 typedef struct generation_options {
     fusion_level level;         /* the highest level; LEVEL_AUTO: the best that is safe on the device */
     bool all_levels;            /* the lower ones, too, over the same weights: generation_set_launch chooses */
@@ -30,7 +38,7 @@ typedef struct generation_options {
     bool exact_cache;           /* keys and values in f32 instead of f16 */
     uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;                 /* a full context drops its older half instead of ending the text */
-    bool compile_in_background; /* the level may compile in the background: generation_finish_compile */
+    generation_compile compile; /* all_levels: always first */
 } generation_options;
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
@@ -39,9 +47,10 @@ typedef sample_settings sampling;
 /* The model is needed only during this call. */
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e);
 void generation_free(generation *n);
-/* The first time, a page compiles the megakernel in the background, and runs ops until then. Once it is compiled, this
- * does the rest; the text so far and the sampling settings are lost. */
+/* The megakernel compiles in the background, or is being tried: generation_next does a little of that each time, and
+ * changes from ops to it between two tokens. The tokens are the same. If it is not possible, there is a notice. */
 bool generation_is_compiling(const generation *n);
+/* Does all that is left at once, waiting for the compiler; the text so far and the sampling settings are lost. */
 bool generation_finish_compile(generation *n, err *e);
 
 /* Adds to a decoder's graph, after the logits: sampling the next token, and setting the inputs for it. */

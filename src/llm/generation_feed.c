@@ -23,15 +23,21 @@ void generation_set_submit(generation *n, submit_policy submit)
     n->ahead = gpu_get_info(n->g)->type != GPU_TYPE_SOFTWARE && submit != SUBMIT_SYNC;
 }
 
-void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
+void generation_change_level(generation *n, fusion_level level)
 {
     generation_settle(n);
-    int wanted = level == LEVEL_AUTO ? LEVEL_LOOP : (int)level;
-    while (level == LEVEL_AUTO && !n->has_level[wanted])
-        wanted--;
-    n->level = n->has_level[wanted] ? (fusion_level)wanted : LEVEL_OPS;
-    generation_set_submit(n, submit);
+    n->level = level;
     generation_forget_beyond(n, n->position);
+}
+
+void generation_set_launch(generation *n, fusion_level level, submit_policy submit)
+{
+    int chosen = level == LEVEL_AUTO ? LEVEL_LOOP : (int)level;
+    while (level == LEVEL_AUTO && !n->has_level[chosen])
+        chosen--;
+    n->wanted = level;
+    generation_change_level(n, n->has_level[chosen] ? (fusion_level)chosen : LEVEL_OPS);
+    generation_set_submit(n, submit);
 }
 
 void generation_set_rounds(generation *n, uint32_t rounds)
@@ -83,6 +89,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
         if (tokens[i] >= n->vocab_tok)
             return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
     generation_settle(n);
+    generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
     while (count) {
         uint32_t program = program_for(n, count),
@@ -99,6 +106,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
 void generation_rewind(generation *n, uint32_t position)
 {
     generation_settle(n);
+    generation_forget_trial(n);
     if (position < n->position)
         n->position = n->asked = position;
     n->fed = false;

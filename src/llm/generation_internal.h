@@ -1,7 +1,8 @@
 /* generation_internal: what the files of a generation share.
  *
  * generation.c makes one and answers questions about it, generation_feed.c feeds tokens, generation_next.c makes new ones,
- * generation_check.c compares the megakernel with separate dispatches. */
+ * generation_check.c compares the megakernel with separate dispatches, generation_compile.c changes over to it in the
+ * middle of a text. */
 #ifndef SOLO_GENERATION_INTERNAL_H
 #define SOLO_GENERATION_INTERNAL_H
 
@@ -13,7 +14,16 @@ enum {
     READS = 4,
     MAX_CHUNK_TOK = 64,    /* tokens that one dispatch makes at the level `loop` */
     NO_TOKEN = 0xffffffff, /* not made yet */
+    COMPARED_TOK = 24,     /* tokens that the megakernel has to make as ops does, before it is trusted */
 };
+
+/* Notices. */
+#define GENERATION_NOT_POSSIBLE "one dispatch is not possible: %s; each step has a dispatch of its own"
+#define GENERATION_OTHER_TOKENS \
+    "one dispatch made other tokens than many on this device; each step has a dispatch of its own"
+#define GENERATION_TIMED_OUT \
+    "the workgroups of one dispatch timed out waiting for each other; from here on each step has a dispatch of its " \
+    "own"
 
 /* Each program feeds as many tokens at a time as it has rows; the first one feeds them one by one, and also makes new
  * ones. */
@@ -37,6 +47,14 @@ typedef struct chunk {
     uint64_t began_ns;
 } chunk;
 
+/* Tokens that the megakernel made ahead of the text, from the one at `first` on, and that the text has not shown yet. */
+typedef struct trial {
+    uint32_t first, count, tokens[COMPARED_TOK];
+} trial;
+
+/* What is left to be done before the change to a megakernel that compiles in the background. */
+typedef enum { STAGE_COMPILING, STAGE_TIMING, STAGE_COMPARING } compile_stage;
+
 struct generation {
     gpu *g;
     graph *graphs[MAX_PROGRAMS];
@@ -44,7 +62,14 @@ struct generation {
     uint32_t programs[LEVEL_COUNT][MAX_PROGRAMS];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
+    fusion_level wanted;    /* as it was set since; LEVEL_AUTO: the highest */
     fusion_level compiling; /* in the background; LEVEL_AUTO: none */
+    compile_stage stage;
+    trial on_trial;
+    uint32_t compared; /* tokens that were the same */
+    /* For tests: so many tokens come before the change-over, which then waits for the compiler, and compares always. */
+    uint32_t held_tok;
+    bool hurries, always_compares;
     graph_run *run;
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
@@ -81,8 +106,21 @@ void generation_forget_beyond(generation *n, uint32_t position);
 void generation_settle(generation *n);
 /* Uses ops from here on, and keeps the reason for the notice. */
 void generation_fall_back(generation *n, const char *why);
+/* To another level that was made, between two tokens. */
+void generation_change_level(generation *n, fusion_level level);
+void generation_set_stops_of_levels(generation *n);
+
 /* A megakernel of several workgroups is used only after it has made the same tokens as separate dispatches, once for
- * each device, implementation, driver and kernel. */
+ * each device, implementation, driver and kernel: the verdict is kept in the user's cache. */
+typedef enum { VERDICT_UNKNOWN, VERDICT_SAME, VERDICT_DIFFERENT } generation_verdict;
+generation_verdict generation_get_verdict(const generation *n, uint32_t program);
+void generation_put_verdict(const generation *n, uint32_t program, generation_verdict verdict);
+/* Compares with a text of its own. */
 bool generation_compare_with_ops(generation *n, err *e);
+
+/* Before a token of the text, while the megakernel compiles. False: the device failed. */
+bool generation_go_on_compiling(generation *n, err *e);
+/* The text is another one: what was made ahead of it is no trial any more. */
+void generation_forget_trial(generation *n);
 
 #endif

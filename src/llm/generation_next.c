@@ -149,9 +149,7 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     if (mega && !megakernel_timed_out(mega, &timed_out, e))
         return false;
     if (timed_out)
-        generation_fall_back(
-            n, "the workgroups of one dispatch timed out waiting for each other; from here on each step has a "
-               "dispatch of its own");
+        generation_fall_back(n, GENERATION_TIMED_OUT);
     else if (!is_stop(n, n->said[n->position - 1]))
         return err_set(e, "a dispatch ended without a token and without a time-out");
     generation_forget_beyond(n, n->position - 1);
@@ -216,6 +214,8 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     if (generation_is_full(n))
         return err_set(e, "the context of %u tokens is full", n->context_tok);
     if (n->position == n->context_tok && !slide(n, e))
+        return false;
+    if (n->compiling != LEVEL_AUTO && !generation_go_on_compiling(n, e))
         return false;
     if (!(n->level == LEVEL_LOOP ? next_of_chunk : next_alone)(n, token, e))
         return false;

@@ -124,16 +124,15 @@ void session_add_stop(session *s, const char *text)
 
 void session_set_level(session *s, fusion_level level)
 {
-    s->level = level;
     generation_set_launch(s->n, level, s->options.submit);
 }
 
 bool session_finish(session *s, err *e)
 {
+    if (!generation_is_compiling(s->n))
+        return true;
     conversation_forget_cache(s->talk);
     bool ok = generation_finish_compile(s->n, e);
-    if (ok && s->level != LEVEL_AUTO)
-        session_set_level(s, s->level);
     generation_set_sampling(s->n, &s->how);
     return ok;
 }

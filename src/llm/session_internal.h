@@ -17,7 +17,6 @@ struct session {
     generation *n;
     conversation *talk;
     sampling how;
-    fusion_level level; /* set since; LEVEL_AUTO: none */
     char **stops;
     size_t stop_count;
     /* session_logits.c */

@@ -148,7 +148,7 @@ int solo_load(const char *name, double file_bytes, int level, int all_levels, ui
     gpu_poll(device.g);
     gpu_take_error(device.g, NULL);
     session_options o = {.generation = {.level = (fusion_level)level,
-                                        .compile_in_background = soon && !all_levels,
+                                        .compile = soon ? COMPILE_IN_BACKGROUND : COMPILE_FIRST,
                                         .all_levels = all_levels != 0,
                                         .context_tok = context_tok}};
     opened_name = mem_dup(name);
