@@ -93,7 +93,7 @@ static void print_speed(const answer_report *r, fusion_level level)
         fprintf(stderr, ", %.1f tok/s", r->tok_per_s);
     fprintf(stderr, ", the first after %.0f ms; %u read; level ", r->first_s * 1e3, r->fed_tok);
     if (r->changed_tok)
-        fprintf(stderr, "%s, from token %u on ", fusion_names[LEVEL_OPS], r->changed_tok + 1);
+        fprintf(stderr, "%s, after %u tokens and %.2f s ", fusion_names[LEVEL_OPS], r->changed_tok, r->changed_s);
     fprintf(stderr, "%s\n", fusion_names[level]);
 }
 

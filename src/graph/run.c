@@ -13,6 +13,21 @@ _Static_assert((int)GRAPH_LEAST_ROUNDS == (int)AUTOTUNE_LEAST_ROUNDS &&
 
 /* ---- separate dispatches --------------------------------------------------------- */
 
+static gpu_kernel *make_kernel(const graph_run *r, const kernel_variant *v, bool ahead)
+{
+    gpu_source *source = kernel_text(v);
+    gpu_kernel_desc desc = {
+        .source = source,
+        .entry = "main",
+        .binding_count = BINDINGS,
+        .idle = true, /* no workgroups, says argument 0 */
+        .ahead = ahead,
+        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
+    gpu_kernel *k = gpu_kernel_new(r->g, &desc);
+    kernel_text_free(source);
+    return k;
+}
+
 /* The run frees kernels; NULL if there are too many. */
 static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
 {
@@ -23,16 +38,8 @@ static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
         err_set(e, "more than %d different kernels are needed", RUN_MAX_KERNELS);
         return NULL;
     }
-    gpu_source *source = kernel_text(v);
-    gpu_kernel_desc desc = {
-        .source = source,
-        .entry = "main",
-        .binding_count = BINDINGS,
-        .idle = true, /* no workgroups, says argument 0 */
-        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
     made_kernel *k = &r->kernels[r->kernel_count++];
-    *k = (made_kernel){*v, gpu_kernel_new(r->g, &desc)};
-    kernel_text_free(source);
+    *k = (made_kernel){*v, make_kernel(r, v, false)};
     return k->kernel;
 }
 
@@ -84,6 +91,23 @@ static bool make_separate(graph_run *r, uint32_t which, err *e)
         ok = add_dispatch(r, p, l.steps[i], &l.items[i], e);
     lowered_plan_free(&l);
     return ok;
+}
+
+/* Starts compiling the kernels of make_separate. */
+static void compile_separate_ahead(graph_run *r, uint32_t which)
+{
+    lowered_plan l;
+    err unused = {0}; /* make_separate says what is wrong */
+    launch_form form = {.row_threads = r->form.row_threads};
+    if (lower_plan(&r->profile, &form, r->m, which, r->plans[which], &l, &unused))
+        for (uint32_t i = 0; i < l.count; i++) {
+            bool known = false;
+            for (uint32_t k = 0; k < i && !known; k++)
+                known = kernel_same_variant(&l.items[k].kernel, &l.items[i].kernel);
+            if (!known)
+                make_kernel(r, &l.items[i].kernel, true);
+        }
+    lowered_plan_free(&l);
 }
 
 static void free_dispatches(program *p)
@@ -248,19 +272,30 @@ static bool make_plans(graph_run *r, const graph_use *uses, err *e)
     return true;
 }
 
-/* Megakernels begin to compile first, which takes longest: while other kernels do, and weights are read. What is left of
- * that comes last, since autotuning runs them; or later, in the background. */
+static bool make_all_separate(graph_run *r, const graph_use *uses, err *e)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->count; i++)
+        ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
+    return ok;
+}
+
+/* Where the device compiles in the background, kernels do so while weights are read: the megakernel, which takes longest,
+ * and on GPUs all others at the same time. (In software the few that there are compile before, and when they first
+ * run.) What is left of the megakernel comes last, since autotuning runs it; or later, in the background. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
-    bool ok = true, can_wait = gpu_get_info(r->g)->can_compile_ahead;
-    for (uint32_t i = 0; can_wait && i < r->count; i++)
+    bool ahead = gpu_get_info(r->g)->can_compile_ahead, all_ahead = ahead && !r->profile.compile_fast;
+    for (uint32_t i = 0; ahead && i < r->count; i++)
         if (r->programs[i].level >= LEVEL_TOKEN && !uses[i].later) {
             begin_tuning(r, i, uses[i].compile_in_background);
             break; /* others have its form */
         }
-    for (uint32_t i = 0; ok && i < r->count; i++)
-        ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
-    ok = ok && memory_upload(r->m, source, user, e);
+    for (uint32_t i = 0; all_ahead && i < r->count; i++)
+        if (!uses[i].later && r->programs[i].level < LEVEL_TOKEN)
+            compile_separate_ahead(r, i);
+    bool ok = (all_ahead || make_all_separate(r, uses, e)) && memory_upload(r->m, source, user, e) &&
+              (!all_ahead || make_all_separate(r, uses, e));
     uint32_t threads = r->form.row_threads;
     for (uint32_t i = 0; ok && i < r->count; i++)
         ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later || r->programs[i].in_background ||

@@ -74,6 +74,7 @@ static bool make_tokens(answer_stream *a, answer_report *report, err *e)
             if (compiling && !generation_is_compiling(a->n)) {
                 compiling = false;
                 report->changed_tok = report->answer_tok;
+                report->changed_s = since_s(a->began_us);
             }
             if (++report->answer_tok == 1)
                 report->first_s = since_s(a->began_us);

@@ -32,10 +32,12 @@ typedef struct answer_options {
 typedef struct answer_report {
     answer_end end;
     uint32_t fed_tok, reused_tok, answer_tok;
-    double first_s;       /* until the first token, including the time for the prompt */
-    double tok_per_s;     /* from then on */
-    uint32_t forgotten;   /* messages that were dropped to make room for this answer */
-    uint32_t changed_tok; /* tokens before the change to a level that compiled in the background; 0: none, or at once */
+    double first_s;     /* until the first token, including the time for the prompt */
+    double tok_per_s;   /* from then on */
+    uint32_t forgotten; /* messages that were dropped to make room for this answer */
+    /* The change to a level that compiled in the background: tokens before it (0: none, or at once), and when it was. */
+    uint32_t changed_tok;
+    double changed_s;
 } answer_report;
 
 bool answer_interrupted(const answer_options *o);
