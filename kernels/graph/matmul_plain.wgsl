@@ -1,7 +1,17 @@
 // Matrix products for software, where compiling takes longer than running, and every memory access in the text takes
 // milliseconds of it. A thread has a row4 to itself, so that nothing is shared and no thread waits; neighbouring
 // threads run as one vector. What a kernel never needs is not in its text at all. Epilogues as in include/matmul.wgsl.
-override THREADS = 8u;
+//
+// There is a form for few rows of x, one at a time (FEW), and one for many (MANY), which needs subgroups: there every
+// load takes as long as one for each thread, even if all threads read the same word. So threads read different words of
+// x, each four elements of a row, and broadcast them; and a weight that a thread reads serves X_ROWS rows.
+override THREADS = 8u; // MANY: one subgroup
+override FEW = 1u; // the form: one is 1, the other 0
+override MANY = 0u;
+override X_LOADS = 4u; // MANY: loads for four elements of X_ROWS rows
+override LOAD_ROWS = 2u; // MANY: rows of which each load has four elements
+const X_ROWS = X_LOADS * LOAD_ROWS;
+const ROW4 = 4u;
 override NORMS = 1u;
 override GATES = 1u;
 override ROPE = 1u;
@@ -41,8 +51,14 @@ fn words_at(args: u32, part: u32, i: u32) -> vec4<u32> {
 
 fn body(args: u32, v: u32, local: u32) {
     let k = arg(args, MATMUL_LENGTH);
-    let chunks = k / CHUNK;
+    let chunks = (k + CHUNK - 1u) / CHUNK;
+//!for _ FEW
     let t = v / arg(args, MATMUL_ROW_GROUPS);
+//!end
+//!for _ MANY
+    let first_t = v / arg(args, MATMUL_ROW_GROUPS) * X_ROWS;
+    let end_t = min(first_t + X_ROWS, arg(args, MATMUL_X_ROWS));
+//!end
     for (var start = v % arg(args, MATMUL_ROW_GROUPS) * THREADS; start < arg(args, MATMUL_ROW4S);
          start += arg(args, MATMUL_ROW_GROUPS) * THREADS) {
         var part = PART; // the same for the whole workgroup
@@ -63,8 +79,13 @@ fn body(args: u32, v: u32, local: u32) {
         // PART_POSITION, PART_STATE_ROWS, PART_HEAD_SIZE, PART_LOG2_RATIO
         let state = words_at(args, part, PART_POSITION / 4u);
 //!end
+//!for _ FEW
         let row4 = start + local - part_begin;
         if (row4 >= more.z) { continue; }
+//!end
+//!for _ MANY
+        let row4 = min(start + local - part_begin, more.z - 1u); // threads beyond the last help to read x
+//!end
         let form = goes.x;
         let count = shape.y;
         // Two neighbouring rows, and two more `apart` rows behind them, which may be of another matrix.
@@ -87,6 +108,7 @@ fn body(args: u32, v: u32, local: u32) {
         let ends = select(4u, 2u, form == FORM_GATED); // results of the row4
         // the last row4 may have fewer rows
         var rows = min(vec4<u32>(0u, 1u, apart, apart + 1u) + first, vec4<u32>(count - 1u));
+//!for _ FEW
         var sums = vec4<f32>();
 //!for _ NORMS
         var squares = 0.0;
@@ -112,6 +134,42 @@ fn body(args: u32, v: u32, local: u32) {
         if (arg(args, MATMUL_X_FORM) == X_NORMED) {
             sums *= inverseSqrt(squares / f32(k) + arg_float(args, MATMUL_NORM_EPSILON));
         }
+//!end
+//!end
+//!for _ MANY
+//!for g X_LOADS
+        let row_#g = min(first_t + #gu * LOAD_ROWS + local / 4u, end_t - 1u);
+        let x_at_#g = arg(args, MATMUL_X) + row_#g * k + min(local % 4u, k - 1u);
+//!for t LOAD_ROWS
+        var sums_#g_#t = vec4<f32>();
+//!end
+//!end
+        for (var c = 0u; c < chunks; c++) {
+//!for r ROW4
+            let bits_#r = fetch(matrix(select(shape.z, other_at, #ru > 1u), count * chunks), rows[#r] * chunks + c);
+//!end
+            for (var j = 0u; j < at_run_time(CHUNK / 4u); j++) {
+                let i = c * CHUNK + j * 4u;
+                let there = i + local % 4u < k; // the last chunk may be longer than x
+                let w = transpose(mat4x4<f32>(weight_vec4(bits_0, j), weight_vec4(bits_1, j), weight_vec4(bits_2, j),
+                    weight_vec4(bits_3, j)));
+//!for g X_LOADS
+                let x_#g = select(0.0, load(x_at_#g + select(0u, i, there)), there);
+//!for t LOAD_ROWS
+//!for n ROW4
+                sums_#g_#t += subgroupBroadcast(x_#g, #tu * 4u + #nu) * w[#n];
+//!end
+//!end
+//!end
+            }
+        }
+        for (var t = first_t; t < select(first_t, end_t, start + local - part_begin < more.z); t++) {
+            var sums = vec4<f32>();
+//!for g X_LOADS
+//!for t LOAD_ROWS
+            if (t == first_t + #gu * LOAD_ROWS + #tu) { sums = sums_#g_#t; }
+//!end
+//!end
 //!end
 //!for i EPILOGUE_STEPS
         if (#iu < more.w) {
@@ -173,5 +231,8 @@ fn body(args: u32, v: u32, local: u32) {
                 store(goes.z + t * goes.w + row, sums[r]);
             }
         }
+//!for _ MANY
+        }
+//!end
     }
 }

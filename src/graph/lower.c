@@ -203,6 +203,23 @@ static void lower_attention_tile(const lowering *c, dispatch_desc *l, const shap
     l->args[ATTENTION_ROWS] = rows;
 }
 
+/* Many rows in software: neighbouring threads have neighbouring rows (attention_rows.wgsl). */
+static void lower_attention_rows(const lowering *c, dispatch_desc *l, const graph_node *n, dtype type)
+{
+    const shape *q = &node_at(c, n->operands[0])->s;
+    uint32_t rows = q->dims[1], heads = q->dims[2], size = q->dims[3], threads = c->t->subgroup;
+    if (!lower_many_rows(c, rows))
+        return;
+    l->kernel = (kernel_variant){.name = "attention_rows", .subgroup = threads};
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+    kernel_set_constant(&l->kernel, CONSTANT_LOADS, (size / 2 + threads - 1) / threads);
+    kernel_set_constant(&l->kernel, CONSTANT_LOAD_VEC4S, threads / 2);
+    kernel_set_constant(&l->kernel, CONSTANT_HALVES, type == DTYPE_F16);
+    kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
+    l->args[ARG_GROUPS] = (rows + threads - 1) / threads * heads;
+    l->args[ATTENTION_ROWS] = rows;
+}
+
 /* In a megakernel, this run's own keys and values have epoch bits: they are read from a copy beside the state. */
 static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
@@ -265,6 +282,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         bool halves = lower_is_halves(c, s->at);
         if (!c->form->threads && !lower_attention_matrix(c, l, n, halves))
             lower_attention_tile(c, l, &q->s, halves);
+        lower_attention_rows(c, l, n, k->type);
         return 1;
     }
     if (s->split_output)
@@ -398,6 +416,8 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
         lower_with_subgroups(&c, l);
     if (by_row && t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
+    if (n->op == OP_RMSNORM && t->compile_fast && t->subgroup && !form->threads)
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(&c, s->at);
     l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);

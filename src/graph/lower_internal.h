@@ -74,6 +74,13 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
 bool lower_attention_is_tiled(const lowering *c, const plan_step *s);
 /* Attention by matrix units: op_attention_matrix.wgsl. False if it is not for them. */
 bool lower_attention_matrix(const lowering *c, dispatch_desc *l, const graph_node *n, bool halves);
+/* Has software a kernel of its own for so many rows? It takes subgroups. */
+bool lower_many_rows(const lowering *c, uint32_t rows);
+/* matmul_software.c: a product on software devices that matmul_plain.wgsl suits. Returns the threads of a workgroup, of
+ * which each has a row4; 0: it does not suit. */
+uint32_t lower_matmul_plain(const lowering *c, dispatch_desc *l, uint32_t rows, tensor_type type);
+/* All products with weights of a type share one kernel there, which omits everything that none of them needs. */
+void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
 

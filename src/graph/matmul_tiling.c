@@ -279,51 +279,6 @@ static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t ro
     return false;
 }
 
-/* On software devices, where a kernel takes longer to compile than to run, all products with weights of a type share
- * one kernel, which omits everything that none of them needs. */
-static void leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type)
-{
-    bool norms = false, combines = false, gates = false, rotates = false, states = false, operands = false,
-         functions = false, parts = false, divisors = false;
-    uint32_t epilogue_steps = 0;
-    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
-        if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
-            continue;
-        parts |= s->part_count > 1;
-        norms |= s->norm != 0;
-        combines |= s->combines_splits;
-        for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
-            gates |= part->gate_of != 0;
-            functions |= part->gate_of != 0;
-            rotates |= part->rope != 0;
-            divisors |= part->rope && node_at(c, part->rope)->operand_count > 2;
-            uint32_t steps = part->gate_of ? 1 : part->epilogue_count;
-            epilogue_steps = steps > epilogue_steps ? steps : epilogue_steps;
-            states |= part->store != 0;
-            for (uint32_t i = 0; i < part->epilogue_count; i++) {
-                bool unary = node_at(c, part->epilogue[i])->op == OP_UNARY;
-                functions |= unary;
-                operands |= !unary;
-            }
-        }
-    }
-    kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
-    kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, combines);
-    kernel_set_constant(&l->kernel, CONSTANT_GATES, gates);
-    kernel_set_constant(&l->kernel, CONSTANT_ROPE, rotates);
-    kernel_set_constant(&l->kernel, CONSTANT_STATES, states);
-    kernel_set_constant(&l->kernel, CONSTANT_OPERANDS, operands);
-    kernel_set_constant(&l->kernel, CONSTANT_FUNCTIONS, functions);
-    if (strcmp(l->kernel.name, "matmul_plain") == 0) {
-        kernel_set_constant(&l->kernel, CONSTANT_PARTS, parts);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, epilogue_steps);
-        kernel_set_constant(&l->kernel, CONSTANT_DIVISORS, divisors);
-        kernel_set_constant(&l->kernel, CONSTANT_PLACED, rotates || states);
-        kernel_set_constant(&l->kernel, CONSTANT_TABLE, c->form->threads > 0);
-        kernel_set_constant(&l->kernel, CONSTANT_SEPARATE, c->form->threads == 0);
-    }
-}
-
 /* A kernel that is compiled for one product omits everything that the product does not need. */
 static void leave_out(dispatch_desc *l, uint32_t parts)
 {
@@ -356,53 +311,16 @@ static void leave_out(dispatch_desc *l, uint32_t parts)
         kernel_set_constant(&l->kernel, CONSTANT_FUNCTION, function);
 }
 
-const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length)
-{
-    static const char *const vec4s[][2] = {{"q4_0", "q4_0_vec4"}, {"q8_0", "q8_0_vec4"}};
-    const char *name = type_find(type)->name;
-    for (size_t i = 0; i < sizeof vec4s / sizeof *vec4s; i++)
-        if (c->t->compile_fast && length % 32 == 0 && strcmp(vec4s[i][0], name) == 0)
-            return vec4s[i][1];
-    return name;
-}
-
-/* matmul_plain.wgsl reads four weights at a time. */
-static bool fits_plain(const lowering *c, const dispatch_desc *l, const char *type)
-{
-    static const char *const types[] = {"q4_0_vec4", "q8_0_vec4", "f32", "f16", "bf16"};
-    bool fits = false;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        fits |= strcmp(types[i], type) == 0;
-    return fits && c->t->compile_fast && l->args[MATMUL_LENGTH] % 8 == 0 && l->args[MATMUL_X_FORM] != X_SPLITS;
-}
-
-/* matmul_plain.wgsl: a thread for each row4. Returns the threads of a workgroup. */
-static uint32_t choose_plain(const lowering *c, dispatch_desc *l, uint32_t rows, const char *type)
-{
-    enum { THREADS = 8 }; /* as in matmul_plain.wgsl */
-    uint32_t threads = c->form->threads ? c->form->threads : THREADS, filled = 0;
-    for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++)
-        filled += (part_args(l, p)[PART_ROW4S] + threads - 1) / threads;
-    l->kernel.name = "matmul_plain";
-    l->kernel.type = type;
-    l->args[MATMUL_ROW_GROUPS] = c->form->threads             ? c->form->groups
-                                 : filled > c->t->most_groups ? c->t->most_groups
-                                                              : filled;
-    l->args[ARG_GROUPS] = rows * l->args[MATMUL_ROW_GROUPS];
-    return threads;
-}
-
 void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies)
 {
     uint32_t row4s = 0, rows = plan_rows(c->p, s), filled = 0;
     for (uint32_t p = 0; p < s->part_count; p++)
         row4s += part_args(l, p)[PART_ROW4S];
     /* The tiled kernels have a fixed number of threads, which differs from the megakernel's. */
-    bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads;
+    bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads && !lower_many_rows(c, rows);
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
-    const char *plain_type = lower_weight_type(c, type, l->args[MATMUL_LENGTH]);
-    bool plain = !tiled && fits_plain(c, l, plain_type);
-    uint32_t each = tiled ? choose_tiles(c, l, s, rows) : plain ? choose_plain(c, l, rows, plain_type) : 1;
+    uint32_t plain = c->t->compile_fast && !tiled ? lower_matmul_plain(c, l, rows, type) : 0;
+    uint32_t each = tiled ? choose_tiles(c, l, s, rows) : plain ? plain : 1;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t *part = lower_part_args(l, p);
         part[PART_END] = filled += (part[PART_ROW4S] + each - 1) / each * each;
@@ -417,5 +335,5 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     if (c->t->specialize)
         leave_out(l, s->part_count);
     else if (c->t->compile_fast)
-        leave_out_for_type(c, l, type);
+        lower_leave_out_for_type(c, l, type);
 }

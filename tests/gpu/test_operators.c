@@ -113,6 +113,87 @@ static void matrices_of_every_type(void **unused)
     }
 }
 
+/* Many rows, which kernels take some at a time: numbers of them, lengths and columns that fill none of these, in every
+ * type, and what may follow a product. */
+static void many_rows_of_every_type(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(15)};
+    static const uint32_t rows[] = {4, 7, 8, 9, 12, 17, 31, 33, 64, 70}, columns[] = {1, 37, 66, 3, 130};
+    for (uint32_t t = 0; t < TYPE_COUNT; t++) {
+        uint32_t block = type_find(TYPES[t])->block_weights;
+        uint32_t lengths[] = {block == 1 ? 7 : block, block == 1 ? 66 : block * 3};
+        for (uint32_t l = 0; l < 2; l++) {
+            uint32_t n = columns[(t + l) % 5], m = rows[(2 * t + l) % 10];
+            graph *g = graph_new();
+            node x = graph_input(g, "x", DTYPE_F32, shape2(m, lengths[l]));
+            node gate = graph_matmul(g, x, weight(g, &box, "gate", TYPES[t], shape2(n, lengths[l])));
+            node up = graph_matmul(g, x, weight(g, &box, "up", TYPES[t], shape2(n, lengths[l])));
+            node y = graph_matmul(g, x, weight(g, &box, "w", TYPES[t], shape2(lengths[l], lengths[l])));
+            y = graph_binary(g, BINARY_ADD, y, weight(g, &box, "bias", TYPE_F32, shape1(lengths[l])));
+            graph_output(g, "gated", graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, gate), up));
+            graph_output(g, "sum", graph_binary(g, BINARY_SUB, x, y));
+            compare_ways(g, &box, NAMES("x"), NAMES("gated", "sum"), 1, 1);
+        }
+    }
+}
+
+/* Products of 1 to 70 rows, each with a norm before it, by one matrix. */
+static void every_number_of_rows(void **unused)
+{
+    (void)unused;
+    enum { MOST = 70, LENGTH = 45 };
+    static char names[2][MOST][8];
+    const char *inputs[MOST + 1] = {0}, *outputs[MOST + 1] = {0};
+    weight_box box = {.r = rng_seed(16)};
+    graph *g = graph_new();
+    node w = weight(g, &box, "w", TYPE_F16, shape2(37, LENGTH)),
+         norm = weight(g, &box, "norm", TYPE_F32, shape1(LENGTH));
+    for (uint32_t i = 0; i < MOST; i++) {
+        snprintf(names[0][i], sizeof names[0][i], "x%u", i + 1);
+        snprintf(names[1][i], sizeof names[1][i], "y%u", i + 1);
+        inputs[i] = names[0][i];
+        outputs[i] = names[1][i];
+        node x = graph_input(g, inputs[i], DTYPE_F32, shape2(i + 1, LENGTH));
+        graph_output(g, outputs[i], graph_matmul(g, graph_rmsnorm(g, x, norm, 1e-5f, 0), w));
+    }
+    compare_ways(g, &box, inputs, outputs, 1, 1);
+}
+
+/* Queries, keys and values of many rows by one step: rotated in both ways, into a cache of either type. */
+static void many_rows_into_a_cache(void **unused)
+{
+    (void)unused;
+    enum { CAPACITY = 90, LENGTH = 64, HEADS = 4, KV_HEADS = 2 };
+    weight_box box = {.r = rng_seed(17)};
+    for (uint32_t how = 0; how < 4; how++) {
+        uint32_t rows = 5 + 13 * how, size = 16 + 8 * (how % 2);
+        dtype type = how > 1 ? DTYPE_F16 : DTYPE_F32;
+        tensor_type weights = how % 2 ? TYPE_Q8_0 : TYPE_Q4_0;
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(rows, LENGTH)), at = graph_input(g, "at", DTYPE_U32, shape1(1));
+        node made[3];
+        for (int i = 0; i < 3; i++) {
+            uint32_t heads = i == 0 ? HEADS : KV_HEADS;
+            node y = graph_matmul(
+                g, x, weight(g, &box, (const char *[]){"q", "k", "v"}[i], weights, shape2(heads * size, LENGTH)));
+            y = graph_reshape(g, y, shape3(rows, heads, size));
+            rope_spec spec = {.rotated = size, .interleaved = how % 2, .base = 10000, .magnitude = 1};
+            made[i] = i < 2 ? graph_rope(g, y, at, spec) : y;
+        }
+        node keys = graph_state(g, "keys", type, shape3(CAPACITY, KV_HEADS, size)),
+             values = graph_state(g, "values", type, shape3(CAPACITY, KV_HEADS, size));
+        attention_spec spec = {.scale = 0.002f};
+        graph_output(g, "y",
+                     graph_attention(g, made[0], graph_store(g, keys, made[1], at), graph_store(g, values, made[2], at),
+                                     at, spec));
+        float usual = tolerance;
+        tolerance = type == DTYPE_F16 ? 2e-3f : usual; /* keys and values that round to another half */
+        compare_ways(g, &box, NAMES("x", "at"), NAMES("y"), CAPACITY - rows + 1, 3);
+        tolerance = usual;
+    }
+}
+
 /* A weight that is a matrix here and added there. */
 static void weights_used_both_ways(void **unused)
 {
@@ -166,7 +247,8 @@ static void attention_over_a_cache(void **unused)
     static const attention_case cases[] = {{1, 4, 4, 16, 0, 0, DTYPE_F32},  {5, 4, 2, 16, 0, 0, DTYPE_F32},
                                            {3, 6, 1, 64, 0, 30, DTYPE_F16}, {70, 2, 1, 32, 0, 0, DTYPE_F32},
                                            {9, 3, 3, 10, 4, 0, DTYPE_F16},  {100, 2, 2, 8, 33, 5, DTYPE_F32},
-                                           {2, 2, 1, 256, 0, 0, DTYPE_F32}, {4, 14, 2, 64, 100, 0, DTYPE_F16}};
+                                           {2, 2, 1, 256, 0, 0, DTYPE_F32}, {4, 14, 2, 64, 100, 0, DTYPE_F16},
+                                           {13, 3, 1, 36, 7, 0, DTYPE_F16}, {21, 2, 2, 128, 0, 0, DTYPE_F16}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         compare_attention(&cases[c], &box);
 }
@@ -291,6 +373,9 @@ int main(void)
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
+        cmocka_unit_test(many_rows_of_every_type),
+        cmocka_unit_test(every_number_of_rows),
+        cmocka_unit_test(many_rows_into_a_cache),
         cmocka_unit_test(weights_used_both_ways),
         cmocka_unit_test(rotations),
         cmocka_unit_test(attention_over_a_cache),
