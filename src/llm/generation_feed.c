@@ -46,17 +46,26 @@ void generation_set_rounds(generation *n, uint32_t rounds)
         graph_run_set_rounds(n->run, generation_program(n, 0), n->rounds = rounds);
 }
 
-/* The program for the next of `left` tokens: one that is too large is better than two that fit. On software devices a
- * few tokens are fed one by one, since kernels for many take a second to compile. */
+/* The program for the next of `left` tokens: one that is too large is better than two that fit. */
 static uint32_t program_for(const generation *n, uint32_t left)
 {
-    enum { FEW = 12 };
     uint32_t i = 0;
-    if (left <= FEW && gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE)
-        return 0;
     while (i + 1 < n->program_count && left * 2 > generation_rows[i + 1])
         i++;
     return left == 1 ? 0 : i;
+}
+
+/* Software computes every row, whether there is a token for it or not: a program that is too large is better as long as
+ * few rows are in vain. */
+static uint32_t software_program_for(const generation *n, uint32_t left)
+{
+    uint32_t fits = 0, larger;
+    while (fits + 1 < n->program_count && left >= generation_rows[fits + 1])
+        fits++;
+    larger = fits + 1;
+    if (left == 1 || larger >= n->program_count)
+        return fits;
+    return fits == 0 || generation_rows[larger] - left <= left / 3 ? larger : fits;
 }
 
 /* Only the last token of a prompt uses the megakernel: after a time-out it is the only one to be computed again. */
@@ -91,9 +100,15 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
     generation_settle(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
+    /* On software devices few tokens are fed one by one, since kernels for many take the better part of a second to
+     * compile. Without subgroups, kernels for many rows are made for 64 of them. */
+    enum { FEW = 12 };
+    const gpu_info *info = gpu_get_info(n->g);
+    bool software = info->type == GPU_TYPE_SOFTWARE, few = software && count <= FEW;
+    bool by_rows = software && info->has_wgsl && info->has_subgroups;
     while (count) {
-        uint32_t program = program_for(n, count),
-                 some = count < generation_rows[program] ? count : generation_rows[program];
+        uint32_t program = few ? 0 : by_rows ? software_program_for(n, count) : program_for(n, count);
+        uint32_t some = count < generation_rows[program] ? count : generation_rows[program];
         take_in(n, tokens, some, program, some == count);
         tokens += some;
         count -= some;
