@@ -1,6 +1,6 @@
 // Matrix products for many rows of x: a workgroup computes 64 rows by COLUMNS row4s, so that every number that it reads
 // serves many sums. A thread has four rows and a row4; the next numbers are in flight while it works on those in
-// workgroup memory. Short, for software and for devices with little workgroup memory; others get matmul_block.wgsl.
+// workgroup memory. Short, for bare Vulkan and devices with little workgroup memory; others get matmul_block.wgsl.
 // MATMUL_ROW_GROUPS is the number of workgroups for each 64 rows of x. x is never normed here.
 override THREADS = 128u;
 const COLUMNS = 8u; // of threads, in 16 rows
