@@ -15,7 +15,7 @@ override CHUNK_VEC4S = 2u; // a quarter of CHUNK
 override STEPS = 1u; // chunks of a row that a thread has
 override AT_ONCE = 1u; // row4s of a team that are in flight at once
 override ONCE = 0u; // 1: those are all that a workgroup has
-const MOST_AT_ONCE = 5u; // the same for all kernels of a megakernel, which share workgroup memory
+override MOST_AT_ONCE = 5u; // the same for all kernels of a megakernel, which share workgroup memory
 override PIECES = 1u; // pieces in which x is put into workgroup memory,
 override PIECE_WORDS = 2u; // and elements of each that a thread reads
 override NORMS = 0u; // 1: x is normed
@@ -44,7 +44,7 @@ const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
 const STRIDE = CHUNKS | 1u; // distance of a chunk's vectors in workgroup memory
 const SUMS = MOST_AT_ONCE * 4u * THREADS / SUBGROUP;
 // 2: the next sums go elsewhere, and no thread waits until these are read
-const SUM_BUFFERS = select(1u, 2u, SUBGROUP >= 16u);
+override SUM_BUFFERS = select(1u, 2u, SUBGROUP >= 16u);
 var<workgroup> sums_of: array<f32, SUM_BUFFERS * SUMS>;
 const SQUARED = 512u; // elements this far apart share a sum of squares, whatever the number of threads
 const_assert PIECES == 1u || PIECE_WORDS % CHAINS == 0u;

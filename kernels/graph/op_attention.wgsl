@@ -5,14 +5,13 @@ override THREADS = 256u;
 const TEAM = 32u;
 const LANES = 4u; // threads that share a position's score
 const BLOCK = THREADS / LANES; // positions at a time
-const MAX_SIZE = 256u;
+override MAX_SIZE = 256u; // elements of a head that there is room for
 override HALVES = 2u; // 1: keys and values are f16; 0: f32; 2: ATTENTION_F16 says which
 //!include "graph.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
 var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
-var<workgroup> scores: array<f32, THREADS>;
-var<workgroup> sums: array<vec2<f32>, THREADS>;
+var<workgroup> scores: array<f32, THREADS>; // at the end, sums of values
 
 // Elements 2i and 2i+1 of the head that begins at element `at` of the keys or values, which begin at word `base`.
 fn pair_at(args: u32, base: u32, at: u32, i: u32) -> vec2<f32> {
@@ -121,10 +120,17 @@ fn body(args: u32, v: u32, local: u32) {
         }
         workgroupBarrier();
     }
-    sums[local] = value;
+    // One element of the pairs after the other: that needs half the workgroup memory.
+    scores[local] = value.x;
     workgroupBarrier();
     if (local < pairs) {
-        for (var g = 1u; g < groups; g++) { value += sums[g * pairs + local]; }
+        for (var g = 1u; g < groups; g++) { value.x += scores[g * pairs + local]; }
+    }
+    workgroupBarrier();
+    scores[local] = value.y;
+    workgroupBarrier();
+    if (local < pairs) {
+        for (var g = 1u; g < groups; g++) { value.y += scores[g * pairs + local]; }
         if (arg(args, ATTENTION_SPLITS) == 1u) {
             store(arg(args, ARG_OUT) + row * size + 2u * local, value.x / total);
             store(arg(args, ARG_OUT) + row * size + 2u * local + 1u, value.y / total);

@@ -135,17 +135,23 @@ bool gpu_is_worth_tuning(const gpu_info *info)
 }
 
 /* The size that an environment variable sets, in bytes; 0 if it sets no usable one. */
-static uint64_t pretended_memory(void)
+static uint64_t pretended_bytes(const char *variable)
 {
-    const char *text = getenv("SOLO_GPU_MEMORY");
+    const char *text = getenv(variable);
     char *end;
     unsigned long long bytes = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     return bytes && !*end ? bytes : 0;
 }
 
+uint32_t gpu_workgroup_bytes(const gpu_info *info)
+{
+    uint64_t pretended = pretended_bytes("SOLO_WORKGROUP_BYTES");
+    return pretended && pretended < info->max_workgroup_bytes ? (uint32_t)pretended : info->max_workgroup_bytes;
+}
+
 const gpu_info *gpu_ask_memory(gpu *g)
 {
-    uint64_t pretended = pretended_memory();
+    uint64_t pretended = pretended_bytes("SOLO_GPU_MEMORY");
     memory_size size = {pretended, pretended};
     if (!pretended && g->backend->memory && !g->lost)
         size = g->backend->memory(g);

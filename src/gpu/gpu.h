@@ -111,6 +111,9 @@ const gpu_info *gpu_get_info(const gpu *g);
 /* Are specialized kernels worth the time to compile them? Not on software devices, except with SOLO_TUNE=gpu in the
  * environment, for tests. */
 bool gpu_is_worth_tuning(const gpu_info *info);
+/* Workgroup memory that a kernel may declare: the device's limit, or SOLO_WORKGROUP_BYTES=BYTES in the environment if that
+ * is less, for tests. */
+uint32_t gpu_workgroup_bytes(const gpu_info *info);
 /* Looks how much memory the device has and how much of it is free now, and puts it into the info.
  * SOLO_GPU_MEMORY=BYTES in the environment is believed instead. */
 const gpu_info *gpu_ask_memory(gpu *g);

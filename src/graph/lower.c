@@ -12,8 +12,9 @@ enum {
     TEAM = 32,            /* as in matmul_vec.wgsl */
 };
 
-/* Elements of x that fit workgroup memory: a megakernel has the workgroup memory of all its kernels at once, and they
- * need some beside x. In bytes, as in their files. */
+/* Elements of x that fit workgroup memory beside what the kernels of most models need: a megakernel has the workgroup
+ * memory of all its kernels at once. In bytes, as in their files. Where the kernels at hand need more, workgroup_fit.c
+ * finds it out. */
 static uint32_t floats_of_x(const device_profile *t)
 {
     enum {
@@ -62,9 +63,12 @@ device_profile device_profile_for(const gpu_info *info)
         return t;
     t.specialize = true;
     t.busy_groups = 128;
-    t.workgroup_bytes = info->max_workgroup_bytes;
-    t.blocks = info->max_workgroup_bytes >= 20480 && info->max_workgroup_threads >= 256;
-    t.row_threads = info->max_workgroup_threads >= 512 ? 512 : 256;
+    t.workgroup_bytes = gpu_workgroup_bytes(info);
+    t.max_splits = PLAN_MAX_COMBINED;
+    t.max_at_once = LOWER_ROW_AT_ONCE;
+    t.blocks = t.workgroup_bytes >= LOWER_MUCH_WORKGROUP_BYTES && info->max_workgroup_threads >= 256;
+    /* Each thread has some of that memory. */
+    t.row_threads = info->max_workgroup_threads >= 512 && t.workgroup_bytes >= LOWER_MUCH_WORKGROUP_BYTES ? 512 : 256;
     t.epoch_bit = t.subgroup >= 4;
     t.quads = info->has_quads;
     t.most_threads = info->max_workgroup_threads;
@@ -263,6 +267,8 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
     choose_attention(c, l, n, splits);
+    if (c->t->tight && strcmp(l->kernel.name, "op_attention") == 0)
+        kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, q->s.dims[3]);
     l->args[ARG_GROUPS] = heads * splits;
     l->args[ATTENTION_HEAD_SIZE] = q->s.dims[3];
     l->args[ATTENTION_HEADS] = q->s.dims[2];

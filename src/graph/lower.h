@@ -21,8 +21,14 @@ typedef struct device_profile {
     uint32_t busy_groups; /* workgroups that it takes to keep all multiprocessors busy */
     uint32_t most_groups; /* of a product for few rows; its workgroups then loop over virtual workgroups */
     uint32_t x_floats;    /* of x that workgroup memory has room for */
-    uint32_t workgroup_bytes;                           /* of memory; 0 unless specialize */
-    bool blocks;                                        /* workgroup memory is large enough for matmul_block.wgsl */
+    uint32_t workgroup_bytes; /* of memory; 0 unless specialize */
+    /* What else of it kernels keep room for: less where it is short (workgroup_fit.h). */
+    uint32_t max_splits;  /* splits of attention that a product combines */
+    uint32_t max_at_once; /* row4s of a team that are in flight */
+    bool one_sum_buffer;  /* matmul_row.wgsl: its threads wait until sums are read before they write the next */
+    bool tight;           /* operators have room only for what this model needs */
+    bool vec_only;        /* no product has matmul_row.wgsl, which has memory of its own */
+    bool blocks;          /* workgroup memory is large enough for matmul_block.wgsl */
     uint32_t matrix_rows, matrix_columns, matrix_depth; /* the shape of matrix units; 0: none */
     bool matrix_lanes;     /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
     uint32_t most_threads; /* of a workgroup; 0 unless specialize */

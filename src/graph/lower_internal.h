@@ -11,6 +11,7 @@
 enum {
     LOWER_LAST_DIM = GRAPH_MAX_DIMS - 1,
     LOWER_ROW_AT_ONCE = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
+    LOWER_MUCH_WORKGROUP_BYTES = 20480,
 };
 
 /* The context in which a step is lowered. */

@@ -106,6 +106,8 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
         kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, l->args[MATMUL_X_FORM] == X_SPLITS);
         if (l->args[MATMUL_X_FORM] != X_SPLITS)
             kernel_set_constant(&l->kernel, CONSTANT_MAX_SPLITS, 1);
+        else if (c->t->tight)
+            kernel_set_constant(&l->kernel, CONSTANT_MAX_SPLITS, c->t->max_splits);
         kernel_set_constant(&l->kernel, CONSTANT_SEGMENT, segment);
         kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, one ? c->t->x_floats : segment);
     }
@@ -172,7 +174,7 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t r
     uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
              held = left < MOST_HELD_WORDS ? left : MOST_HELD_WORDS;
     uint32_t most = held / (words * best->steps), teams = c->form->row_threads / best->team;
-    most = most < 1 ? 1 : most > LOWER_ROW_AT_ONCE ? LOWER_ROW_AT_ONCE : most;
+    most = most < 1 ? 1 : most > c->t->max_at_once ? c->t->max_at_once : most;
     uint32_t wanted = (each + teams - 1) / teams, batches = (wanted + most - 1) / most;
     best->at_once = (wanted + batches - 1) / batches;
     best->room = best->packed ? packed_room(c, chunks, &best->piece) : (chunks | 1) * lies->chunk_weights;
@@ -208,7 +210,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     uint32_t one = c->form->threads;
     bool combines = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
     row_cut cut = {.packed = c->t->int8_dot && lies->bytes};
-    if (!c->t->specialize || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
+    if (!c->t->specialize || c->t->vec_only || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
         return false;
     if (!choose_row_cut(c, l, row4s, chunks, lies, &cut))
         return false;
@@ -231,7 +233,11 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, norms);
     kernel_set_constant(&l->kernel, CONSTANT_CHAINS, ROW_SQUARED / threads);
     kernel_set_constant(&l->kernel, CONSTANT_COMBINES_SPLITS, combines);
-    kernel_set_constant(&l->kernel, CONSTANT_SPLITS_OF_X, one || combines ? PLAN_MAX_COMBINED : 1);
+    kernel_set_constant(&l->kernel, CONSTANT_SPLITS_OF_X, one || combines ? c->t->max_splits : 1);
+    if (c->t->tight)
+        kernel_set_constant(&l->kernel, CONSTANT_MOST_AT_ONCE, c->t->max_at_once);
+    if (c->t->one_sum_buffer)
+        kernel_set_constant(&l->kernel, CONSTANT_SUM_BUFFERS, 1);
     if (combines)
         choose_combining(l, piece);
     uint32_t groups = (row4s + teams * cut.at_once - 1) / (teams * cut.at_once);

@@ -4,6 +4,7 @@
 #include "graph/megakernel_phases.h"
 #include "graph/megakernel_schedule.h"
 #include "graph/megakernel_test.h"
+#include "graph/workgroup_bytes.h"
 #include "launch/persistent.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct megakernel {
     bool in_background;  /* kernels are made ahead, */
     gpu_kernel *awaited; /* and this one is needed next; NULL: none */
     uint32_t most_groups, tries;
+    uint32_t workgroup_bytes; /* that the text declares */
     gpu_kernel *kernel;
     gpu_bindings *bindings;
     gpu_buffer *table, *params_buffer, *grid;
@@ -97,12 +99,21 @@ static gpu_source *make_text(megakernel *o)
                                                               .phases = k->phases,
                                                               .uniform_table = o->uniform_table});
     o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));
+    o->workgroup_bytes = workgroup_bytes(source->wgsl);
     return source;
 }
 
-static gpu_kernel *make_kernel(megakernel *o, bool ahead)
+/* NULL with an error if the device has too little workgroup memory for it. */
+static gpu_kernel *make_kernel(megakernel *o, bool ahead, err *e)
 {
+    uint32_t most = gpu_workgroup_bytes(gpu_get_info(o->from.g));
     gpu_source *source = make_text(o);
+    if (o->workgroup_bytes > most) {
+        err_set(e, "one dispatch of this model needs %u bytes of workgroup memory, and this device has %u",
+                o->workgroup_bytes, most);
+        kernel_text_free(source);
+        return NULL;
+    }
     gpu_kernel_desc desc = {.source = source,
                             .entry = "main",
                             .workgroup_size = o->form.threads,
@@ -148,7 +159,9 @@ static bool make_dispatch(megakernel *o, err *e)
     free_dispatch(o);
     if (!find_kernels(o, e))
         return false;
-    o->kernel = make_kernel(o, false);
+    o->kernel = make_kernel(o, false, e);
+    if (!o->kernel)
+        return false;
     o->table = gpu_buffer_new(g, phase_table_bytes(&o->kernels), o->uniform_table ? GPU_USE_UNIFORM : GPU_USE_STORAGE);
     o->params_buffer = gpu_buffer_new(g, sizeof o->params, GPU_USE_UNIFORM);
     o->grid = gpu_buffer_new(g, GRID_WORDS * sizeof(uint32_t), GPU_USE_STORAGE);
@@ -186,7 +199,7 @@ static bool write_table(megakernel *o, err *e)
 static void request_kernel(megakernel *o)
 {
     err unused = {0};
-    o->awaited = find_kernels(o, &unused) ? make_kernel(o, true) : NULL;
+    o->awaited = find_kernels(o, &unused) ? make_kernel(o, true, &unused) : NULL;
 }
 
 /* The kernel depends on the number of workgroups, and how many are resident is known only once it is compiled: if they
@@ -243,7 +256,7 @@ uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form 
     set_up(o, from, wanted);
     if (find_kernels(o, &unused)) {
         if (compile)
-            gpu_kernel_free(make_kernel(o, true));
+            gpu_kernel_free(make_kernel(o, true, &unused));
         else
             kernel_text_free(make_text(o));
     }
@@ -286,6 +299,19 @@ void megakernel_wait(megakernel *o)
 {
     o->in_background = false;
     o->awaited = NULL;
+}
+
+bool megakernel_workgroup_bytes(const megakernel_source *from, const launch_form *wanted, uint32_t *bytes, err *e)
+{
+    megakernel *o = mem_alloc(sizeof *o);
+    set_up(o, from, wanted);
+    bool ok = find_kernels(o, e);
+    if (ok)
+        kernel_text_free(make_text(o));
+    *bytes = o->workgroup_bytes;
+    tear_down(o);
+    free(o);
+    return ok;
 }
 
 megakernel *megakernel_new(const megakernel_source *from, const launch_form *wanted, err *e)

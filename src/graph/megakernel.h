@@ -33,6 +33,8 @@ void megakernel_wait(megakernel *o); /* megakernel_go_on waits from here on */
 /* The hash of the text from which the kernel would be compiled first; 0: there would be none. With `compile`, it starts to
  * compile in the background, where the device can do that, and megakernel_new uses the result. */
 uint64_t megakernel_look_ahead(const megakernel_source *from, const launch_form *wanted, bool compile);
+/* Workgroup memory that the kernel would declare; false with an error: there would be none. */
+bool megakernel_workgroup_bytes(const megakernel_source *from, const launch_form *wanted, uint32_t *bytes, err *e);
 void megakernel_free(megakernel *o);
 
 gpu_kernel *megakernel_kernel(const megakernel *o);

@@ -13,6 +13,7 @@
 /* A declaration at the top level of a kernel. */
 typedef struct declaration {
     char *name, *text;
+    size_t name_length;
     bool apart; /* this kernel's own: it gets a name of its own */
     bool given; /* declared by the launching code: not this kernel's */
 } declaration;
@@ -48,14 +49,14 @@ static void declare(declarations *d, const char *name, size_t name_length, const
         d->capacity = d->capacity ? d->capacity * 2 : 64;
         d->items = mem_grow(d->items, d->capacity * sizeof *d->items);
     }
-    d->items[d->count] = (declaration){copy_of(name, name_length), copy_of(text, length), false, false};
+    d->items[d->count] = (declaration){copy_of(name, name_length), copy_of(text, length), name_length, false, false};
     drop_comments(d->items[d->count++].text);
 }
 
 static const declaration *find(const declarations *d, const char *name, size_t length)
 {
     for (size_t i = 0; i < d->count; i++)
-        if (strlen(d->items[i].name) == length && memcmp(d->items[i].name, name, length) == 0)
+        if (d->items[i].name_length == length && memcmp(d->items[i].name, name, length) == 0)
             return &d->items[i];
     return NULL;
 }

@@ -315,6 +315,8 @@ graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_we
     r->plans = mem_alloc(count * sizeof(plan *));
     bool ok = make_plans(r, uses, e);
     r->m = ok ? memory_new(g, r->plans, count, e) : NULL;
+    if (r->m)
+        run_fit_workgroup_memory(r);
     ok = r->m && make_programs(r, uses, source, user, e);
     if (ok && gpu_ok(g, e) && (r->profile.compile_fast || gpu_wait(g, e)))
         return r;

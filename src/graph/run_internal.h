@@ -47,6 +47,8 @@ struct graph_run {
     uint32_t last; /* the program that ran last */
 };
 
+/* Shares workgroup memory out among the kernels of megakernels: workgroup_fit.h. */
+void run_fit_workgroup_memory(graph_run *r);
 void run_name_kernel(const kernel_variant *v, char name[RUN_NAME_BYTES]);
 
 #endif

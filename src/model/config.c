@@ -120,6 +120,20 @@ void config_divide_angles(model_config *c, double factor)
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)factor;
 }
 
+void config_stretch_slow_angles(model_config *c, double factor, double low, double high)
+{
+    c->rope_scaling = ROPE_LLAMA3;
+    c->rope_factor = (float)factor;
+    c->rope_low_factor = (float)low;
+    c->rope_high_factor = (float)high;
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        double wavelength = 2 * M_PI * pow(c->rope_base, 2.0 * i / c->rope_dims);
+        double turns = c->rope_original_tok / wavelength;
+        double keep = turns < low ? 0 : turns > high ? 1 : (turns - low) / (high - low);
+        c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)(1 / ((1 - keep) / factor + keep));
+    }
+}
+
 void config_set_windows(model_config *c, uint32_t from)
 {
     for (uint32_t i = from; c->window_tok && i < c->layer_count; i++)

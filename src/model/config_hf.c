@@ -115,9 +115,6 @@ static bool hf_rope_linear(hf_source *s)
     return true;
 }
 
-/* Angles that turn less than low_freq_factor times within the positions trained at
- * first are slowed by the factor; those that turn more than high_freq_factor times
- * stay; between them the frequency goes over from one to the other. */
 static bool hf_rope_llama3(hf_source *s)
 {
     model_config *c = s->c;
@@ -129,16 +126,7 @@ static bool hf_rope_llama3(hf_source *s)
         return false;
     if (low >= high)
         return hf_wrong(s, "low_freq_factor", "must be less than \"high_freq_factor\"");
-    c->rope_scaling = ROPE_LLAMA3;
-    c->rope_factor = (float)factor;
-    c->rope_low_factor = (float)low;
-    c->rope_high_factor = (float)high;
-    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
-        double wavelength = 2 * M_PI * pow(c->rope_base, 2.0 * i / c->rope_dims);
-        double turns = c->rope_original_tok / wavelength;
-        double keep = turns < low ? 0 : turns > high ? 1 : (turns - low) / (high - low);
-        c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)(1 / ((1 - keep) / factor + keep));
-    }
+    config_stretch_slow_angles(c, factor, low, high);
     return true;
 }
 

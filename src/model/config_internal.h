@@ -46,6 +46,9 @@ void config_set_defaults(model_config *c, model_arch arch);
 void config_set_scales(model_config *c);
 /* All angles of rope slower by this factor. */
 void config_divide_angles(model_config *c, double factor);
+/* llama3: angles that turn less than `low` times within rope_original_tok positions are slowed by the factor; those that
+ * turn more than `high` times stay; between them the frequency goes over from one to the other. */
+void config_stretch_slow_angles(model_config *c, double factor, double low, double high);
 /* From layer `from` on, those that the architecture windows see window_tok only. */
 void config_set_windows(model_config *c, uint32_t from);
 

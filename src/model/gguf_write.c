@@ -384,6 +384,18 @@ bool gguf_write_data(gguf_writer *w, const void *bytes, size_t count)
     return w->e.kind == ERR_NONE;
 }
 
+bool gguf_write_no_data(gguf_writer *w)
+{
+    begin_data(w);
+    uint64_t left = w->data_bytes - w->data_at;
+    if (w->e.kind == ERR_NONE && (fflush(w->f) != 0 || ftruncate(fileno(w->f), (off_t)(w->written + left)) != 0))
+        return cannot_write(w, errno);
+    w->written += left;
+    w->data_at = w->data_bytes;
+    w->tensor_at = w->tensor_count;
+    return w->e.kind == ERR_NONE;
+}
+
 /* ---- the end -------------------------------------------------------------------- */
 
 static bool write_counts(gguf_writer *w)

@@ -63,6 +63,8 @@ void gguf_write_tensor(gguf_writer *w, const char *name, tensor_type type, uint3
 
 /* False once something went wrong, so that long work can stop. */
 bool gguf_write_data(gguf_writer *w, const void *bytes, size_t count);
+/* The data of all tensors that are left: zeros, a hole in the file. */
+bool gguf_write_no_data(gguf_writer *w);
 
 /* With `keep`, the file takes its place if it is complete; else nothing is left. */
 bool gguf_writer_close(gguf_writer *w, bool keep, err *e);

@@ -2,6 +2,7 @@
 #include "model/synth.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "model/config_internal.h"
 #include "model/gguf_layout.h"
 #include "model/synth_test.h"
 #include "model/tokenizer.h"
@@ -21,18 +22,25 @@ typedef struct shape {
     bool tied, qkv_bias;
     const char *pre; /* GGUF's name of how it cuts text into words */
     bool add_bos;
+    float rope_factor; /* llama3's; 0: angles are as they are */
 } shape;
 
 /* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
- * Phi-3-mini-4k, gemma-2b. */
+ * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3. */
 static const shape SHAPES[] = {
-    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false},
-    {"qwen2.5-1.5b", ARCH_QWEN2, 28, 1536, 8960, 12, 2, 128, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false},
+    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0},
+    {"qwen2.5-1.5b", ARCH_QWEN2, 28, 1536, 8960, 12, 2, 128, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0},
     {"llama-3-8b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 128256, 8192, 0, 5e5f, 1e-5f, false, false, "llama-bpe",
-     true},
-    {"mistral-7b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 32768, 32768, 0, 1e6f, 1e-5f, false, false, "gpt-2", true},
-    {"phi-3-mini", ARCH_PHI3, 32, 3072, 8192, 32, 32, 96, 32064, 4096, 2047, 1e4f, 1e-5f, false, false, "gpt-2", true},
-    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true},
+     true, 0},
+    {"mistral-7b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 32768, 32768, 0, 1e6f, 1e-5f, false, false, "gpt-2", true, 0},
+    {"phi-3-mini", ARCH_PHI3, 32, 3072, 8192, 32, 32, 96, 32064, 4096, 2047, 1e4f, 1e-5f, false, false, "gpt-2", true, 0},
+    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true, 0},
+    {"llama-3.2-1b", ARCH_LLAMA, 16, 2048, 8192, 32, 8, 64, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
+     true, 32},
+    {"llama-3.2-3b", ARCH_LLAMA, 28, 3072, 8192, 24, 8, 128, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
+     true, 32},
+    {"qwen3-0.6b", ARCH_QWEN3, 28, 1024, 3072, 16, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0},
+    {"qwen3-4b", ARCH_QWEN3, 36, 2560, 9728, 32, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -56,6 +64,7 @@ static model_config config_of(const shape *s)
         .attention_scale = (float)(1 / sqrt(s->head_dim)),
         .window_tok = s->window,
         .qkv_bias = s->qkv_bias,
+        .qk_norm = s->arch == ARCH_QWEN3,
         .rope_order = ROPE_ADJACENT, /* random rows need no reordering */
         .rope_dims = s->head_dim,
         .rope_base = s->rope_base,
@@ -65,6 +74,10 @@ static model_config config_of(const shape *s)
     };
     for (uint32_t i = 0; s->window && i < s->layers; i++)
         c.is_windowed[i] = 1;
+    if (s->rope_factor > 0) {
+        c.rope_original_tok = 8192;
+        config_stretch_slow_angles(&c, s->rope_factor, 1, 4);
+    }
     return c;
 }
 
@@ -232,11 +245,16 @@ static uint64_t seed_of(const char *name, uint64_t seed)
     return rng_next(&r);
 }
 
+static bool is_vector(const layout_tensor *t)
+{
+    return t->role == ROLE_NORM || t->role == ROLE_BIAS || t->role == ROLE_DIVISORS;
+}
+
 static bool write_vector(gguf_writer *w, const layout_tensor *t, rng *r)
 {
     float middle = t->role == ROLE_NORM ? 1 : 0;
     for (uint32_t i = 0; i < t->columns; i++) {
-        float value = middle + 0.1f * normal(r);
+        float value = t->divisors ? t->divisors[i] : middle + 0.1f * normal(r);
         uint8_t bytes[4];
         type_from_f32(TYPE_F32, &value, bytes, 1);
         if (!gguf_write_data(w, bytes, sizeof bytes))
@@ -274,8 +292,7 @@ static bool write_tensors(gguf_writer *w, const tensor_list *l, uint64_t seed)
     for (size_t i = 0; ok && i < l->count; i++) {
         const layout_tensor *t = &l->tensors[i];
         rng r = rng_seed(seed_of(t->name, seed));
-        bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS;
-        ok = vector ? write_vector(w, t, &r) : write_matrix(w, t, &p, chunk, &r, &shown, &done);
+        ok = is_vector(t) ? write_vector(w, t, &r) : write_matrix(w, t, &p, chunk, &r, &shown, &done);
     }
     progress_end(&shown);
     free(chunk);
@@ -398,10 +415,36 @@ static void tell(const tensor_list *l, tensor_type wanted, str *notes)
 {
     for (size_t i = 0; i < l->count; i++) {
         const layout_tensor *t = &l->tensors[i];
-        bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS;
-        if (!vector && t->type != wanted && (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
+        if (!is_vector(t) && t->type != wanted && (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
             str_addf(notes, "%s is %s, not %s\n", t->name, type_find(t->type)->name, type_find(wanted)->name);
     }
+}
+
+static tensor_list list_tensors(const model_config *c, tensor_type type)
+{
+    tensor_list l = gguf_layout_of(c);
+    /* as llama.cpp quantises: what makes the logits is finer */
+    for (size_t i = 0; i < l.count; i++)
+        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
+    return l;
+}
+
+bool synth_outline(const char *arch, const char *type_name, uint32_t layers, const char *path, err *e)
+{
+    tensor_type type;
+    const shape *s = find_shape(arch, e);
+    gguf_writer *w = s && find_type(type_name, &type, e) ? gguf_writer_open(path, e) : NULL;
+    if (!w)
+        return false;
+    model_config c = config_of(s);
+    c.layer_count = layers;
+    c.rope_scaling = ROPE_PLAIN; /* divisors of zero would not be read */
+    tensor_list l = list_tensors(&c, type);
+    layout_write_keys(w, &c, "no weights", type);
+    for (size_t i = 0; i < l.count; i++)
+        layout_write_tensor(w, &l.tensors[i]);
+    tensor_list_free(&l);
+    return gguf_writer_close(w, gguf_write_no_data(w), e);
 }
 
 bool synth_model(const char *arch, const char *type_name, uint64_t seed, const char *path, str *notes, err *e)
@@ -411,10 +454,7 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
     if (!s || !find_type(type_name, &type, e))
         return false;
     model_config c = config_of(s);
-    tensor_list l = gguf_layout_of(&c);
-    /* as llama.cpp quantises: what makes the logits is finer */
-    for (size_t i = 0; i < l.count; i++)
-        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
+    tensor_list l = list_tensors(&c, type);
     gguf_writer *w = gguf_writer_open(path, e);
     bool ok = w != NULL;
     if (ok) {

@@ -1,0 +1,195 @@
+/* src/graph/workgroup_*: the workgroup memory of megakernels, counted, and shared out for every preset and type. */
+#include "graph/workgroup_bytes.h"
+#include "graph/workgroup_fit.h"
+#include "model/decoder.h"
+#include "model/synth_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- counting ------------------------------------------------------------- */
+
+static void sizes_are_counted(void **unused)
+{
+    (void)unused;
+    assert_int_equal(workgroup_bytes(""), 0);
+    assert_int_equal(workgroup_bytes("var<workgroup> a: u32;\nvar<workgroup> b: array<f32, 5>;\n"), 16 + 32);
+    assert_int_equal(workgroup_bytes("var<workgroup> a: array<vec4<f32>, 3>;\nfn f() {}\n"), 48);
+    assert_int_equal(workgroup_bytes("var<workgroup> a: array<atomic<u32>, 1024>; // a list\n"), 4096);
+    assert_int_equal(workgroup_bytes("var<workgroup> a: array<array<u32, 6u>, 4>;"), 96);
+    assert_int_equal(workgroup_bytes("    var<workgroup> inside: u32;\n"), 0);
+}
+
+static void sizes_are_constant_expressions(void **unused)
+{
+    (void)unused;
+    static const char module[] = "const THREADS = 512u;\nconst SUBGROUP = 32u;\nconst WORDS = 9255u;\n"
+                                 "const STRIDE = (WORDS / 4u + 23u) / 32u * 32u + 8u;\n"
+                                 "const BUFFERS = select(1u, 2u, SUBGROUP >= 16u);\n"
+                                 "const LINE = 7u | 1u << 3u;\n";
+    char text[512];
+    const struct {
+        const char *size;
+        uint32_t bytes;
+    } cases[] = {{"array<array<u32, STRIDE>, 4>", (((9255 / 4 + 23) / 32) * 32 + 8) * 16},
+                 {"array<f32, BUFFERS * 5u * 4u * THREADS / SUBGROUP>", 2 * 5 * 4 * 16 * 4},
+                 {"array<vec2<f32>, THREADS % 100u - 2u>", 10 * 8},
+                 {"array<f32, LINE>", 64},
+                 {"array<f32, min(THREADS, 3u) + max(1u, 2u)>", 32},
+                 {"array<f32, UNKNOWN>", UINT32_MAX},
+                 {"array<f32, THREADS / 0u>", UINT32_MAX},
+                 {"array<mat4x4<f32>, 2>", UINT32_MAX}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "%svar<workgroup> a: %s;\n", module, cases[i].size);
+        assert_int_equal(workgroup_bytes(text), cases[i].bytes);
+    }
+    assert_int_equal(workgroup_bytes("const A = B;\nconst B = A;\nvar<workgroup> a: array<f32, A>;\n"), UINT32_MAX);
+}
+
+/* ---- every preset and type -------------------------------------------------- */
+
+enum { LAYERS = 3, CONTEXT = 4096 };
+
+/* As a GPU of this kind says it; the device itself does nothing. */
+static gpu *open_device(uint32_t workgroup_kib, uint32_t subgroup)
+{
+    err e = {0};
+    gpu *g = gpu_open_now(&(gpu_choice){.impl = "stub"}, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    info->max_storage_binding_bytes = info->max_buffer_bytes = UINT32_MAX;
+    info->max_storage_buffers = 10;
+    info->max_workgroup_bytes = workgroup_kib << 10;
+    info->max_workgroup_threads = 1024;
+    info->has_packed_dot = true;
+    info->has_subgroups = subgroup > 0;
+    info->subgroup_min = info->subgroup_max = subgroup;
+    return g;
+}
+
+/* What becomes of a model's megakernel on a device. */
+typedef struct outcome {
+    device_profile profile;
+    uint32_t bytes;      /* that it declares; 0: it is not possible for another reason */
+    uint32_t rows, vecs; /* products by matmul_row and by matmul_vec */
+    uint64_t hash;       /* of its text */
+} outcome;
+
+static void count_products(const megakernel_source *from, outcome *o)
+{
+    const device_profile *t = from->profile;
+    launch_form form = {.row_threads = t->row_threads, .threads = t->row_threads, .groups = t->busy_groups};
+    lowered_plan l;
+    err e = {0};
+    if (!lower_plan(t, &form, from->m, from->which_plan, from->p, &l, &e))
+        fail_msg("%s", e.text);
+    for (uint32_t i = 0; i < l.count; i++) {
+        o->rows += strcmp(l.items[i].kernel.name, "matmul_row") == 0;
+        o->vecs += strcmp(l.items[i].kernel.name, "matmul_vec") == 0;
+    }
+    lowered_plan_free(&l);
+}
+
+static outcome outcome_of(gpu *g, const char *path)
+{
+    err e = {0};
+    outcome o = {.profile = device_profile_for(gpu_get_info(g))};
+    decoder_options options = {.rows = 1, .context_tok = CONTEXT, .cache = DTYPE_F16};
+    model *m = model_open(path, &e);
+    graph *decoder = m ? decoder_graph(m, &options, &e) : NULL;
+    if (!decoder)
+        fail_msg("%s: %s", path, e.text);
+    node position = graph_find(decoder, "position"), settings = graph_input(decoder, "sampling", DTYPE_U32, shape1(8));
+    node history = graph_input(decoder, "history", DTYPE_U32, shape1(CONTEXT + 1));
+    graph_sample(decoder, graph_find(decoder, "tokens"), graph_find(decoder, "logits"), settings,
+                 graph_assign(decoder, position, position, (assign_spec){.added = 1}), history);
+    plan *p = plan_new(decoder, gpu_get_info(g)->max_storage_binding_bytes);
+    p->no_alias = o.profile.epoch_bit;
+    plan_fuse(p, LEVEL_TOKEN);
+    memory *mem = memory_new(g, &p, 1, &e);
+    if (!mem)
+        fail_msg("%s: %s", path, e.text);
+    megakernel_source from = {.g = g, .profile = &o.profile, .m = mem, .p = p};
+    workgroup_fit(&o.profile, &from, 1);
+    launch_form form = {.row_threads = o.profile.row_threads};
+    if (!megakernel_workgroup_bytes(&from, &form, &o.bytes, &e))
+        o.bytes = 0;
+    o.hash = megakernel_look_ahead(&from, &form, false);
+    count_products(&from, &o);
+    memory_free(mem);
+    plan_free(p);
+    graph_free(decoder);
+    model_close(m);
+    return o;
+}
+
+static char path[64];
+
+static int make_path(void **state)
+{
+    (void)state;
+    strcpy(path, "/tmp/solo-outline-XXXXXX");
+    int file = mkstemp(path);
+    return file < 0 || close(file) != 0;
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void make_outline(const char *preset, const char *type)
+{
+    err e = {0};
+    if (!synth_outline(preset, type, LAYERS, path, &e))
+        fail_msg("%s %s: %s", preset, type, e.text);
+}
+
+static const char *const types[] = {"f16", "q8_0", "q4_0", "q4_k"};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* With subgroups of 32, every one of them has a megakernel, also where workgroup memory is as small as WebGPU allows. */
+static void every_preset_fits_every_limit(void **unused)
+{
+    (void)unused;
+    static const uint32_t limits_kib[] = {16, 32, 48};
+    const char *verbose = getenv("SOLO_TEST_TABLE");
+    for (size_t i = 0; synth_name(i); i++)
+        for (size_t t = 0; t < TYPES; t++) {
+            make_outline(synth_name(i), types[t]);
+            for (size_t k = 0; k < 3; k++) {
+                gpu *g = open_device(limits_kib[k], 32);
+                outcome o = outcome_of(g, path);
+                if (verbose)
+                    print_message("%s %s %u KiB: %u bytes, %u threads, x %u, splits %u, at once %u%s, %u rows, %u vecs, "
+                                  "text %016llx\n",
+                                  synth_name(i), types[t], limits_kib[k], o.bytes, o.profile.row_threads,
+                                  o.profile.x_floats, o.profile.max_splits, o.profile.max_at_once,
+                                  o.profile.one_sum_buffer ? ", one sum buffer" : "", o.rows, o.vecs,
+                                  (unsigned long long)o.hash);
+                if (o.bytes == 0 || o.bytes > limits_kib[k] << 10)
+                    fail_msg("%s %s: %u bytes of workgroup memory of %u KiB", synth_name(i), types[t], o.bytes,
+                             limits_kib[k]);
+                gpu_close(g);
+            }
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_counted),
+        cmocka_unit_test(sizes_are_constant_expressions),
+        cmocka_unit_test_setup_teardown(every_preset_fits_every_limit, make_path, remove_path),
+    };
+    return cmocka_run_group_tests_name("workgroup", tests, NULL, NULL);
+}
