@@ -7,10 +7,14 @@ import transformers
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
-def _shape(model_type, layers, embedding, ffn, heads, kv_heads, vocab, context, theta, **more):
+LLAMA3_ROPE = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+               "original_max_position_embeddings": 8192}
+
+
+def _shape(model_type, layers, embedding, ffn, heads, kv_heads, vocab, context, theta, rope=None, **more):
     return dict(model_type=model_type, num_hidden_layers=layers, hidden_size=embedding, intermediate_size=ffn,
                 num_attention_heads=heads, num_key_value_heads=kv_heads, vocab_size=vocab, max_position_embeddings=context,
-                rope_parameters={"rope_type": "default", "rope_theta": theta}, bos_token_id=None, eos_token_id=None,
+                rope_parameters={**(rope or {"rope_type": "default"}), "rope_theta": theta}, bos_token_id=None, eos_token_id=None,
                 pad_token_id=None, **more)
 
 
@@ -18,6 +22,8 @@ SHAPES = {
     "qwen2.5-0.5b": _shape("qwen2", 24, 896, 4864, 14, 2, 151936, 32768, 1e6, tie_word_embeddings=True),
     "qwen2.5-1.5b": _shape("qwen2", 28, 1536, 8960, 12, 2, 151936, 32768, 1e6, tie_word_embeddings=True),
     "llama-3-8b": _shape("llama", 32, 4096, 14336, 32, 8, 128256, 8192, 5e5, rms_norm_eps=1e-5),
+    "llama-3.2-1b": _shape("llama", 16, 2048, 8192, 32, 8, 128256, 131072, 5e5, rope=LLAMA3_ROPE, rms_norm_eps=1e-5,
+                           tie_word_embeddings=True),
     "tiny": _shape("qwen2", 2, 64, 96, 4, 2, 211, 512, 1e4, tie_word_embeddings=True),
 }
 

@@ -5,11 +5,12 @@
 //
 // A table stands between `<!-- table NAME RECORD -->` and `<!-- end -->`, where
 // NAME is one of those below and RECORD a file in results/, or, for a table of
-// tables_llm.mjs, tables_one.mjs, tables_sim.mjs and tables_web.mjs, a folder of records there.
+// tables_llm.mjs, tables_one.mjs, tables_presets.mjs, tables_sim.mjs and tables_web.mjs, a folder of records there.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { figure, spread, middle, table } from "./table_text.mjs";
 import { LLM_TABLES, recordsIn } from "./tables_llm.mjs";
 import { ONE_TABLES } from "./tables_one.mjs";
+import { PRESET_TABLES } from "./tables_presets.mjs";
 import { SIM_TABLES } from "./tables_sim.mjs";
 import { WEB_TABLES } from "./tables_web.mjs";
 
@@ -138,6 +139,7 @@ for (const file of ["README.md", ...readdirSync("docs").filter((f) => f.endsWith
     const fresh = old.replace(/(<!-- table (\S+) (\S+) -->\n)[\s\S]*?(<!-- end -->)/g, (all, open, name, source, close) => {
         if (LLM_TABLES[name]) return `${open}${LLM_TABLES[name](recordsIn(`results/${source}`))}\n${close}`;
         if (ONE_TABLES[name]) return `${open}${ONE_TABLES[name](`results/${source}`)}\n${close}`;
+        if (PRESET_TABLES[name]) return `${open}${PRESET_TABLES[name](`results/${source}`)}\n${close}`;
         if (SIM_TABLES[name]) return `${open}${SIM_TABLES[name](`results/${source}`)}\n${close}`;
         if (WEB_TABLES[name]) return `${open}${WEB_TABLES[name](`results/${source}`)}\n${close}`;
         if (!TABLES[name]) throw new Error(`${file}: there is no table called ${name}`);

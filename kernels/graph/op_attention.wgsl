@@ -8,6 +8,7 @@ const BLOCK = THREADS / LANES; // positions at a time
 override MAX_SIZE = 256u; // elements of a head that there is room for
 override HALVES = 2u; // 1: keys and values are f16; 0: f32; 2: ATTENTION_F16 says which
 //!include "graph.wgsl"
+//!include "polled.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
 var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
@@ -37,7 +38,8 @@ fn body(args: u32, v: u32, local: u32) {
     if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
     for (var i = local; i < pairs; i += THREADS) {
         let at = arg(args, ARG_X) + row * size + 2u * i;
-        q[i] = vec2<f32>(load(at), load(at + 1u)) * arg_float(args, ATTENTION_SCALE);
+        let computed = arg(args, ATTENTION_Q_COMPUTED) == 1u;
+        q[i] = vec2<f32>(polled(at, computed), polled(at + 1u, computed)) * arg_float(args, ATTENTION_SCALE);
     }
     let position = workgroupUniformLoad(&position_of_row); // also a barrier
     let stride = arg(args, ATTENTION_KV_HEADS) * size;

@@ -3,6 +3,7 @@ override THREADS = 256u;
 const TEAM = 32u;
 override HALVES = 0u; // 1: the result goes to activations as f16
 //!include "graph.wgsl"
+//!include "polled.wgsl"
 //!include "reduce_REDUCE.wgsl"
 
 fn normed(args: u32, row: u32, i: u32, scale: f32) -> f32 {
@@ -14,7 +15,7 @@ fn body(args: u32, v: u32, local: u32) {
     let row = v * arg(args, ARG_LENGTH);
     var sum = 0.0;
     for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
-        let x = load(arg(args, ARG_X) + row + i);
+        let x = polled(arg(args, ARG_X) + row + i, arg(args, RMSNORM_X_COMPUTED) == 1u);
         sum += x * x;
     }
     let scale = inverseSqrt(sum_of_all(sum, local) / f32(arg(args, ARG_LENGTH)) + arg_float(args, RMSNORM_EPSILON));

@@ -2,13 +2,17 @@
 // row.
 override THREADS = 64u;
 //!include "graph.wgsl"
+//!include "polled.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let head = v * arg(args, ROPE_HEAD_SIZE);
     let half = arg(args, ROPE_ROTATED) / 2u;
+    let computed = arg(args, ROPE_X_COMPUTED) == 1u;
     let position = f32(load_word(arg(args, ROPE_POSITION)) + v / arg(args, ROPE_HEADS));
     for (var i = local; i < arg(args, ROPE_HEAD_SIZE); i += THREADS) {
-        if (i >= arg(args, ROPE_ROTATED)) { store(arg(args, ARG_OUT) + head + i, load(arg(args, ARG_X) + head + i)); }
+        if (i >= arg(args, ROPE_ROTATED)) {
+            store(arg(args, ARG_OUT) + head + i, polled(arg(args, ARG_X) + head + i, computed));
+        }
     }
     for (var i = local; i < half; i += THREADS) {
         let a = head + select(i, 2u * i, arg(args, ROPE_INTERLEAVED) == 1u);
@@ -17,8 +21,8 @@ fn body(args: u32, v: u32, local: u32) {
         if (arg(args, ROPE_HAS_DIVISORS) == 1u) { angle /= load(arg(args, ROPE_DIVISORS) + i); }
         let c = cos(angle) * arg_float(args, ROPE_MAGNITUDE);
         let s = sin(angle) * arg_float(args, ROPE_MAGNITUDE);
-        let x = load(arg(args, ARG_X) + a);
-        let y = load(arg(args, ARG_X) + b);
+        let x = polled(arg(args, ARG_X) + a, computed);
+        let y = polled(arg(args, ARG_X) + b, computed);
         store(arg(args, ARG_OUT) + a, x * c - y * s);
         store(arg(args, ARG_OUT) + b, x * s + y * c);
     }

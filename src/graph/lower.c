@@ -141,6 +141,8 @@ static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->args[ROPE_MAGNITUDE] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
     l->args[ROPE_HAS_DIVISORS] = n->operand_count > 2;
     l->args[ROPE_DIVISORS] = n->operand_count > 2 ? at(c, n->operands[2]) : 0;
+    l->args[ROPE_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
+    l->polls_epoch = l->epoch_only = true;
 }
 
 static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n)
@@ -154,6 +156,8 @@ static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n
     l->args[STORE_POSITION] = at(c, n->operands[2]);
     l->args[STORE_CAPACITY] = n->s.dims[1];
     l->args[STORE_F16] = n->type == DTYPE_F16;
+    l->args[STORE_X_COMPUTED] = lower_is_computed(c, n->operands[1]);
+    l->polls_epoch = true;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
 }
 
@@ -266,6 +270,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         return err_set(e, "keys and values of an attention do not lie in one buffer"), 0;
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
+    l->polls_epoch = true; /* as all its kernels do */
     choose_attention(c, l, n, splits);
     if (c->t->tight && strcmp(l->kernel.name, "op_attention") == 0)
         kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, q->s.dims[3]);
@@ -435,6 +440,8 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
         l->args[UNARY_OP_KIND] = n->as.unary.kind;
         l->args[UNARY_OP_A] = as_word(n->as.unary.a);
         l->args[UNARY_OP_B] = as_word(n->as.unary.b);
+        l->args[UNARY_OP_X_COMPUTED] = lower_is_computed(&c, n->operands[0]);
+        l->polls_epoch = l->epoch_only = true;
         break;
     case OP_BINARY: lower_binary(&c, l, n); break;
     case OP_REDUCE: l->args[REDUCE_OP_KIND] = n->as.reduce; break;
@@ -446,6 +453,8 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
         l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
         if (lower_is_halves(&c, s->at))
             kernel_set_constant(&l->kernel, CONSTANT_HALVES, 1);
+        l->args[RMSNORM_X_COMPUTED] = lower_is_computed(&c, n->operands[0]);
+        l->polls_epoch = l->epoch_only = true;
         break;
     case OP_GATHER: return lower_gather(&c, l, n);
     case OP_ROPE: lower_rope(&c, l, n); break;

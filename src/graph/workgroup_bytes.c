@@ -130,9 +130,9 @@ typedef struct operation {
 } operation;
 
 /* Longer words before those that they begin with. */
-static const operation operations[] = {{"==", 1}, {"!=", 1}, {"<<", 5}, {">>", 5}, {"<=", 1}, {">=", 1}, {"<", 1},
-                                       {">", 1},  {"|", 2},  {"^", 3},  {"&", 4},  {"+", 6},  {"-", 6},  {"*", 7},
-                                       {"/", 7},  {"%", 7}};
+static const operation operations[] = {{"==", 1}, {"!=", 1}, {"<<", 5}, {">>", 5}, {"<=", 1}, {">=", 1},
+                                       {"<", 1},  {">", 1},  {"|", 2},  {"^", 3},  {"&", 4},  {"+", 6},
+                                       {"-", 6},  {"*", 7},  {"/", 7},  {"%", 7}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static uint64_t apply(reading *r, const char *word, uint64_t a, uint64_t b)

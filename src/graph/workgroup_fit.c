@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    LEAST_X_FLOATS = 2048,      /* SHARED_X_MIN_WORDS of shared_x.wgsl */
-    X_FLOATS_STEP = 128,        /* by which its arrays grow */
-    MORE_THAN_ANY_X = 1 << 24,  /* floats */
+    LEAST_X_FLOATS = 2048,     /* SHARED_X_MIN_WORDS of shared_x.wgsl */
+    X_FLOATS_STEP = 128,       /* by which its arrays grow */
+    MORE_THAN_ANY_X = 1 << 24, /* floats */
 };
 
 typedef struct fitting {

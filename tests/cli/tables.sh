@@ -47,6 +47,32 @@ expect "the machine is described" 'a GPU, driver 7; a processor, 4 cores, Linux;
 expect "without records it says so" 'Not measured yet.' docs/none.md
 if node "$root/tools/tables.mjs" --check >/dev/null; then echo "ok what was written is current"; else echo "not ok what was written is current"; fi
 
+# ---- every preset and type, as bench/presets.sh leaves them ----------------------------------------------------------
+mkdir results/presets
+cat >presets.mjs <<'END'
+import { writeFileSync } from "node:fs";
+const result = (name, params, median, more) => ({ name, params, unit: "", samples: [median], n: 1, median, ci95: [median, median], ...more });
+const write = (name, gpu, params, results, more) => writeFileSync(`results/presets/${name}.json`, JSON.stringify({ solo: { version: "1", commit: "abc" },
+    when: "2026-01-02T03:04:05Z", host: { os: "Linux", cpu: "a processor", cores: 4 }, gpu, params, results, checks: [], ...more }));
+const gpu = { impl: "dawn", impl_version: "Dawn 1", device: "a GPU", driver: "7", copy_gbps: 4000 };
+const speeds = (fuses) => [...fuses.map((fuse, i) => result("tg128", { fuse }, 100 * (i + 1), { share_of_copy_bandwidth: 0.25 * (i + 1) })),
+    result("pp512", { fuse: "ops" }, 5000, { first_token_ms: 102.4 })];
+write("large-8b-q4_0.solo", gpu, { token_bytes: 5e9, gpu_bytes: 6e9 }, speeds(["ops", "loop"]));
+write("large-8b-q4_0.startup", {}, {}, [result("first text", { run: "first" }, 4.5), result("first text", { run: "second" }, 2.25)]);
+write("small-1b-f16.solo", gpu, { token_bytes: 2e9, gpu_bytes: 3e9 }, speeds(["ops"]));
+write("small-1b-f16.startup", {}, {}, [], { skipped: [{ what: "one dispatch", why: "solo: one dispatch is not possible: a reason" }] });
+END
+node presets.mjs
+printf '<!-- table presets_machine presets -->\n<!-- end -->\n<!-- table presets presets -->\n<!-- end -->\n<!-- table presets none -->\n<!-- end -->\n' >docs/presets.md
+node "$root/tools/tables.mjs" >/dev/null
+expect "a preset has its speeds, its share, its start-up and its memory" \
+    '| large-8b | q4_0 | 100 | 200 | 50% | 5000 | 102 | 4.50 / 2.25 | 6.00 |' docs/presets.md
+expect "without one dispatch the share is that of ops" '| small-1b | f16 | 100 | – | 25% | 5000 | 102 | – / – | 3.00 |' docs/presets.md
+expect "and the reason is named" 'small-1b f16: one dispatch is not possible: a reason' docs/presets.md
+[ "$(grep -n small-1b docs/presets.md | head -n 1 | cut -d: -f1)" -lt "$(grep -n large-8b docs/presets.md | cut -d: -f1)" ] &&
+    echo "ok small models come first" || echo "not ok small models come first"
+expect "presets that were not measured are named" 'Not measured yet.' docs/presets.md
+
 # ---- one dispatch: sweeps, as bench/one.sh leaves them (these are the built-in model's, in software) -------------------
 cp -r "$root/tests/data/one" results/one
 for name in machine systems depth workgroups size checks depth_picture workgroups_picture size_picture; do

@@ -1,0 +1,41 @@
+// The table of every preset and type, from a folder of records as bench/presets.sh leaves it: MODEL-TYPE.solo.json and
+// MODEL-TYPE.startup.json.
+import { figure, middle, table } from "./table_text.mjs";
+import { LLM_TABLES, NOTHING, recordsIn } from "./tables_llm.mjs";
+
+const TYPES = ["f16", "q8_0", "q4_0", "q4_k"];
+const fused = (record, prefix, level) => record?.results.find((r) => r.name.startsWith(prefix) && r.params.fuse === level);
+
+// Rows in the order of what a token reads of a preset's smallest file.
+function rowsOf(all) {
+    const names = [...new Set(all.map((a) => a.model))];
+    const size = (model) => Math.min(...all.filter((a) => a.model === model).map((a) => a.record.params.token_bytes ?? Infinity));
+    return names.sort((a, b) => size(a) - size(b) || a.localeCompare(b)).flatMap((model) =>
+        [...new Set(all.filter((a) => a.model === model).map((a) => a.type))]
+            .sort((a, b) => TYPES.indexOf(a) - TYPES.indexOf(b))
+            .map((type) => ({ model, type })));
+}
+
+export const PRESET_TABLES = {
+    presets_machine: (folder) => LLM_TABLES.llm_machine(recordsIn(folder).filter((a) => a.engine === "solo")),
+    presets(folder) {
+        const all = recordsIn(folder);
+        if (!all.length) return NOTHING;
+        const reasons = [];
+        const rows = rowsOf(all).map(({ model, type }) => {
+            const of = (engine) => all.find((a) => a.model === model && a.type === type && a.engine === engine)?.record;
+            const solo = of("solo"), startup = of("startup");
+            const ops = fused(solo, "tg", "ops"), loop = fused(solo, "tg", "loop"), prompt = fused(solo, "pp", "ops");
+            const why = startup?.skipped?.[0]?.why;
+            if (solo && !loop && why) reasons.push(`${model} ${type}: ${why.replace(/^solo: /, "")}`);
+            const share = (loop ?? ops)?.share_of_copy_bandwidth;
+            const text = (run) => middle(startup?.results.find((r) => r.params.run === run));
+            return [model, type, middle(ops), middle(loop), share ? `${(100 * share).toFixed(0)}%` : "–", middle(prompt),
+                prompt ? figure(prompt.first_token_ms) : "–", `${text("first")} / ${text("second")}`,
+                solo ? figure(solo.params.gpu_bytes / 1e9) : "–"];
+        });
+        const head = ["model", "type", "`ops`, tok/s", "`loop`, tok/s", "of the memory limit", "prompt, tok/s", "first token, ms",
+            "start-up, s: first / second run", "GPU memory, GB"];
+        return [table(head, rows), ...reasons].join("\n\n");
+    },
+};
