@@ -8,7 +8,8 @@
 #     node_modules/                  naga (WGSL to SPIR-V, for the build); Dawn; tokenizers (for the tests)
 #     deps/include/webgpu/           webgpu.h, wgpu.h
 #     deps/lib/libwgpu_native.so     WebGPU by wgpu
-#     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn
+#     deps/lib/libwebgpu_dawn.so     WebGPU by Dawn, a build of 2026 with matrix units (x86-64)
+#     deps/lib/libwebgpu_dawn_2025.so    the same of 2025, from npm: used where the other is missing, and by tests
 #     tests/oracle/node_modules/     llama.cpp's libraries, for the tests to compare with (x86-64)
 #     deps/python/                   gymnasium and numpy, for the tests to compare simulations with
 #
@@ -97,7 +98,12 @@ have_vulkan_driver() {
 npm_done() { # for $1 = build, run or test
     [ "$(cat "deps/.npm-$1" 2>/dev/null)" = "$npm_lock" ] && [ -e node_modules/naga-wasm/package.json ] || return 1
     [ "$1" != test ] || [ -e node_modules/tokenizers/package.json ] || return 1
-    [ "$1" = build ] || [ "$arch" != x86_64 ] || [ -e deps/lib/libwebgpu_dawn.so ]
+    [ "$1" = build ] || [ "$arch" != x86_64 ] || [ -e deps/lib/libwebgpu_dawn_2025.so ]
+}
+
+dawn_done() { # what runs things needs it; it exists only for x86-64
+    [ "$goal" = build ] || [ "$arch" != x86_64 ] ||
+        { [ "$(cat deps/.dawn 2>/dev/null)" = "$dawn_lock" ] && [ -e deps/lib/libwebgpu_dawn.so ]; }
 }
 
 wgpu_done() {
@@ -121,6 +127,7 @@ npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 python_lock=$(checksum tests/oracle/requirements.txt)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
+dawn_lock=$(checksum tools/requirements-dawn.txt)
 libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
 
 packages='' need_driver=''
@@ -140,11 +147,11 @@ if [ "$goal" != driver ]; then
     have_header microhttpd.h || want libmicrohttpd-dev
     have node || want nodejs
     { npm_done "$npm_part" && oracle_done; } || have npm || want npm
-    if ! wgpu_done && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
+    if { ! wgpu_done || ! dawn_done; } && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
         ! /usr/bin/python3 -m pip --version >/dev/null 2>&1; then
         want python3 python3-pip
     fi
-    if { ! npm_done "$npm_part" || ! oracle_done || ! wgpu_done; } && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then
+    if { ! npm_done "$npm_part" || ! oracle_done || ! wgpu_done || ! dawn_done; } && [ ! -e /etc/ssl/certs/ca-certificates.crt ]; then
         want ca-certificates
     fi
 fi
@@ -282,8 +289,8 @@ if ! npm_done "$npm_part"; then
         dawn=node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so
         if [ -e "$dawn" ]; then
             mkdir -p deps/lib
-            cp "$dawn" deps/lib/.libwebgpu_dawn.so
-            mv deps/lib/.libwebgpu_dawn.so deps/lib/libwebgpu_dawn.so
+            cp "$dawn" deps/lib/.libwebgpu_dawn_2025.so
+            mv deps/lib/.libwebgpu_dawn_2025.so deps/lib/libwebgpu_dawn_2025.so
         elif [ "$arch" = x86_64 ]; then
             die "npm ci left out Dawn (bun-webgpu-linux-x64): is the network there?"
         else
@@ -324,6 +331,26 @@ if ! wgpu_done; then
     mv "$temporary/wgpu/resources/libwgpu_native-release.so" deps/lib/libwgpu_native.so
     mv "$temporary/wgpu/resources/webgpu.h" "$temporary/wgpu/resources/wgpu.h" deps/include/webgpu/
     echo "$wgpu_lock" >deps/.wgpu
+fi
+
+if ! dawn_done; then
+    say "installing a newer Dawn, with matrix units (pip)"
+    python=python3
+    python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+    rm -rf deps/.new.*
+    temporary=$(mktemp -d deps/.new.XXXXXX)
+    if "$python" -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
+        --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --python-version 3.12 \
+        -r tools/requirements-dawn.txt -d "$temporary" >"$log" 2>&1 9>&- &&
+        "$python" -m zipfile -e "$temporary"/litert_lm_api-*.whl "$temporary" >>"$log" 2>&1; then
+        mkdir -p deps/lib
+        mv "$temporary/litert_lm/liblitert-lm.so" deps/lib/libwebgpu_dawn.so
+        echo "$dawn_lock" >deps/.dawn
+    else
+        say "no newer Dawn: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log"); the one of 2025 does"
+    fi
+    rm -rf "$temporary"
+    temporary=
 fi
 
 if ! python_done; then

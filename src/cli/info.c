@@ -42,6 +42,8 @@ static void print_device(const lab_device *d)
         snprintf(subgroups, sizeof subgroups, "subgroups of %u", i->subgroup_max);
     printf("%-8s %s\n", i->impl, i->device);
     printf("         %s, %s, %s; %s\n", gpu_type_name(i->type), i->backend, i->driver, i->impl_version);
+    if (i->library[0])
+        printf("         %s\n", i->library);
     printf("         %s, %s, %s, %s\n", subgroups, i->has_f16 ? "f16" : "no f16",
            i->has_timestamps ? "timestamps" : "no timestamps",
            i->has_packed_dot ? "packed integer dot" : "no packed integer dot");
