@@ -241,6 +241,45 @@ static void an_operator_without_a_kernel_is_an_error(void **unused)
     graph_free(g);
 }
 
+/* A megakernel has a kernel for each arena that alike steps lie in: one, if all of them fit. */
+static void alike_steps_share_an_arena(void **unused)
+{
+    (void)unused;
+    enum { LAYERS = 6 };
+    err e = {0};
+    gpu *g = open_stub();
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    graph *layers = graph_new();
+    node x = graph_input(layers, "x", DTYPE_F32, shape2(1, 128)), ups[LAYERS], downs[LAYERS];
+    static char names[2 * LAYERS][16];
+    for (int i = 0; i < LAYERS; i++) {
+        snprintf(names[2 * i], sizeof *names, "up %d", i);
+        snprintf(names[2 * i + 1], sizeof *names, "down %d", i);
+        ups[i] = graph_weight(layers, names[2 * i], TYPE_F32, shape2(256, 128));
+        downs[i] = graph_weight(layers, names[2 * i + 1], TYPE_F32, shape2(128, 256));
+        x = graph_matmul(layers, graph_matmul(layers, x, ups[i]), downs[i]);
+    }
+    graph_output(layers, "y", x);
+    info->max_storage_binding_bytes = LAYERS * 131072 + 4096; /* all of one kind, and a little more */
+    plan *p = plan_new(layers, info->max_storage_binding_bytes);
+    plan_fuse(p, LEVEL_OPS);
+    memory *m = memory_new(g, &p, 1, &e);
+    if (!m)
+        fail_msg("%s", e.text);
+    for (int i = 0; i < LAYERS; i++) {
+        assert_int_equal(memory_matrix_of(m, 0, ups[i])->pieces[0].arena,
+                         memory_matrix_of(m, 0, ups[0])->pieces[0].arena);
+        assert_int_equal(memory_matrix_of(m, 0, downs[i])->pieces[0].arena,
+                         memory_matrix_of(m, 0, downs[0])->pieces[0].arena);
+    }
+    assert_int_not_equal(memory_matrix_of(m, 0, ups[0])->pieces[0].arena,
+                         memory_matrix_of(m, 0, downs[0])->pieces[0].arena);
+    memory_free(m);
+    plan_free(p);
+    graph_free(layers);
+    gpu_close(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +289,7 @@ int main(void)
         cmocka_unit_test(matrices_of_a_step_lie_together),
         cmocka_unit_test(refuses_matrices_of_a_step_in_different_arenas),
         cmocka_unit_test(odd_states_are_errors),
+        cmocka_unit_test(alike_steps_share_an_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
