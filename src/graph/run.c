@@ -281,21 +281,25 @@ static bool make_all_separate(graph_run *r, const graph_use *uses, err *e)
 }
 
 /* Where the device compiles in the background, kernels do so while weights are read: the megakernel, which takes longest,
- * and on GPUs all others at the same time. (In software the few that there are compile before, and when they first
+ * and on GPUs all others at the same time; but where text is to appear first, what makes it. (In software the few that there are compile before, and when they first
  * run.) What is left of the megakernel comes last, since autotuning runs it; or later, in the background. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
     bool ahead = gpu_get_info(r->g)->can_compile_ahead, all_ahead = ahead && !r->profile.compile_fast;
-    for (uint32_t i = 0; ahead && i < r->count; i++)
-        if (r->programs[i].level >= LEVEL_TOKEN && !uses[i].later) {
-            begin_tuning(r, i, uses[i].compile_in_background);
-            break; /* others have its form */
-        }
-    for (uint32_t i = 0; all_ahead && i < r->count; i++)
-        if (!uses[i].later && r->programs[i].level < LEVEL_TOKEN)
-            compile_separate_ahead(r, i);
+    uint32_t tuned = 0; /* others have its form */
+    while (tuned < r->count && (r->programs[tuned].level < LEVEL_TOKEN || uses[tuned].later))
+        tuned++;
+    bool tunes = ahead && tuned < r->count, text_first = tunes && uses[tuned].compile_in_background;
+    if (tunes && !text_first)
+        begin_tuning(r, tuned, false);
+    for (int later = 0; later < 2; later++) /* a driver may compile in the order in which it is asked */
+        for (uint32_t i = 0; all_ahead && i < r->count; i++)
+            if (uses[i].later == later && r->programs[i].level < LEVEL_TOKEN)
+                compile_separate_ahead(r, i);
     bool ok = (all_ahead || make_all_separate(r, uses, e)) && memory_upload(r->m, source, user, e) &&
               (!all_ahead || make_all_separate(r, uses, e));
+    if (ok && text_first)
+        begin_tuning(r, tuned, true);
     uint32_t threads = r->form.row_threads;
     for (uint32_t i = 0; ok && i < r->count; i++)
         ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later || r->programs[i].in_background ||

@@ -52,8 +52,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
 {
     graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
     uint32_t count = 0;
-    /* Software devices compile slowly, and may never get a long prompt. */
-    bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE;
+    /* Software devices compile slowly, and may never get a long prompt; elsewhere text appears before all is compiled. */
+    bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE || in_background(o);
     fusion_level highest = graph_run_level(n->g, o->level);
     for (int level = (int)highest; level >= LEVEL_NONE; level--) {
         if (level < (int)highest && !o->all_levels && !(level == LEVEL_OPS && highest > LEVEL_OPS))

@@ -100,11 +100,11 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
     generation_settle(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
-    /* On software devices few tokens are fed one by one, since kernels for many take the better part of a second to
-     * compile. Without subgroups, kernels for many rows are made for 64 of them. */
+    /* Few tokens are fed one by one: kernels for many take a while to compile, and text is to appear before. Without
+     * subgroups, kernels for many rows are made for 64 of them. */
     enum { FEW = 12 };
     const gpu_info *info = gpu_get_info(n->g);
-    bool software = info->type == GPU_TYPE_SOFTWARE, few = software && count <= FEW;
+    bool software = info->type == GPU_TYPE_SOFTWARE, few = count <= FEW;
     bool by_rows = software && info->has_wgsl && info->has_subgroups;
     while (count) {
         uint32_t program = few ? 0 : by_rows ? software_program_for(n, count) : program_for(n, count);
