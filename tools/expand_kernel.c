@@ -14,7 +14,8 @@ static bool check_type(const char *path, const char *type, err *e)
 {
     bool ok = true;
     for (int bits = 0; bits < 16 && ok; bits++) {
-        kernel_variant v = {.type = type, .subgroup = bits & 1 ? 32 : 0, .quads = bits & 2, .packed = bits & 4, .matrix = bits & 8};
+        kernel_variant v = {
+            .type = type, .subgroup = bits & 1 ? 32 : 0, .quads = bits & 2, .packed = bits & 4, .matrix = bits & 8};
         str text = {0};
         ok = kernel_expand(&v, path, &text, e);
         str_free(&text);

@@ -1,9 +1,9 @@
 // Matrix products for many rows of x by matrix units: x and weights go as f16 into workgroup memory, DEPTH of k at a
 // time, and subgroups multiply fragments of them, with sums in f32. A tile has ROWS by COLUMNS subgroups; SLICES times
 // as many work on it, each on its share of k, and add up at the end: a matrix with few rows has few tiles, and a
-// multiprocessor needs several subgroups. The next numbers are in flight while the subgroups multiply those in workgroup
-// memory. MATMUL_ROW_GROUPS is the number of tiles for each TILE_ROWS rows of x. k is a multiple of DEPTH; x is never
-// normed here.
+// multiprocessor needs several subgroups. The next numbers are in flight while the subgroups multiply those in
+// workgroup memory. MATMUL_ROW_GROUPS is the number of tiles for each TILE_ROWS rows of x. k is a multiple of DEPTH; x
+// is never normed here.
 //!wgsl-only
 override THREADS = 128u;
 override LENGTH = 32u; // k
@@ -156,7 +156,8 @@ fn prepare_end(args: u32, part: u32, row4: u32, chunks: u32, t0: u32, n: u32) ->
     var y: end_of_row4;
     y.t = t0 + area / COLUMNS * DOWN * FRAGMENT_ROWS + row;
     y.at = area * AREA + row * SUM_LINE + column4 * 4u;
-    y.inside = n < ROWS * COLUMNS * AREA_ROW4S && y.t < arg(args, MATMUL_X_ROWS) && r < part_arg(args, part, PART_ROW4S);
+    y.inside = n < ROWS * COLUMNS * AREA_ROW4S && y.t < arg(args, MATMUL_X_ROWS) &&
+        r < part_arg(args, part, PART_ROW4S);
     if (y.inside) {
         y.rows = row4_of(args, part, r, chunks);
         y.operands = fetch_operands(args, part, y.rows.rows, y.t);

@@ -20,8 +20,8 @@ struct gpu {
     gpu_wait_mode wait_mode;
     bool lost;
     uint64_t staged_bytes; /* by stages in plain memory, since the last wait */
-    gpu_kernel *kernels; /* all that were made, kept for whoever asks for the same again */
-    bool refuses_ahead;  /* for tests: kernels that were made ahead do not compile */
+    gpu_kernel *kernels;   /* all that were made, kept for whoever asks for the same again */
+    bool refuses_ahead;    /* for tests: kernels that were made ahead do not compile */
 };
 struct gpu_buffer {
     gpu *owner;

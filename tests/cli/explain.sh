@@ -33,7 +33,7 @@ ok "nothing but that is said" [ ! -s "$work/err" ]
 ok "a kernel is printed expanded" sh -c "grep -q '^fn body(' '$work/kernel' && ! grep -q '//!' '$work/kernel'"
 "$SOLO" explain --kernel matmul_vec --type q4_0 >"$work/kernel"
 ok "for a weight type" grep -q "^fn fetch(" "$work/kernel"
-fails "an unknown kernel" 1 "there are attention_plain, attention_vec" "$SOLO" explain --kernel nothing
+fails "an unknown kernel" 1 "there are attention_plain, attention_rows" "$SOLO" explain --kernel nothing
 fails "a kernel without its weight type" 1 "needs a weight type" "$SOLO" explain --kernel matmul_vec
 fails "a weight type without a kernel" 2 "--type goes with --kernel" "$SOLO" explain --type q4_0
 "$SOLO" explain $model --bandwidth 1000 --fuse none >"$work/none"
