@@ -18,6 +18,7 @@
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { spawnSync } from "node:child_process";
+import { packText } from "./pack_text.mjs";
 import { argsHeader, KERNEL_FOLDERS, overrideNames, resolveNames, stopAtMistakes } from "./kernel_args.mjs";
 
 const ROOT = "kernels", VARIED = "graph";
@@ -55,6 +56,7 @@ typedef struct kernel_file {
     const char *path, *text;
 } kernel_file;
 extern const kernel_file kernel_files[]; /* ended by a path of NULL */
+void kernel_files_ready(void);           /* before a text is read: a page has them packed */
 
 typedef struct kernel_binary {
     const char *name; /* "op_rope", "matmul_vec.q4_0" */
@@ -67,7 +69,8 @@ ${standAlone.flatMap(wgslFiles).map((file) => `extern const gpu_source kernel_${
 #endif
 `);
     writeFileSync(join(option, "kernel_sources.c"), `${MADE}#include "kernels.h"\n
-const kernel_file kernel_files[] = {\n${sources}  {0}};\nconst kernel_binary kernel_binaries[] = {{0}};\n`);
+const kernel_file kernel_files[] = {\n${sources}  {0}};\nconst kernel_binary kernel_binaries[] = {{0}};
+void kernel_files_ready(void) {}\n`);
     process.exit(0);
 }
 
@@ -145,7 +148,6 @@ function shorter(text) {
 // What Solo adds to a simulation keeps its names, which stand beside a user's; a user's own file stays as it is, since errors name its lines.
 const withoutComments = (text) => text.replace(/[ \t]*\/\/(?!!).*$/gm, "").replace(/^\s*\n/gm, "");
 const pageText = (text, path) => (!forPage || path.startsWith("sim/") ? text : forSims ? withoutComments(text) : shorter(text));
-const wgslText = (text, path) => cString(pageText(text, path));
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
 
 let c = `${MADE}#include "kernels.h"\n`;
@@ -185,9 +187,23 @@ function includesWanted() {
     return all.filter((file) => taken.has(file));
 }
 
-c += `\nconst kernel_file kernel_files[] = {\n`;
+const packs = forPage && !forSims; // into one text, which is unpacked when it is first needed
+let all = "", list_of_files = "";
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
-    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) c += `  {"${folder}/${file}",\n${shared && `${folder}/${file}` === PERSISTENT ? "persistent_text" : wgslText(resolved(`${folder}/${file}`), `${folder}/`)}},\n`;
+    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) {
+        const path = `${folder}/${file}`, text = pageText(resolved(path), `${folder}/`);
+        if (shared && path === PERSISTENT) list_of_files += `  {"${path}", persistent_text},\n`;
+        else if (packs) {
+            list_of_files += `  {"${path}", texts + ${all.length}},\n`;
+            all += `${text.trimEnd()}\n\0`;
+        } else list_of_files += `  {"${path}",\n${cString(text)}},\n`;
+    }
+if (packs) {
+    const bytes = packText(Buffer.from(all, "latin1"));
+    c += `\n#include "base/unpack.h"\n\nstatic char texts[${all.length}];\nstatic const uint8_t packed[] = {${bytes.join(",")}};\n`;
+    c += `void kernel_files_ready(void)\n{\n    if (!texts[0])\n        unpack_text(packed, sizeof packed, texts, sizeof texts);\n}\n`;
+} else c += `\nvoid kernel_files_ready(void) {}\n`;
+c += `\nconst kernel_file kernel_files[] = {\n${list_of_files}`;
 c += `  {0}};\n`;
 
 // In the plain variant of each weight type; those for software read the weights of another type in smaller pieces.

@@ -9,6 +9,7 @@
 const char *kernel_file_text(const char *path)
 {
     const kernel_file *f = kernel_files;
+    kernel_files_ready();
     while (f->path && strcmp(f->path, path) != 0)
         f++;
     return f->text;
