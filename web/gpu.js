@@ -18,7 +18,7 @@ const LIMITS = [
     "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupsPerDimension",
 ];
 const MORE_LIMITS = ["maxComputeWorkgroupSizeX", "maxComputeWorkgroupSizeY"];
-const FEATURES = ["subgroups", "shader-f16", "timestamp-query"];
+const FEATURES = ["subgroups", "shader-f16", "timestamp-query", "chromium-experimental-subgroup-matrix"];
 
 const turn = () => new Promise((next) => setTimeout(next, 0));
 

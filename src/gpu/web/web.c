@@ -123,6 +123,7 @@ static void ask_numbers(gpu_info *info, host_id device)
     info->has_subgroups = host_get_number(device, HOST_SUBGROUPS) != 0;
     info->has_f16 = host_get_number(device, HOST_F16) != 0;
     info->has_timestamps = host_get_number(device, HOST_TIMESTAMPS) != 0;
+    info->has_matrix = host_get_number(device, HOST_MATRIX) != 0;
     info->subgroup_min = (uint32_t)host_get_number(device, HOST_SUBGROUP_MIN);
     info->subgroup_max = (uint32_t)host_get_number(device, HOST_SUBGROUP_MAX);
     info->max_buffer_bytes = (uint64_t)host_get_number(device, HOST_BUFFER_BYTES);
