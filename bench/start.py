@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -46,9 +47,11 @@ def main():
     parser.add_argument("model", nargs="?")
     parser.add_argument("-n", type=int, default=1500, help="tokens")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("options", nargs="*", help="of solo run, behind --")
-    o = parser.parse_args()
-    command = ["build/solo", "run"] + ([o.model] if o.model else []) + ["-p", PROMPT, "-n", str(o.n)] + o.options
+    parser.add_argument("--solo", default="build/solo", help="the program (build/solo)")
+    words = sys.argv[1:]
+    behind = words.index("--") if "--" in words else len(words)
+    o, options = parser.parse_args(words[:behind]), words[behind + 1:]
+    command = [o.solo, "run"] + ([o.model] if o.model else []) + ["-p", PROMPT, "-n", str(o.n)] + options
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "SOLO_CACHE": f"{cache}/solo", "__GL_SHADER_DISK_CACHE_PATH": cache}
         for i in range(o.runs):
