@@ -15,6 +15,7 @@ override PIECES = 2u; // and along the weights' rows: pieces,
 override AT_ONCE = 2u; // of as many, whose sums are in workgroup memory at the same time
 override DEPTH = 32u;
 override STEPS = 2u; // fragments of a subgroup along DEPTH
+override SUM_BUFFERS = 2u; // while one is read, the next sums go to the other; 1: they wait
 override ENDS = 4u; // row4s that a thread has of the sums that are in workgroup memory at the same time
 override FRAGMENT_ROWS = 16u;
 override FRAGMENT_COLUMNS = 16u;
@@ -53,8 +54,7 @@ const AREA = FRAGMENT_ROWS * SUM_LINE; // of a subgroup
 const AREA_ROW4S = FRAGMENT_ROWS * SUM_COLUMNS / 4u;
 const W_AT = TILE_ROWS * LINE;
 var<workgroup> tile: array<number, W_AT + TILE_COLUMNS * LINE>; // x, then weights: a line for each row
-// Two of each subgroup's: while one is read, the next sums go to the other.
-var<workgroup> sums: array<f32, 2u * ROWS * COLUMNS * SLICES * AREA>;
+var<workgroup> sums: array<f32, SUM_BUFFERS * SUBGROUPS * AREA>;
 
 // The row and the pair in it that a thread brings n-th. Neighbours bring neighbouring pairs; where a row is short, two
 // rows whose banks differ.
@@ -293,12 +293,14 @@ fn body(args: u32, v: u32, local: u32) {
         local + #eu * THREADS);
 //!end
 //!for a AT_ONCE
-    put_sum(((#iu * PIECES + #ju) % 2u * SUBGROUPS + subgroup) * AREA + #au * FRAGMENT_COLUMNS, sum#i_#j_#a, lane);
+    put_sum(((#iu * PIECES + #ju) % SUM_BUFFERS * SUBGROUPS + subgroup) * AREA + #au * FRAGMENT_COLUMNS,
+        sum#i_#j_#a, lane);
 //!end
     workgroupBarrier();
 //!for e ENDS
-    finish_end(args, part, end#i_#j_#e, (#iu * PIECES + #ju) % 2u * SUBGROUPS);
+    finish_end(args, part, end#i_#j_#e, (#iu * PIECES + #ju) % SUM_BUFFERS * SUBGROUPS);
 //!end
+    if (SUM_BUFFERS == 1u) { workgroupBarrier(); }
 //!end
 //!end
 }

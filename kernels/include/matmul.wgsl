@@ -20,11 +20,24 @@ override HALVES = 0u; // 1: the result goes to activations as f16
 override PARTS = 0u; // the number of parts, if it is known
 const ANY_NUMBER = 255u;
 override EPILOGUE_STEPS = 255u; // the most epilogue steps of a part, if it is known
+// The form of the only part, if it goes to activations and has two epilogue steps at most, whose operands come second;
+// and their kinds. A compiler then has no branches, and works on several row4s at the same time.
+override ONLY_FORM = 255u;
+override FIRST_KIND = 0u;
+override SECOND_KIND = 0u;
 
 // Argument i of a part; `part` is where its arguments begin. In a megakernel, arguments that never change are part of
 // the kernel: there it is better if the compiler knows their indices.
 fn part_arg(args: u32, part: u32, i: u32) -> u32 {
     if (PARTS == 0u) { return arg(args, part + i); }
+    if (ONLY_FORM != ANY_NUMBER) {
+        if (i == PART_FORM) { return ONLY_FORM; }
+        if (i == PART_DESTINATION) { return DESTINATION_ACTIVATIONS; }
+        if (i == PART_STEP_COUNT) { return EPILOGUE_STEPS; }
+        if (i == PART_STEPS + STEP_KIND) { return FIRST_KIND; }
+        if (i == PART_STEPS + STEP_SIZE + STEP_KIND) { return SECOND_KIND; }
+        if (i == PART_STEPS + STEP_OPERAND_FIRST || i == PART_STEPS + STEP_SIZE + STEP_OPERAND_FIRST) { return 0u; }
+    }
     var value = arg(args, PART + i);
     if (PARTS > 1u && part == PART + PART_WORDS) { value = arg(args, PART + PART_WORDS + i); }
     if (PARTS > 2u && part == PART + 2u * PART_WORDS) { value = arg(args, PART + 2u * PART_WORDS + i); }

@@ -2,6 +2,9 @@
  * lie in memory as f16 because only such products read them. */
 #include "graph/lower_internal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 enum {
     LEAST_ROWS = 24, /* of x: with fewer, most of a tile would be empty */
     LANES = 32,      /* of a subgroup */
@@ -10,9 +13,9 @@ enum {
     SUM_PAD = 4,
 };
 
-/* A workgroup: subgroups down, across, and those that share k; fragments of each; DEPTH. */
+/* A workgroup: subgroups down, across, and those that share k; fragments of each; DEPTH; and SUM_BUFFERS. */
 typedef struct matrix_tile {
-    uint32_t rows, columns, slices, down, across, depth;
+    uint32_t rows, columns, slices, down, across, depth, sum_buffers;
 } matrix_tile;
 
 static uint32_t tile_rows(const device_profile *t, const matrix_tile *m)
@@ -34,7 +37,8 @@ static uint32_t tile_bytes(const device_profile *t, const matrix_tile *m)
 {
     uint32_t number = t->matrix_lanes ? 4 : 2;
     uint32_t area = t->matrix_rows * (SUMS_ACROSS * t->matrix_columns + SUM_PAD);
-    return number * (tile_rows(t, m) + tile_columns(t, m)) * (m->depth + PAIR_PAD) + 8 * subgroups_of(m) * area;
+    return number * (tile_rows(t, m) + tile_columns(t, m)) * (m->depth + PAIR_PAD) +
+           4 * m->sum_buffers * subgroups_of(m) * area;
 }
 
 static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, const matrix_tile *m)
@@ -72,16 +76,30 @@ static bool fits(const lowering *c, const matrix_tile *m, uint32_t k, tensor_typ
            m->depth / c->t->matrix_depth % m->slices == 0; /* each slice has whole fragments */
 }
 
+/* SOLO_MATRIX_TILE=ROWS,COLUMNS,SLICES,DOWN,ACROSS,DEPTH,SUM_BUFFERS, to compare tiles: bench/matrix_tiles.sh. */
+static bool is_set_by_hand(matrix_tile *m)
+{
+    const char *set = getenv("SOLO_MATRIX_TILE");
+    return set &&
+           sscanf(set, "%u,%u,%u,%u,%u,%u,%u", &m->rows, &m->columns, &m->slices, &m->down, &m->across, &m->depth,
+                  &m->sum_buffers) == 7 &&
+           m->rows && m->columns && m->slices && m->down && m->across % SUMS_ACROSS == 0 && m->across && m->depth &&
+           m->depth % 32 == 0 && (m->sum_buffers == 1 || m->sum_buffers == 2);
+}
+
 static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
 {
-    static const matrix_tile tiles[] = {
-        {2, 2, 1, 4, 4, 32}, {2, 2, 1, 2, 4, 32}, {1, 1, 4, 4, 4, 64}, {1, 2, 2, 4, 4, 32}, {2, 1, 2, 4, 4, 32},
-        {1, 1, 4, 2, 4, 64}, {2, 2, 1, 2, 2, 32}, {1, 1, 2, 2, 4, 32}, {1, 2, 1, 1, 2, 32}, {1, 1, 2, 2, 4, 32}};
+    static const matrix_tile tiles[] = {{2, 2, 1, 4, 4, 32, 2}, {2, 2, 1, 2, 4, 32, 2}, {1, 1, 4, 4, 4, 64, 2},
+                                        {1, 2, 2, 4, 4, 32, 2}, {2, 1, 2, 4, 4, 32, 2}, {1, 1, 4, 2, 4, 64, 2},
+                                        {2, 2, 1, 2, 2, 32, 2}, {1, 1, 2, 2, 4, 32, 2}, {1, 2, 1, 1, 2, 32, 1},
+                                        {1, 1, 2, 2, 4, 32, 2}};
     enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
     const size_t count = sizeof tiles / sizeof *tiles;
     const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
     uint32_t rows = plan_rows(c->p, s), k = w->s.dims[LOWER_LAST_DIM];
     double least = 0;
+    if (is_set_by_hand(best) && fits(c, best, k, w->as.weight))
+        return true;
     best->depth = 0;
     for (size_t i = c->t->matrix_lanes ? count - LANES_TILES : 0; i < count; i++) {
         double cost = fits(c, &tiles[i], k, w->as.weight) ? cost_of(c, s, rows, k, &tiles[i]) : 0;
@@ -173,6 +191,25 @@ static uint32_t most_steps(dispatch_desc *l, uint32_t parts)
     return most;
 }
 
+/* Does it matter that an operand comes first? */
+static bool in_order(const uint32_t *step)
+{
+    return step[STEP_OPERAND_FIRST] && step[STEP_KIND] != STEP_BINARY + BINARY_ADD &&
+           step[STEP_KIND] != STEP_BINARY + BINARY_MUL;
+}
+
+/* A single part that goes to activations: its epilogue becomes part of the kernel. */
+static void set_only_part(dispatch_desc *l)
+{
+    const uint32_t *part = lower_part_args(l, 0), *first = part + PART_STEPS, *second = first + STEP_SIZE;
+    if (part[PART_DESTINATION] != DESTINATION_ACTIVATIONS || part[PART_STEP_COUNT] > 2 || in_order(first) ||
+        in_order(second))
+        return;
+    kernel_set_constant(&l->kernel, CONSTANT_ONLY_FORM, part[PART_FORM]);
+    kernel_set_constant(&l->kernel, CONSTANT_FIRST_KIND, first[STEP_KIND]);
+    kernel_set_constant(&l->kernel, CONSTANT_SECOND_KIND, second[STEP_KIND]);
+}
+
 /* Are the rows of weights that a thread brings the same distance apart, in all tiles? */
 static bool rows_are_linear(dispatch_desc *l, const plan_step *s, uint32_t tile_row4s)
 {
@@ -206,6 +243,7 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
     kernel_set_constant(&l->kernel, CONSTANT_DOWN, m.down);
     kernel_set_constant(&l->kernel, CONSTANT_PIECES, m.across / SUMS_ACROSS);
     kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, SUMS_ACROSS);
+    kernel_set_constant(&l->kernel, CONSTANT_SUM_BUFFERS, m.sum_buffers);
     kernel_set_constant(&l->kernel, CONSTANT_ENDS, m.slices < 2 * SUMS_ACROSS ? 2 * SUMS_ACROSS / m.slices : 1);
     kernel_set_constant(&l->kernel, CONSTANT_DEPTH, m.depth);
     kernel_set_constant(&l->kernel, CONSTANT_STEPS, m.depth / t->matrix_depth / m.slices);
@@ -220,6 +258,8 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
     kernel_set_constant(&l->kernel, CONSTANT_W_LINEAR, rows_are_linear(l, s, tile_columns(t, &m) / 4));
     kernel_set_constant(&l->kernel, CONSTANT_PARTS, s->part_count);
     kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_steps(l, s->part_count));
+    if (s->part_count == 1)
+        set_only_part(l);
     set_weights(l, &m, tile_columns(t, &m), node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight);
     l->args[ARG_GROUPS] = (rows + down - 1) / down;
     return tile_columns(t, &m) / 4;
