@@ -16,6 +16,7 @@ override WHOLE = 0u; // 1: k is a multiple of DEPTH
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
+//!include "row_place.wgsl"
 
 const TEAM = ROWS * COLUMNS;
 const ROW4S = COLUMNS * 2u;
@@ -61,20 +62,8 @@ fn put_x(i: u32, y: vec4<f32>) {
     tile_x[k / SHARE * (ROWS + APART) + four_rows / 2u][four_rows % 2u * SHARE + k % SHARE] = y;
 }
 
-// Where a row of weights is.
-struct row_place {
-    m: matrix,
-    chunk: u32, // its first
-}
-
 fn place_of(args: u32, part: u32, first_row4: u32, chunks: u32, i: u32) -> row_place {
-    let row = i / PIECES;
-    let q = row4_of(args, part, first_row4 + row / 4u, chunks);
-    let later = (row & 2u) == 2u;
-    let at = select(q.at.xy, q.at.zw, later);
-    let rows = select(q.rows.xy, q.rows.zw, later);
-    let odd = (row & 1u) == 1u;
-    return row_place(matrix(select(at.x, at.y, odd), q.chunks), select(rows.x, rows.y, odd) * chunks);
+    return place_of_row(args, part, first_row4, chunks, i / PIECES);
 }
 
 fn w_item(p: row_place, chunks: u32, k0: u32, i: u32) -> bits_of_chunk {

@@ -38,6 +38,7 @@ override W_BF16 = 0u; // 1: of bf16
 //!include "binary.wgsl"
 //!include "floats.wgsl"
 //!include "matmul.wgsl"
+//!include "row_place.wgsl"
 //!include "matrix_UNITS.wgsl"
 
 const LANES_OF_SUBGROUP = THREADS / (ROWS * COLUMNS * SLICES);
@@ -79,21 +80,6 @@ fn put_x(n: u32, first: u32, second: u32) {
     let at = row_of(n) * LINE + n % PAIRS * 2u;
     tile[at] = y.x;
     tile[at + 1u] = y.y;
-}
-
-// Where the row of weights is that belongs to column `column` of the tile: its matrix, and its first chunk.
-struct row_place {
-    m: matrix,
-    chunk: u32,
-}
-
-fn place_of_row(args: u32, part: u32, first_row4: u32, chunks: u32, column: u32) -> row_place {
-    let q = row4_of(args, part, first_row4 + column / 4u, chunks);
-    let later = (column & 2u) == 2u;
-    let at = select(q.at.xy, q.at.zw, later);
-    let rows = select(q.rows.xy, q.rows.zw, later);
-    let odd = (column & 1u) == 1u;
-    return row_place(matrix(select(at.x, at.y, odd), q.chunks), select(rows.x, rows.y, odd) * chunks);
 }
 
 // The word at which pair n of weights begins, without k.

@@ -11,9 +11,8 @@ enum { CONTEXT = 64, TOKENS = 10 };
 
 static const tiny_model MODELS[] = {
     {"gemma", 2, 64, 96, 4, 1, 16, 50, TYPE_F16, .tied = true}, /* x is scaled first */
-    {"qwen3", 2, 64, 96, 4, 2, 16, 50, TYPE_F16, .tied = true,
-     .qk_norm = true},                                          /* norms, RoPE and stores by themselves */
-    {"llama", 2, 64, 96, 4, 2, 24, 50, TYPE_F16, .tied = true}, /* op_attention */
+    /* norms, RoPE and stores by themselves, and op_attention */
+    {"qwen3", 2, 64, 96, 4, 2, 24, 50, TYPE_F16, .tied = true, .qk_norm = true},
 };
 
 static void make_tokens(const model *m, fusion_level level, uint32_t tokens[TOKENS])
