@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CONTEXT = 64, TOKENS = 10 };
+enum { CONTEXT = 64, TOKENS = 5 };
 
 static const tiny_model MODELS[] = {
     {"gemma", 2, 64, 96, 4, 1, 16, 50, TYPE_F16, .tied = true}, /* x is scaled first */
