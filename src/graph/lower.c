@@ -410,28 +410,27 @@ static const char *kernel_name(graph_op op)
     }
 }
 
-static uint32_t lower_dispatches(const device_profile *t, const launch_form *form, const memory *m, uint32_t which_plan,
-                                 const plan *p, const plan_step *s, dispatch_desc *l, err *e)
+static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch_desc *l, err *e)
 {
-    lowering c = {t, form, m, which_plan, p};
+    const device_profile *t = c->t;
     if (s->op == OP_MATMUL)
-        return lower_matmul(&c, l, s, e);
+        return lower_matmul(c, l, s, e);
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
-    const graph_node *n = node_at(&c, s->at), *x = node_at(&c, n->operands[0]);
+    const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
     uint32_t rows = (uint32_t)(shape_count(x->s) / length);
     bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
-        lower_with_subgroups(&c, l);
+        lower_with_subgroups(c, l);
     if (by_row && t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
-    if (n->op == OP_RMSNORM && t->compile_fast && t->subgroup && !form->threads)
+    if (n->op == OP_RMSNORM && t->compile_fast && t->subgroup && !c->form->threads)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
-    l->args[ARG_OUT] = at(&c, s->at);
-    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(&c, n->operands[0]);
+    l->args[ARG_OUT] = at(c, s->at);
+    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(c, n->operands[0]);
     if (by_row)
         l->args[ARG_LENGTH] = length;
     switch (n->op) {
@@ -440,26 +439,26 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
         l->args[UNARY_OP_KIND] = n->as.unary.kind;
         l->args[UNARY_OP_A] = as_word(n->as.unary.a);
         l->args[UNARY_OP_B] = as_word(n->as.unary.b);
-        l->args[UNARY_OP_X_COMPUTED] = lower_is_computed(&c, n->operands[0]);
+        l->args[UNARY_OP_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
         l->polls_epoch = l->epoch_only = true;
         break;
-    case OP_BINARY: lower_binary(&c, l, n); break;
+    case OP_BINARY: lower_binary(c, l, n); break;
     case OP_REDUCE: l->args[REDUCE_OP_KIND] = n->as.reduce; break;
     case OP_SOFTMAX: l->args[SOFTMAX_SCALE] = as_word(n->as.softmax_scale); break;
     case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
-        l->args[RMSNORM_WEIGHT] = at(&c, n->operands[1]);
+        l->args[RMSNORM_WEIGHT] = at(c, n->operands[1]);
         l->args[RMSNORM_EPSILON] = as_word(n->as.rmsnorm.epsilon);
         l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
-        if (lower_is_halves(&c, s->at))
+        if (lower_is_halves(c, s->at))
             kernel_set_constant(&l->kernel, CONSTANT_HALVES, 1);
-        l->args[RMSNORM_X_COMPUTED] = lower_is_computed(&c, n->operands[0]);
+        l->args[RMSNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
         l->polls_epoch = l->epoch_only = true;
         break;
-    case OP_GATHER: return lower_gather(&c, l, n);
-    case OP_ROPE: lower_rope(&c, l, n); break;
-    case OP_STORE: lower_store(&c, l, n); break;
-    case OP_ATTENTION: return lower_attention(&c, l, s, n, e);
+    case OP_GATHER: return lower_gather(c, l, n);
+    case OP_ROPE: lower_rope(c, l, n); break;
+    case OP_STORE: lower_store(c, l, n); break;
+    case OP_ATTENTION: return lower_attention(c, l, s, n, e);
     case OP_SLICE:
         l->args[ARG_COUNT] = count;
         l->args[SLICE_LENGTH] = n->s.dims[LAST];
@@ -469,24 +468,23 @@ static uint32_t lower_dispatches(const device_profile *t, const launch_form *for
     case OP_PICK:
         l->args[ARG_GROUPS] = n->s.dims[LAST - 1];
         l->args[ARG_LENGTH] = length;
-        l->args[PICK_ROWS] = at(&c, n->operands[1]);
+        l->args[PICK_ROWS] = at(c, n->operands[1]);
         l->args[PICK_LAST_ROW] = x->s.dims[LAST - 1] - 1;
         break;
-    case OP_ASSIGN: lower_assigns(&c, l, s); break;
-    case OP_SAMPLE: return lower_sample(&c, l, n);
+    case OP_ASSIGN: lower_assigns(c, l, s); break;
+    case OP_SAMPLE: return lower_sample(c, l, n);
     default: break;
     }
     return 1;
 }
 
-uint32_t lower_step(const device_profile *t, const launch_form *form, const memory *m, uint32_t which_plan,
-                    const plan *p, const plan_step *s, dispatch_desc *l, err *e)
+uint32_t lower_step_of(const lowering *c, const plan_step *s, dispatch_desc *l, err *e)
 {
-    uint32_t count = lower_dispatches(t, form, m, which_plan, p, s, l, e);
+    uint32_t count = lower_dispatches(c, s, l, e);
     /* In a megakernel, all kernels are compact or none is: it sets that itself. */
-    for (uint32_t i = 0; i < count && t->compile_fast && !form->threads; i++)
+    for (uint32_t i = 0; i < count && c->t->compile_fast && !c->form->threads; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_COMPACT, 1);
-    for (uint32_t i = 0; i < count && t->epoch_bit; i++)
+    for (uint32_t i = 0; i < count && c->t->epoch_bit; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_EPOCH_BIT, 1);
     return count;
 }

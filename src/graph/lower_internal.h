@@ -1,4 +1,4 @@
-/* What lower.c, lower_matmul.c and matmul_tiling.c share. */
+/* What lower*.c and matmul_*.c share. */
 #ifndef SOLO_GRAPH_LOWER_INTERNAL_H
 #define SOLO_GRAPH_LOWER_INTERNAL_H
 
@@ -21,6 +21,7 @@ typedef struct lowering {
     const memory *m;
     uint32_t which;
     const plan *p;
+    const bool *halves; /* [node] lower_find_halves */
 } lowering;
 
 static inline uint32_t as_word(float f)
@@ -57,6 +58,15 @@ static inline void lower_with_subgroups(const lowering *c, dispatch_desc *l)
 bool lower_is_computed(const lowering *c, node n);
 /* The file in kernels/weight for rows of a type: software has some of its own, which compile faster. */
 const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t length);
+/* The dispatches of a step; returns how many, 0 with an error. */
+uint32_t lower_step_of(const lowering *c, const plan_step *s, dispatch_desc *l, err *e);
+/* The row4s of a part's matrix, or of a piece of it. */
+static inline uint32_t lower_row4s_of(const plan_part *part, uint32_t rows)
+{
+    return part->gate_of ? (rows + 1) / 2 : (rows + 3) / 4;
+}
+/* The most epilogue steps of a part of a product whose arguments are there. */
+uint32_t lower_most_epilogue_steps(const dispatch_desc *l);
 /* The arguments of a part of a matrix product. */
 static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 {
@@ -65,10 +75,13 @@ static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 /* Chooses the kernel of a product whose arguments are there, and the arguments that say how the work is shared out:
  * `chunks` of a row, that lie as `lies` says. */
 void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies);
-/* Is a product computed by matrix units? */
-bool lower_uses_matrix(const lowering *c, const plan_step *s);
-/* Does a node lie in memory as f16, two to a word, because only such products read it? */
-bool lower_is_halves(const lowering *c, node n);
+/* Which nodes lie in memory as f16, two to a word, because only products by matrix units read them: to be freed; NULL if
+ * there are no such products. */
+bool *lower_find_halves(const lowering *c);
+static inline bool lower_is_halves(const lowering *c, node n)
+{
+    return c->halves && c->halves[plan_root(c->p->g, n)];
+}
 /* The kernel for matrix units; returns the number of row4s of a workgroup, 0 if the product is not for them. */
 uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step *s);
 /* Is an attention computed by a kernel for many rows? */

@@ -4,11 +4,6 @@
 
 enum { LAST = LOWER_LAST_DIM };
 
-static uint32_t row4s_of(const plan_part *part, uint32_t rows)
-{
-    return part->gate_of ? (rows + 1) / 2 : (rows + 3) / 4;
-}
-
 static void lower_epilogue(const lowering *c, uint32_t *args, const plan_part *part, uint32_t first_row)
 {
     node before = part->matmul;
@@ -46,7 +41,7 @@ static void lower_part(const lowering *c, dispatch_desc *l, const plan_part *par
 {
     const graph_node *product = node_at(c, part->matmul);
     uint32_t columns = product->s.dims[LAST];
-    args[PART_ROW4S] = row4s_of(part, piece->rows);
+    args[PART_ROW4S] = lower_row4s_of(part, piece->rows);
     args[PART_ROWS] = piece->rows;
     args[PART_WEIGHT] = piece->at;
     args[PART_OUT] = at(c, part->result) + piece->first;

@@ -1,5 +1,6 @@
 /* matmul_matrix: products of many rows by matrix units: which products, in tiles of which size, and which activations
  * lie in memory as f16 because only such products read them. */
+#include "base/str.h"
 #include "graph/lower_internal.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, c
     uint32_t across = 0, columns = tile_columns(c->t, m) / 4;
     for (uint32_t p = 0; p < s->part_count; p++) {
         uint32_t n = node_at(c, s->parts[p].matmul)->s.dims[LOWER_LAST_DIM];
-        across += ((s->parts[p].gate_of ? (n + 1) / 2 : (n + 3) / 4) + columns - 1) / columns;
+        across += (lower_row4s_of(&s->parts[p], n) + columns - 1) / columns;
     }
     return across * ((rows + tile_rows(c->t, m) - 1) / tile_rows(c->t, m));
 }
@@ -91,8 +92,7 @@ static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
 {
     static const matrix_tile tiles[] = {{2, 2, 1, 4, 4, 32, 2}, {2, 2, 1, 2, 4, 32, 2}, {1, 1, 4, 4, 4, 64, 2},
                                         {1, 2, 2, 4, 4, 32, 2}, {2, 1, 2, 4, 4, 32, 2}, {1, 1, 4, 2, 4, 64, 2},
-                                        {2, 2, 1, 2, 2, 32, 2}, {1, 1, 2, 2, 4, 32, 2}, {1, 2, 1, 1, 2, 32, 1},
-                                        {1, 1, 2, 2, 4, 32, 2}};
+                                        {2, 2, 1, 2, 2, 32, 2}, {1, 2, 1, 1, 2, 32, 1}, {1, 1, 2, 2, 4, 32, 2}};
     enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
     const size_t count = sizeof tiles / sizeof *tiles;
     const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
@@ -111,57 +111,58 @@ static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
     return best->depth > 0;
 }
 
-bool lower_uses_matrix(const lowering *c, const plan_step *s)
+/* The tile of a product; false if matrix units are not for it. */
+static bool tile_of(const lowering *c, const plan_step *s, matrix_tile *m)
 {
-    matrix_tile unused;
     return s->op == OP_MATMUL && c->t->matrix_depth && !c->form->threads && !s->norm && !s->combines_splits &&
-           plan_rows(c->p, s) >= LEAST_ROWS && choose(c, s, &unused);
+           plan_rows(c->p, s) >= LEAST_ROWS && choose(c, s, m);
 }
 
 /* ---- activations in f16 ------------------------------------------------------------ */
 
-/* The step that writes a node, if it can write f16. */
-static const plan_step *writer_of_halves(const lowering *c, node n)
+/* The node that a step could write as f16; or 0. */
+static node could_be_halves(const lowering *c, const plan_step *s, bool by_matrix)
 {
-    for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
-        if (s->op == OP_MATMUL) {
-            for (uint32_t p = 0; p < s->part_count; p++)
-                if (plan_root(c->p->g, s->parts[p].result) == n)
-                    return !s->parts[p].store && s->part_count == 1 && lower_uses_matrix(c, s) ? s : NULL;
-        } else if (plan_root(c->p->g, s->at) == n)
-            return s->op == OP_RMSNORM || (s->op == OP_ATTENTION && lower_attention_is_tiled(c, s)) ? s : NULL;
-    }
-    return NULL;
+    bool can = s->op == OP_RMSNORM || (s->op == OP_ATTENTION && lower_attention_is_tiled(c, s)) ||
+               (by_matrix && s->part_count == 1 && !s->parts[0].store);
+    node n = can ? plan_root(c->p->g, s->op == OP_MATMUL ? s->parts[0].result : s->at) : 0;
+    return n && !node_at(c, n)->name && node_at(c, n)->s.dims[LOWER_LAST_DIM] % 2 == 0 ? n : 0;
 }
 
-bool lower_is_halves(const lowering *c, node n)
+static bool is_operand(const lowering *c, const plan_step *s, node n)
+{
+    for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
+        node before = part->matmul;
+        for (uint32_t i = 0; i < part->epilogue_count; before = part->epilogue[i++]) {
+            plan_operand o = {0};
+            if (plan_operand_of(c->p->g, part->epilogue[i], before, &o) && plan_root(c->p->g, o.other) == n)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool *lower_find_halves(const lowering *c)
 {
     if (!c->t->matrix_depth || c->form->threads)
-        return false;
-    n = plan_root(c->p->g, n);
-    if (node_at(c, n)->name || node_at(c, n)->s.dims[LOWER_LAST_DIM] % 2 || !writer_of_halves(c, n))
-        return false;
-    uint32_t readers = 0;
+        return NULL;
+    uint32_t nodes = graph_count(c->p->g);
+    bool *halves = mem_alloc((nodes + 1) * sizeof *halves), *are_read = mem_alloc((nodes + 1) * sizeof *are_read);
     for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
+        matrix_tile unused;
         node reads[PLAN_MAX_NODES];
-        uint32_t count = plan_reads(c->p, s, reads), times = 0;
-        for (uint32_t i = 0; i < count; i++)
-            times += reads[i] == n;
-        if (!times)
-            continue;
-        if (!lower_uses_matrix(c, s) || plan_root(c->p->g, s->x) != n)
-            return false;
-        for (const plan_part *part = s->parts; part < s->parts + s->part_count; part++) {
-            node before = part->matmul;
-            for (uint32_t i = 0; i < part->epilogue_count; before = part->epilogue[i++]) {
-                plan_operand o = {0};
-                if (plan_operand_of(c->p->g, part->epilogue[i], before, &o) && plan_root(c->p->g, o.other) == n)
-                    return false; /* it is x and an operand as well */
-            }
+        bool by_matrix = tile_of(c, s, &unused);
+        uint32_t count = plan_reads(c->p, s, reads);
+        for (uint32_t i = 0; i < count; i++) {
+            are_read[reads[i]] = true;
+            halves[reads[i]] &= by_matrix && plan_root(c->p->g, s->x) == reads[i] && !is_operand(c, s, reads[i]);
         }
-        readers++;
+        halves[could_be_halves(c, s, by_matrix)] = true;
     }
-    return readers > 0;
+    for (uint32_t n = 0; n <= nodes; n++)
+        halves[n] &= are_read[n];
+    free(are_read);
+    return halves;
 }
 
 /* ---- the kernel ---------------------------------------------------------------------- */
@@ -179,16 +180,6 @@ static void set_weights(dispatch_desc *l, const matrix_tile *m, uint32_t columns
     bool f16_math = l->kernel.matrix && (type == TYPE_Q4_0 || type == TYPE_Q4_K || type == TYPE_Q8_0);
     kernel_set_constant(&l->kernel, CONSTANT_F16_MATH, f16_math);
     kernel_set_constant(&l->kernel, CONSTANT_F32_MATH, !f16_math);
-}
-
-static uint32_t most_steps(dispatch_desc *l, uint32_t parts)
-{
-    uint32_t most = 0;
-    for (uint32_t p = 0; p < parts; p++) {
-        uint32_t steps = lower_part_args(l, p)[PART_STEP_COUNT];
-        most = steps > most ? steps : most;
-    }
-    return most;
 }
 
 /* Does it matter that an operand comes first? */
@@ -228,7 +219,7 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
 {
     const device_profile *t = c->t;
     matrix_tile m;
-    if (!lower_uses_matrix(c, s) || !choose(c, s, &m))
+    if (!tile_of(c, s, &m))
         return 0;
     uint32_t rows = plan_rows(c->p, s), down = tile_rows(t, &m), threads = subgroups_of(&m) * LANES;
     bool halves = lower_is_halves(c, s->x);
@@ -257,7 +248,7 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
     kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_is_halves(c, s->parts[0].result));
     kernel_set_constant(&l->kernel, CONSTANT_W_LINEAR, rows_are_linear(l, s, tile_columns(t, &m) / 4));
     kernel_set_constant(&l->kernel, CONSTANT_PARTS, s->part_count);
-    kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_steps(l, s->part_count));
+    kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
     if (s->part_count == 1)
         set_only_part(l);
     set_weights(l, &m, tile_columns(t, &m), node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight);

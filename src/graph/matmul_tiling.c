@@ -72,7 +72,7 @@ static uint32_t choose_tiles(const lowering *c, dispatch_desc *l, const plan_ste
     return 2 * best.columns;
 }
 
-static uint32_t most_epilogue_steps(const dispatch_desc *l)
+uint32_t lower_most_epilogue_steps(const dispatch_desc *l)
 {
     uint32_t most = 0;
     for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++)
@@ -117,7 +117,7 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
         l->single_pass = rows == 1;
         if (c->t->specialize) {
             kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
-            kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
+            kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
         }
         groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
     }
@@ -252,7 +252,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
             1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS | 1u << MATMUL_GROUP_ROW4S | 1u << MATMUL_LARGER_GROUPS;
         l->single_pass = true;
         kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, most_epilogue_steps(l));
+        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
         groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
     } else if (groups > c->t->most_groups)
         groups = c->t->most_groups;

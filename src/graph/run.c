@@ -281,8 +281,9 @@ static bool make_all_separate(graph_run *r, const graph_use *uses, err *e)
 }
 
 /* Where the device compiles in the background, kernels do so while weights are read: the megakernel, which takes longest,
- * and on GPUs all others at the same time; but where text is to appear first, what makes it. (In software the few that there are compile before, and when they first
- * run.) What is left of the megakernel comes last, since autotuning runs it; or later, in the background. */
+ * and on GPUs all others at the same time; but where text is to appear first, what makes it. (In software the few that
+ * there are compile before, and when they first run.) What is left of the megakernel comes last, since autotuning runs
+ * it; or later, in the background. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
     bool ahead = gpu_get_info(r->g)->can_compile_ahead, all_ahead = ahead && !r->profile.compile_fast;
