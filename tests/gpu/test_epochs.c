@@ -1,34 +1,18 @@
 /* Models whose operators are not all products and attention by heads of 2^n: in one dispatch of the kernels that GPUs
  * get, these operators poll epoch bits, too, and the tokens are those of separate dispatches. */
-#include "gpu/devices.h"
-#include "llm/generation.h"
+#include "gpu/make_tokens.h"
 #include "tiny_model.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CONTEXT = 64, TOKENS = 5 };
+enum { TOKENS = 5 };
 
 static const tiny_model MODELS[] = {
     {"gemma", 2, 64, 96, 4, 1, 16, 50, TYPE_F16, .tied = true}, /* x is scaled first */
     /* norms, RoPE and stores by themselves, and op_attention */
     {"qwen3", 2, 64, 96, 4, 2, 24, 50, TYPE_F16, .tied = true, .qk_norm = true},
 };
-
-static void make_tokens(const model *m, fusion_level level, uint32_t tokens[TOKENS])
-{
-    err e = {0};
-    generation_options o = {.level = level, .submit = SUBMIT_BATCH, .context_tok = CONTEXT};
-    generation *n = generation_new(device, m, &o, &e);
-    if (!n || !generation_feed(n, (uint32_t[]){1, 7, 3}, 3, &e))
-        fail_msg("%s", e.text);
-    assert_int_equal(generation_level(n), level);
-    for (uint32_t i = 0; i < TOKENS; i++)
-        if (!generation_next(n, &tokens[i], &e))
-            fail_msg("%s", e.text);
-    assert_int_equal(generation_level(n), level); /* nothing timed out */
-    generation_free(n);
-}
 
 static void operators_poll_epoch_bits(void **unused)
 {
@@ -45,10 +29,10 @@ static void operators_poll_epoch_bits(void **unused)
         if (!m)
             fail_msg("%s", e.text);
         unlink(path);
-        make_tokens(m, LEVEL_OPS, apart);
+        make_tokens(m, LEVEL_OPS, apart, TOKENS);
         setenv("SOLO_TUNE", "gpu", 1);
         setenv("SOLO_ONE_GROUPS", "2", 1);
-        make_tokens(m, LEVEL_LOOP, together);
+        make_tokens(m, LEVEL_LOOP, together, TOKENS);
         unsetenv("SOLO_ONE_GROUPS");
         unsetenv("SOLO_TUNE");
         model_close(m);

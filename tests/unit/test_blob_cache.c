@@ -1,57 +1,19 @@
 /* src/base/blob_cache: a blob is found as it was put or not at all. */
-#include "base/blob_cache_test.h"
+#include "blob_folder.h"
 #include "base/file.h"
 #include "base/str.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* where the fields of a file are */
 enum { VERSION_AT = 8, HEADER_BYTES = 40 };
 
-static char folder[64];
-
-static int set_up(void **unused)
-{
-    (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-blobs-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    blob_cache_set_limit(BLOB_CACHE_BYTES);
-    return setenv("SOLO_CACHE", folder, 1);
-}
-
-static int tear_down(void **unused)
-{
-    (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", folder, folder);
-    return system(command);
-}
-
 static void put(const char *key, const char *blob)
 {
     blob_cache_put(key, strlen(key), blob, strlen(blob));
-}
-
-static char *path_of(const char *key)
-{
-    return blob_cache_path(key, strlen(key));
 }
 
 /* NULL: nothing is found. */
@@ -66,33 +28,6 @@ static void expect(const char *key, const char *blob)
     } else
         assert_null(found);
     free(found);
-}
-
-static int entries(uint64_t *total_bytes)
-{
-    char path[128];
-    int count = 0;
-    *total_bytes = 0;
-    snprintf(path, sizeof path, "%s/blobs", folder);
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *entry; (entry = readdir(d));) {
-        struct stat info;
-        if (entry->d_name[0] != '.' && fstatat(dirfd(d), entry->d_name, &info, 0) == 0) {
-            count++;
-            *total_bytes += (uint64_t)info.st_size;
-        }
-    }
-    closedir(d);
-    return count;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t length)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, length, f), length);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void what_is_put_is_found(void **unused)

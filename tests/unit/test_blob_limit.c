@@ -1,76 +1,11 @@
 /* src/base/blob_cache: all blobs together stay below a limit, and the right ones go. */
-#include "base/blob_cache_test.h"
+#include "blob_folder.h"
 #include "base/file.h"
 #include "base/str.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 enum { HEADER_BYTES = 40 }; /* of a file */
-
-static char folder[64];
-
-static int set_up(void **unused)
-{
-    (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-blobs-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    blob_cache_set_limit(BLOB_CACHE_BYTES);
-    return setenv("SOLO_CACHE", folder, 1);
-}
-
-static int tear_down(void **unused)
-{
-    (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", folder, folder);
-    return system(command);
-}
-
-static char *path_of(const char *key)
-{
-    return blob_cache_path(key, strlen(key));
-}
-
-static int entries(uint64_t *total_bytes)
-{
-    char path[128];
-    int count = 0;
-    *total_bytes = 0;
-    snprintf(path, sizeof path, "%s/blobs", folder);
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *entry; (entry = readdir(d));) {
-        struct stat info;
-        if (entry->d_name[0] != '.' && fstatat(dirfd(d), entry->d_name, &info, 0) == 0) {
-            count++;
-            *total_bytes += (uint64_t)info.st_size;
-        }
-    }
-    closedir(d);
-    return count;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t length)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, length, f), length);
-    assert_int_equal(fclose(f), 0);
-}
 
 enum { BLOB = 1000 };
 
