@@ -12,11 +12,11 @@ override COLUMNS = 2u;
 override SLICES = 1u;
 override DOWN = 4u; // fragments of a subgroup: along x,
 override PIECES = 2u; // and along the weights' rows: pieces,
-override AT_ONCE = 2u; // of as many, whose sums are in workgroup memory at the same time
+override AT_ONCE = 2u; // of as many, whose sums are in workgroup memory at the same time: a round
 override DEPTH = 32u;
 override STEPS = 2u; // fragments of a subgroup along DEPTH
 override SUM_BUFFERS = 2u; // while one is read, the next sums go to the other; 1: they wait
-override ENDS = 4u; // row4s that a thread has of the sums that are in workgroup memory at the same time
+override ENDS = 4u; // row4s that a thread has of a round
 override FRAGMENT_ROWS = 16u;
 override FRAGMENT_COLUMNS = 16u;
 override FRAGMENT_DEPTH = 16u;
@@ -44,10 +44,12 @@ override W_BF16 = 0u; // 1: of bf16
 const LANES_OF_SUBGROUP = THREADS / (ROWS * COLUMNS * SLICES);
 const SUBGROUPS = ROWS * COLUMNS * SLICES;
 const ACROSS = PIECES * AT_ONCE;
+const ROUNDS = DOWN * PIECES;
 const TILE_ROWS = ROWS * DOWN * FRAGMENT_ROWS;
 const TILE_COLUMNS = COLUMNS * ACROSS * FRAGMENT_COLUMNS;
 const PAIRS = DEPTH / 2u;
-const ROWS_APART = THREADS / PAIRS; // rows between the pairs that a thread brings
+const ROWS_APART = THREADS / PAIRS; // rows between the pairs that a thread brings,
+const EVEN = PAIRS != 16u || ROWS_APART % 8u == 0u; // in the order of row_of, too
 const LINE = DEPTH + 8u; // rows lie in different banks, and begin at multiples of 16 bytes
 const SUM_COLUMNS = AT_ONCE * FRAGMENT_COLUMNS;
 const SUM_LINE = SUM_COLUMNS + 4u;
@@ -73,11 +75,17 @@ fn place_of_x(args: u32, t0: u32, n: u32) -> u32 {
     return arg(args, MATMUL_X) + select(element / 2u, element, X_WIDE == 1u);
 }
 
-fn put_x(n: u32, first: u32, second: u32) {
+// Where the i-th pair of a thread belongs in its half of the tile. Where rows are EVEN, the distance is known.
+fn line_place(local: u32, i: u32) -> u32 {
+    if (EVEN) { return row_of(local) * LINE + local % PAIRS * 2u + i * ROWS_APART * LINE; }
+    let n = local + i * THREADS;
+    return row_of(n) * LINE + n % PAIRS * 2u;
+}
+
+fn put_x(at: u32, first: u32, second: u32) {
     var halves = first;
     if (X_WIDE == 1u) { halves = halves_of(vec2<f32>(float_of(first), float_of(second))); }
     let y = numbers_of(halves);
-    let at = row_of(n) * LINE + n % PAIRS * 2u;
     tile[at] = y.x;
     tile[at + 1u] = y.y;
 }
@@ -88,12 +96,11 @@ fn place_of_w(args: u32, part: u32, first_row4: u32, chunks: u32, n: u32) -> u32
     return p.m.at + p.chunk * 4u + n % PAIRS * select(1u, 2u, W_WIDE == 1u);
 }
 
-fn put_w_pair(n: u32, first: u32, second: u32) {
+fn put_w_pair(at: u32, first: u32, second: u32) {
     var halves = first;
     if (W_WIDE == 1u) { halves = halves_of(bitcast<vec2<f32>>(vec2<u32>(first, second))); }
     if (W_BF16 == 1u) { halves = halves_of(bitcast<vec2<f32>>(vec2<u32>(first << 16u, first & 0xffff0000u))); }
     let y = numbers_of(halves);
-    let at = W_AT + row_of(n) * LINE + n % PAIRS * 2u;
     tile[at] = y.x;
     tile[at + 1u] = y.y;
 }
@@ -181,7 +188,7 @@ fn body(args: u32, v: u32, local: u32) {
     const x_apart = ROWS_APART * LENGTH / (1u + X_HALVES);
 //!for i X_EACH
     var xp#i = x_first + #iu * x_apart;
-    if (WHOLE_ROWS == 0u || ROWS_APART % 8u != 0u) { xp#i = place_of_x(args, t0, local + #iu * THREADS); }
+    if (WHOLE_ROWS == 0u || !EVEN) { xp#i = place_of_x(args, t0, local + #iu * THREADS); }
     var x#i = activations[xp#i];
 //!for _ X_WIDE
     var xx#i = activations[xp#i + 1u];
@@ -192,7 +199,7 @@ fn body(args: u32, v: u32, local: u32) {
     if (GATES == 1u || (ROPE == 1u && part_arg(args, part, PART_FORM) == FORM_ROPE_HALF)) { w_apart /= 2u; }
 //!for i W_PAIRS
     var wp#i = w_first + #iu * w_apart;
-    if (W_LINEAR == 0u || ROWS_APART % 8u != 0u) {
+    if (W_LINEAR == 0u || !EVEN) {
         wp#i = place_of_w(args, part, first_row4, chunks, local + #iu * THREADS);
     }
     var w#i = weight_words[wp#i];
@@ -215,18 +222,18 @@ fn body(args: u32, v: u32, local: u32) {
     for (var k0 = 0u; k0 < LENGTH; k0 += DEPTH) {
 //!for i X_EACH
 //!for _ X_WIDE
-        put_x(local + #iu * THREADS, x#i, xx#i);
+        put_x(line_place(local, #iu), x#i, xx#i);
 //!end
 //!for _ X_HALVES
-        put_x(local + #iu * THREADS, x#i, 0u);
+        put_x(line_place(local, #iu), x#i, 0u);
 //!end
 //!end
 //!for i W_PAIRS
 //!for _ W_WIDE
-        put_w_pair(local + #iu * THREADS, w#i, ww#i);
+        put_w_pair(W_AT + line_place(local, #iu), w#i, ww#i);
 //!end
 //!for _ W_NARROW
-        put_w_pair(local + #iu * THREADS, w#i, 0u);
+        put_w_pair(W_AT + line_place(local, #iu), w#i, 0u);
 //!end
 //!end
 //!for i W_EACH
@@ -272,21 +279,32 @@ fn body(args: u32, v: u32, local: u32) {
 //!end
         workgroupBarrier();
     }
+    // The epilogue's code stands here once for ENDS row4s, and runs in a loop: written out for all sums it would be many
+    // times as long as the loop over k, run once, and wait for instructions.
+    for (var round = 0u; round < ROUNDS + (arguments[0].x >> 31u); round++) { // a compiler must not know the bound
+        let down_by = round / PIECES;
+        let piece = round % PIECES;
+        let area = round % SUM_BUFFERS * SUBGROUPS;
+//!for e ENDS
+        let end#e = prepare_end(args, part, first_row4 + piece * (SUM_COLUMNS / 4u), chunks,
+            t0 + down_by * FRAGMENT_ROWS, local + #eu * THREADS);
+//!end
+        switch (round) {
 //!for i DOWN
 //!for j PIECES
-//!for e ENDS
-    let end#i_#j_#e = prepare_end(args, part, first_row4 + #ju * (SUM_COLUMNS / 4u), chunks, t0 + #iu * FRAGMENT_ROWS,
-        local + #eu * THREADS);
-//!end
+            case #iu * PIECES + #ju: {
 //!for a AT_ONCE
-    put_sum(((#iu * PIECES + #ju) % SUM_BUFFERS * SUBGROUPS + subgroup) * AREA + #au * FRAGMENT_COLUMNS,
-        sum#i_#j_#a, lane);
+                put_sum((area + subgroup) * AREA + #au * FRAGMENT_COLUMNS, sum#i_#j_#a, lane);
 //!end
-    workgroupBarrier();
+            }
+//!end
+//!end
+            default: {}
+        }
+        workgroupBarrier();
 //!for e ENDS
-    finish_end(args, part, end#i_#j_#e, (#iu * PIECES + #ju) % SUM_BUFFERS * SUBGROUPS);
+        finish_end(args, part, end#e, area);
 //!end
-    if (SUM_BUFFERS == 1u) { workgroupBarrier(); }
-//!end
-//!end
+        if (SUM_BUFFERS == 1u) { workgroupBarrier(); }
+    }
 }

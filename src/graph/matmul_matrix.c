@@ -9,14 +9,14 @@
 enum {
     LEAST_ROWS = 24, /* of x: with fewer, most of a tile would be empty */
     LANES = 32,      /* of a subgroup */
-    PAIR_PAD = 8,    /* as in matmul_matrix.wgsl: LINE, SUM_COLUMNS, SUM_LINE */
-    SUMS_ACROSS = 2,
+    PAIR_PAD = 8,    /* as in matmul_matrix.wgsl: LINE, SUM_LINE */
     SUM_PAD = 4,
 };
 
-/* A workgroup: subgroups down, across, and those that share k; fragments of each; DEPTH; and SUM_BUFFERS. */
+/* A workgroup: subgroups down, across, and those that share k; fragments of each; DEPTH. What of the sums is in workgroup
+ * memory at the same time (AT_ONCE, SUM_BUFFERS) follows from what is left of it. */
 typedef struct matrix_tile {
-    uint32_t rows, columns, slices, down, across, depth, sum_buffers;
+    uint32_t rows, columns, slices, down, across, depth, at_once, sum_buffers;
 } matrix_tile;
 
 static uint32_t tile_rows(const device_profile *t, const matrix_tile *m)
@@ -37,9 +37,16 @@ static uint32_t subgroups_of(const matrix_tile *m)
 static uint32_t tile_bytes(const device_profile *t, const matrix_tile *m)
 {
     uint32_t number = t->matrix_lanes ? 4 : 2;
-    uint32_t area = t->matrix_rows * (SUMS_ACROSS * t->matrix_columns + SUM_PAD);
+    uint32_t area = t->matrix_rows * (m->at_once * t->matrix_columns + SUM_PAD);
     return number * (tile_rows(t, m) + tile_columns(t, m)) * (m->depth + PAIR_PAD) +
            4 * m->sum_buffers * subgroups_of(m) * area;
+}
+
+/* Row4s of a round for each thread. */
+static uint32_t ends_of(const device_profile *t, const matrix_tile *m)
+{
+    uint32_t row4s = t->matrix_rows * t->matrix_columns * m->at_once / 4, lanes = LANES * m->slices;
+    return (row4s + lanes - 1) / lanes;
 }
 
 static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, const matrix_tile *m)
@@ -68,31 +75,43 @@ static double cost_of(const lowering *c, const plan_step *s, uint32_t rows, uint
     return waves * (k / m->depth * (fragments + FILL * brought * 4 + STEP) + END);
 }
 
-static bool fits(const lowering *c, const matrix_tile *m, uint32_t k, tensor_type type)
+/* As much of the sums as there is workgroup memory for: fewer rounds, with fewer barriers. */
+static bool place_sums(const device_profile *t, matrix_tile *m)
 {
-    /* A thread brings whole pairs or chunks of weights. */
-    uint32_t item = layout_of(type)->chunk_weights < 32 ? 2 : 32;
-    return k % m->depth == 0 && tile_columns(c->t, m) * m->depth % (item * subgroups_of(m) * LANES) == 0 &&
-           tile_bytes(c->t, m) <= c->t->workgroup_bytes && subgroups_of(m) * LANES <= c->t->most_threads &&
-           m->depth / c->t->matrix_depth % m->slices == 0; /* each slice has whole fragments */
+    static const uint32_t ways[][2] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}}; /* at_once, sum_buffers */
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        m->at_once = ways[i][0];
+        m->sum_buffers = ways[i][1];
+        if (m->across % m->at_once == 0 && tile_bytes(t, m) <= t->workgroup_bytes)
+            return true;
+    }
+    return false;
 }
 
-/* SOLO_MATRIX_TILE=ROWS,COLUMNS,SLICES,DOWN,ACROSS,DEPTH,SUM_BUFFERS, to compare tiles: bench/matrix_tiles.sh. */
+static bool fits(const lowering *c, matrix_tile *m, uint32_t k, tensor_type type)
+{
+    /* A thread brings whole pairs of x, and whole pairs or chunks of weights. */
+    uint32_t item = layout_of(type)->chunk_weights < 32 ? 2 : 32, threads = subgroups_of(m) * LANES;
+    return k % m->depth == 0 && tile_rows(c->t, m) * m->depth % (2 * threads) == 0 &&
+           tile_columns(c->t, m) * m->depth % (item * threads) == 0 && threads <= c->t->most_threads &&
+           m->depth / c->t->matrix_depth % m->slices == 0 && /* each slice has whole fragments */
+           place_sums(c->t, m);
+}
+
+/* SOLO_MATRIX_TILE=ROWS,COLUMNS,SLICES,DOWN,ACROSS,DEPTH, to compare tiles: bench/matrix_tiles.sh. */
 static bool is_set_by_hand(matrix_tile *m)
 {
     const char *set = getenv("SOLO_MATRIX_TILE");
     return set &&
-           sscanf(set, "%u,%u,%u,%u,%u,%u,%u", &m->rows, &m->columns, &m->slices, &m->down, &m->across, &m->depth,
-                  &m->sum_buffers) == 7 &&
-           m->rows && m->columns && m->slices && m->down && m->across % SUMS_ACROSS == 0 && m->across && m->depth &&
-           m->depth % 32 == 0 && (m->sum_buffers == 1 || m->sum_buffers == 2);
+           sscanf(set, "%u,%u,%u,%u,%u,%u", &m->rows, &m->columns, &m->slices, &m->down, &m->across, &m->depth) == 6 &&
+           m->rows && m->columns && m->slices && m->down && m->across && m->depth && m->depth % 32 == 0;
 }
 
 static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
 {
-    static const matrix_tile tiles[] = {{2, 2, 1, 4, 4, 32, 2}, {2, 2, 1, 2, 4, 32, 2}, {1, 1, 4, 4, 4, 64, 2},
-                                        {1, 2, 2, 4, 4, 32, 2}, {2, 1, 2, 4, 4, 32, 2}, {1, 1, 4, 2, 4, 64, 2},
-                                        {2, 2, 1, 2, 2, 32, 2}, {1, 2, 1, 1, 2, 32, 1}, {1, 1, 2, 2, 4, 32, 2}};
+    static const uint32_t tiles[][6] = {{2, 2, 1, 4, 4, 32}, {2, 2, 1, 2, 4, 32}, {1, 1, 4, 4, 4, 64},
+                                        {1, 2, 2, 4, 4, 32}, {2, 1, 2, 4, 4, 32}, {1, 1, 4, 2, 4, 64},
+                                        {2, 2, 1, 2, 2, 32}, {1, 2, 1, 1, 2, 32}, {1, 1, 2, 2, 4, 32}};
     enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
     const size_t count = sizeof tiles / sizeof *tiles;
     const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
@@ -102,9 +121,11 @@ static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
         return true;
     best->depth = 0;
     for (size_t i = c->t->matrix_lanes ? count - LANES_TILES : 0; i < count; i++) {
-        double cost = fits(c, &tiles[i], k, w->as.weight) ? cost_of(c, s, rows, k, &tiles[i]) : 0;
+        const uint32_t *n = tiles[i];
+        matrix_tile m = {n[0], n[1], n[2], n[3], n[4], n[5], 0, 0};
+        double cost = fits(c, &m, k, w->as.weight) ? cost_of(c, s, rows, k, &m) : 0;
         if (cost > 0 && (!best->depth || cost < least)) {
-            *best = tiles[i];
+            *best = m;
             least = cost;
         }
     }
@@ -232,10 +253,10 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
     kernel_set_constant(&l->kernel, CONSTANT_COLUMNS, m.columns);
     kernel_set_constant(&l->kernel, CONSTANT_SLICES, m.slices);
     kernel_set_constant(&l->kernel, CONSTANT_DOWN, m.down);
-    kernel_set_constant(&l->kernel, CONSTANT_PIECES, m.across / SUMS_ACROSS);
-    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, SUMS_ACROSS);
+    kernel_set_constant(&l->kernel, CONSTANT_PIECES, m.across / m.at_once);
+    kernel_set_constant(&l->kernel, CONSTANT_AT_ONCE, m.at_once);
     kernel_set_constant(&l->kernel, CONSTANT_SUM_BUFFERS, m.sum_buffers);
-    kernel_set_constant(&l->kernel, CONSTANT_ENDS, m.slices < 2 * SUMS_ACROSS ? 2 * SUMS_ACROSS / m.slices : 1);
+    kernel_set_constant(&l->kernel, CONSTANT_ENDS, ends_of(t, &m));
     kernel_set_constant(&l->kernel, CONSTANT_DEPTH, m.depth);
     kernel_set_constant(&l->kernel, CONSTANT_STEPS, m.depth / t->matrix_depth / m.slices);
     kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_ROWS, t->matrix_rows);
