@@ -87,6 +87,7 @@ typedef struct gpu_info {
     bool can_replay;        /* commands can be submitted again */
     bool can_indirect;      /* gpu_dispatch_indirect works */
     bool can_compile_ahead; /* gpu_kernel_desc.ahead returns at once */
+    uint32_t compiler_threads; /* that compile ahead; 0: as many as there is work for */
     bool has_passes;        /* passes are a thing here (not in CUDA) */
 
     uint64_t max_buffer_bytes, max_storage_binding_bytes, max_uniform_binding_bytes;

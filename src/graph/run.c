@@ -93,20 +93,30 @@ static bool make_separate(graph_run *r, uint32_t which, err *e)
     return ok;
 }
 
-/* Starts compiling the kernels of make_separate. */
-static void compile_separate_ahead(graph_run *r, uint32_t which)
+/* Starts compiling the kernels of make_separate. The last ones of a plan come first: sampling takes longest. Of those that
+ * text waits for, a library with few threads gets its share; the others are left to make_separate, whose thread would
+ * only wait. */
+static void compile_separate_ahead(graph_run *r, uint32_t which, bool text_waits)
 {
     lowered_plan l;
     err unused = {0}; /* make_separate says what is wrong */
     launch_form form = {.row_threads = r->form.row_threads};
-    if (lower_plan(&r->profile, &form, r->m, which, r->plans[which], &l, &unused))
+    const kernel_variant **variants = NULL;
+    uint32_t count = 0, threads = gpu_get_info(r->g)->compiler_threads;
+    if (lower_plan(&r->profile, &form, r->m, which, r->plans[which], &l, &unused)) {
+        variants = mem_alloc((l.count + 1) * sizeof *variants);
         for (uint32_t i = 0; i < l.count; i++) {
-            bool known = false;
-            for (uint32_t k = 0; k < i && !known; k++)
-                known = kernel_same_variant(&l.items[k].kernel, &l.items[i].kernel);
-            if (!known)
-                make_kernel(r, &l.items[i].kernel, true);
+            uint32_t k = 0;
+            while (k < count && !kernel_same_variant(variants[k], &l.items[i].kernel))
+                k++;
+            if (k == count)
+                variants[count++] = &l.items[i].kernel;
         }
+    }
+    uint32_t left = text_waits && threads ? count / (threads + 1) : 0;
+    for (uint32_t i = count; i > left; i--)
+        make_kernel(r, variants[i - 1], true);
+    free(variants);
     lowered_plan_free(&l);
 }
 
@@ -296,7 +306,7 @@ static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_sour
     for (int later = 0; later < 2; later++) /* a driver may compile in the order in which it is asked */
         for (uint32_t i = 0; all_ahead && i < r->count; i++)
             if (uses[i].later == later && r->programs[i].level < LEVEL_TOKEN)
-                compile_separate_ahead(r, i);
+                compile_separate_ahead(r, i, text_first && !later);
     bool ok = (all_ahead || make_all_separate(r, uses, e)) && memory_upload(r->m, source, user, e) &&
               (!all_ahead || make_all_separate(r, uses, e));
     if (ok && text_first)

@@ -11,7 +11,10 @@
 static const uint64_t REQUEST_NS = 20ull * 1000000000ull;
 
 /* Dawn's own extension of a descriptor, by the numbers it has had throughout. */
-enum { STYPE_DAWN_TOGGLES = 0x0005000A };
+enum {
+    STYPE_DAWN_TOGGLES = 0x0005000A,
+    DAWN_COMPILER_THREADS = 2, /* of its own pool, on an H200 with 16 cores: docs/speed.md */
+};
 typedef struct dawn_toggles {
     WGPUChainedStruct chain;
     size_t enabled_count;
@@ -394,6 +397,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     info->has_passes = info->can_indirect = info->has_wgsl = true;
     info->can_block = w->timed_waits || lib->DevicePoll;
     info->can_compile_ahead = lib->abi != WEBGPU_WGPU && lib->DeviceCreateComputePipelineAsync;
+    info->compiler_threads = info->can_compile_ahead ? DAWN_COMPILER_THREADS : 0;
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
 }
