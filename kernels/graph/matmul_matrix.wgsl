@@ -113,8 +113,11 @@ fn weight_halves(b: bits_of_chunk, j: u32) -> vec2<u32> {
 }
 //!end
 
-// Chunk n of weights. Lanes that are eight apart would meet in the same banks: they store in another order.
+// Chunk n of weights; there may be fewer than threads. Lanes that are eight apart would meet in the same banks: they
+// store in another order.
+const CHUNKS = TILE_COLUMNS * (DEPTH / 32u);
 fn put_w_chunk(n: u32, b: bits_of_chunk) {
+    if (n >= CHUNKS) { return; }
     let at = W_AT + n / (DEPTH / 32u) * LINE + n % (DEPTH / 32u) * 32u;
     let odd = n / 8u % 2u;
     let swap = n / 16u % 2u;
@@ -208,8 +211,9 @@ fn body(args: u32, v: u32, local: u32) {
 //!end
 //!end
 //!for i W_EACH
-    let wp#i = place_of_row(args, part, first_row4, chunks, (local + #iu * THREADS) / (DEPTH / 32u));
-    let wc#i = wp#i.chunk + (local + #iu * THREADS) % (DEPTH / 32u);
+    let wn#i = min(local + #iu * THREADS, CHUNKS - 1u);
+    let wp#i = place_of_row(args, part, first_row4, chunks, wn#i / (DEPTH / 32u));
+    let wc#i = wp#i.chunk + wn#i % (DEPTH / 32u);
     var w#i = fetch(wp#i.m, wc#i);
 //!end
 //!for i DOWN

@@ -83,12 +83,12 @@ typedef struct gpu_info {
     bool has_wgsl;  /* kernels are made from any text of WGSL */
     bool unchecked; /* what WebGPU adds to them, so that they keep to their memory, was left out */
     uint32_t subgroup_min, subgroup_max;
-    bool can_block;         /* GPU_WAIT_BLOCKING really sleeps */
-    bool can_replay;        /* commands can be submitted again */
-    bool can_indirect;      /* gpu_dispatch_indirect works */
-    bool can_compile_ahead; /* gpu_kernel_desc.ahead returns at once */
+    bool can_block;            /* GPU_WAIT_BLOCKING really sleeps */
+    bool can_replay;           /* commands can be submitted again */
+    bool can_indirect;         /* gpu_dispatch_indirect works */
+    bool can_compile_ahead;    /* gpu_kernel_desc.ahead returns at once */
     uint32_t compiler_threads; /* that compile ahead; 0: as many as there is work for */
-    bool has_passes;        /* passes are a thing here (not in CUDA) */
+    bool has_passes;           /* passes are a thing here (not in CUDA) */
 
     uint64_t max_buffer_bytes, max_storage_binding_bytes, max_uniform_binding_bytes;
     uint32_t max_storage_buffers;   /* per kernel */

@@ -42,6 +42,12 @@ static uint32_t tile_bytes(const device_profile *t, const matrix_tile *m)
            4 * m->sum_buffers * subgroups_of(m) * area;
 }
 
+/* Weights of this type come two at a time; others in chunks of 32. */
+static bool comes_in_pairs(tensor_type type)
+{
+    return layout_of(type)->chunk_weights < 32;
+}
+
 /* Row4s of a round for each thread. */
 static uint32_t ends_of(const device_profile *t, const matrix_tile *m)
 {
@@ -59,20 +65,35 @@ static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, c
     return across * ((rows + tile_rows(c->t, m) - 1) / tile_rows(c->t, m));
 }
 
-/* The time of a product in units of a fragment's product: waves of workgroups, each as long as its steps, with what a
- * step costs beside its products, and the epilogue. Found by comparing tiles on an H200 (docs/speed.md). */
-static double cost_of(const lowering *c, const plan_step *s, uint32_t rows, uint32_t k, const matrix_tile *m)
+/* What tiles cost on an H200, in microseconds (docs/speed.md): a step along k with one workgroup on a multiprocessor, and
+ * with as many as there is room for, of weights in pairs and in chunks; and a workgroup beside its steps. */
+typedef struct tile_cost {
+    uint32_t shape[6];          /* the fields of a matrix_tile up to depth */
+    uint32_t resident;          /* workgroups on a multiprocessor */
+    double pairs[2], chunks[2]; /* of a step: alone; all of them */
+    double end;
+} tile_cost;
+
+static const tile_cost tile_costs[] = {
+    {{2, 2, 2, 4, 4, 64}, 1, {1.04, 1.04}, {1.83, 1.83}, 16}, {{4, 2, 1, 4, 5, 32}, 1, {1.17, 1.17}, {1.75, 1.75}, 20},
+    {{2, 2, 1, 4, 4, 32}, 2, {0.98, 1.60}, {1.52, 2.42}, 8},  {{1, 1, 8, 4, 4, 128}, 1, {1.06, 1.06}, {1.66, 1.66}, 12},
+    {{1, 2, 4, 4, 2, 64}, 2, {0.83, 1.46}, {1.30, 2.00}, 4},  {{1, 1, 8, 2, 4, 128}, 2, {1.00, 1.70}, {1.50, 2.90}, 7},
+    {{1, 1, 4, 4, 4, 64}, 2, {0.87, 1.40}, {1.25, 2.10}, 6},  {{2, 2, 1, 2, 4, 32}, 2, {0.85, 1.30}, {1.10, 1.70}, 6},
+    {{1, 2, 1, 1, 2, 32}, 2, {0.80, 1.00}, {1.00, 1.20}, 4},  {{1, 1, 2, 2, 4, 32}, 2, {0.80, 1.10}, {1.00, 1.40}, 4}};
+enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
+
+/* The time of a product: full waves of workgroups, of which one begins when another ends, and what is left. */
+static double cost_of(const lowering *c, const plan_step *s, uint32_t rows, uint32_t k, const tile_cost *t,
+                      const matrix_tile *m, tensor_type type)
 {
-    const double FILL = 0.06, STEP = 6, END = 40; /* of an element; of a step; of a workgroup */
-    uint32_t resident = c->t->busy_groups * (subgroups_of(m) <= 4 ? 2 : 1);
-    double tiles = tiles_of(c, s, rows, m), waves = tiles / resident;
-    if (waves < 1)
-        waves = tiles > c->t->busy_groups ? 1 : 0.6;
-    else
-        waves = (double)(uint32_t)(waves + 0.75);
-    double fragments = (double)m->down * m->across * (m->depth / c->t->matrix_depth / m->slices);
-    double brought = (double)(tile_rows(c->t, m) + tile_columns(c->t, m)) * m->depth / (subgroups_of(m) * LANES);
-    return waves * (k / m->depth * (fragments + FILL * brought * 4 + STEP) + END);
+    const double OVERLAP = 0.25; /* what an end costs where other workgroups go on */
+    const double *step = comes_in_pairs(type) ? t->pairs : t->chunks;
+    uint32_t tiles = tiles_of(c, s, rows, m), at_once = c->t->busy_groups * t->resident, steps = k / m->depth;
+    uint32_t left = tiles % at_once;
+    double us = tiles / at_once * (steps * step[1] + OVERLAP * t->end);
+    if (left)
+        us += steps * step[left > c->t->busy_groups] + t->end;
+    return us;
 }
 
 /* As much of the sums as there is workgroup memory for: fewer rounds, with fewer barriers. */
@@ -90,10 +111,11 @@ static bool place_sums(const device_profile *t, matrix_tile *m)
 
 static bool fits(const lowering *c, matrix_tile *m, uint32_t k, tensor_type type)
 {
-    /* A thread brings whole pairs of x, and whole pairs or chunks of weights. */
-    uint32_t item = layout_of(type)->chunk_weights < 32 ? 2 : 32, threads = subgroups_of(m) * LANES;
+    /* A thread brings whole pairs of x and of weights; of chunks, not every thread brings one. */
+    uint32_t threads = subgroups_of(m) * LANES;
     return k % m->depth == 0 && tile_rows(c->t, m) * m->depth % (2 * threads) == 0 &&
-           tile_columns(c->t, m) * m->depth % (item * threads) == 0 && threads <= c->t->most_threads &&
+           (!comes_in_pairs(type) || tile_columns(c->t, m) * m->depth % (2 * threads) == 0) &&
+           threads <= c->t->most_threads &&
            m->depth / c->t->matrix_depth % m->slices == 0 && /* each slice has whole fragments */
            place_sums(c->t, m);
 }
@@ -109,11 +131,7 @@ static bool is_set_by_hand(matrix_tile *m)
 
 static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
 {
-    static const uint32_t tiles[][6] = {{2, 2, 1, 4, 4, 32}, {2, 2, 1, 2, 4, 32}, {1, 1, 4, 4, 4, 64},
-                                        {1, 2, 2, 4, 4, 32}, {2, 1, 2, 4, 4, 32}, {1, 1, 4, 2, 4, 64},
-                                        {2, 2, 1, 2, 2, 32}, {1, 2, 1, 1, 2, 32}, {1, 1, 2, 2, 4, 32}};
-    enum { LANES_TILES = 2 }; /* the last ones: software takes long to compile more */
-    const size_t count = sizeof tiles / sizeof *tiles;
+    const size_t count = sizeof tile_costs / sizeof *tile_costs;
     const graph_node *w = node_at(c, node_at(c, s->parts[0].matmul)->operands[1]);
     uint32_t rows = plan_rows(c->p, s), k = w->s.dims[LOWER_LAST_DIM];
     double least = 0;
@@ -121,12 +139,14 @@ static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
         return true;
     best->depth = 0;
     for (size_t i = c->t->matrix_lanes ? count - LANES_TILES : 0; i < count; i++) {
-        const uint32_t *n = tiles[i];
+        const uint32_t *n = tile_costs[i].shape;
         matrix_tile m = {n[0], n[1], n[2], n[3], n[4], n[5], 0, 0};
-        double cost = fits(c, &m, k, w->as.weight) ? cost_of(c, s, rows, k, &m) : 0;
-        if (cost > 0 && (!best->depth || cost < least)) {
+        if (!fits(c, &m, k, w->as.weight))
+            continue;
+        double us = cost_of(c, s, rows, k, &tile_costs[i], &m, w->as.weight);
+        if (!best->depth || us < least) {
             *best = m;
-            least = cost;
+            least = us;
         }
     }
     return best->depth > 0;
@@ -192,8 +212,8 @@ bool *lower_find_halves(const lowering *c)
 static void set_weights(dispatch_desc *l, const matrix_tile *m, uint32_t columns, tensor_type type)
 {
     uint32_t threads = subgroups_of(m) * LANES, weights = columns * m->depth;
-    bool pairs = layout_of(type)->chunk_weights < 32;
-    kernel_set_constant(&l->kernel, CONSTANT_W_EACH, pairs ? 0 : weights / 32 / threads);
+    bool pairs = comes_in_pairs(type);
+    kernel_set_constant(&l->kernel, CONSTANT_W_EACH, pairs ? 0 : (weights / 32 + threads - 1) / threads);
     kernel_set_constant(&l->kernel, CONSTANT_W_PAIRS, pairs ? weights / 2 / threads : 0);
     kernel_set_constant(&l->kernel, CONSTANT_W_WIDE, type == TYPE_F32);
     kernel_set_constant(&l->kernel, CONSTANT_W_NARROW, type == TYPE_F16 || type == TYPE_BF16);
@@ -279,40 +299,56 @@ uint32_t lower_matrix_tiles(const lowering *c, dispatch_desc *l, const plan_step
 
 /* ---- attention ------------------------------------------------------------------------ */
 
+enum { ROW_GROUPS = 4 }; /* of attention: subgroups with rows of their own */
+
+/* The fragments of the longest block for which there is room; or 0. */
+static uint32_t attention_fragments(const device_profile *t, uint32_t size, uint32_t splits)
+{
+    uint32_t line = size + PAIR_PAD, number = t->matrix_lanes ? 4 : 2, of_rows = ROW_GROUPS * t->matrix_rows;
+    for (uint32_t fragments = 4; fragments; fragments /= 2) {
+        uint32_t block = fragments * t->matrix_columns, threads = ROW_GROUPS * splits * LANES;
+        uint32_t bytes = number * (of_rows * (t->matrix_lanes ? 2 : 1) + 2 * splits * block) * line +
+                         4 * (splits * of_rows * (block + SUM_PAD) + threads + 1);
+        /* Weights of values take the place of q; each thread brings whole pairs. */
+        if (bytes <= t->workgroup_bytes && splits * block <= size && threads <= t->most_threads &&
+            splits * block * size / 2 % threads == 0)
+            return fragments;
+    }
+    return 0;
+}
+
 bool lower_attention_matrix(const lowering *c, dispatch_desc *l, const graph_node *n, bool halves)
 {
     const device_profile *t = c->t;
     const shape *q = &node_at(c, n->operands[0])->s;
     dtype cache = node_at(c, n->operands[1])->type;
-    uint32_t rows = q->dims[1], size = q->dims[3], subgroups = 4;
+    uint32_t rows = q->dims[1], size = q->dims[3];
     if (!t->matrix_depth || c->form->threads || cache != DTYPE_F16 || rows < LEAST_ROWS || size % t->matrix_depth ||
         size % t->matrix_columns || LANES % t->matrix_rows || t->matrix_depth != t->matrix_columns)
         return false;
-    /* The longest block for which there is room. */
-    uint32_t line = size + PAIR_PAD, number = t->matrix_lanes ? 4 : 2, fragments = 4, bytes = 0;
-    for (; fragments; fragments /= 2) {
-        uint32_t block = fragments * t->matrix_columns, of_rows = subgroups * t->matrix_rows;
-        bytes = number * (of_rows * (t->matrix_lanes ? 2 : 1) + 2 * block) * line +
-                4 * (of_rows * (block + SUM_PAD) + subgroups * LANES + 1);
-        if (bytes <= t->workgroup_bytes && block <= size) /* weights of values take the place of q */
-            break;
-    }
+    uint32_t of_rows = ROW_GROUPS * t->matrix_rows, groups = (rows + of_rows - 1) / of_rows * q->dims[2];
+    uint32_t splits = groups <= t->busy_groups || t->matrix_lanes ? 2 : 1; /* few heads: a GPU is not busy otherwise */
+    uint32_t fragments = attention_fragments(t, size, splits);
+    if (!fragments && splits > 1)
+        fragments = attention_fragments(t, size, splits = 1);
     if (!fragments)
         return false;
+    uint32_t threads = ROW_GROUPS * splits * LANES;
     l->kernel = (kernel_variant){.name = "op_attention_matrix", .matrix = !t->matrix_lanes};
     l->kernel.subgroup = t->matrix_lanes ? 0 : t->subgroup;
-    kernel_set_constant(&l->kernel, CONSTANT_THREADS, subgroups * LANES);
+    kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+    kernel_set_constant(&l->kernel, CONSTANT_SPLITS, splits);
     kernel_set_constant(&l->kernel, CONSTANT_SIZE, size);
     kernel_set_constant(&l->kernel, CONSTANT_STEPS, size / t->matrix_depth);
     kernel_set_constant(&l->kernel, CONSTANT_ACROSS, size / t->matrix_columns);
     kernel_set_constant(&l->kernel, CONSTANT_BLOCK_FRAGMENTS, fragments);
-    kernel_set_constant(&l->kernel, CONSTANT_EACH, fragments * t->matrix_columns * size / 2 / (subgroups * LANES));
+    kernel_set_constant(&l->kernel, CONSTANT_EACH, splits * fragments * t->matrix_columns * size / 2 / threads);
     kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_ROWS, t->matrix_rows);
     kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_COLUMNS, t->matrix_columns);
     kernel_set_constant(&l->kernel, CONSTANT_FRAGMENT_DEPTH, t->matrix_depth);
     kernel_set_constant(&l->kernel, CONSTANT_HALVES, halves);
     kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
-    l->args[ARG_GROUPS] = (rows + subgroups * t->matrix_rows - 1) / (subgroups * t->matrix_rows) * q->dims[2];
+    l->args[ARG_GROUPS] = groups;
     l->args[ATTENTION_ROWS] = rows;
     return true;
 }

@@ -290,6 +290,13 @@ static bool make_all_separate(graph_run *r, const graph_use *uses, err *e)
     return ok;
 }
 
+static void compile_all_ahead(graph_run *r, const graph_use *uses, bool later, bool text_waits)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (uses[i].later == later && r->programs[i].level < LEVEL_TOKEN)
+            compile_separate_ahead(r, i, text_waits);
+}
+
 /* Where the device compiles in the background, kernels do so while weights are read: the megakernel, which takes longest,
  * and on GPUs all others at the same time; but where text is to appear first, what makes it. (In software the few that
  * there are compile before, and when they first run.) What is left of the megakernel comes last, since autotuning runs
@@ -303,12 +310,14 @@ static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_sour
     bool tunes = ahead && tuned < r->count, text_first = tunes && uses[tuned].compile_in_background;
     if (tunes && !text_first)
         begin_tuning(r, tuned, false);
-    for (int later = 0; later < 2; later++) /* a driver may compile in the order in which it is asked */
-        for (uint32_t i = 0; all_ahead && i < r->count; i++)
-            if (uses[i].later == later && r->programs[i].level < LEVEL_TOKEN)
-                compile_separate_ahead(r, i, text_first && !later);
+    if (all_ahead)
+        compile_all_ahead(r, uses, false, text_first);
+    if (all_ahead && !text_first)
+        compile_all_ahead(r, uses, true, false);
     bool ok = (all_ahead || make_all_separate(r, uses, e)) && memory_upload(r->m, source, user, e) &&
               (!all_ahead || make_all_separate(r, uses, e));
+    if (ok && all_ahead && text_first) /* libraries compile in the order in which they are asked */
+        compile_all_ahead(r, uses, true, false);
     if (ok && text_first)
         begin_tuning(r, tuned, true);
     uint32_t threads = r->form.row_threads;

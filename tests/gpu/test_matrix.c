@@ -54,6 +54,29 @@ static void products(void **unused)
     end();
 }
 
+/* Tiles that software does not choose: eight subgroups that share k, and fewer chunks of weights than threads. */
+static void tiles(void **unused)
+{
+    (void)unused;
+    static const char *const shapes[] = {"1,1,8,1,1,128", "2,1,1,1,5,32", "1,2,2,1,2,64"};
+    static const tensor_type types[] = {TYPE_F16, TYPE_Q4_0};
+    begin();
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+        weight_box box = {.r = rng_seed(71 + (uint32_t)i)};
+        enum { ROWS = 35, LENGTH = 256, COLUMNS = 130 };
+        setenv("SOLO_MATRIX_TILE", shapes[i / 2], 1);
+        graph *g = graph_new();
+        node x = graph_input(g, "x", DTYPE_F32, shape2(ROWS, LENGTH));
+        node more = graph_input(g, "more", DTYPE_F32, shape2(ROWS, COLUMNS));
+        node product = graph_matmul(g, x, weight(g, &box, "w", types[i % 2], shape2(COLUMNS, LENGTH)));
+        graph_output(g, "y", graph_binary(g, BINARY_ADD, product, more));
+        tolerance = 0.05f; /* of long sums, which cancel out */
+        compare_ways(g, &box, NAMES("x", "more"), NAMES("y"), 1, 1);
+    }
+    unsetenv("SOLO_MATRIX_TILE");
+    end();
+}
+
 /* What only such products read lies in memory as f16: a norm's result, and f(gate) * up. */
 static void feed_forward(void **unused)
 {
@@ -95,7 +118,7 @@ static void attention(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(feed_forward),
-                                       cmocka_unit_test(attention)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(tiles),
+                                       cmocka_unit_test(feed_forward), cmocka_unit_test(attention)};
     return RUN_ON_EACH(tests);
 }
