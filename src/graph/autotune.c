@@ -204,10 +204,23 @@ static void remember(const autotune *a)
 static str key_of(const autotune *a)
 {
     str key = {0};
+    launch_form usual = a->default_form; /* whatever threads the cache has given it */
+    usual.row_threads = a->from.profile->row_threads;
     str_addf(&key, "tuning of one dispatch, kernel %016llx\n",
-             (unsigned long long)megakernel_look_ahead(&a->from, &a->default_form, false));
+             (unsigned long long)megakernel_look_ahead(&a->from, &usual, false));
     gpu_add_identity(gpu_get_info(a->from.g), &key);
     return key;
+}
+
+void autotune_recall_threads(const megakernel_source *from, launch_form *form)
+{
+    autotune a = {.from = *from, .in_background = true, .default_form = *form, .forms = {*form}};
+    if (is_fixed(&a))
+        return;
+    a.key = key_of(&a);
+    if (recall(&a, &a.forms[0]))
+        form->row_threads = a.forms[0].row_threads;
+    str_free(&a.key);
 }
 
 /* ---- from the first candidate to the best ------------------------------------------------- */

@@ -18,6 +18,9 @@ typedef enum {
     AUTOTUNE_OVER,      /* autotune_take has the result */
 } autotune_state;
 
+/* Gives `form` the row_threads that the cache has for this megakernel, if any. For kernels that are made before it. */
+void autotune_recall_threads(const megakernel_source *from, launch_form *form);
+
 /* All candidates start to compile, where the device compiles in the background. `form` is the default one; its row_threads
  * become those that the cache has. With `in_background`, calls do not wait for the compiler, and row_threads do not
  * change from here on: other kernels with the same sums run in the meantime. */

@@ -310,6 +310,10 @@ static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_sour
     bool tunes = ahead && tuned < r->count, text_first = tunes && uses[tuned].compile_in_background;
     if (tunes && !text_first)
         begin_tuning(r, tuned, false);
+    if (text_first) { /* the kernels that begin the text have the threads that the megakernel will have */
+        megakernel_source from = source_of(r, tuned);
+        autotune_recall_threads(&from, &r->form);
+    }
     if (all_ahead)
         compile_all_ahead(r, uses, false, text_first);
     if (all_ahead && !text_first)
