@@ -283,8 +283,8 @@ fn body(args: u32, v: u32, local: u32) {
 //!end
         workgroupBarrier();
     }
-    // The epilogue's code stands here once for ENDS row4s, and runs in a loop: written out for all sums it would be many
-    // times as long as the loop over k, run once, and wait for instructions.
+    // The epilogue's code stands here once for ENDS row4s, and runs in a loop: written out for all sums it would be
+    // many times as long as the loop over k, run once, and wait for instructions.
     for (var round = 0u; round < ROUNDS + (arguments[0].x >> 31u); round++) { // a compiler must not know the bound
         let down_by = round / PIECES;
         let piece = round % PIECES;

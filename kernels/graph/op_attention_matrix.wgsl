@@ -1,8 +1,8 @@
 // Attention for many rows by matrix units: a subgroup has FRAGMENT_ROWS rows of one head, and all subgroups of a
 // workgroup go over the positions that they see together, SPLITS times BLOCK at a time: SPLITS subgroups have the same
-// rows, and a block each, so that a GPU with few heads has enough to do. Fragments cannot be scaled row by row, so there
-// are two passes: the first finds the highest score of each row, the second adds up the values. Keys and values are
-// f16; sums are f32.
+// rows, and a block each, so that a GPU with few heads has enough to do. Fragments cannot be scaled row by row, so
+// there are two passes: the first finds the highest score of each row, the second adds up the values. Keys and values
+// are f16; sums are f32.
 //!wgsl-only
 override THREADS = 128u;
 override SIZE = 64u; // elements of a head: a multiple of FRAGMENT_DEPTH and FRAGMENT_COLUMNS

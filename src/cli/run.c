@@ -118,7 +118,8 @@ static bool talk(const options *o, session *s, const str *text, err *e)
 
 static bool run_model(const options *o, const str *text, const model *m, gpu *g, err *e)
 {
-    session *s = cli_new_session(&o->model, &o->sampling, (session_options){.generation.slide = o->slide}, m, g, e);
+    session *s = cli_new_session(&o->model, &o->sampling,
+                                 (session_options){.generation = {.slide = o->slide, .text_waits = true}}, m, g, e);
     bool ok = s && talk(o, s, text, e);
     session_free(s);
     return ok;

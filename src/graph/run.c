@@ -6,158 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINDINGS = 5 };
 _Static_assert((int)GRAPH_LEAST_ROUNDS == (int)AUTOTUNE_LEAST_ROUNDS &&
                    (int)GRAPH_MOST_ROUNDS == (int)AUTOTUNE_MOST_ROUNDS,
                "the same");
-
-/* ---- separate dispatches --------------------------------------------------------- */
-
-static gpu_kernel *make_kernel(const graph_run *r, const kernel_variant *v, bool ahead)
-{
-    gpu_source *source = kernel_text(v);
-    gpu_kernel_desc desc = {
-        .source = source,
-        .entry = "main",
-        .binding_count = BINDINGS,
-        .idle = true, /* no workgroups, says argument 0 */
-        .ahead = ahead,
-        .bindings = {GPU_BIND_UNIFORM, GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_WRITE, GPU_BIND_READ}};
-    gpu_kernel *k = gpu_kernel_new(r->g, &desc);
-    kernel_text_free(source);
-    return k;
-}
-
-/* The run frees kernels; NULL if there are too many. */
-static gpu_kernel *kernel_of(graph_run *r, const kernel_variant *v, err *e)
-{
-    for (uint32_t i = 0; i < r->kernel_count; i++)
-        if (kernel_same_variant(&r->kernels[i].variant, v))
-            return r->kernels[i].kernel;
-    if (r->kernel_count == RUN_MAX_KERNELS) {
-        err_set(e, "more than %d different kernels are needed", RUN_MAX_KERNELS);
-        return NULL;
-    }
-    made_kernel *k = &r->kernels[r->kernel_count++];
-    *k = (made_kernel){*v, make_kernel(r, v, false)};
-    return k->kernel;
-}
-
-static uint64_t argument_slot(const graph_run *r)
-{
-    uint64_t align = gpu_get_info(r->g)->uniform_align_bytes, bytes = LOWER_ARG_WORDS * sizeof(uint32_t);
-    return align > bytes ? align : (bytes + align - 1) / align * align;
-}
-
-void run_name_kernel(const kernel_variant *v, char name[RUN_NAME_BYTES])
-{
-    snprintf(name, RUN_NAME_BYTES, "%s%s%s", v->name, v->type ? "." : "", v->type ? v->type : "");
-}
-
-static bool add_dispatch(graph_run *r, program *p, uint32_t step, const dispatch_desc *d, err *e)
-{
-    uint32_t i = p->dispatch_count;
-    uint64_t at = i * argument_slot(r);
-    gpu_kernel *kernel = kernel_of(r, &d->kernel, e);
-    if (!kernel)
-        return false;
-    gpu_write(r->g, p->arguments, at, d->args, sizeof d->args);
-    gpu_part parts[BINDINGS] = {{p->arguments, at, sizeof d->args},
-                                {.buffer = memory_weights(r->m, d->weight_arena)},
-                                {.buffer = memory_activations(r->m)},
-                                {.buffer = memory_states(r->m, d->state_arena)},
-                                {.buffer = memory_weights(r->m, d->weight_arena)}};
-    p->dispatches[i] =
-        (submit_dispatch){kernel, gpu_bindings_new(r->g, kernel, parts, BINDINGS), d->args[ARG_GROUPS], 0};
-    p->steps[i] = step;
-    run_name_kernel(&d->kernel, p->names[i]);
-    p->dispatch_count++;
-    return true;
-}
-
-static bool make_separate(graph_run *r, uint32_t which, err *e)
-{
-    program *p = &r->programs[which];
-    lowered_plan l;
-    launch_form form = {.row_threads = r->form.row_threads};
-    bool ok = lower_plan(&r->profile, &form, r->m, which, r->plans[which], &l, e);
-    if (ok) {
-        p->dispatches = mem_alloc((l.count + 1) * sizeof *p->dispatches);
-        p->steps = mem_alloc((l.count + 1) * sizeof *p->steps);
-        p->names = mem_alloc((l.count + 1) * sizeof *p->names);
-        p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
-    }
-    for (uint32_t i = 0; ok && i < l.count; i++)
-        ok = add_dispatch(r, p, l.steps[i], &l.items[i], e);
-    lowered_plan_free(&l);
-    return ok;
-}
-
-/* Starts compiling the kernels of make_separate. The last ones of a plan come first: sampling takes longest. Of those that
- * text waits for, a library with few threads gets its share; the others are left to make_separate, whose thread would
- * only wait. */
-static void compile_separate_ahead(graph_run *r, uint32_t which, bool text_waits)
-{
-    lowered_plan l;
-    err unused = {0}; /* make_separate says what is wrong */
-    launch_form form = {.row_threads = r->form.row_threads};
-    const kernel_variant **variants = NULL;
-    uint32_t count = 0, threads = gpu_get_info(r->g)->compiler_threads;
-    if (lower_plan(&r->profile, &form, r->m, which, r->plans[which], &l, &unused)) {
-        variants = mem_alloc((l.count + 1) * sizeof *variants);
-        for (uint32_t i = 0; i < l.count; i++) {
-            uint32_t k = 0;
-            while (k < count && !kernel_same_variant(variants[k], &l.items[i].kernel))
-                k++;
-            if (k == count)
-                variants[count++] = &l.items[i].kernel;
-        }
-    }
-    uint32_t left = text_waits && threads ? count / (threads + 1) : 0;
-    for (uint32_t i = count; i > left; i--)
-        make_kernel(r, variants[i - 1], true);
-    free(variants);
-    lowered_plan_free(&l);
-}
-
-static void free_dispatches(program *p)
-{
-    for (uint32_t k = 0; !p->megakernel && k < p->dispatch_count; k++)
-        gpu_bindings_free(p->dispatches[k].bindings);
-    gpu_buffer_free(p->arguments);
-    free(p->dispatches);
-    free(p->steps);
-    free(p->names);
-    p->arguments = NULL;
-    p->dispatches = NULL;
-    p->steps = NULL;
-    p->names = NULL;
-    p->dispatch_count = 0;
-}
-
-/* Those of separate dispatches, and the dispatches. */
-static void free_kernels(graph_run *r)
-{
-    for (uint32_t i = 0; i < r->count; i++)
-        if (!r->programs[i].megakernel)
-            free_dispatches(&r->programs[i]);
-    for (uint32_t i = 0; i < r->kernel_count; i++)
-        gpu_kernel_free(r->kernels[i].kernel);
-    r->kernel_count = 0;
-}
-
-/* All kernels have the same number of threads in a row, so that all levels compute the same sums. */
-static bool make_separate_again(graph_run *r, err *e)
-{
-    bool ok = true, *made = mem_alloc(r->count * sizeof *made);
-    for (uint32_t i = 0; i < r->count; i++)
-        made[i] = r->programs[i].dispatches && !r->programs[i].megakernel;
-    free_kernels(r);
-    for (uint32_t i = 0; ok && i < r->count; i++)
-        ok = !made[i] || make_separate(r, i, e);
-    free(made);
-    return ok;
-}
 
 /* ---- the megakernel --------------------------------------------------------------- */
 
@@ -234,15 +85,33 @@ static bool make_megakernel(graph_run *r, uint32_t which, err *e)
     return gpu_ok(r->g, e);
 }
 
+/* One thing at a time, since checking the texts of kernels takes this thread some time: the kernels for later, then the
+ * megakernel, which takes longest. */
+static void begin_next(graph_run *r, uint32_t which)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (run_compiles_ahead(r) && r->programs[i].is_later && !r->programs[i].is_begun &&
+            r->programs[i].level < LEVEL_TOKEN) {
+            run_compile_ahead(r, i, false);
+            return;
+        }
+    r->programs[which].waits_to_tune = false;
+    begin_tuning(r, which, true);
+}
+
 graph_compile graph_run_go_on(graph_run *r, uint32_t which, uint32_t rounds)
 {
     static const graph_compile states[] = {
         [AUTOTUNE_COMPILING] = GRAPH_COMPILING, [AUTOTUNE_TIMING] = GRAPH_TIMING, [AUTOTUNE_OVER] = GRAPH_COMPILED};
     program *p = &r->programs[which];
-    if (!p->tuning)
+    if (!p->tuning && !p->waits_to_tune)
         return GRAPH_COMPILED;
     if (!gpu_ok(r->g, NULL)) /* whoever waits for the device has to see that error */
         return GRAPH_COMPILING;
+    if (p->waits_to_tune) {
+        begin_next(r, which);
+        return GRAPH_COMPILING;
+    }
     autotune_state state = autotune_go_on(p->tuning, rounds);
     if (state == AUTOTUNE_OVER)
         take_megakernel(r, p, autotune_take(p->tuning, &r->form, &p->why_not));
@@ -251,6 +120,8 @@ graph_compile graph_run_go_on(graph_run *r, uint32_t which, uint32_t rounds)
 
 bool graph_run_finish_compile(graph_run *r, uint32_t which, err *e)
 {
+    while (gpu_ok(r->g, NULL) && r->programs[which].waits_to_tune)
+        begin_next(r, which);
     return gpu_ok(r->g, e) && (!r->programs[which].tuning || finish_tuning(r, which, e)) && gpu_wait(r->g, e);
 }
 
@@ -273,6 +144,7 @@ static bool make_plans(graph_run *r, const graph_use *uses, err *e)
             return false;
         plan *p = r->plans[i] = r->programs[i].p = plan_new(uses[i].g, limit);
         fusion_level level = r->programs[i].level = graph_run_level(r->g, uses[i].level);
+        r->programs[i].is_later = uses[i].later;
         p->unsplit = r->profile.compile_fast;
         p->no_alias = r->profile.epoch_bit && level >= LEVEL_TOKEN;
         plan_fuse(p, level);
@@ -286,7 +158,7 @@ static bool make_all_separate(graph_run *r, const graph_use *uses, err *e)
 {
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->count; i++)
-        ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || make_separate(r, i, e);
+        ok = uses[i].later || r->programs[i].level >= LEVEL_TOKEN || run_make_separate(r, i, e);
     return ok;
 }
 
@@ -294,7 +166,7 @@ static void compile_all_ahead(graph_run *r, const graph_use *uses, bool later, b
 {
     for (uint32_t i = 0; i < r->count; i++)
         if (uses[i].later == later && r->programs[i].level < LEVEL_TOKEN)
-            compile_separate_ahead(r, i, text_waits);
+            run_compile_ahead(r, i, text_waits);
 }
 
 /* Where the device compiles in the background, kernels do so while weights are read: the megakernel, which takes longest,
@@ -303,7 +175,7 @@ static void compile_all_ahead(graph_run *r, const graph_use *uses, bool later, b
  * it; or later, in the background. */
 static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_source source, void *user, err *e)
 {
-    bool ahead = gpu_get_info(r->g)->can_compile_ahead, all_ahead = ahead && !r->profile.compile_fast;
+    bool ahead = gpu_get_info(r->g)->can_compile_ahead, all_ahead = run_compiles_ahead(r);
     uint32_t tuned = 0; /* others have its form */
     while (tuned < r->count && (r->programs[tuned].level < LEVEL_TOKEN || uses[tuned].later))
         tuned++;
@@ -320,18 +192,19 @@ static bool make_programs(graph_run *r, const graph_use *uses, graph_weight_sour
         compile_all_ahead(r, uses, true, false);
     bool ok = (all_ahead || make_all_separate(r, uses, e)) && memory_upload(r->m, source, user, e) &&
               (!all_ahead || make_all_separate(r, uses, e));
-    if (ok && all_ahead && text_first) /* libraries compile in the order in which they are asked */
-        compile_all_ahead(r, uses, true, false);
-    if (ok && text_first)
-        begin_tuning(r, tuned, true);
+    if (ok && text_first) { /* libraries compile in the order in which they are asked */
+        r->programs[tuned].in_background = r->programs[tuned].waits_to_tune = true;
+        while (!uses[tuned].after_first && r->programs[tuned].waits_to_tune)
+            begin_next(r, tuned);
+    }
     uint32_t threads = r->form.row_threads;
     for (uint32_t i = 0; ok && i < r->count; i++)
         ok = r->programs[i].level < LEVEL_TOKEN || uses[i].later || r->programs[i].in_background ||
              make_megakernel(r, i, e);
     for (uint32_t i = 0; i < r->count; i++)
-        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !r->programs[i].tuning)
+        if (uses[i].level == LEVEL_AUTO && !r->programs[i].megakernel && !graph_run_is_compiling(r, i))
             r->programs[i].level = LEVEL_OPS;
-    return ok && (r->form.row_threads == threads || make_separate_again(r, e));
+    return ok && (r->form.row_threads == threads || run_make_separate_again(r, e));
 }
 
 graph_run *graph_run_new(gpu *g, const graph_use *uses, uint32_t count, graph_weight_source source, void *user, err *e)
@@ -356,10 +229,10 @@ void graph_run_free(graph_run *r)
 {
     if (!r)
         return;
-    free_kernels(r);
+    run_free_kernels(r);
     for (uint32_t i = 0; i < r->count; i++) {
         program *p = &r->programs[i];
-        free_dispatches(p);
+        run_free_dispatches(p);
         autotune_free(p->tuning);
         megakernel_free(p->megakernel);
         plan_free(p->p);
@@ -419,7 +292,9 @@ void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     program *p = &r->programs[which];
     err why = {0};
-    if (!p->dispatches && !make_separate(r, which, &why))
+    if (!p->dispatches && p->is_later && !p->is_begun && run_compiles_ahead(r))
+        run_compile_ahead(r, which, true);
+    if (!p->dispatches && !run_make_separate(r, which, &why))
         gpu_fail(r->g, "%s", why.text);
     if (p->megakernel && r->last != which)
         megakernel_forget(p->megakernel);
@@ -436,7 +311,7 @@ void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)
 
 bool graph_run_is_compiling(const graph_run *r, uint32_t which)
 {
-    return r->programs[which].tuning;
+    return r->programs[which].tuning || r->programs[which].waits_to_tune;
 }
 
 const char *graph_run_why_not(const graph_run *r, uint32_t which)

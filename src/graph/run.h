@@ -24,7 +24,8 @@ typedef struct graph_use {
     const graph *g;
     fusion_level level;
     bool later;                 /* separate dispatches are made at their first use: kernels may take long to compile */
-    bool compile_in_background; /* the megakernel may compile while others run: graph_run_go_on */
+    bool compile_in_background; /* the megakernel may compile while others run: graph_run_go_on; */
+    bool after_first; /* it and kernels for later begin with the first graph_run_go_on: someone waits for a run */
 } graph_use;
 
 /* The weights' data are needed only during this call, the graphs as long as the run. States start as zeros. If a

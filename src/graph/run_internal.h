@@ -30,6 +30,9 @@ typedef struct program {
     megakernel *megakernel; /* at the levels token and loop */
     autotune *tuning;       /* until it is there; */
     bool in_background;     /* the run may be used before */
+    bool is_later;          /* separate dispatches are made at their first use; */
+    bool is_begun;          /* their kernels compile */
+    bool waits_to_tune;     /* until the first graph_run_go_on */
     err why_not;            /* there is no megakernel */
 } program;
 
@@ -50,5 +53,13 @@ struct graph_run {
 /* Shares workgroup memory out among the kernels of megakernels: workgroup_fit.h. */
 void run_fit_workgroup_memory(graph_run *r);
 void run_name_kernel(const kernel_variant *v, char name[RUN_NAME_BYTES]);
+
+/* run_separate.c: the dispatches of a program; compiling their kernels ahead, where that is worth it. */
+bool run_make_separate(graph_run *r, uint32_t which, err *e);
+bool run_make_separate_again(graph_run *r, err *e); /* after form.row_threads has changed */
+bool run_compiles_ahead(const graph_run *r);
+void run_compile_ahead(graph_run *r, uint32_t which, bool text_waits);
+void run_free_dispatches(program *p);
+void run_free_kernels(graph_run *r);
 
 #endif

@@ -62,7 +62,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, in_background(o)};
+                uses[count++] =
+                    (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, in_background(o), o->text_waits};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
@@ -122,6 +123,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->context_tok = o->context_tok ? o->context_tok : made_for;
     n->vocab_tok = c->vocab_tok;
     n->slides = o->slide;
+    n->text_waits = o->text_waits;
     generation_set_submit(n, o->submit);
     n->said = mem_alloc((n->context_tok + 1) * sizeof *n->said);
     n->limit = n->written = n->context_tok;

@@ -39,6 +39,7 @@ typedef struct generation_options {
     uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;                 /* a full context drops its older half instead of ending the text */
     generation_compile compile; /* all_levels: always first */
+    bool text_waits;            /* someone waits for the first token: what it does not need compiles behind it */
 } generation_options;
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */

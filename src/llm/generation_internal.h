@@ -75,7 +75,8 @@ struct generation {
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
     bool slides, ahead;
-    uint32_t *said; /* (context_tok) the tokens so far */
+    bool text_waits; /* for its first token */
+    uint32_t *said;  /* (context_tok) the tokens so far */
     uint32_t position;
     uint32_t written; /* the last token that the GPU may have put into the history */
     uint32_t limit;   /* no token beyond this position is needed */

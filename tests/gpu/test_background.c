@@ -149,6 +149,30 @@ static void several_workgroups_may_come_in(void **unused)
     }
 }
 
+/* Someone waits for the first token: the megakernel begins to compile behind it. */
+static void what_the_first_token_does_not_need_begins_behind_it(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    prepare();
+    for (int finishes = 0; finishes < 2; finishes++) {
+        generation *n = new_generation(
+            tiny, (generation_options){.level = LEVEL_LOOP, .compile = COMPILE_IN_BACKGROUND, .text_waits = true});
+        assert_true(generation_is_compiling(n));
+        generation_hold_compile(n, 0, false);
+        uint32_t first;
+        begin(n, 1);
+        make(n, &first, 1);
+        assert_int_equal(first, right[1][0]);
+        assert_int_equal(generation_level(n), LEVEL_OPS);
+        if (finishes && !generation_finish_compile(n, &e))
+            fail_msg("%s", e.text);
+        assert_right(n, 1, "behind the first token", 1);
+        assert_changed(n);
+        generation_free(n);
+    }
+}
+
 static void tokens_are_compared_before_the_change(void **unused)
 {
     (void)unused;
@@ -409,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_change_may_come_before_any_token),
         cmocka_unit_test(several_workgroups_may_come_in),
+        cmocka_unit_test(what_the_first_token_does_not_need_begins_behind_it),
         cmocka_unit_test(tokens_are_compared_before_the_change),
         cmocka_unit_test(other_tokens_are_a_reason_not_to_change),
         cmocka_unit_test(forms_are_timed_without_harm_to_the_text),
