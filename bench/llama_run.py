@@ -1,5 +1,8 @@
 """One folder of llama.cpp's libraries at work in a process of its own: two releases of them in one process would
-take each other's functions. Told what to do over a pipe; see serve."""
+take each other's functions. Told what to do over a pipe (serve), or by its arguments (main)."""
+import json
+import os
+import sys
 import time
 
 import llama_cpp
@@ -80,3 +83,35 @@ def serve(pipe, folder, path, options):
             models[flash].__exit__()
     except (llama_cpp.LlamaError, OSError) as e:
         pipe.send((False, str(e)))
+
+
+def first_token(folder, path, text, began):
+    """Seconds since `began` until a library has been loaded, the model too, and the first token behind the text is chosen."""
+    library = llama_cpp.open_library(folder)
+    cpu = "--cpu" in sys.argv
+    gpu = None if cpu else next((d for d in library.devices() if d["is_gpu"]), None)
+    if gpu is None and not cpu:
+        raise llama_cpp.LlamaError(library.why_no_gpu())
+    # as much context as `solo run` takes
+    with llama_cpp.Model(folder, path, context=2048, gpu_layers=999 if gpu else 0) as m:
+        m.run(m.tokenize(text))
+        token = most_likely(m.logits_at(-1), m.n_vocab)
+        seconds = time.monotonic() - began
+    backend = gpu["name"].rstrip("0123456789") if gpu else "CPU"
+    return {"seconds": seconds, "token": token, "version": library.version, "backend": backend}
+
+
+def main():
+    """llama_run.py FOLDER MODEL TEXT [--cpu]: that, as JSON, and how long Python took to come so far."""
+    began = time.monotonic()
+    with open("/proc/self/stat") as stat:  # in clock ticks since the machine started, which is what the clock counts from
+        started = int(stat.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    try:
+        found = first_token(*sys.argv[1:4], began)
+    except (llama_cpp.LlamaError, OSError) as e:
+        llama_cpp.fail(f"llama_run.py: {e}")
+    print(json.dumps({**found, "python_s": time.clock_gettime(time.CLOCK_BOOTTIME) - (time.monotonic() - began) - started}))
+
+
+if __name__ == "__main__":
+    main()
