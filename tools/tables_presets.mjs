@@ -17,22 +17,22 @@ function rowsOf(all) {
 }
 
 export const PRESET_TABLES = {
-    presets_machine: (folder) => LLM_TABLES.llm_machine(recordsIn(folder).filter((a) => a.engine === "solo")),
+    presets_machine: (folder) => LLM_TABLES.llm_machine(recordsIn(folder).filter((a) => a.engine === "solo" && a.record.results.length)),
     presets(folder) {
-        const all = recordsIn(folder);
+        const all = recordsIn(folder).filter((a) => a.engine === "solo" || a.engine === "startup");
         if (!all.length) return NOTHING;
         const reasons = [];
         const rows = rowsOf(all).map(({ model, type }) => {
             const of = (engine) => all.find((a) => a.model === model && a.type === type && a.engine === engine)?.record;
             const solo = of("solo"), startup = of("startup");
             const ops = fused(solo, "tg", "ops"), loop = fused(solo, "tg", "loop"), prompt = fused(solo, "pp", "ops");
-            const why = startup?.skipped?.[0]?.why;
-            if (solo && !loop && why) reasons.push(`${model} ${type}: ${why.replace(/^solo: /, "")}`);
+            const why = [...(solo?.skipped ?? []), ...(startup?.skipped ?? [])][0]?.why;
+            if (!loop && why) reasons.push(`${model} ${type}: ${why.replace(/^solo: /, "")}`);
             const share = (loop ?? ops)?.share_of_copy_bandwidth;
-            const text = (run) => middle(startup?.results.find((r) => r.params.run === run));
+            const text = (run) => middle(startup?.results.find((r) => r.name === "first text" && r.params.run === run));
             return [model, type, middle(ops), middle(loop), share ? `${(100 * share).toFixed(0)}%` : "–", middle(prompt),
                 prompt ? figure(prompt.first_token_ms) : "–", `${text("first")} / ${text("second")}`,
-                solo ? figure(solo.params.gpu_bytes / 1e9) : "–"];
+                solo?.params.gpu_bytes ? figure(solo.params.gpu_bytes / 1e9) : "–"];
         });
         const head = ["model", "type", "`ops`, tok/s", "`loop`, tok/s", "of the memory limit", "prompt, tok/s", "first token, ms",
             "start-up, s: first / second run", "GPU memory, GB"];
