@@ -5,14 +5,16 @@
                                  [--json FILE]
 
 MODEL   a folder that both can read: python3 bench/make_model.py llama-3.2-1b bf16 MODEL
---repo  a clone of github.com/HazyResearch/Megakernels, with what its README installs
---built the folder of its extension mk_llama*.so (default: demos/low-latency-llama of the clone); its README says how it
-        is built. On a Hopper GPU that is -DKITTENS_HOPPER and compute_90a.
+--repo  a clone of github.com/HazyResearch/Megakernels; of what its README installs, einops alone is needed beside transformers
+--built the folder of its extension mk_llama*.so (default: demos/low-latency-llama of the clone): bench/build_megakernels.sh, or
+        what its README says
 
 Both get the same weights and the same tokens, and continue them greedily. Tokens stay on the device in both. For each
 depth, Solo (`solo bench llm --fuse loop`) and Megakernels follow each other, in an order that is drawn. A record in
 which they part early, not at a near tie of bf16, has a failed check."""
 import argparse
+import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -20,11 +22,37 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 
 import record
 from llama import solo_tokens
 
 SAME_AT_LEAST = 4  # tokens: later ones follow from a near tie that was rounded the other way
+
+
+@contextlib.contextmanager
+def empty_weights(include_buffers=False):
+    """Parameters of modules that are made meanwhile take no memory. It is all that Megakernels needs of accelerate."""
+    import torch
+    register = torch.nn.Module.register_parameter
+
+    def register_empty(module, name, parameter):
+        if parameter is not None:
+            parameter = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
+        register(module, name, parameter)
+    torch.nn.Module.register_parameter = register_empty
+    try:
+        yield
+    finally:
+        torch.nn.Module.register_parameter = register
+
+
+def stand_in_for_accelerate():
+    """Where that package is not installed."""
+    if importlib.util.find_spec("accelerate") is None:
+        module = types.ModuleType("accelerate")
+        module.init_empty_weights = empty_weights
+        sys.modules["accelerate"] = module
 
 
 class Megakernels:
@@ -33,6 +61,9 @@ class Megakernels:
     def __init__(self, repo, built, model, most_tok):
         sys.path.insert(0, repo)
         import torch
+        import transformers  # it looks for accelerate by itself, and must not find what stands in for it
+        assert transformers.LlamaConfig
+        stand_in_for_accelerate()
         from megakernels import dispatch, generators, llama, model_types, scheduler
         self.torch, self.state = torch, model_types.BatchState
         extra = model_types.ExtraModelConfig(interleave_rope=True, max_len_override=most_tok, max_batch_size=1)
