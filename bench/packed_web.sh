@@ -2,10 +2,12 @@
 # bench/packed_web.sh FOLDER RESULTS [words for bench/web_gpu.mjs, or for bench/web_page.mjs]
 #
 # Measures in Chromium with nothing but what bench/pack_web.sh has put into FOLDER and an NVIDIA driver: unpacks it beside this script's
-# checkout, makes Qwen2.5-0.5B's shapes with random weights (TYPES, default "q4_0 f16") and runs bench/web_gpu.mjs -o RESULTS on them;
-# with MEASURE=page it runs bench/web_page.mjs instead, which wants no model.
+# checkout, makes models with random weights (MODELS, as NAME-TYPE of `solo synth`) and runs bench/web_gpu.mjs -o RESULTS on them;
+# with MEASURE=page it runs bench/web_page.mjs instead, which wants no model. For the table of four models that others publish:
 #
-# Environment: MEASURE (gpu), WORK (/tmp/packed-web: where things are unpacked), SECONDS_LIMIT (400), SOLO_VULKAN_DRIVER (the driver's path: libEGL_nvidia.so.0, looked
+#     MODELS="llama-3-8b-q4_0 phi-3-mini-q4_0 gemma-2b-q4_0 mistral-7b-q4_0" bench/packed_web.sh FOLDER RESULTS --parts look,native,tab -r 3
+#
+# Environment: MEASURE (gpu), MODELS ("qwen2.5-0.5b-q4_0 qwen2.5-0.5b-f16"), WEIGHTS (WORK: their folder), ADAPTER (gpu), WORK (/tmp/packed-web: where things are unpacked), SECONDS_LIMIT (400), SOLO_VULKAN_DRIVER (the driver's path: libEGL_nvidia.so.0, looked
 # for in the usual places).
 set -uo pipefail
 . "$(dirname "$0")/packing.inc"
@@ -40,11 +42,11 @@ icd "$driver" >"$work/icd.json"
 
 measure=${MEASURE:-gpu} words=()
 if [ "$measure" = gpu ]; then
-    words=(--adapter gpu)
-    for type in ${TYPES:-q4_0 f16}; do
-        file=$work/qwen2.5-0.5b-$type.gguf
+    words=(--adapter "${ADAPTER:-gpu}")
+    for model in ${MODELS:-qwen2.5-0.5b-q4_0 qwen2.5-0.5b-f16}; do
+        file=${WEIGHTS:-$work}/$model.gguf
         words+=(--model "$file")
-        [ -e "$file" ] || build/solo synth qwen2.5-0.5b "$type" "$file" >/dev/null || exit 1
+        [ -e "$file" ] || build/solo synth "${model%-*}" "${model##*-}" "$file" >/dev/null || exit 1
     done
 fi
 # for Node and what it starts, not for anything else

@@ -1,6 +1,7 @@
 // node tools/web_reference.mjs OUT.json: what the page shows beside a visitor's own measurements, from results/.
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { headlineOf, PUBLISHED } from "./tables_web.mjs";
 
 const read = (name) => JSON.parse(readFileSync(join("results", name), "utf8"));
 const figure = ({ median, ci95 }) => ({ median, lo: ci95[0], hi: ci95[1] });
@@ -28,7 +29,18 @@ function ladder(file, where) {
     return Object.keys(rates).length ? [{ name: where, model: record.params.model, file, when: record.when, rates, dispatches }] : [];
 }
 
+// models in 4 bits in a browser: as others publish them, and in Chrome on an H200
+function published() {
+    return PUBLISHED.flatMap(({ model, where, tok_per_s, first_token_ms }) => {
+        const file = `h200/web/tab.${model}-q4_0.llm.json`, theirs = { model, where, by: "published by others", tok_per_s, first_token_ms };
+        if (!existsSync(join("results", file))) return [theirs];
+        const record = read(file), { rate, first_token_ms: first, gpu_bytes } = headlineOf(record);
+        return [{ model, where: `${record.host.page}, ${record.gpu.device}`, by: "Solo", tok_per_s: rate.median, first_token_ms: first, gpu_bytes }, theirs];
+    });
+}
+
 writeFileSync(process.argv[2], JSON.stringify({
     dispatch: [...dispatchCosts("h200/dispatch.json", "NVIDIA H200, native"), ...dispatchCosts("h200/web/tab.dispatch.json", "NVIDIA H200, Chrome"), ...dispatchCosts("software-2core/dispatch.json", "software on two cores, native")],
     llm: [...ladder("h200/llm/qwen2.5-0.5b-f16.solo.json", "NVIDIA H200, native, Qwen2.5-0.5B f16"), ...ladder("h200/web/page.llm.json", "NVIDIA H200, Chrome")],
+    published: published(),
 }));

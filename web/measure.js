@@ -1,6 +1,6 @@
 // Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
 import { bars, escape } from "./plot.js";
-import { copy, progressTeller, seconds, short } from "./format.js";
+import { bytes, copy, progressTeller, seconds, short } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const WAYS = { sync: "wait for each", each: "submit each", pass: "a pass each", batch: "all in one pass", one: "one dispatch" };
@@ -37,6 +37,16 @@ function claimsTable(claims) {
     return rows.length ? `<h3>What others claim, and what it is here</h3><div class="scroll"><table><thead><tr><th>Claim</th><th>In this browser</th><th>Verdict</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>` : "";
 }
 
+/** Models in 4 bits in browsers, as others publish them: to hold a visitor's own figures against. */
+function publishedTable(list, llm, mine) {
+    if (!list?.length) return "";
+    const row = (cells) => `<tr>${cells.map((cell, i) => `<td${i > 1 ? ' class="number"' : ""}>${escape(String(cell))}</td>`).join("")}</tr>`;
+    const best = mine.rates.loop ?? mine.rates.token ?? mine.rates.ops;
+    const here = llm && best ? [row([llm.params.model, `here: ${mine.page}, ${mine.device}`, short(best.median), "", bytes(llm.params.gpu_bytes)])] : [];
+    const rows = list.map((p) => row([p.model, `${p.where} (${p.by})`, short(p.tok_per_s), short(p.first_token_ms), p.gpu_bytes ? bytes(p.gpu_bytes) : ""]));
+    return `<h3>Models of 4 bits in browsers</h3><div class="scroll"><table><thead><tr><th>Model</th><th>Where</th><th>Tokens a second</th><th>First token, ms</th><th>GPU memory</th></tr></thead><tbody>${[...here, ...rows].join("")}</tbody></table></div>`;
+}
+
 function draw(into, { dispatch, llm, why }, reference) {
     const mine = summary(dispatch, llm), name = `here: ${mine.page}, ${mine.device}`;
     const others = reference.dispatch.filter((set) => set.impl !== "wgpu").map((set) => ({ name: set.name, values: named(set.costs, WAYS) }));
@@ -54,7 +64,7 @@ function draw(into, { dispatch, llm, why }, reference) {
         });
     if (why) markup += `<p class="soft">${escape(why)}</p>`;
     const checks = [...dispatch.checks, ...(llm?.checks ?? [])].map((c) => `<li>${escape(`${c.what}: ${c.detail}`)}</li>`).join("");
-    markup += claimsTable(dispatch.claims) +
+    markup += claimsTable(dispatch.claims) + publishedTable(reference.published, llm, mine) +
         `<h3>What was checked</h3><ul>${checks}</ul>` +
         `<p class="soft">The clock's steps: ${short(mine.clock_ns / 1000)} µs${mine.isolated ? " (this page is cross-origin isolated)" : ": coarse, because this page is not cross-origin isolated; solo web serves it so that it is"}. An effect below that cannot be told.</p>` +
         `<p class="row"><button type="button" data-save="dispatch">Save the dispatch record</button>${llm ? `<button type="button" data-save="llm">Save the model's record</button>` : ""}<button type="button" data-copy>Copy both</button></p>`;
@@ -83,7 +93,7 @@ function watchSight() {
 }
 
 /** Other devices; without them what was measured here stands alone. */
-const fetchReference = () => fetch(new URL("reference.json", import.meta.url)).then((response) => response.json()).catch(() => ({ dispatch: [], llm: [] }));
+const fetchReference = () => fetch(new URL("reference.json", import.meta.url)).then((response) => response.json()).catch(() => ({ dispatch: [], llm: [], published: [] }));
 
 export function startMeasure(page, { rounds }) {
     const into = $("measured");

@@ -75,6 +75,25 @@ expect "a model that failed has its reason" 'tiny q4_k: not done after 9 s' docs
     echo "ok small models come first" || echo "not ok small models come first"
 expect "presets that were not measured are named" 'Not measured yet.' docs/presets.md
 
+# ---- models in a tab, beside what others publish, as bench/web_gpu.mjs leaves them -------------------------------------
+mkdir results/web
+cat >web.mjs <<'END'
+import { writeFileSync } from "node:fs";
+const result = (name, params, median, more) => ({ name, params, unit: "tok/s", samples: [median], n: 1, median, ci95: [median, median], ...more });
+const write = (where, page, rate) => writeFileSync(`results/web/${where}.gemma-2b-q4_0.llm.json`, JSON.stringify({ host: { page }, gpu: { device: "a GPU" },
+    params: { gpu_bytes: 2e9 }, results: [result("pp512", { fuse: "loop" }, 5120, { first_token_ms: 100 }), result("tg128", { fuse: "loop" }, rate),
+        result("pp512", { fuse: "ops" }, 6400, { first_token_ms: 80 }), result("tg128", { fuse: "ops" }, rate / 2)] }));
+write("native", undefined, 800);
+write("tab", "Chrome 1", 700);
+END
+node web.mjs
+printf '<!-- table web_published web -->\n<!-- end -->\n<!-- table web_published none -->\n<!-- end -->\n' >docs/web.md
+node "$root/tools/tables.mjs" >/dev/null
+expect "a tab has its best level, its first token and its memory" '| gemma-2b | Chrome 1, a GPU | 700 [700, 700] | 80.0 | 2.00 |' docs/web.md
+expect "natively it stands beside it" '| gemma-2b | natively, a GPU | 800 [800, 800] | 80.0 | 2.00 |' docs/web.md
+expect "what others publish is theirs" '| gemma-2b | Firefox, Intel Arc A770 (published) | ~85 | ~180 | – |' docs/web.md
+expect "without a measurement nothing is compared" 'Not measured yet.' docs/web.md
+
 # ---- one dispatch: sweeps, as bench/one.sh leaves them (these are the built-in model's, in software) -------------------
 cp -r "$root/tests/data/one" results/one
 for name in machine systems depth workgroups size checks depth_picture workgroups_picture size_picture; do
