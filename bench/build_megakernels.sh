@@ -1,18 +1,16 @@
 #!/bin/bash
-# bench/build_megakernels.sh FOLDER WORK: unpacks FOLDER/megakernels.tar.xz (bench/pack_megakernels.sh) into WORK and builds its extension there.
+# bench/build_megakernels.sh FOLDER: builds the extension of HazyResearch's Megakernels from what bench/pack_megakernels.sh has put there.
 #
 # Environment: PYTHON (python3), NVCC (nvcc, or the one in /usr/local/cuda), CUDA_ARCH (90a: a Hopper GPU).
 set -euo pipefail
 . "$(dirname "$0")/packing.inc"
-[ $# -eq 2 ] || { usage >&2; exit 2; }
-folder=$1 work=$(realpath -m "$2") python=${PYTHON:-python3} arch=${CUDA_ARCH:-90a}
+[ $# -eq 1 ] || { usage >&2; exit 2; }
+work=$(realpath "$1") python=${PYTHON:-python3} arch=${CUDA_ARCH:-90a}
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-# what is missing is told before anything is unpacked
 [ -x "$nvcc" ] || { echo "build_megakernels.sh: there is no nvcc: NVCC names one" >&2; exit 1; }
 headers=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 [ -e "$headers/Python.h" ] || { echo "build_megakernels.sh: there is no $headers/Python.h: PYTHON names a Python that has it" >&2; exit 1; }
 
-[ -e "$work/commit" ] || unpack "$work" <"$folder/megakernels.tar.xz"
 demo=$work/repo/demos/low-latency-llama extension=$demo/mk_llama$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
 [ ! -e "$extension" ] || exit 0
 # the tool kit's stub of the driver's library, or that one itself

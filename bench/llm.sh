@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench/llm.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-d N] [-r N] [PART...]
+# bench/llm.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-d N] [-r N] [-q] [PART...]
 #
 # Runs the same models on everything that is compared, on one machine, in one go, and leaves the records in a folder:
 #
@@ -17,6 +17,7 @@
 #               llama.cpp is not given f32
 #   -d N        tokens that stand before the 128 that are made (default: 512)
 #   -r N        samples of each (default: 5)
+#   -q          quick, to try the script itself: a prompt of 32 tokens, 8 made after 32, one sample
 #
 # Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--adapter gpu", say), FUSE (none,ops,token,loop), SUBMIT
 # (sync,each,pass,batch; one dispatch is measured by the last alone), LADDER ("qwen2.5-0.5b-f16": the models that every FUSE and SUBMIT
@@ -27,7 +28,7 @@
 # ladder, 25 on others, 40 for Llama-3-8B; torch 85 each (f16, f32), most of it compiling; llama 15 each, 30 for Llama-3-8B.
 #
 # llama.cpp's libraries are two npm packages, @node-llama-cpp/linux-x64-vulkan@3.22.1 and linux-x64-cuda@3.14.5 (CUDA 13; later
-# ones want a newer driver). To a machine without network all of it goes by bench/pack_llm.sh.
+# ones want a newer driver). To a machine without network all of it goes by bench/pack.sh.
 #
 # Exit status 1 if a part failed; the others are run all the same. `node tools/tables.mjs` then writes docs/llm.md.
 set -u
@@ -35,22 +36,24 @@ cd "$(dirname "$0")/.." || exit 1
 
 out=results/llm work=/tmp/solo-llm samples=5
 models='qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-0.5b-q4_0 qwen2.5-1.5b-f16 llama-3-8b-q4_0'
-prompt_tok=512 generated_tok=128 depth_tok=512
+prompt_tok=512 generated_tok=128 depth_tok=512 quick=
 solo=${SOLO:-build/solo} python=${PYTHON:-python3}
 
 usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
-while getopts o:w:m:d:r:h option; do
+while getopts o:w:m:d:r:qh option; do
     case $option in
         o) out=$OPTARG ;;
         w) work=$OPTARG ;;
         m) models=$OPTARG ;;
         d) depth_tok=$OPTARG ;;
         r) samples=$OPTARG ;;
+        q) quick=1 ;;
         h) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))
+[ -z "$quick" ] || { prompt_tok=32 generated_tok=8 depth_tok=32 samples=1; }
 parts=${*:-models logits solo torch llama}
 for part in $parts; do
     case $part in

@@ -99,7 +99,7 @@ def measure_solo(o, depth):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "solo.json")
         done = subprocess.run([o.solo, "bench", "llm", o.model, "--fuse", "loop", "--submit", "batch", "-p", "0", "-n", str(o.tokens),
-                               "-d", str(depth), "-r", str(o.repetitions), "--seed", str(o.seed), "--json", path],
+                               "-d", str(depth), "-r", str(o.repetitions), "--seed", str(o.seed), "--json", path, *o.flags.split()],
                               text=True, capture_output=True)
         if done.returncode:
             raise SystemExit(f"megakernels.py: solo bench llm: {done.stderr.strip()}")
@@ -134,6 +134,7 @@ def main():
     parser.add_argument("-r", "--repetitions", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--solo", default=os.environ.get("SOLO", "build/solo"))
+    parser.add_argument("--flags", default=os.environ.get("SOLO_FLAGS", ""), help="for solo bench llm")
     parser.add_argument("--json", default="-")
     o = parser.parse_args()
     from pathlib import Path

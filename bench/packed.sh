@@ -1,0 +1,223 @@
+#!/bin/bash
+# bash FOLDER/packed.sh [-s SECONDS] [-w WORK] [-q] RESULTS [PART...]
+#
+# Measures with nothing but what bench/pack.sh has put into FOLDER, where this script lies, an NVIDIA driver and Python. Parts, in this order:
+#
+#     tests        the GPU tests -> RESULTS/tests.txt                                                    (libraries, solo)
+#     dispatch     what a dispatch costs -> dispatch.json                                                (libraries, solo)
+#     startup      first text and change-over, beside llama.cpp's first token -> startup/                (and llama-cuda)
+#     llm          Solo, torch and llama.cpp on the same models (bench/llm.sh) -> llm/                   (and both of llama.cpp)
+#     megakernels  HazyResearch's, beside Solo -> megakernels/                                           (and megakernels)
+#     page         the page as a person uses it -> web/                                                  (and chromium)
+#     web          the four models that others publish, natively and in Chromium -> web/                 (and chromium)
+#     presets      every preset and type (bench/presets.sh) -> presets/                                  (libraries, solo)
+#
+# Without PART, all of them. In brackets: the packages that a part wants; one that is not there leaves the part out. Records are written as they
+# come, and RESULTS.tar.gz has all of them at the end, whatever happened; a table of what there is comes last.
+#
+#   -s SECONDS   ends after so long, whatever runs; each part gets what is left (default: 3000)
+#   -w WORK      where things are unpacked, and stay for the next time (default: /tmp/solo-packed)
+#   -q           quick, to try it without a GPU: small sizes, the built-in model; DRIVER then names a driver that is no GPU's
+#
+# Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
+# folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
+# WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
+#
+# Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
+# megakernels 90, page 40, web 200, presets 700.
+set -uo pipefail
+from=$(realpath "$(dirname "$0")")
+. "$from/packing.inc"
+began=$SECONDS most=3000 work=/tmp/solo-packed quick='' python=${PYTHON:-python3}
+while getopts s:w:qh option; do
+    case $option in
+        s) most=$OPTARG ;;
+        w) work=$OPTARG ;;
+        q) quick=1 ;;
+        h) usage; exit 0 ;;
+        *) usage >&2; exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 1 ] || { usage >&2; exit 2; }
+results=$(realpath -m "$1") tree=$work/tree
+shift
+all='tests dispatch startup llm megakernels page web presets'
+parts=${*:-$all}
+for part in $parts; do
+    case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
+done
+mkdir -p "$work"/{run,home,tmp} "$results" || exit 1
+chmod 700 "$work/run"
+
+left() { echo $((most - (SECONDS - began) > 1 ? most - (SECONDS - began) : 1)); }
+say() { echo "[$((SECONDS - began)) s] $*"; }
+
+# ---- what is there -----------------------------------------------------------------------------------------
+
+take "$from" libraries "$work/libraries" || exit 1
+if [ "$(cat "$tree/.sum" 2>/dev/null)" != "$(cat "$from/solo.sum" 2>/dev/null)" ]; then rm -rf "$tree"; fi
+take "$from" solo "$tree" || exit 1
+ln -sfn "$work/libraries/deps" "$tree/deps"
+cd "$tree" || exit 1
+
+driver=${DRIVER:-}
+for place in /usr/local/nvidia/lib64 /usr/lib/x86_64-linux-gnu /usr/lib64; do
+    if [ -z "$driver" ] && [ -e "$place/libEGL_nvidia.so.0" ]; then driver=$place/libEGL_nvidia.so.0; fi
+done
+[ -n "$driver" ] || { echo "packed.sh: libEGL_nvidia.so.0 is not here; DRIVER names another driver" >&2; exit 1; }
+icd "$driver" >"$work/icd.json"
+export VK_ICD_FILENAMES=$work/icd.json XDG_RUNTIME_DIR=$work/run SOLO=$tree/build/solo PYTHON=$python PYTHONDONTWRITEBYTECODE=1
+libraries=$work/libraries/loader:$(dirname "$driver")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+outer=${LD_LIBRARY_PATH:-} # for Node, which has libraries of its own
+export LD_LIBRARY_PATH=$libraries
+
+adapter=${ADAPTER:-gpu}
+if [ -n "$quick" ]; then adapter=any; fi
+export SOLO_FLAGS="--impl dawn --adapter $adapter"
+
+weights=${WEIGHTS:-}
+if [ -z "$weights" ]; then
+    weights=$work/weights
+    [ "$(df --output=avail -B1G /dev/shm 2>/dev/null | tail -n 1)" -lt 40 ] || weights=/dev/shm/solo-weights
+fi
+mkdir -p "$weights"
+# model NAME-TYPE: its file, made if need be
+model() {
+    if [ "$1" = builtin-q8_0 ]; then echo "$tree/models/builtin.gguf"; return; fi
+    [ -e "$weights/$1.gguf" ] || "$SOLO" synth "${1%-*}" "${1##*-}" "$weights/$1.gguf" >/dev/null || return 1
+    echo "$weights/$1.gguf"
+}
+# lib NAME: the folder of llama.cpp's libraries, if the package is there
+lib() {
+    [ ! -e "$from/$1.sum" ] || { take "$from" "$1" "$work/$1" && echo "$work/$1"; }
+}
+# bounded SECONDS COMMAND...: with all that it starts, and not past the end of all
+bounded() {
+    local limit rest
+    limit=$1 rest=$(left)
+    shift
+    timeout -k 10 $((limit < rest ? limit : rest)) "$@"
+}
+
+# ---- parts -------------------------------------------------------------------------------------------------
+
+tests() {
+    local list=() program words=${TESTS:-} word
+    if [ -n "$quick" ]; then words=${words:-test_gpu test_litmus}; fi
+    for program in build/tests/gpu/test_*; do
+        if [ -z "$words" ]; then list+=("$program"); fi
+        for word in $words; do case $program in *"$word"*) list+=("$program") ;; esac; done
+    done
+    TEST_LIMIT_S=${TEST_LIMIT_S:-240} bounded 600 sh tests/run.sh "${list[@]}" >"$results/tests.txt" 2>&1
+    local status=$?
+    grep -E '^(FAIL|[0-9]+ passed)' "$results/tests.txt"
+    return $status
+}
+
+dispatch() {
+    local words=(--adapter "$adapter")
+    if [ -n "$quick" ]; then words+=(--quick --impl dawn,stub --rounds 2 --processes 1); fi
+    bounded 300 "$SOLO" bench dispatch "${words[@]}" --json "$results/dispatch.json" >"$results/dispatch.txt" 2>&1
+}
+
+startup() {
+    local folder=$results/startup list=${STARTUP_MODELS:-builtin-q8_0 qwen2.5-0.5b-f16 llama-3-8b-q4_0 llama-3-8b-q4_k} words name file cuda status=0
+    mkdir -p "$folder"
+    if [ -n "$quick" ]; then list=builtin-q8_0; fi
+    cuda=$(lib llama-cuda)
+    for name in $list; do
+        file=$(model "$name") || { status=1; continue; }
+        words=(${cuda:+--llama "$cuda"})
+        if [ "$name" = builtin-q8_0 ]; then file=builtin; fi
+        bounded 120 "$python" bench/startup.py "$file" -r 2 --seconds 60 "${words[@]}" --json "$folder/$name.startup.json" || status=1
+        # text by ops until the change-over
+        bounded 120 "$python" bench/startup.py "$file" -n "$([ -n "$quick" ] && echo 16 || echo 1900)" --seconds 60 --json "$folder/$name.changeover.json" || status=1
+    done
+    return $status
+}
+
+llm() {
+    local flags='' name list=${LLM_MODELS:-qwen2.5-0.5b-f16 qwen2.5-0.5b-q4_0 llama-3.2-1b-bf16 qwen2.5-1.5b-f16 llama-3-8b-q4_0 llama-3-8b-q4_k}
+    local words=${LLM_PARTS:-models logits solo torch llama} status=0 cuda vulkan size=()
+    cuda=$(lib llama-cuda) vulkan=$(lib llama-vulkan)
+    flags="${cuda:+--lib $cuda }${vulkan:+--lib $vulkan}"
+    [ -n "$flags" ] || words=${words/llama/}
+    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k words='models solo llama' flags="$flags --cpu"; fi
+    mkdir -p "$weights/llm"
+    # one model after the other: what is cut off at the end has not touched those before
+    for name in $list; do
+        case $name in llama-3-8b-*) ln -sf "$(model "$name")" "$weights/llm/$name.gguf" ;; esac
+        # shellcheck disable=SC2086 # words
+        LLAMA_FLAGS=$flags bounded 400 bench/llm.sh "${size[@]}" -o "$results/llm" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" $words || status=1
+        case $name in llama-3.2-1b-bf16) ;; *) rm -rf "$weights/llm/$name" "$weights/llm/$name.gguf" ;; esac
+    done
+    return $status
+}
+
+megakernels() {
+    local folder=$weights/llm/llama-3.2-1b-bf16 sources=$work/megakernels depths=16,512,2048
+    take "$from" megakernels "$sources" && bounded 120 bench/build_megakernels.sh "$sources" || return
+    [ -e "$folder/config.json" ] || bounded 120 "$python" bench/make_model.py llama-3.2-1b bf16 "$folder" || return
+    mkdir -p "$results/megakernels"
+    PYTHONPATH="$sources/python" bounded 200 "$python" bench/megakernels.py "$folder" --repo "$sources/repo" -d $depths --flags "$SOLO_FLAGS" \
+        --json "$results/megakernels/llama-3.2-1b-bf16.megakernels.json"
+}
+
+# node SECONDS WORDS...: Node and the Chromium that it starts, with their own libraries
+node() {
+    local root=$work/chromium limit=$1 name
+    shift
+    take "$from" chromium "$root" || return
+    # of these the newer one goes for both
+    for name in libstdc++.so.6 libgcc_s.so.1; do
+        if [ -e "/usr/lib/x86_64-linux-gnu/$name" ]; then rm -f "$root/lib/$name"; fi
+    done
+    printf '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n' "$root/fonts" "$work/home" >"$root/fonts.conf"
+    mkdir -p "$results/web"
+    bounded "$limit" env LD_LIBRARY_PATH="$root/lib:$(dirname "$driver")${outer:+:$outer}" SOLO_VULKAN_DRIVER="$driver" SOLO_CHROMIUM="$root/chromium/chromium" \
+        HOME="$work/home" TMPDIR="$work/tmp" FONTCONFIG_FILE="$root/fonts.conf" DBUS_SESSION_BUS_ADDRESS=disabled: "$root/bin/node" "$@" 2>&1 |
+        tee -a "$results/web/run.log"
+    return "${PIPESTATUS[0]}"
+}
+
+page() { node 200 bench/web_page.mjs -o "$results/web" --limit 90; }
+
+web() {
+    local words=(-o "$results/web" --adapter "$adapter" --parts "look,native,tab" -r 3) name file
+    if [ -n "$quick" ]; then words+=(-p 32 -d 16 -n 8 -r 1); fi
+    for name in ${WEB_MODELS:-$([ -n "$quick" ] && echo builtin-q8_0 || echo gemma-2b-q4_0 phi-3-mini-q4_0 mistral-7b-q4_0 llama-3-8b-q4_0)}; do
+        file=$(model "$name") && words+=(--model "$file")
+    done
+    node 500 bench/web_gpu.mjs "${words[@]}"
+}
+
+presets() {
+    local words=()
+    if [ -n "$quick" ]; then words=(-q -m builtin-q8_0); fi
+    if [ -n "${PRESETS:-}" ]; then words+=(-m "$PRESETS"); fi
+    rm -f "$weights"/*.gguf # they are made again, one by one
+    MODEL_SECONDS=${MODEL_SECONDS:-60} bounded 2000 bench/presets.sh "${words[@]}" -s "$(left)" -o "$results/presets" -w "$weights/presets"
+}
+
+# ---- all of it ---------------------------------------------------------------------------------------------
+
+finish() {
+    trap - EXIT
+    env LD_LIBRARY_PATH="$outer" "$python" bench/packed_table.py "$results" | tee "$results/table.txt"
+    tar -C "$(dirname "$results")" -czf "$results.tar.gz" "$(basename "$results")" && say "$results.tar.gz: $(stat -c %s "$results.tar.gz") bytes"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+status=0
+for part in $all; do
+    case " $parts " in *" $part "*) ;; *) continue ;; esac
+    if [ "$(left)" -le 5 ]; then
+        say "$part: no time left"
+        status=1
+        continue
+    fi
+    say "$part"
+    "$part" || { say "$part: failed, or not all of it"; status=1; }
+done
+exit $status
