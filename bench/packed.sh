@@ -1,4 +1,6 @@
 #!/bin/bash
+# shellcheck disable=SC2317 # parts are called by their names
+#
 # bash FOLDER/packed.sh [-s SECONDS] [-w WORK] [-q] RESULTS [PART...]
 #
 # Measures with nothing but what bench/pack.sh has put into FOLDER, where this script lies, an NVIDIA driver and Python. Parts, in this order:
@@ -103,21 +105,21 @@ bounded() {
 # ---- parts -------------------------------------------------------------------------------------------------
 
 tests() {
-    local list=() program words=${TESTS:-} word
-    if [ -n "$quick" ]; then words=${words:-test_gpu test_litmus}; fi
+    local programs=() program wanted=${TESTS:-} word status
+    if [ -n "$quick" ]; then wanted=${wanted:-test_gpu test_litmus}; fi
     for program in build/tests/gpu/test_*; do
-        if [ -z "$words" ]; then list+=("$program"); fi
-        for word in $words; do case $program in *"$word"*) list+=("$program") ;; esac; done
+        if [ -z "$wanted" ]; then programs+=("$program"); fi
+        for word in $wanted; do case $program in *"$word"*) programs+=("$program") ;; esac; done
     done
-    TEST_LIMIT_S=${TEST_LIMIT_S:-240} bounded 600 sh tests/run.sh "${list[@]}" >"$results/tests.txt" 2>&1
-    local status=$?
+    TEST_LIMIT_S=${TEST_LIMIT_S:-240} bounded 600 sh tests/run.sh "${programs[@]}" >"$results/tests.txt" 2>&1
+    status=$?
     grep -E '^(FAIL|[0-9]+ passed)' "$results/tests.txt"
-    return $status
+    return "$status"
 }
 
 dispatch() {
     local words=(--adapter "$adapter")
-    if [ -n "$quick" ]; then words+=(--quick --impl dawn,stub --rounds 2 --processes 1); fi
+    if [ -n "$quick" ]; then words+=(--quick --impl "dawn,stub" --rounds 2 --processes 1); fi
     bounded 300 "$SOLO" bench dispatch "${words[@]}" --json "$results/dispatch.json" >"$results/dispatch.txt" 2>&1
 }
 
@@ -134,33 +136,34 @@ startup() {
         # text by ops until the change-over
         bounded 120 "$python" bench/startup.py "$file" -n "$([ -n "$quick" ] && echo 16 || echo 1900)" --seconds 60 --json "$folder/$name.changeover.json" || status=1
     done
-    return $status
+    return "$status"
 }
 
 llm() {
     local flags='' name list=${LLM_MODELS:-qwen2.5-0.5b-f16 qwen2.5-0.5b-q4_0 llama-3.2-1b-bf16 qwen2.5-1.5b-f16 llama-3-8b-q4_0 llama-3-8b-q4_k}
-    local words=${LLM_PARTS:-models logits solo torch llama} status=0 cuda vulkan size=()
+    local steps=${LLM_PARTS:-models logits solo torch llama} status=0 cuda vulkan size=()
     cuda=$(lib llama-cuda) vulkan=$(lib llama-vulkan)
     flags="${cuda:+--lib $cuda }${vulkan:+--lib $vulkan}"
-    [ -n "$flags" ] || words=${words/llama/}
-    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k words='models solo llama' flags="$flags --cpu"; fi
+    [ -n "$flags" ] || steps=${steps/llama/}
+    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k steps='models solo llama' flags="$flags --cpu"; fi
     mkdir -p "$weights/llm"
     # one model after the other: what is cut off at the end has not touched those before
     for name in $list; do
         case $name in llama-3-8b-*) ln -sf "$(model "$name")" "$weights/llm/$name.gguf" ;; esac
         # shellcheck disable=SC2086 # words
-        LLAMA_FLAGS=$flags bounded 400 bench/llm.sh "${size[@]}" -o "$results/llm" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" $words || status=1
+        LLAMA_FLAGS=$flags bounded 400 bench/llm.sh "${size[@]}" -o "$results/llm" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" $steps || status=1
         case $name in llama-3.2-1b-bf16) ;; *) rm -rf "$weights/llm/$name" "$weights/llm/$name.gguf" ;; esac
     done
-    return $status
+    return "$status"
 }
 
 megakernels() {
     local folder=$weights/llm/llama-3.2-1b-bf16 sources=$work/megakernels depths=16,512,2048
-    take "$from" megakernels "$sources" && bounded 120 bench/build_megakernels.sh "$sources" || return
+    take "$from" megakernels "$sources" || return
+    bounded 120 bench/build_megakernels.sh "$sources" || return
     [ -e "$folder/config.json" ] || bounded 120 "$python" bench/make_model.py llama-3.2-1b bf16 "$folder" || return
     mkdir -p "$results/megakernels"
-    PYTHONPATH="$sources/python" bounded 200 "$python" bench/megakernels.py "$folder" --repo "$sources/repo" -d $depths --flags "$SOLO_FLAGS" \
+    PYTHONPATH="$sources/python" bounded 200 "$python" bench/megakernels.py "$folder" --repo "$sources/repo" -d "$depths" --flags "$SOLO_FLAGS" \
         --json "$results/megakernels/llama-3.2-1b-bf16.megakernels.json"
 }
 
