@@ -1,6 +1,6 @@
 // The table of every preset and type, from a folder of records as bench/presets.sh leaves it: MODEL-TYPE.solo.json and
 // MODEL-TYPE.startup.json.
-import { figure, middle, table } from "./table_text.mjs";
+import { figure, middle, spread, table } from "./table_text.mjs";
 import { LLM_TABLES, NOTHING, recordsIn } from "./tables_llm.mjs";
 
 const TYPES = ["f16", "q8_0", "q4_0", "q4_k"];
@@ -18,6 +18,17 @@ function rowsOf(all) {
 
 export const PRESET_TABLES = {
     presets_machine: (folder) => LLM_TABLES.llm_machine(recordsIn(folder).filter((a) => a.engine === "solo" && a.record.results.length)),
+    // Megakernels beside Solo, as bench/megakernels.py leaves them.
+    megakernels(folder) {
+        const found = recordsIn(folder).filter((a) => a.engine === "megakernels");
+        if (!found.length) return NOTHING;
+        const rows = found.flatMap(({ model, type, record }) => record.params.depths.map((depth) => {
+            const here = record.results.filter((r) => r.params.depth === depth), theirs = here.find((r) => r.params.impl === "megakernels");
+            const solo = here.find((r) => r.params.impl !== "megakernels"), same = record.checks.find((c) => c.what === `depth ${depth}: tokens are Solo's`);
+            return [`${model} ${type}`, depth, spread(theirs), spread(solo), `${figure(solo.median / theirs.median)}×`, same?.detail ?? "–"];
+        }));
+        return table(["model", "tokens before", "Megakernels, tok/s", "Solo, `loop`, tok/s", "", "compared"], rows);
+    },
     presets(folder) {
         const all = recordsIn(folder).filter((a) => a.engine === "solo" || a.engine === "startup");
         if (!all.length) return NOTHING;

@@ -63,7 +63,14 @@ write("small-1b-f16.solo", gpu, { token_bytes: 2e9, gpu_bytes: 3e9 }, speeds(["o
 write("small-1b-f16.startup", {}, {}, [], { skipped: [{ what: "one dispatch", why: "solo: one dispatch is not possible: a reason" }] });
 write("tiny-q4_k.solo", {}, {}, [], { skipped: [{ what: "all of it", why: "not done after 9 s" }] });
 END
-node presets.mjs
+cat >megakernels.mjs <<'END'
+import { writeFileSync } from "node:fs";
+const result = (impl, depth, median) => ({ name: "tg128", params: { impl, depth }, unit: "tok/s", samples: [median], n: 1, median, ci95: [median, median] });
+writeFileSync("results/presets/m-1b-bf16.megakernels.json", JSON.stringify({ params: { depths: [16] }, results: [result("dawn", 16, 1200), result("megakernels", 16, 1000)],
+    checks: [{ what: "depth 16: tokens are Solo's", ok: true, detail: "9 of 128 tokens equal" }] }));
+END
+node presets.mjs && node megakernels.mjs
+printf '<!-- table megakernels presets -->\n<!-- end -->\n' >docs/megakernels.md
 printf '<!-- table presets_machine presets -->\n<!-- end -->\n<!-- table presets presets -->\n<!-- end -->\n<!-- table presets none -->\n<!-- end -->\n' >docs/presets.md
 node "$root/tools/tables.mjs" >/dev/null
 expect "a preset has its speeds, its share, its start-up and its memory" \
@@ -73,6 +80,7 @@ expect "and the reason is named" 'small-1b f16: one dispatch is not possible: a 
 expect "a model that failed has its reason" 'tiny q4_k: not done after 9 s' docs/presets.md
 [ "$(grep -n small-1b docs/presets.md | head -n 1 | cut -d: -f1)" -lt "$(grep -n large-8b docs/presets.md | cut -d: -f1)" ] &&
     echo "ok small models come first" || echo "not ok small models come first"
+expect "Megakernels stand beside Solo" '| m-1b bf16 | 16 | 1000 [1000, 1000] | 1200 [1200, 1200] | 1.20× | 9 of 128 tokens equal |' docs/megakernels.md
 expect "presets that were not measured are named" 'Not measured yet.' docs/presets.md
 
 # ---- models in a tab, beside what others publish, as bench/web_gpu.mjs leaves them -------------------------------------
