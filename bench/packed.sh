@@ -1,6 +1,4 @@
 #!/bin/bash
-# shellcheck disable=SC2317 # parts are called by their names
-#
 # bash FOLDER/packed.sh [-s SECONDS] [-w WORK] [-q] RESULTS [PART...]
 #
 # Measures with nothing but what bench/pack.sh has put into FOLDER, where this script lies, an NVIDIA driver and Python. Parts, in this order:
@@ -27,6 +25,7 @@
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
 # megakernels 90, page 40, web 200, presets 700.
+# shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
 . "$from/packing.inc"
@@ -145,14 +144,13 @@ llm() {
     cuda=$(lib llama-cuda) vulkan=$(lib llama-vulkan)
     flags="${cuda:+--lib $cuda }${vulkan:+--lib $vulkan}"
     [ -n "$flags" ] || steps=${steps/llama/}
-    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k steps='models solo llama' flags="$flags --cpu"; fi
+    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k steps='models solo llama' flags="$flags --cpu" FUSE=ops; export FUSE; fi
     mkdir -p "$weights/llm"
     # one model after the other: what is cut off at the end has not touched those before
     for name in $list; do
         case $name in llama-3-8b-*) ln -sf "$(model "$name")" "$weights/llm/$name.gguf" ;; esac
         # shellcheck disable=SC2086 # words
         LLAMA_FLAGS=$flags bounded 400 bench/llm.sh "${size[@]}" -o "$results/llm" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" $steps || status=1
-        case $name in llama-3.2-1b-bf16) ;; *) rm -rf "$weights/llm/$name" "$weights/llm/$name.gguf" ;; esac
     done
     return "$status"
 }
@@ -187,7 +185,7 @@ node() {
 page() { node 200 bench/web_page.mjs -o "$results/web" --limit 90; }
 
 web() {
-    local words=(-o "$results/web" --adapter "$adapter" --parts "look,native,tab" -r 3) name file
+    local words=(-o "$results/web" --adapter "$adapter" --parts "look,native,tab" -r 3 --limit 100) name file
     if [ -n "$quick" ]; then words+=(-p 32 -d 16 -n 8 -r 1); fi
     for name in ${WEB_MODELS:-$([ -n "$quick" ] && echo builtin-q8_0 || echo gemma-2b-q4_0 phi-3-mini-q4_0 mistral-7b-q4_0 llama-3-8b-q4_0)}; do
         file=$(model "$name") && words+=(--model "$file")
@@ -199,7 +197,7 @@ presets() {
     local words=()
     if [ -n "$quick" ]; then words=(-q -m builtin-q8_0); fi
     if [ -n "${PRESETS:-}" ]; then words+=(-m "$PRESETS"); fi
-    rm -f "$weights"/*.gguf # they are made again, one by one
+    rm -rf "$weights"/*.gguf "$weights/llm" # they are made again, one by one
     MODEL_SECONDS=${MODEL_SECONDS:-60} bounded 2000 bench/presets.sh "${words[@]}" -s "$(left)" -o "$results/presets" -w "$weights/presets"
 }
 

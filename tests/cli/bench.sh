@@ -59,14 +59,62 @@ bench/one.sh -o "$work/one" -w "$work/work" nonsense >/dev/null 2>"$work/error"
 [ $? -eq 2 ] && grep -q 'there is no sweep nonsense' "$work/error"
 said "one.sh refuses a sweep that it does not have" $?
 
-# pieces
-head -c 2500000 /dev/urandom >"$work/data" && tar -cz -C "$work" -f "$work/some.tgz" data &&
-    bench/parts.sh split "$work/some.tgz" "$work/pieces" 1 >/dev/null && [ -e "$work/pieces/some.tgz.002" ] &&
-    bench/parts.sh join "$work/pieces/some.tgz" "$work/joined" && cmp -s "$work/data" "$work/joined/data"
-said "parts.sh puts together what it took apart" $?
-rm "$work/pieces/some.tgz.001"
-! bench/parts.sh join "$work/pieces/some.tgz" "$work/joined" 2>"$work/error" && grep -q '2 pieces, and they are not all of it' "$work/error"
-said "parts.sh sees that a piece is missing" $?
+# pieces, as bench/pack.sh makes them and bench/packed.sh takes them
+mkdir "$work/whole" "$work/pieces" && head -c 2500000 /dev/urandom >"$work/whole/data"
+pieces() { bash -c '. bench/packing.inc; out=$1 most_mib=1; shift; "$@"' pieces.sh "$work/pieces" "$@"; }
+pieces put "$work/whole" some >/dev/null && [ -e "$work/pieces/some.002" ] &&
+    pieces take "$work/pieces" some "$work/joined" && cmp -s "$work/whole/data" "$work/joined/data"
+said "what was put into pieces is put together again" $?
+rm "$work/joined/data" && pieces take "$work/pieces" some "$work/joined" && [ ! -e "$work/joined/data" ]
+said "what is there already is not unpacked again" $?
+mv "$work/pieces/some.001" "$work/piece" && ! pieces take "$work/pieces" some "$work/again" 2>"$work/error" &&
+    grep -q 'the pieces some.000 ... of .* are not all there, or not right' "$work/error"
+said "a piece that is missing is seen" $?
+! pieces take "$work/pieces" other "$work/other" 2>"$work/error" && grep -q 'the pieces other.000' "$work/error"
+said "a package that is missing is seen" $?
+
+# startup.py: a stand-in for Solo that keeps something in its cache, and says what `solo run` says
+cat >"$work/solo" <<'SOLO'
+#!/bin/sh
+case $* in *--wait*) exit 3 ;; esac
+[ -e "$SOLO_CACHE/kept" ] || { sleep 0.3; : >"$SOLO_CACHE/kept"; }
+printf 'Once upon a time'
+sleep 0.2
+printf ' there was\n'
+printf 'loading: 100%%\r20 tokens, 40.0 tok/s, the first after 150 ms; 4 read; level ops, after 11 tokens and 1.25 s loop\n' >&2
+SOLO
+python3 -B bench/startup.py --solo "$work/solo" -n 20 --json "$work/startup.json" >"$work/said" && python3 -B - "$work/startup.json" <<'END'
+import json, sys
+made = json.load(open(sys.argv[1]))
+found = {(r["name"], r["params"]["run"]): r["median"] for r in made["results"]}
+assert found["first text", "first"] - found["first text", "second"] > 0.15, found  # caches are new for the first, and kept for the second
+assert 0.2 <= found["first text", "second"] < 5 and found["tokens by ops", "first"] == 11, found
+# the answer's clock starts 150 ms before the text
+assert abs(found["change-over", "second"] - found["first text", "second"] - 1.1) < 1e-6, found
+END
+said "startup.py tells the first text from the prompt, and when it changed over" $?
+python3 -B bench/startup.py --solo "$work/solo" --wait >/dev/null 2>"$work/error"
+[ $? -eq 1 ] && grep -q 'startup.py: .*--wait: status 3' "$work/error"
+said "startup.py tells what failed" $?
+
+# presets.sh: what fails leaves its reason, and what is there is not run again
+cat >"$work/solo" <<'SOLO'
+#!/bin/sh
+case $* in
+    *"synth big"*) echo "solo: the disk is full" >&2; exit 1 ;;
+    synth*) : >"$4" ;;
+    *run*) printf 'Once upon a time'; sleep 0.05; printf ' x\n'; echo "8 tokens, the first after 1 ms; 4 read; level ops" >&2 ;;
+    *bench*loop*) echo "solo: the level loop cannot be measured here: one dispatch is not possible: a reason" >&2; exit 1 ;;
+    *bench*)
+        while [ "$1" != --json ]; do shift; done
+        echo '{"experiment": "llm", "params": {"gpu_bytes": 2e9}, "results": [{"name": "tg8", "params": {"fuse": "ops"}, "median": 7}], "checks": []}' >"$2" ;;
+esac
+SOLO
+presets() { AHEAD=1 SOLO=$work/solo bench/presets.sh -q -o "$work/presets" -w "$work/weights" -m "small-q4_0 big-f16" >"$work/said" 2>&1; }
+presets
+[ $? -eq 1 ] && grep -q '^small-q4_0 .*ops     7.0 .* 2.00 GB' "$work/said" && grep -q '"one dispatch", "why": .*not possible: a reason' "$work/presets/small-q4_0.solo.json" &&
+    grep -q '"why": "solo: the disk is full"' "$work/presets/big-f16.solo.json" && [ -e "$work/presets/small-q4_0.startup.json" ] && [ -z "$(ls "$work"/weights/*.gguf 2>/dev/null)" ]
+said "presets.sh goes on without one dispatch, and leaves reasons in records" $?
 
 # The tokens that llama.cpp is given are those that src/base/rng.c makes: these are of seed 1 and 4,096 tokens.
 python3 -B -c '
