@@ -80,7 +80,8 @@ export SOLO_FLAGS="--impl dawn --adapter $adapter"
 weights=${WEIGHTS:-}
 if [ -z "$weights" ]; then
     weights=$work/weights
-    [ "$(df --output=avail -B1G /dev/shm 2>/dev/null | tail -n 1)" -lt 40 ] || weights=/dev/shm/solo-weights
+    room=$(df --output=avail -B1G /dev/shm 2>/dev/null | tail -n 1)
+    if [ "${room:-0}" -ge 40 ]; then weights=/dev/shm/solo-weights; fi
 fi
 mkdir -p "$weights"
 # model NAME-TYPE: its file, made if need be

@@ -240,6 +240,7 @@ await test("the measurement, and its records", async () => {
     checkRecord(llm, { experiment: "llm" });
     yes([dispatch, llm].every((record) => record.checks.some((c) => c.what === "the page was in sight" && !c.ok)), "that it was in the background is noted");
     yes(/in the background/.test(await textOf("measured")) && /It took/.test(await textOf("measure-clock")), "and said");
+    yes(/RTX 4070 \(published by others\)/.test(await textOf("measured")), "what others publish stands there as theirs");
     equal(llm.results.map((r) => r.params.fuse).sort(), ["loop", "none", "ops", "token"]);
     yes(dispatch.host.cross_origin_isolated && dispatch.clock_ns <= 50_000, `the clock: ${dispatch.clock_ns} ns`);
     await browser.size(1100, 1900);
