@@ -69,9 +69,10 @@ done
 [ -n "$driver" ] || { echo "packed.sh: libEGL_nvidia.so.0 is not here; DRIVER names another driver" >&2; exit 1; }
 icd "$driver" >"$work/icd.json"
 export VK_ICD_FILENAMES=$work/icd.json XDG_RUNTIME_DIR=$work/run SOLO=$tree/build/solo PYTHON=$python PYTHONDONTWRITEBYTECODE=1
-libraries=$work/libraries/loader:$(dirname "$driver")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 outer=${LD_LIBRARY_PATH:-} # for Node, which has libraries of its own
-export LD_LIBRARY_PATH=$libraries
+export LD_LIBRARY_PATH=$work/libraries/loader${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# not the system's folder: it is found anyway, and before its turn it would give another Python the system's libpython
+case $driver in /usr/lib/* | /usr/lib64/*) ;; */*) LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$(dirname "$driver") ;; esac
 
 adapter=${ADAPTER:-gpu}
 if [ -n "$quick" ]; then adapter=any; fi
