@@ -146,7 +146,7 @@ llm() {
     cuda=$(lib llama-cuda) vulkan=$(lib llama-vulkan)
     flags="${cuda:+--lib $cuda }${vulkan:+--lib $vulkan}"
     [ -n "$flags" ] || steps=${steps/llama/}
-    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k steps='models solo llama' flags="$flags --cpu" FUSE=ops; export FUSE; fi
+    if [ -n "$quick" ]; then size=(-q) list=qwen2.5-0.5b-q4_k steps='models solo llama' flags="$flags --cpu --threads 1 --flash off" FUSE=ops; export FUSE; fi
     mkdir -p "$weights/llm"
     # one model after the other: what is cut off at the end has not touched those before
     for name in $list; do
