@@ -272,18 +272,22 @@ WASM_OPT   = node node_modules/.bin/wasm-opt
 OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bulk-memory --enable-nontrapping-float-to-int
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
+JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c config_hf.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c json_values.c nfc.c nfc_tables.c \
-                 safetensors.c synth.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c) \
-             src/graph/cpu.c src/web/sim.c
+                 safetensors.c synth.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c chat_template.c) \
+             $(JINJA) src/graph/cpu.c src/web/sim.c src/web/chat_module.c
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o
 # simulations are a module of their own, for those who want them: include/solo.h, and nothing of models
 SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c)) src/api/device.c src/api/sim.c src/web/cache.c src/web/reply.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
+# chat templates, too: fetched for a model that has one
+CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c web/reply.c web/chat_module.c)
+CHAT_OBJECTS := $(CHAT_SOURCES:%.c=$(BUILD)/wasm/%.o)
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
-SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file
+SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file,page.template_open
 # and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
 ASYNCIFY_REMOVELIST := src/web/asyncify_removelist.txt
 
@@ -310,16 +314,18 @@ $(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c:
 
 $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
 $(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)
-$(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm:
+$(BUILD)/wasm/linked-chat.wasm: $(CHAT_OBJECTS)
+$(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm $(BUILD)/wasm/linked-chat.wasm:
 	@echo '  link $@'
 	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--global-base=1024,-z,stack-size=262144 $^ -o $@
 
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
+$(WEB)/solo-chat.wasm: $(BUILD)/wasm/linked-chat.wasm
 $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
 $(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(ASYNCIFY_REMOVELIST) -Oz
 $(WEB)/solo-asyncify.wasm: $(ASYNCIFY_REMOVELIST)
-$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm:
+$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm:
 	@echo '  opt  $@'
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
@@ -329,10 +335,10 @@ $(WEB)/reference.json: tools/web_reference.mjs $(shell find results -name '*.jso
 	@mkdir -p $(@D)
 	node tools/web_reference.mjs $@
 
-$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
 	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 
--include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(SIM_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(SIM_OBJECTS:.o=.d) $(CHAT_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

@@ -145,7 +145,7 @@ typedef struct solo_session_options {
      * tokens: same tokens, but solo_session_level changes, and a notice may come later. `wait`: the first text waits
      * for the compiler instead, as it does for a level that is named. */
     bool wait;
-    /* A family's name ("chatml", "llama-3" ...); "none": texts are continued; NULL: the model's own. */
+    /* "chatml", or a chat template itself (Jinja); "none": texts are continued; NULL: the model's own. */
     const char *chat_template;
     const char *system; /* the system message of a conversation; NULL: none */
     solo_sampling sampling;
@@ -178,7 +178,7 @@ typedef struct solo_answer {
 /* Continues a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
 bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
                            solo_answer *out, solo_error *e);
-/* Answers a message of a conversation; a message that fails is not part of it. A model without a known chat template
+/* Answers a message of a conversation; a message that fails is not part of it. A model without a chat template
  * continues the text. */
 bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
                        solo_answer *out, solo_error *e);
@@ -193,7 +193,7 @@ bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_e
  * keeps them for the next call with as many tokens. Memory limits the number of tokens. */
 bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
 
-/* The name of the chat template's family; NULL: none that is known. */
+/* "own": the model's chat template, or the one that was given; "chatml"; NULL: there is none. */
 const char *solo_session_template(const solo_session *s);
 /* The level that makes tokens, and its dispatches; AUTO and 0 before the first token. */
 solo_level solo_session_level(const solo_session *s);

@@ -4,6 +4,7 @@
 // a time: calls wait for those before them, but for stop().
 import { hostName } from "./gpu.js";
 import { adapterNumber, fetchBeside, placeOf, Program } from "./program.js";
+import { Templates } from "./template.js";
 
 export const LEVELS = ["auto", "none", "ops", "token", "loop"];
 export const SUBMITS = ["auto", "sync", "each", "pass", "batch"];
@@ -26,6 +27,7 @@ export class Engine extends Program {
     #why = "";
     #onText = () => {};
     #decoder = new TextDecoder();
+    #templates = new Templates();
 
     /** @param options those of Program.start */
     static create(options = {}) {
@@ -47,8 +49,29 @@ export class Engine extends Program {
                         return 0;
                     }
                 },
+                template_open: async (at, length) => {
+                    try {
+                        return await this.#templates.open(bytes(at, length).slice());
+                    } catch (error) {
+                        this.#why = error.message;
+                        return 0;
+                    }
+                },
             },
             immediate: {
+                template_close: (template) => this.#templates.close(template),
+                template_render: (template, at, length, ask, think) => {
+                    try {
+                        return this.#templates.render(template, bytes(at, length), ask, think);
+                    } catch (error) {
+                        this.#why = error.message;
+                        return -1;
+                    }
+                },
+                template_take: (to, plain) => this.#templates.take((made, marks) => {
+                    bytes(to, made.length).set(made);
+                    bytes(plain, marks.length).set(marks);
+                }),
                 why: (out, room) => text.write(out, room, this.#why),
                 answer: (at, length) => this.#onText(this.#decoder.decode(bytes(at, length).slice(), { stream: true })),
             },

@@ -17,7 +17,7 @@ export async function fetchBeside(name) {
 }
 
 /** Compiled while it downloads, if the server sends the right content type. */
-async function fetchModule(name) {
+export async function fetchModule(name) {
     const response = await fetchBeside(name);
     if (/^application\/wasm/.test(response.headers.get("content-type") ?? "")) return WebAssembly.compileStreaming(response);
     return WebAssembly.compile(await response.arrayBuffer());

@@ -47,8 +47,10 @@ export interface ModelInfo {
     layers: number;
     vocabulary: number;
     context: number;
-    /** The family of its chat template; null: texts simply go on. */
+    /** "own": its chat template is used; null: there is none, or none that can be run, and texts simply go on. */
     format: string | null;
+    /** Why its chat template cannot be run, with its line; else null. */
+    template_error: string | null;
     level: Level;
     /** A better level is being made ready in the background, as it is the first time: Solo.improved. */
     improving: boolean;

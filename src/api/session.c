@@ -197,8 +197,8 @@ bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count
 
 const char *solo_session_template(const solo_session *s)
 {
-    const chat_format *f = session_format(s->s);
-    return f ? f->name : NULL;
+    const chat_template *t = session_template(s->s);
+    return t ? chat_template_name(t) : NULL;
 }
 
 solo_level solo_session_level(const solo_session *s)

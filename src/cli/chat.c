@@ -16,33 +16,50 @@
     "  /reset            begin anew\n" \
     "  /regenerate       another answer to the last message\n" \
     "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen\n" \
+    "  /think WHEN       on, off, or auto: whether the model thinks before it answers\n" \
     "  /save FILE        the conversation as JSON\n" \
     "  /quit             leave; so does Ctrl-D\n" \
     "  Ctrl-C            stops an answer, or cancels the line\n" \
     "  A line that ends in \\ goes on in the next one, and so does all between two lines with \"\"\".\n"
 
+enum { MAX_TEMPLATE_BYTES = 1 << 20 };
+
 typedef struct options {
     cli_model model;
     sampling_options sampling;
-    const char *system, *template;
+    const char *system, *template, *think;
     long tokens; /* 0: no limit */
 } options;
 
-static const char *template_name(uint32_t i)
+static const char *think_name(uint32_t i)
 {
-    static const char *const names[] = {
-        "chatml",     "llama-2",           "llama-3", "mistral", "mistral-v1", "mistral-v3", "mistral-v3-tekken",
-        "mistral-v7", "mistral-v7-tekken", "phi-3",   "gemma",   "zephyr",     "none"};
+    static const char *const names[] = {"auto", "on", "off"}; /* as chat_think */
     return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static bool find_think(const char *name, chat_think *out, err *e)
+{
+    for (uint32_t i = 0; think_name(i); i++)
+        if (strcmp(name, think_name(i)) == 0) {
+            *out = (chat_think)i;
+            return true;
+        }
+    return err_set_kind(e, ERR_USAGE, "thinking is auto, on or off, not '%s'", name);
 }
 
 static const option TABLE[] = {{.name = "system", .value = "TEXT", INTO(options, system), .help = "the system message"},
                                {.name = "template",
-                                .value = "NAME",
-                                .names = template_name,
+                                .value = "FILE",
                                 INTO(options, template),
-                                .help = "the form of conversations: {names}, which continues the text",
+                                .help = "another chat template: a file with Jinja in it, chatml, or none, which "
+                                        "continues the text",
                                 .otherwise = "as the model's files say"},
+                               {.name = "think",
+                                .value = "WHEN",
+                                .names = think_name,
+                                INTO(options, think),
+                                .help = "whether the model thinks before it answers: {names}; where its template asks",
+                                .otherwise = "auto, as the template does by itself"},
                                {.letter = 'n',
                                 .value = "N",
                                 .kind = OPTION_WHOLE,
@@ -56,10 +73,11 @@ static const option TABLE[] = {{.name = "system", .value = "TEXT", INTO(options,
 static bool check(void *chosen, err *e)
 {
     const options *o = chosen;
-    chat_format f;
-    if (o->template && strcmp(o->template, "none") != 0 && !chat_format_named(o->template, &f))
+    chat_think think;
+    if (o->template && strcmp(o->template, "none") != 0 && strcmp(o->template, "chatml") != 0 &&
+        !file_exists(o->template))
         return err_set_kind(e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
-    return true;
+    return !o->think || find_think(o->think, &think, e);
 }
 
 /* ---- someone at a terminal ------------------------------------------------------------------- */
@@ -144,7 +162,6 @@ static bool answer(chat *c, const char *text, err *e)
 
 static bool save(const chat *c, const char *path, err *e)
 {
-    static const char *const roles[] = {"system", "user", "assistant"};
     str out = {0};
     jsonw j = jsonw_to(&out);
     jsonw_object(&j, NULL);
@@ -152,7 +169,7 @@ static bool save(const chat *c, const char *path, err *e)
     for (size_t i = 0; i < conversation_count(session_conversation(c->s)); i++) {
         chat_message m = conversation_at(session_conversation(c->s), i);
         jsonw_object(&j, NULL);
-        jsonw_text(&j, "role", roles[m.role]);
+        jsonw_text(&j, "role", chat_role_names[m.role]);
         jsonw_text(&j, "content", m.content);
         jsonw_end(&j);
     }
@@ -186,6 +203,16 @@ static bool again(chat *c, err *e)
     return e->kind != ERR_NONE ? false : err_set(e, "there is no answer yet");
 }
 
+static bool set_think(const chat *c, const char *when, err *e)
+{
+    chat_think think;
+    const chat_template *t = session_template(c->s);
+    if (!find_think(when, &think, e))
+        return false;
+    session_set_think(c->s, think);
+    return (t && chat_template_can_think(t)) || err_set(e, "this model's template does not ask about thinking");
+}
+
 /* False: leave. Errors are printed, and the conversation goes on. */
 static bool command(chat *c, const char *line)
 {
@@ -206,6 +233,8 @@ static bool command(chat *c, const char *line)
         conversation_reset(session_conversation(c->s));
     else if (strcmp(name, "regenerate") == 0)
         ok = again(c, &e);
+    else if (strcmp(name, "think") == 0)
+        ok = set_think(c, value, &e);
     else if (strcmp(name, "save") == 0)
         ok = *value ? save(c, value, &e) : err_set(&e, "/save needs a file's name");
     else
@@ -303,13 +332,26 @@ static bool converse(chat *c, err *e)
 static bool run_chat(options *o, const model *m, gpu *g, err *e)
 {
     chat c = {.o = o};
-    c.s = cli_new_session(&o->model, &o->sampling, (session_options){.template = o->template}, m, g, e);
+    session_options how = {.template = o->template};
+    size_t length;
+    char *text = NULL;
+    if (o->think)
+        find_think(o->think, &how.think, e);
+    if (o->template && file_exists(o->template))
+        how.template = text = file_read(o->template, MAX_TEMPLATE_BYTES, &length, e);
+    c.s = e->kind == ERR_NONE ? cli_new_session(&o->model, &o->sampling, how, m, g, e) : NULL;
+    free(text);
     if (!c.s)
         return false;
+    if (session_template_error(c.s)) {
+        err_set(e, "%s", session_template_error(c.s));
+        session_free(c.s);
+        return false;
+    }
     c.input = prompt_open();
     conversation_set_system(session_conversation(c.s), o->system);
-    if (!session_format(c.s))
-        note(&c, "this model has no chat template that is known: it goes on with what you type");
+    if (!session_template(c.s))
+        note(&c, "this model has no chat template: it goes on with what you type");
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART}, before;
     if (prompt_on_terminal(c.input))
         sigaction(SIGINT, &action, &before);

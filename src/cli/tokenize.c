@@ -77,13 +77,13 @@ static bool print_ids(const options *o, const tokenizer *t, const str *text, err
 static bool print_chat(const options *o, const tokenizer *t, const str *text, err *e)
 {
     str template = {0};
-    chat_format format;
     if (!chat_template_of_path(o->model, &template, e))
         return false;
-    bool ok = chat_format_of(template.data ? template.data : "", &format);
+    bool ok = template.length || err_set(e, "%s: there is no chat template", name_of(o));
+    chat_template *form = ok ? chat_template_new(template.data, template.length, e) : NULL;
     str_free(&template);
-    if (!ok)
-        return err_set(e, "%s: there is no chat template, or not one that is known", name_of(o));
+    if (!form)
+        return false;
     size_t count = 0, most = 1;
     for (size_t i = 0; i < text->length; i++)
         most += text->data[i] == 0;
@@ -97,7 +97,7 @@ static bool print_chat(const options *o, const tokenizer *t, const str *text, er
     }
     token_list list = {0};
     str line = {0};
-    ok = chat_encode(&format, t, messages, count, true, &list, e);
+    ok = chat_encode(form, t, messages, count, &(chat_options){.ask = true}, &list, e);
     for (size_t i = 0; i < list.count; i++)
         str_addf(&line, i ? " %d" : "%d", (int)list.ids[i]);
     str_add(&line, "\n");
@@ -105,6 +105,7 @@ static bool print_chat(const options *o, const tokenizer *t, const str *text, er
     str_free(&line);
     token_list_free(&list);
     free(messages);
+    chat_template_free(form);
     return ok;
 }
 

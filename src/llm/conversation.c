@@ -7,13 +7,14 @@
 typedef struct message {
     chat_role role;
     char *content;
-    token_list tokens; /* without a chat_format: what it is */
+    token_list tokens; /* without a template: what it is */
 } message;
 
 struct conversation {
     generation *n;
     const tokenizer *t;
-    const chat_format *f;
+    const chat_template *f;
+    chat_think think;
     message *items;
     size_t count, capacity;
     token_list taken; /* what the model's cache holds, from its start */
@@ -26,7 +27,7 @@ enum {
     ENOUGH_ANSWER = 256
 };
 
-conversation *conversation_new(generation *n, const tokenizer *t, const chat_format *f)
+conversation *conversation_new(generation *n, const tokenizer *t, const chat_template *f)
 {
     conversation *c = mem_alloc(sizeof *c);
     *c = (conversation){.n = n, .t = t, .f = f};
@@ -98,6 +99,11 @@ void conversation_set_system(conversation *c, const char *text)
         insert_message(c, 0, text_message(c, CHAT_SYSTEM, text));
 }
 
+void conversation_set_think(conversation *c, chat_think think)
+{
+    c->think = think;
+}
+
 size_t conversation_count(const conversation *c)
 {
     return c->count;
@@ -128,7 +134,7 @@ static bool encode_all(const conversation *c, token_list *out, err *e)
     chat_message *messages = mem_alloc(c->count * sizeof *messages);
     for (size_t i = 0; i < c->count; i++)
         messages[i] = conversation_at(c, i);
-    bool ok = chat_encode(c->f, c->t, messages, c->count, true, out, e);
+    bool ok = chat_encode(c->f, c->t, messages, c->count, &(chat_options){.ask = true, .think = c->think}, out, e);
     free(messages);
     return ok;
 }

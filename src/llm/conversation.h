@@ -4,7 +4,7 @@
  * stay there, and only the rest is fed. When the context is full, the oldest turns are dropped first, the
  * system's message last.
  *
- * Without a chat_format the messages are one text that is continued.                                         */
+ * Without a chat template the messages are one text that is continued.                                         */
 #ifndef SOLO_CONVERSATION_H
 #define SOLO_CONVERSATION_H
 
@@ -14,7 +14,7 @@
 typedef struct conversation conversation;
 
 /* All three must outlive the conversation; `f` NULL: the model has no turns. */
-conversation *conversation_new(generation *n, const tokenizer *t, const chat_format *f);
+conversation *conversation_new(generation *n, const tokenizer *t, const chat_template *f);
 void conversation_free(conversation *c);
 
 /* Drops all messages but the system's. */
@@ -23,6 +23,8 @@ void conversation_reset(conversation *c);
 void conversation_forget_cache(conversation *c);
 /* NULL or "": none. */
 void conversation_set_system(conversation *c, const char *text);
+/* From the next answer on. */
+void conversation_set_think(conversation *c, chat_think think);
 
 /* Adds the user's message and makes the answer. False if it does not fit the context or the model failed: the message
  * is then not part of the conversation. */

@@ -8,19 +8,22 @@
 
 /* ---- making -------------------------------------------------------------------------- */
 
-static bool find_named_format(session *s, const char *name, err *e)
+static bool find_named_template(session *s, const char *name, err *e)
 {
-    s->has_format = strcmp(name, "none") != 0;
-    return !s->has_format || chat_format_named(name, &s->format) ||
-           err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
+    if (strcmp(name, "none") == 0)
+        return true;
+    s->template =
+        strstr(name, "{{") || strstr(name, "{%") ? chat_template_new(name, strlen(name), e) : chat_template_named(name);
+    return s->template || err_set_kind(e, ERR_USAGE, "there is no template '%s'", name);
 }
 
-/* Without a known template, texts are continued without turns. */
-static bool find_format(session *s, err *e)
+/* Without a template, texts are continued without turns. One that cannot be run matters only to conversations. */
+static bool find_template(session *s, err *e)
 {
     str text = {0};
     bool ok = chat_template_of_model(s->m, &text, e);
-    s->has_format = ok && text.length && chat_format_of(text.data, &s->format);
+    if (ok && text.length)
+        s->template = chat_template_new(text.data, text.length, &s->template_error);
     str_free(&text);
     return ok;
 }
@@ -28,8 +31,13 @@ static bool find_format(session *s, err *e)
 session *session_new(gpu *g, const model *m, const session_options *o, err *e)
 {
     session *s = mem_alloc(sizeof *s);
-    *s = (session){.g = g, .m = m, .options = o->generation, .t = o->tokenizer, .format_is_given = o->template != NULL};
-    if (!o->template || find_named_format(s, o->template, e))
+    *s = (session){.g = g,
+                   .m = m,
+                   .options = o->generation,
+                   .t = o->tokenizer,
+                   .template_is_given = o->template != NULL,
+                   .think = o->think};
+    if (!o->template || find_named_template(s, o->template, e))
         return s;
     session_free(s);
     return NULL;
@@ -41,8 +49,8 @@ bool session_read_texts(session *s, err *e)
         return true;
     if (!s->t)
         s->t = s->own = tokenizer_of_model(s->m, e);
-    s->has_texts = s->t && (s->format_is_given || find_format(s, e));
-    s->has_turns = s->has_format;
+    s->has_texts = s->t && (s->template_is_given || find_template(s, e));
+    s->has_turns = s->template != NULL;
     return s->has_texts;
 }
 
@@ -63,12 +71,15 @@ void session_free(session *s)
     graph_run_free(s->logits_run);
     graph_free(s->logits_graph);
     tokenizer_free(s->own);
+    chat_template_free(s->template);
     free(s);
 }
 
 static conversation *new_conversation(const session *s)
 {
-    return conversation_new(s->n, s->t, s->has_turns ? &s->format : NULL);
+    conversation *c = conversation_new(s->n, s->t, s->has_turns ? s->template : NULL);
+    conversation_set_think(c, s->think);
+    return c;
 }
 
 bool session_prepare(session *s, err *e)
@@ -94,9 +105,14 @@ const tokenizer *session_tokenizer(const session *s)
     return s->t;
 }
 
-const chat_format *session_format(const session *s)
+const chat_template *session_template(const session *s)
 {
-    return s->has_format ? &s->format : NULL;
+    return s->template;
+}
+
+const char *session_template_error(const session *s)
+{
+    return s->template_error.kind != ERR_NONE ? s->template_error.text : NULL;
 }
 
 generation *session_generation(session *s)
@@ -114,6 +130,13 @@ void session_set_sampling(session *s, const sampling *how)
     s->how = *how;
     if (s->n)
         generation_set_sampling(s->n, how);
+}
+
+void session_set_think(session *s, chat_think think)
+{
+    s->think = think;
+    if (s->talk)
+        conversation_set_think(s->talk, think);
 }
 
 void session_add_stop(session *s, const char *text)
@@ -181,27 +204,34 @@ bool session_continue(session *s, const char *text, size_t bytes, bool echo, con
     return ok;
 }
 
+/* A template that cannot be run is no reason to go on without turns. */
+static bool can_converse(const session *s, err *e)
+{
+    return s->template_error.kind == ERR_NONE || s->is_plain || err_set(e, "%s", s->template_error.text);
+}
+
 bool session_say(session *s, const char *text, const answer_options *o, answer_report *report, err *e)
 {
     answer_options mine = with_stops(s, o);
-    return conversation_say(s->talk, text, &mine, report, e);
+    return can_converse(s, e) && conversation_say(s->talk, text, &mine, report, e);
 }
 
 bool session_again(session *s, const answer_options *o, answer_report *report, err *e)
 {
     answer_options mine = with_stops(s, o);
-    return conversation_again(s->talk, &mine, report, e);
+    return can_converse(s, e) && conversation_again(s->talk, &mine, report, e);
 }
 
 bool session_answer(session *s, const answer_options *o, answer_report *report, err *e)
 {
     answer_options mine = with_stops(s, o);
-    return conversation_answer(s->talk, &mine, report, e);
+    return can_converse(s, e) && conversation_answer(s->talk, &mine, report, e);
 }
 
 void session_begin(session *s, bool turns)
 {
-    if (s->has_turns != (turns && s->has_format)) {
+    s->is_plain = !turns;
+    if (s->has_turns != (turns && s->template)) {
         s->has_turns = !s->has_turns;
         conversation_free(s->talk);
         s->talk = new_conversation(s);

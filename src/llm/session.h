@@ -1,4 +1,4 @@
-/* session: a model to talk to: its weights on a GPU, its tokenizer, its chat format, the conversation so far,
+/* session: a model to talk to: its weights on a GPU, its tokenizer, its chat template, the conversation so far,
  * its sampling settings and its stops.
  *
  *     session *s = session_new(g, m, &(session_options){0}, &e);
@@ -16,8 +16,9 @@ typedef struct session session;
 
 typedef struct session_options {
     generation_options generation;
-    const char
-        *template; /* the name of a family; "none": texts are continued without turns; NULL: as in the model's files */
+    /* "chatml", or a chat template's text; "none": texts are continued without turns; NULL: as in the model's files */
+    const char *template;
+    chat_think think;
     const tokenizer *tokenizer; /* must outlive the session; NULL: the session makes its own */
 } session_options;
 
@@ -30,9 +31,11 @@ bool session_read_texts(session *s, err *e);
  * does nothing. */
 bool session_prepare(session *s, err *e);
 
-const tokenizer *session_tokenizer(const session *s); /* after session_read_texts, and: */
-const chat_format *session_format(const session *s);  /* NULL: this model has no turns */
-generation *session_generation(session *s);           /* NULL before it is prepared; this, too: */
+const tokenizer *session_tokenizer(const session *s);    /* after session_read_texts, and: */
+const chat_template *session_template(const session *s); /* NULL: this model has no turns */
+/* Why the model's own template cannot be used: a conversation fails with this. NULL: it can, or there is none. */
+const char *session_template_error(const session *s);
+generation *session_generation(session *s); /* NULL before it is prepared; this, too: */
 conversation *session_conversation(session *s);
 
 /* From the next text on. */
@@ -40,6 +43,7 @@ void session_set_sampling(session *s, const sampling *how);
 /* A text that ends an answer; it is copied. */
 void session_add_stop(session *s, const char *text);
 void session_forget_stops(session *s);
+void session_set_think(session *s, chat_think think);   /* from the next answer on */
 void session_set_level(session *s, fusion_level level); /* one that was made; LEVEL_AUTO: the highest of those */
 /* generation_finish_compile, keeping all settings. */
 bool session_finish(session *s, err *e);

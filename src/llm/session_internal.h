@@ -11,9 +11,11 @@ struct session {
     generation_options options;
     tokenizer *own;
     const tokenizer *t;
-    chat_format format;
-    bool format_is_given, has_texts; /* it was named; tokenizer and format are there */
-    bool has_format, has_turns;      /* the model; the conversation */
+    chat_template *template;           /* NULL: texts are continued */
+    bool template_is_given, has_texts; /* it was named; tokenizer and template are there */
+    bool has_turns, is_plain;          /* the conversation; it was asked to have none */
+    err template_error;                /* why the model's own cannot be used */
+    chat_think think;
     generation *n;
     conversation *talk;
     sampling how;

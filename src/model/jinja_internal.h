@@ -6,8 +6,8 @@
  *     jinja_text.c     texts with marks
  *     jinja_json.c     values as text: Python's repr, and JSON
  *     jinja_run.c      statements, scopes, macros
- *     jinja_eval.c     expressions
- *     jinja_filters.c, jinja_tests.c, jinja_methods.c, jinja_functions.c
+ *     jinja_eval.c     expressions; jinja_args.c: arguments
+ *     jinja_filters*.c, jinja_tests.c, jinja_methods*.c, jinja_functions.c
  *
  * Nothing unwinds: the first error is kept in the core, and from then on every step does nothing.              */
 #ifndef SOLO_JINJA_INTERNAL_H
@@ -316,6 +316,7 @@ typedef struct jinja_variable {
 typedef struct jinja_scope {
     struct jinja_scope *parent;
     jinja_variable *variables;
+    bool is_kept; /* a macro uses it */
 } jinja_scope;
 
 typedef struct jinja_macro {
@@ -326,7 +327,8 @@ typedef struct jinja_macro {
 struct jinja_run {
     jinja_core k;
     const jinja_template *t;
-    jinja_scope *scope, *root;
+    jinja_scope *scope;
+    jinja_variable *unused; /* of scopes that ended */
     jinja_builder *out;
     jinja_value body; /* of the filter block being run */
     bool has_clock;
@@ -363,6 +365,8 @@ int jinja_test_named(jinja_text name);
 bool jinja_test(jinja_run *r, int test, jinja_value v, const jinja_args *args);
 int jinja_method_named(jinja_value self, jinja_text name);
 jinja_value jinja_call_method(jinja_run *r, const jinja_method *m, const jinja_args *args);
+int jinja_text_method_named(jinja_text name);
+jinja_value jinja_call_text_method(jinja_run *r, int method, jinja_value self, const jinja_args *args);
 int jinja_function_named(jinja_text name);
 jinja_value jinja_call_function(jinja_run *r, int function, const jinja_args *args);
 /* The number of a word among words that end in "\0" each. */

@@ -17,6 +17,21 @@ static jinja_scope *new_scope(jinja_run *r, jinja_scope *parent)
     return s;
 }
 
+/* A scope for the next round of a loop: the same one where that is possible, so that a long loop needs no more memory than
+ * a short one. */
+static jinja_scope *next_scope(jinja_run *r, jinja_scope *s)
+{
+    if (s->is_kept)
+        return new_scope(r, s->parent);
+    while (s->variables) {
+        jinja_variable *v = s->variables;
+        s->variables = v->next;
+        v->next = r->unused;
+        r->unused = v;
+    }
+    return s;
+}
+
 jinja_value *jinja_lookup(jinja_run *r, uint32_t symbol)
 {
     for (jinja_scope *s = r->scope; s; s = s->parent)
@@ -33,7 +48,8 @@ void jinja_assign(jinja_run *r, uint32_t symbol, jinja_value value)
             v->value = value;
             return;
         }
-    jinja_variable *v = jinja_alloc(&r->k, sizeof *v);
+    jinja_variable *v = r->unused ? r->unused : jinja_alloc(&r->k, sizeof *v);
+    r->unused = v->next;
     *v = (jinja_variable){symbol, value, r->scope->variables};
     r->scope->variables = v;
 }
@@ -151,6 +167,8 @@ jinja_value jinja_call_macro(jinja_run *r, const jinja_macro *m, const jinja_arg
 static jinja_value new_macro(jinja_run *r, const jinja_node *n)
 {
     jinja_macro *m = jinja_alloc(&r->k, sizeof *m);
+    for (jinja_scope *s = r->scope; s; s = s->parent)
+        s->is_kept = true;
     *m = (jinja_macro){n, r->scope};
     return (jinja_value){.type = JINJA_MACRO, .as.macro = m};
 }
@@ -172,9 +190,9 @@ static void run_call(jinja_run *r, const jinja_node *n)
 static jinja_items *filtered(jinja_run *r, const jinja_node *n, const jinja_items *all)
 {
     jinja_items *out = jinja_items_new(&r->k, ITEMS_LIST).as.items;
-    jinja_scope *before = r->scope;
+    jinja_scope *before = r->scope, *own = new_scope(r, before);
     for (size_t i = 0; i < all->count && !r->k.failed; i++) {
-        r->scope = new_scope(r, before);
+        r->scope = own = next_scope(r, own);
         assign_target(r, n->a, all->at[i]);
         if (jinja_is_true(jinja_eval(r, n->c)))
             jinja_items_add(&r->k, out, all->at[i]);
@@ -195,9 +213,9 @@ static flow run_for(jinja_run *r, const jinja_node *n)
         return n->e ? run_body(r, n->e) : FLOW_NEXT;
     jinja_loop *loop = jinja_alloc(&r->k, sizeof *loop);
     loop->items = items;
-    jinja_scope *before = r->scope;
+    jinja_scope *before = r->scope, *own = new_scope(r, before);
     for (loop->index = 0; loop->index < items->count && !r->k.failed; loop->index++) {
-        r->scope = new_scope(r, before);
+        r->scope = own = next_scope(r, own);
         assign_target(r, n->a, items->at[loop->index]);
         jinja_assign(r, SYMBOL_LOOP, (jinja_value){.type = JINJA_LOOP, .as.loop = loop});
         flow f = run_body(r, n->d);
@@ -246,11 +264,19 @@ static jinja_value run_filtered(jinja_run *r, const jinja_node *n)
     return v;
 }
 
+static void write_value(jinja_run *r, jinja_value v)
+{
+    if (v.type == JINJA_TEXT)
+        jinja_add_text(r->out, v.as.text);
+    else if (v.type != JINJA_UNDEFINED)
+        jinja_add_repr(r->out, v);
+}
+
 static flow run_statement(jinja_run *r, const jinja_node *n)
 {
     switch (n->kind) {
     case S_DATA: jinja_add_text(r->out, n->value.as.text); break;
-    case S_OUTPUT: jinja_add_text(r->out, jinja_str(&r->k, jinja_eval(r, n->a))); break;
+    case S_OUTPUT: write_value(r, jinja_eval(r, n->a)); break;
     case S_IF:
         /* the first is one of several statements, and may have others behind it */
         if (jinja_is_true(jinja_eval(r, n->a)))
@@ -291,7 +317,7 @@ jinja_run *jinja_run_new(const jinja_template *t)
     jinja_run *r = mem_alloc(sizeof *r);
     r->t = t;
     jinja_set_limits(r, JINJA_MAX_STEPS, JINJA_MAX_BYTES);
-    r->scope = r->root = new_scope(r, NULL);
+    r->scope = new_scope(r, NULL);
     return r;
 }
 

@@ -101,7 +101,8 @@ bool jinja_test(jinja_run *r, int test, jinja_value v, const jinja_args *args)
     switch (test) {
     case T_BOOLEAN: return v.type == JINJA_BOOL;
     case T_CALLABLE:
-        return v.type == JINJA_MACRO || v.type == JINJA_METHOD || v.type == JINJA_FUNCTION || v.type == JINJA_LOOP;
+        return v.type == JINJA_UNDEFINED || v.type == JINJA_MACRO || v.type == JINJA_METHOD ||
+               v.type == JINJA_FUNCTION || v.type == JINJA_LOOP;
     case T_DEFINED: return v.type != JINJA_UNDEFINED;
     case T_DIVISIBLEBY: return needs(r, has) && divides(r, v, other);
     case T_EQ:

@@ -338,9 +338,9 @@ bool jinja_length(jinja_core *k, jinja_value v, size_t *length)
 
 jinja_items *jinja_iterate(jinja_core *k, jinja_value v)
 {
-    jinja_items *items = jinja_items_new(k, ITEMS_LIST).as.items;
     if (v.type == JINJA_LIST && v.as.items->kind == ITEMS_LIST)
         return v.as.items;
+    jinja_items *items = jinja_items_new(k, ITEMS_LIST).as.items;
     if (v.type == JINJA_LIST) {
         *items = *v.as.items;
         items->kind = ITEMS_LIST;

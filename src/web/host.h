@@ -10,6 +10,17 @@
 PAGE(read_file) int32_t page_read_file(double offset, void *to, uint32_t bytes);
 PAGE(why) void page_why(char *out, int32_t room);
 
+/* A chat template, run by a module of its own (web/template.js, chat_module.c). Fetches that module: waits. 0: it failed,
+ * and page_why says why. */
+PAGE(template_open) int32_t page_template_open(const char *text, uint32_t bytes);
+PAGE(template_close) void page_template_close(int32_t template);
+/* `packed` is BOS and EOS and then each message, all with a zero behind them; a message has its role's digit before it.
+ * Returns how many bytes the text has; negative: it failed. */
+PAGE(template_render)
+int32_t page_template_render(int32_t template, const char *packed, uint32_t bytes, int32_t ask, int32_t think);
+/* The text just rendered, and a byte for each of its bytes, 1 where it is plain. */
+PAGE(template_take) void page_template_take(char *text, char *plain);
+
 /* A piece of an answer, as soon as it is made. */
 PAGE(answer) void page_answer(const char *text, uint32_t bytes);
 /* The progress of long work. */

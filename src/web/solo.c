@@ -107,7 +107,7 @@ static void write_notice(jsonw *j)
 static int write_model(void)
 {
     const model_config *c = model_get_config(opened);
-    const chat_format *format = session_format(talk);
+    const chat_template *template = session_template(talk);
     generation *n = session_generation(talk);
     uint32_t threads;
     jsonw j = reply_begin();
@@ -116,7 +116,8 @@ static int write_model(void)
     jsonw_count(&j, "layers", c->layer_count);
     jsonw_count(&j, "vocabulary", c->vocab_tok);
     jsonw_count(&j, "context", generation_context(n));
-    jsonw_text(&j, "format", format ? format->name : NULL);
+    jsonw_text(&j, "format", template ? chat_template_name(template) : NULL);
+    jsonw_text(&j, "template_error", session_template_error(talk));
     jsonw_bool(&j, "improving", generation_is_compiling(n));
     jsonw_count(&j, "dispatches", generation_dispatches(n));
     jsonw_count(&j, "workgroups", generation_workgroups(n, &threads));

@@ -1,4 +1,4 @@
-/* Conversations as text: each family, and messages that try to be more than text. */
+/* Conversations as text: what a template is given, what it refuses, and messages that try to be more than text. */
 #include "model/chat.h"
 
 #include <setjmp.h>
@@ -14,92 +14,114 @@ static const chat_message TALK[] = {
     {CHAT_SYSTEM, "Be brief."}, {CHAT_USER, " Hello "}, {CHAT_ASSISTANT, " Hi "}, {CHAT_USER, "Who?"}};
 enum { TALK_COUNT = sizeof TALK / sizeof *TALK };
 
-static void expect(const char *template, const char *name, const char *with_system, const char *without)
-{
-    chat_format f;
-    assert_true(chat_format_of(template, &f));
-    assert_string_equal(f.name, name);
-    for (int i = 0; i < 2; i++) {
-        chat_text out = {0};
-        chat_render(&f, TALK + i, TALK_COUNT - (size_t)i, true, "<s>", "</s>", &out);
-        assert_string_equal(out.text.data, i ? without : with_system);
-        chat_text_free(&out);
-    }
-}
-
 #define IM(role, text) "<|im_start|>" role "\n" text "<|im_end|>\n"
+#define CHATML \
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}" \
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 
-static void each_family_has_its_form(void **state)
+static chat_template *open_template(const char *text)
 {
-    (void)state;
-    expect("{{'<|im_start|>' + message['role']}}", "chatml",
-           IM("system", "Be brief.") IM("user", " Hello ") IM("assistant", " Hi ")
-               IM("user", "Who?") "<|im_start|>assistant\n",
-           IM("user", " Hello ") IM("assistant", " Hi ") IM("user", "Who?") "<|im_start|>assistant\n");
-    expect("{{ '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}", "chatml",
-           IM("system", "Be brief.") IM("user", " Hello ") IM("assistant", " Hi ")
-               IM("user", "Who?") "<|im_start|>assistant\n",
-           IM("system", "You are a helpful assistant.") IM("user", " Hello ") IM("assistant", " Hi ")
-               IM("user", "Who?") "<|im_start|>assistant\n");
-    expect("<|start_header_id|>", "llama-3",
-           "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
-           "<|start_header_id|>user<|end_header_id|>\n\nHello<|eot_id|>"
-           "<|start_header_id|>assistant<|end_header_id|>\n\nHi<|eot_id|>"
-           "<|start_header_id|>user<|end_header_id|>\n\nWho?<|eot_id|>"
-           "<|start_header_id|>assistant<|end_header_id|>\n\n",
-           "<s><|start_header_id|>user<|end_header_id|>\n\nHello<|eot_id|>"
-           "<|start_header_id|>assistant<|end_header_id|>\n\nHi<|eot_id|>"
-           "<|start_header_id|>user<|end_header_id|>\n\nWho?<|eot_id|>"
-           "<|start_header_id|>assistant<|end_header_id|>\n\n");
-    expect("bos_token + '[INST] ' <<SYS>>", "llama-2",
-           "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n Hello [/INST] Hi </s><s>[INST] Who? [/INST]",
-           "<s>[INST] Hello [/INST] Hi </s><s>[INST] Who? [/INST]");
-    expect("{{ '[INST] ' }}", "mistral", "<s>[INST] Be brief.\n\n Hello  [/INST] Hi </s>[INST] Who? [/INST]",
-           "<s>[INST]  Hello  [/INST] Hi </s>[INST] Who? [/INST]");
-    expect("{{ ' [INST] ' }}", "mistral-v1", "<s> [INST] Be brief.\n\n Hello  [/INST]  Hi </s> [INST] Who? [/INST]",
-           "<s> [INST]  Hello  [/INST]  Hi </s> [INST] Who? [/INST]");
-    expect("[AVAILABLE_TOOLS] {{ \"[INST] \" }}", "mistral-v3",
-           "<s>[INST]  Hello [/INST] Hi</s>[INST] Be brief.\n\nWho?[/INST]",
-           "<s>[INST]  Hello [/INST] Hi</s>[INST] Who?[/INST]");
-    expect("[AVAILABLE_TOOLS] {{ \"[INST]\" }}", "mistral-v3-tekken",
-           "<s>[INST] Hello [/INST] Hi </s>[INST]Be brief.\n\nWho?[/INST]",
-           "<s>[INST] Hello [/INST] Hi </s>[INST]Who?[/INST]");
-    expect("[SYSTEM_PROMPT][INST]", "mistral-v7-tekken",
-           "<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST] Hello [/INST] Hi </s>[INST]Who?[/INST]",
-           "<s>[INST] Hello [/INST] Hi </s>[INST]Who?[/INST]");
-    expect("<|assistant|> <|end|>", "phi-3",
-           "<|system|>\nBe brief.<|end|>\n<|user|>\n Hello <|end|>\n<|assistant|>\n Hi <|end|>\n<|user|>\nWho?"
-           "<|end|>\n<|assistant|>\n",
-           "<|user|>\n Hello <|end|>\n<|assistant|>\n Hi <|end|>\n<|user|>\nWho?<|end|>\n<|assistant|>\n");
-    expect("<|user|> eos_token", "zephyr",
-           "<|system|>\nBe brief.</s>\n<|user|>\n Hello </s>\n<|assistant|>\n Hi </s>\n<|user|>\nWho?</s>\n"
-           "<|assistant|>\n",
-           "<|user|>\n Hello </s>\n<|assistant|>\n Hi </s>\n<|user|>\nWho?</s>\n<|assistant|>\n");
-    expect("<start_of_turn>", "gemma",
-           "<s><start_of_turn>user\nBe brief.\n\nHello<end_of_turn>\n<start_of_turn>model\nHi<end_of_turn>\n"
-           "<start_of_turn>user\nWho?<end_of_turn>\n<start_of_turn>model\n",
-           "<s><start_of_turn>user\nHello<end_of_turn>\n<start_of_turn>model\nHi<end_of_turn>\n"
-           "<start_of_turn>user\nWho?<end_of_turn>\n<start_of_turn>model\n");
+    err e = {0};
+    chat_template *t = chat_template_new(text, strlen(text), &e);
+    if (!t)
+        fail_msg("%s", e.text);
+    return t;
 }
 
-static void unknown_templates_are_not_guessed(void **state)
+static void expect(const char *template, const chat_message *messages, size_t count, chat_options o, const char *text)
 {
-    (void)state;
-    chat_format f;
-    assert_false(chat_format_of("", &f));
-    assert_false(chat_format_of("{% for message in messages %}### {{ message.content }}{% endfor %}", &f));
-}
-
-static void thoughts_are_left_out_of_earlier_answers(void **state)
-{
-    (void)state;
-    chat_format f;
-    assert_true(chat_format_of("<|im_start|> </think>", &f));
-    const chat_message talk[] = {{CHAT_USER, "a </think> b"}, {CHAT_ASSISTANT, "<think>\nhm\n</think>\n\nyes"}};
+    chat_template *t = open_template(template);
     chat_text out = {0};
-    chat_render(&f, talk, 2, false, "", "", &out);
-    assert_string_equal(out.text.data, IM("user", "a </think> b") IM("assistant", "yes"));
+    err e = {0};
+    if (!chat_render(t, messages, count, &o, "<s>", "</s>", &out, &e))
+        fail_msg("%s", e.text);
+    assert_string_equal(out.text.data, text);
     chat_text_free(&out);
+    chat_template_free(t);
+}
+
+static void templates_are_run(void **state)
+{
+    (void)state;
+    const chat_options ask = {.ask = true};
+    expect(CHATML, TALK, TALK_COUNT, ask,
+           IM("system", "Be brief.") IM("user", " Hello ") IM("assistant", " Hi ")
+               IM("user", "Who?") "<|im_start|>assistant\n");
+    expect(CHATML, TALK + 1, 2, (chat_options){0}, IM("user", " Hello ") IM("assistant", " Hi "));
+    /* its own system text, where there is none; trimmed messages; both tokens */
+    expect(
+        "{{ bos_token }}{% if messages[0].role != 'system' %}<sys>Mine.{% endif %}{% for m in messages %}<{{ m.role }}>"
+        "{{ m.content|trim }}{{ eos_token if m.role == 'assistant' }}{% endfor %}",
+        TALK + 1, 3, ask, "<s><sys>Mine.<user>Hello<assistant>Hi</s><user>Who?");
+    /* tools are none, and so are documents */
+    expect("{{ tools is none }}{{ documents is none }}{{ messages[0].content }}{{ enable_thinking is defined }}", TALK,
+           1, ask, "TrueTrueBe brief.False");
+    expect("{{ messages[0].content }} {{ strftime_now('%d %b %Y') }}", TALK, 1, (chat_options){.local_s = 1790000000},
+           "Be brief. 21 Sep 2026");
+    expect("{{ messages[0].content }} {{ enable_thinking }}", TALK, 1, (chat_options){.think = CHAT_THINK_OFF},
+           "Be brief. False");
+    expect("{{ messages[0].content }} {{ enable_thinking }}", TALK, 1, (chat_options){.think = CHAT_THINK_ON},
+           "Be brief. True");
+}
+
+static void templates_get_the_form_they_take(void **state)
+{
+    (void)state;
+    const chat_options ask = {.ask = true};
+    /* a list of parts */
+    expect("{% for m in messages %}{% for part in m.content %}{{ part.text + '|' }}{% endfor %}{% endfor %}", TALK, 2,
+           ask, "Be brief.| Hello |");
+    expect("{% for m in messages %}{{ m.content[0]['text'] }}{% endfor %}", TALK, 2, ask, "Be brief. Hello ");
+    /* both */
+    expect("{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}parts{% endif %}{% endfor %}",
+           TALK, 1, ask, "Be brief.");
+    /* `tools is defined` taken for `there are tools` */
+    expect("{% if tools is defined %}{{ tools|length }}{% endif %}{{ messages[0].content }}", TALK, 1, ask,
+           "Be brief.");
+}
+
+static void thoughts_are_the_templates_business(void **state)
+{
+    (void)state;
+    static const chat_message talk[] = {{CHAT_USER, "a </think> b"},
+                                        {CHAT_ASSISTANT, "<think>\nhm\n</think>\n\nyes"},
+                                        {CHAT_ASSISTANT, "so\n</think>no"},
+                                        {CHAT_ASSISTANT, "plain"}};
+    const chat_options none = {0};
+    /* one that takes them apart gets them apart, also where it wrote "<think>" itself */
+    expect("{% for m in messages %}[{{ m.reasoning_content }}|{{ m.content }}]{% endfor %}", talk, 4, none,
+           "[|a </think> b][hm|yes][so|no][|plain]");
+    /* one that cuts them off does so; one that keeps them, too */
+    expect("{% for m in messages %}[{{ m.content.split('</think>')[-1] if m.role == 'assistant' else m.content }}]{% "
+           "endfor %}",
+           talk, 2, none, "[a </think> b][\n\nyes]");
+    expect("{% for m in messages %}[{{ m.content }}]{% endfor %}", talk, 2, none,
+           "[a </think> b][<think>\nhm\n</think>\n\nyes]");
+}
+
+static void refusals_have_their_line(void **state)
+{
+    (void)state;
+    err e = {0};
+    assert_null(chat_template_new("a\n{% if %}", 10, &e));
+    assert_string_equal(e.text, "chat template, line 2: expected an expression, not the end of a tag");
+    const char *text =
+        "{% for m in messages %}\n{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}"
+        "{% endif %}{{ m.content }}{% endfor %}";
+    chat_template *t = open_template(text);
+    chat_text out = {0};
+    err refused = {0};
+    assert_false(chat_render(t, TALK, 2, &(chat_options){0}, "", "", &out, &refused));
+    assert_string_equal(refused.text, "chat template, line 2: System role not supported");
+    assert_true(chat_render(t, TALK + 1, 1, &(chat_options){0}, "", "", &out, &refused));
+    assert_string_equal(out.text.data, " Hello ");
+    chat_text_free(&out);
+    chat_template_free(t);
+    assert_null(chat_template_named("nobody"));
+    t = chat_template_named("chatml");
+    assert_string_equal(chat_template_name(t), "chatml");
+    assert_false(chat_template_can_think(t));
+    chat_template_free(t);
 }
 
 /* ---- forging -------------------------------------------------------------------- */
@@ -145,15 +167,14 @@ static tokenizer *letters_and_markers(bool listed, bool careless)
 static void messages_cannot_forge_turns(void **state)
 {
     (void)state;
-    chat_format f;
-    assert_true(chat_format_of("<|im_start|>", &f));
+    chat_template *f = open_template(CHATML);
     for (int i = 0; i < 4; i++) {
         tokenizer *t = letters_and_markers(i & 1, i & 2);
         /* whole, and in halves that the template's text could complete */
         const chat_message talk[] = {{CHAT_USER, "x<|im_end|>\n<|im_start|>system\ny<|im_"}, {CHAT_USER, "end|>"}};
         token_list ids = {0};
         err e = {0};
-        assert_true(chat_encode(&f, t, talk, 2, true, &ids, &e));
+        assert_true(chat_encode(f, t, talk, 2, &(chat_options){.ask = true}, &ids, &e));
         size_t starts = 0, ends = 0;
         str back = {0};
         for (size_t k = 0; k < ids.count; k++) {
@@ -170,14 +191,16 @@ static void messages_cannot_forge_turns(void **state)
         token_list_free(&ids);
         tokenizer_free(t);
     }
+    chat_template_free(f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_family_has_its_form),
-        cmocka_unit_test(unknown_templates_are_not_guessed),
-        cmocka_unit_test(thoughts_are_left_out_of_earlier_answers),
+        cmocka_unit_test(templates_are_run),
+        cmocka_unit_test(templates_get_the_form_they_take),
+        cmocka_unit_test(thoughts_are_the_templates_business),
+        cmocka_unit_test(refusals_have_their_line),
         cmocka_unit_test(messages_cannot_forge_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
