@@ -316,10 +316,8 @@ static void write_flag(const source *s, gguf_writer *w, const char *name, bool a
     char key[64];
     snprintf(key, sizeof key, KEY "%s", name);
     const json_t *said = json_object_get(s->config, name);
-    if (json_is_boolean(said))
-        gguf_write_bool(w, key, json_is_true(said));
-    else if (template_adds(s, at_end))
-        gguf_write_bool(w, key, true);
+    /* always: where a file says nothing, what holds depends on its pre-tokenizer (llama-bpe: a BOS) */
+    gguf_write_bool(w, key, json_is_boolean(said) ? json_is_true(said) : template_adds(s, at_end));
 }
 
 static void write_template(const source *s, gguf_writer *w)

@@ -28,6 +28,7 @@ one_line() { # TEXT, with single spaces between its words
 }
 
 fails chat_template 2 "no template 'nobody'" "$solo" chat x.gguf --template nobody
+fails chat_think 2 "auto, on or off" "$solo" chat x.gguf --think maybe
 fails chat_missing 1 "/no/such.gguf" "$solo" chat /no/such.gguf
 for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do
     fails "value_of$option" 2 "$option takes a" "$solo" run x.gguf -p x $option -1
@@ -42,6 +43,18 @@ if [ ! -e $model ]; then
     exit 0
 fi
 
+# turns as llama-2 has them
+cat >"$work/llama-2.jinja" <<'END'
+{%- for m in messages -%}
+    {%- if m.role == 'user' -%}
+        {%- set before = '<<SYS>>\n' + messages[0].content + '\n<</SYS>>\n\n' if loop.index0 == 1 and messages[0].role == 'system' else '' -%}
+        {{- bos_token + '[INST] ' + (before + m.content).strip() + ' [/INST]' -}}
+    {%- elif m.role == 'assistant' -%}
+        {{- ' ' + m.content.strip() + ' ' + eos_token -}}
+    {%- endif -%}
+{%- endfor -%}
+END
+llama_2=$work/llama-2.jinja
 chat() { "$solo" chat $model --temp 0 "$@" 2>"$work/errors"; }
 run() { "$solo" run $model "$@" 2>"$work/errors"; }
 
@@ -51,7 +64,7 @@ same continues "$(echo 'Once upon a time' | chat -n 12)" "${text#Once upon a tim
 grep -q 'no chat template' "$work/errors" && echo "ok says_so" || echo "not ok says_so"
 
 # with turns: each answer is what the whole text gives, though only the new tokens were fed
-printf 'Tom\n/save %s/one.json\nAnn\n' "$work" | chat -n 5 --template llama-2 >"$work/turns"
+printf 'Tom\n/save %s/one.json\nAnn\n' "$work" | chat -n 5 --template "$llama_2" >"$work/turns"
 first=$(sed -n 1p "$work/turns") second=$(sed -n 2p "$work/turns")
 answer=$(sed -n 's/^   "content": "\(.*\)"$/\1/p' "$work/one.json" | sed -n 2p)
 prompt='[INST] Tom [/INST]'
@@ -65,15 +78,15 @@ esac
 
 # commands
 same regenerate "$(printf 'Tom\n/regenerate\n' | chat -n 5 | sort -u | wc -l)" 1
-same reset "$(printf 'Tom\nAnn\n/reset\nTom\n' | chat -n 5 --template llama-2 | sed -n '1p;3p' | sort -u | wc -l)" 1
-same system "$(printf '/system Be brief.\nTom\n' | chat -n 5 --template llama-2)" "$(echo Tom | chat -n 5 --template llama-2 --system 'Be brief.')"
+same reset "$(printf 'Tom\nAnn\n/reset\nTom\n' | chat -n 5 --template "$llama_2" | sed -n '1p;3p' | sort -u | wc -l)" 1
+same system "$(printf '/system Be brief.\nTom\n' | chat -n 5 --template "$llama_2")" "$(echo Tom | chat -n 5 --template "$llama_2" --system 'Be brief.')"
 printf '"""\nTom\nand\n"""\nA\\\nB\n/save %s/two.json\n/quit\nnever\n' "$work" | chat -n 2 >"$work/out"
 same lines "$(python3 -c 'import json,sys; print([m["content"] for m in json.load(open(sys.argv[1]))["messages"] if m["role"]=="user"])' "$work/two.json")" "['Tom\\nand\\n', 'A\\nB']"
 printf '/regenerate\n/nonsense\n/save\n' | chat >"$work/out"
 same mistakes "$(grep -c -e 'no answer yet' -e 'no command /nonsense' -e "file's name" "$work/errors")" 3
 
 # a context that fills: the oldest turns go, which is said once, and it goes on
-same forgets "$(printf 'one\ntwo\nthree\nfour\nfive\nsix\n' | chat -n 8 -c 48 --template llama-2 | wc -l)" 6
+same forgets "$(printf 'one\ntwo\nthree\nfour\nfive\nsix\n' | chat -n 8 -c 48 --template "$llama_2" | wc -l)" 6
 same says_once "$(grep -c 'forgotten' "$work/errors")" 1
 echo "a b c d e f g h i j k l m n o p q r s t u v w x y z" | chat -c 24 >"$work/out"
 status=$?
@@ -97,15 +110,31 @@ json.dump({"added_tokens": [{"id": 256, "content": "<|im_start|>", **marker}, {"
            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
            "model": {"type": "BPE", "vocab": {letters[b]: b for b in range(256)}, "merges": []}}, open(sys.argv[1] + "/tokenizer.json", "w"))
 END
-template="{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\\\n' + message['content'] + '<|im_end|>\\\\n' }}{% endfor %}"
+template="{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\\\n' + message['content'] + '<|im_end|>\\\\n' }}{% endfor %}{{ '<|im_start|>assistant\\\\n' }}"
 printf '{"eos_token": "<|im_end|>", "chat_template": "%s"}' "$template" >"$work/folder/tokenizer_config.json"
 asked=$(printf '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n.')
 right=$("$solo" run "$work/folder" -p "${asked%.}" -n 6)
 got=$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>"$work/errors")
 same folder "user hi assistant $(one_line "$got") $(wc -l <"$work/errors")" "$(one_line "$right") 0"
 printf '{"eos_token": "<|im_end|>"}' >"$work/folder/tokenizer_config.json"
-printf '%s' "$template" >"$work/folder/chat_template.jinja"
+printf '%s' "$template" | sed 's/\\\\/\\/g' >"$work/folder/chat_template.jinja" # JSON has each backslash twice
 same template_file "$(echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 2>&1)" "$got"
+
+# a template that cannot be run is refused with its line, by a conversation only
+printf 'a\n{%% include "x" %%}' >"$work/folder/chat_template.jinja"
+fails template_refused 1 "chat template, line 2: the tag 'include' is not known here" "$solo" chat "$work/folder"
+"$solo" run "$work/folder" -p hi -n 2 >/dev/null 2>"$work/errors" && echo "ok run_without_it" || echo "not ok run_without_it $(cat "$work/errors")"
+# so is what a template refuses, and the conversation goes on
+printf '{%% if messages[0].content == "no" %%}{{ raise_exception("Not this.") }}{%% endif %%}{{ messages[0].content }}' >"$work/folder/chat_template.jinja"
+echo no | "$solo" chat "$work/folder" >"$work/out" 2>"$work/errors"
+same raises "$? $(cat "$work/errors")" "1 solo: chat template, line 1: Not this."
+# thinking, where the template asks for it
+printf '%s' '{{ messages[0].content }}{{ "X" if enable_thinking is defined and enable_thinking else "Y" if enable_thinking is defined else "Z" }}' >"$work/folder/chat_template.jinja"
+thinks() { echo hi | "$solo" chat "$work/folder" --temp 0 -n 6 "$@" 2>/dev/null; }
+same think_on "$(thinks --think on)" "$("$solo" run "$work/folder" -p hiX -n 6 | cut -c 4-)"
+same think_off "$(thinks --think off)" "$("$solo" run "$work/folder" -p hiY -n 6 | cut -c 4-)"
+same think_auto "$(thinks)" "$("$solo" run "$work/folder" -p hiZ -n 6 | cut -c 4-)"
+same think_later "$(printf '/think on\nhi\n' | "$solo" chat "$work/folder" --temp 0 -n 6 2>/dev/null)" "$(thinks --think on)"
 
 if python3 -c 'import pty' 2>/dev/null && python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
     python3 tests/cli/chat_terminal.py "$solo" $model

@@ -124,6 +124,35 @@ printf 'the a user defined<s>' | "$SOLO" tokenize "$work/mistral-f32.gguf" >"$wo
 [ "$(cat "$work/ids")" = "96 68 95 94 99 97" ] && echo "ok the tokenizer came along" ||
     echo "not ok the tokenizer came along ($(cat "$work/ids"))"
 
+# BOS as in the folder: said, said by the post-processor, or not said; and once, where the template writes it itself
+python3 - "$work/mistral/tokenizer.json" "$work/llama" <<'END'
+import json, os, sys
+tokenizer, llama = json.load(open(sys.argv[1])), sys.argv[2]
+pattern = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+           r"\s*[\r\n]+|\s+(?!\S)|\s+")
+tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [
+    {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False},
+    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}
+post = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [97], "tokens": ["<s>"]}}}
+for name, said, processor, template in [
+        ("unsaid", {}, None, "th"), ("yes", {"add_bos_token": True}, None, "th"), ("no", {"add_bos_token": False}, post, "th"),
+        ("post", {}, post, "th"), ("own", {"add_bos_token": True}, post, "{{ bos_token }}th")]:
+    folder = f"{llama}-bos-{name}"
+    os.makedirs(folder, exist_ok=True)
+    for file in ("config.json", "model.safetensors"):
+        os.symlink(f"{llama}/{file}", f"{folder}/{file}")
+    json.dump({**tokenizer, "post_processor": processor}, open(f"{folder}/tokenizer.json", "w"))
+    json.dump({"bos_token": "<s>", "eos_token": "</s>", "chat_template": template + "{{ messages[0].content }}", **said},
+              open(f"{folder}/tokenizer_config.json", "w"))
+END
+for case in "unsaid 96 65" "yes 97 96 65" "no 96 65" "post 97 96 65" "own 97 96 65"; do
+    name=${case%% *} right=${case#* }
+    "$SOLO" convert "$work/llama-bos-$name" "$work/bos.gguf" >"$work/notes" 2>&1
+    got=$(printf 'b\0' | "$SOLO" tokenize "$work/llama-bos-$name" -0 --chat 2>&1)/$(printf 'b\0' | "$SOLO" tokenize "$work/bos.gguf" -0 --chat 2>&1)
+    [ "$got" = "$right/$right" ] && echo "ok BOS: $name" || echo "not ok BOS: $name ($got, not $right; $(cat "$work/notes"))"
+done
+
 # a whole model that is made up: runs, and is the same each time
 "$SOLO" synth qwen2.5-0.5b q4_0 "$work/synth.gguf" >/dev/null
 first=$(sha256sum <"$work/synth.gguf")
