@@ -99,6 +99,46 @@ await test("a chat, streamed, in OpenAI's shapes", async () => {
     equal(whole.usage.completion_tokens, 8);
 });
 
+/** A GGUF file with one more key, and all else where it was: what is put in is a multiple of 32 bytes long. */
+function withTemplate(file, template) {
+    const encode = (text) => new TextEncoder().encode(text), key = encode("tokenizer.chat_template"), head = 24;
+    const text = encode(`{#${" ".repeat(31 - (8 + key.length + 4 + 8 + template.length + 4 + 31) % 32)}#}${template}`), made = new Uint8Array(file.length + 20 + key.length + text.length);
+    const view = new DataView(made.buffer);
+    made.set(file.subarray(0, head));
+    view.setBigUint64(16, view.getBigUint64(16, true) + 1n, true);
+    view.setBigUint64(head, BigInt(key.length), true);
+    made.set(key, head + 8);
+    view.setUint32(head + 8 + key.length, 8, true);
+    view.setBigUint64(head + 12 + key.length, BigInt(text.length), true);
+    made.set(text, head + 20 + key.length);
+    made.set(file.subarray(head), head + 20 + key.length + text.length);
+    return { name: "one with a template", size: made.length, read: async (offset, length) => made.subarray(offset, offset + length) };
+}
+
+for (const jspi of [undefined, false])
+    await test(`a model's chat template is run${jspi === false ? ", by Asyncify" : ""}`, async () => {
+        const engine = await Engine.create({ gpu, jspi }), builtin = await builtinSource(), file = await builtin.read(0, builtin.size);
+        await engine.open();
+        const say = async (messages) => {
+            let text = "";
+            await engine.answer({ messages, maxTokens: 8, onText: (piece) => (text += piece) });
+            return text.trim();
+        };
+        const { format, template_error } = await engine.load(withTemplate(file, "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"), { level: "ops", context: 64 });
+        equal([format, template_error], ["own", null]);
+        const [once, upon] = [PROMPT.slice(0, 5), PROMPT.slice(5)];
+        yes(EXPECTED.slice(PROMPT.length).trim().startsWith(await say([{ role: "system", content: "no" }, { role: "user", content: once }, { role: "user", content: upon }])), "the template was used");
+        const wrong = await engine.load(withTemplate(file, "a\n{% nonsense %}"), { level: "ops", context: 64 });
+        equal([wrong.format, wrong.template_error], [null, "chat template, line 2: the tag 'nonsense' is not known here"]);
+        equal((await thrown(() => say([{ role: "user", content: PROMPT }]))).message, wrong.template_error);
+        let text = "";
+        await engine.answer({ prompt: PROMPT, maxTokens: 4, onText: (piece) => (text += piece) });
+        yes(EXPECTED.startsWith(PROMPT + text), "a text goes on without it");
+        await engine.load(withTemplate(file, "{{ messages[0].content }}{% if messages[1] %}{{ raise_exception('One only.') }}{% endif %}"), { level: "ops", context: 64 });
+        equal((await thrown(() => say([{ role: "user", content: "a" }, { role: "user", content: "b" }]))).message, "chat template, line 1: One only.");
+        await engine.close();
+    });
+
 await test("a stop text, a seed, and someone who stops listening", async () => {
     const all = await solo.completions.create({ prompt: PROMPT, ...greedy, max_tokens: 12 }), text = all.choices[0].text;
     const stop = text.trim().split(" ")[3];

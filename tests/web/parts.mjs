@@ -1,6 +1,6 @@
 // Parts of the page that need neither a browser nor a GPU.
 import { createHash, randomBytes } from "node:crypto";
-import { done, equal, test, yes } from "./check.mjs";
+import { done, equal, test, thrown, yes } from "./check.mjs";
 
 const { Sha256 } = await import(`${process.env.SOLO_PAGE}/sha256.js`);
 const { bars } = await import(`${process.env.SOLO_PAGE}/plot.js`);
@@ -43,6 +43,25 @@ await test("what was measured stands in the explanation, and nothing of it as ma
     globalThis.fetch = async () => new Response(JSON.stringify({ llm: [{ dispatches: { none: 300, ops: 100 } }] }));
     await showHow(into).finally(() => (globalThis.fetch = plainFetch));
     yes(into.innerHTML.includes("On &lt;img src=x&gt;, in &lt;b&gt;"), "names are escaped");
+});
+
+await test("chat templates are run by a module of their own", async () => {
+    const { Templates } = await import(`${process.env.SOLO_PAGE}/template.js`), templates = new Templates(), encode = (text) => new TextEncoder().encode(text);
+    const opened = await templates.open(encode("{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}{% endfor %}{{ strftime_now('%Y') }}"));
+    const render = (packed, template = opened) => {
+        let made;
+        equal(templates.render(template, encode(packed), 1, 0) > 0, true);
+        templates.take((text, plain) => (made = [new TextDecoder().decode(text.slice()), [...plain].join("")]));
+        return made;
+    };
+    const year = String(new Date().getFullYear());
+    equal(render("<s>\0</s>\0" + "0 Be. \0" + "1<é>\0"), [`<s><system>Be.<user><é>${year}`, "000" + "00000000" + "111" + "000000" + "1111" + "0000"]);
+    const second = await templates.open(encode("{{ messages[0].content }}{{ raise_exception('no\\nmore') if messages|length > 1 }}"));
+    equal(render("\0\0" + "1abc\0", second)[0], "abc");
+    equal((await thrown(async () => templates.render(second, encode("\0\0" + "1a\0" + "2b\0"), 1, 0))).message, "chat template, line 1: no more");
+    equal(await templates.open(encode("a\n{% if %}")).then(() => "", (error) => error.message), "chat template, line 2: expected an expression, not the end of a tag");
+    templates.close(second);
+    equal(render("<s>\0\0" + "1x\0")[0], `<s><user>x${year}`);
 });
 
 await test("what is kept for visits without a network is all of the page", async () => {
