@@ -315,9 +315,12 @@ $(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c:
 $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
 $(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)
 $(BUILD)/wasm/linked-chat.wasm: $(CHAT_OBJECTS)
+STACK = 262144
+# templates nest JINJA_MAX_DEPTH deep
+$(BUILD)/wasm/linked-chat.wasm: STACK = 2097152
 $(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm $(BUILD)/wasm/linked-chat.wasm:
 	@echo '  link $@'
-	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--global-base=1024,-z,stack-size=262144 $^ -o $@
+	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--global-base=1024,-z,stack-size=$(STACK) $^ -o $@
 
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm

@@ -6,16 +6,20 @@ import { instantiate } from "./wasm.js";
 export class Templates {
     #wasm = null; // a promise
 
-    /** A copy of bytes in the module's memory while `act` runs. */
-    static #with(wasm, given, act) {
-        const at = wasm.exports.solo_alloc(given.length + 1);
+    /** Runs `act` with a copy of bytes in the module's memory. After a trap the module is not used again. */
+    #with(given, act) {
+        const { exports, bytes } = this.wasm, at = exports.solo_alloc(given.length + 1);
         if (!at) throw new Error("out of memory");
-        wasm.bytes(at, given.length).set(given);
+        bytes(at, given.length).set(given);
+        let result;
         try {
-            return act(at);
-        } finally {
-            wasm.exports.solo_free(at);
+            result = act(at);
+        } catch (error) {
+            this.#wasm = null;
+            throw new Error(`chat template: ${error.message}`);
         }
+        exports.solo_free(at);
+        return result;
     }
 
     static #said = (wasm) => wasm.bytes(wasm.exports.solo_said(), wasm.exports.solo_said_bytes());
@@ -27,7 +31,7 @@ export class Templates {
             this.#wasm = null; // the next model tries again
             throw error;
         });
-        const opened = Templates.#with(this.wasm, text, (at) => this.wasm.exports.chat_open(at, text.length));
+        const opened = this.#with(text, (at) => this.wasm.exports.chat_open(at, text.length));
         if (!opened) throw new Error(new TextDecoder().decode(Templates.#said(this.wasm).slice()));
         return opened;
     }
@@ -39,7 +43,7 @@ export class Templates {
     /** @returns how many bytes the text has, for take() */
     render(template, packed, ask, think) {
         const now = new Date(), local = now.getTime() / 1000 - now.getTimezoneOffset() * 60;
-        const ok = Templates.#with(this.wasm, packed, (at) => this.wasm.exports.chat_render_packed(template, at, packed.length, ask, think, local));
+        const ok = this.#with(packed, (at) => this.wasm.exports.chat_render_packed(template, at, packed.length, ask, think, local));
         if (!ok) throw new Error(new TextDecoder().decode(Templates.#said(this.wasm).slice()));
         return this.wasm.exports.solo_said_bytes();
     }

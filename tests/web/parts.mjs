@@ -60,6 +60,8 @@ await test("chat templates are run by a module of their own", async () => {
     equal(render("\0\0" + "1abc\0", second)[0], "abc");
     equal((await thrown(async () => templates.render(second, encode("\0\0" + "1a\0" + "2b\0"), 1, 0))).message, "chat template, line 1: no more");
     equal(await templates.open(encode("a\n{% if %}")).then(() => "", (error) => error.message), "chat template, line 2: expected an expression, not the end of a tag");
+    const deep = await templates.open(encode("{% macro m(a) %}{% if a %}{% for x in [1] %}{{ ((m(a)))|upper }}{% endfor %}{% endif %}{% endmacro %}{{ m(1) }}"));
+    equal((await thrown(async () => templates.render(deep, encode("\0\0" + "1a\0"), 1, 0))).message, "chat template, line 1: too deeply nested");
     templates.close(second);
     equal(render("<s>\0\0" + "1x\0")[0], `<s><user>x${year}`);
 });
