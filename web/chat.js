@@ -111,7 +111,9 @@ export function startChat(page) {
         if (!messages.length) {
             const hint = document.createElement("li");
             hint.className = "hint";
-            hint.textContent = model && !model.format
+            hint.textContent = model?.template_error
+                ? `This model cannot chat here: ${model.template_error}.`
+                : model && !model.format
                 ? "This model goes on with a text: write how a story begins, for example “Once upon a time”."
                 : "Everything happens on this machine: nothing that you write leaves it.";
             list.append(hint);
