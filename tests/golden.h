@@ -21,6 +21,7 @@
 /* Folders of models with a golden.json: our own, which are always here (tools/fixtures.py
  * makes them), and others, which need not be. */
 static const char OUR_MODELS[] = "tests/data/models", OTHER_MODELS[] = "../shared/models/hf";
+#define GOLDEN_FAMILIES "tests/data/families" /* our own, too */
 
 enum { GOLDEN_MODELS_MAX = 64, GOLDEN_PATH_BYTES = 320 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/models: tiny models of odd shapes with what transformers says about them.
+"""Makes tests/data/models and tests/data/families: tiny models of odd shapes with what transformers says about them.
 
     python3 tools/fixtures.py [NAME...]        needs torch, transformers, safetensors, numpy
 
@@ -27,7 +27,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "models")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data")
 PROMPT_TOK, GREEDY_TOK, POSITIONS = 24, 12, [0, 1, 6, 15, 23]
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 
@@ -87,6 +87,13 @@ MODELS = {
     "gemma2-plain": ("gemma2", sizes(2, 36, 34, 2, 1, 65, 20) | {"sliding_window": 3, "query_pre_attn_scalar": 10,
                      "attn_logit_softcapping": None, "final_logit_softcapping": None, "attention_bias": True} | rope(),
                      (BF16, F32), "old", 1),
+}
+
+
+# More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
+FAMILIES = {
+    # biases in the feed-forward layers
+    "llama-mlp-bias": ("llama", sizes(2, 36, 50, 3, 1, 61, 12) | {"mlp_bias": True} | rope(), (F16, F32), "old", 1),
 }
 
 
@@ -199,8 +206,8 @@ def write_golden(folder, contents):
 
 
 def make(name, seed):
-    kind, options, types, form, shards = MODELS[name]
-    folder = os.path.join(HERE, name)
+    kind, options, types, form, shards = (MODELS | FAMILIES)[name]
+    folder = os.path.join(HERE, "models" if name in MODELS else "families", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
     randomise(model, seed)
@@ -213,7 +220,7 @@ def make(name, seed):
 def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for name in sys.argv[1:] or MODELS:
+    for name in sys.argv[1:] or MODELS | FAMILIES:
         for seed in range(1, 100):  # one that says many different things, none of them by a hair
             folder, contents, spread = make(name, seed)
             different, margin = len(set(contents["greedy"])), min(contents["greedy_margin"])

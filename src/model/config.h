@@ -15,7 +15,7 @@
  *         y = a * Wo [+ bo]                                      [output_bias]
  *         x += [rms_norm of] y                                   [post_norms]
  *         y = rms_norm(x)
- *         y = (act(y * Wgate) . (y * Wup)) * Wdown
+ *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]   [ffn_bias]
  *         x += [rms_norm of] y                                   [post_norms]
  *     logits = cap(rms_norm(x) * Woutput)                        Woutput = embedding if tied_embeddings
  *
@@ -50,7 +50,7 @@ typedef enum {
     ROPE_LINEAR,   /* all angles by rope_factor */
     ROPE_LLAMA3,   /* slow angles by rope_factor, fast ones not at all, those between in between */
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
-    ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3) */
+    ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
 enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024 };
@@ -73,7 +73,7 @@ typedef struct model_config {
     float attention_cap;                    /* limit of the scores; 0: none */
     uint32_t window_tok;                    /* positions that windowed layers see, the own among them; 0: none is */
     uint8_t is_windowed[CONFIG_MAX_LAYERS]; /* (layer_count); all 0 if window_tok is 0 */
-    bool qkv_bias, output_bias;
+    bool qkv_bias, output_bias, ffn_bias;
     bool qk_norm; /* each head of q and k by a weight of (head_dim) */
 
     /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),

@@ -83,6 +83,20 @@ static bool gguf_vocab(gguf_source *s)
     return true;
 }
 
+/* A factor for all angles is in effect beside divisors for each. The values need not be aligned. */
+static bool give_divisors(const model_config *c, const char *file, const char *name, const void *values, float *out,
+                          err *e)
+{
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        float value;
+        memcpy(&value, (const char *)values + i * sizeof value, sizeof value);
+        if (!config_check_number(file, name, value, 1e-6, 1e6, e))
+            return false;
+        out[i] = value * c->rope_factor;
+    }
+    return true;
+}
+
 static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name, float *out)
 {
     uint32_t count = s->c->rope_dims / 2;
@@ -92,25 +106,14 @@ static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name
         s->c->rope_divisors_missing = true;
         return true;
     }
-    memcpy(out, t->data, count * sizeof *out);
-    for (uint32_t i = 0; i < count; i++)
-        if (!config_check_number(s->file, name, out[i], 1e-6, 1e6, s->e))
-            return false;
-    return true;
+    return give_divisors(s->c, s->file, name, t->data, out, s->e);
 }
 
 bool config_give_divisors(model_config *c, const char *name, const float *values, err *e)
 {
-    uint32_t count = c->rope_dims / 2;
     bool near = strstr(name, "_long") == NULL, far = strstr(name, "_short") == NULL;
-    for (uint32_t i = 0; i < count; i++)
-        if (!config_check_number("GGUF", name, values[i], 1e-6, 1e6, e))
-            return false;
-    if (near)
-        memcpy(c->rope_divisors[0], values, count * sizeof *values);
-    if (far)
-        memcpy(c->rope_divisors[1], values, count * sizeof *values);
-    return true;
+    return (!near || give_divisors(c, "GGUF", name, values, c->rope_divisors[0], e)) &&
+           (!far || give_divisors(c, "GGUF", name, values, c->rope_divisors[1], e));
 }
 
 /* Divisors that were computed by whoever wrote the file come as tensors. */
@@ -173,6 +176,7 @@ static bool gguf_attention(gguf_source *s)
     model_config *c = s->c;
     c->qkv_bias = gguf_find_tensor(s->g, "blk.0.attn_q.bias") || gguf_find_tensor(s->g, "blk.0.attn_qkv.bias");
     c->output_bias = gguf_find_tensor(s->g, "blk.0.attn_output.bias");
+    c->ffn_bias = gguf_find_tensor(s->g, "blk.0.ffn_up.bias");
 
     /* gemma2's largest does not scale by its head's size, and files do not say so */
     if (c->arch == ARCH_GEMMA2 && c->layer_count == 46)

@@ -292,10 +292,11 @@ static bool hf_refuse_unsupported(hf_source *s)
     bool later, mlp_bias;
     if (!hf_bool(s, "use_bidirectional_attention", false, &later) || !hf_bool(s, "mlp_bias", false, &mlp_bias))
         return false;
+    s->c->ffn_bias = mlp_bias;
     if (later)
         return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
-    if (mlp_bias)
-        return config_unsupported(s->file, "mlp_bias", "a bias in the feed-forward layers", s->e);
+    if (mlp_bias && s->c->arch != ARCH_LLAMA)
+        return config_unsupported(s->file, "mlp_bias", "a bias in the feed-forward layers (but for llama)", s->e);
     if (json_get_present(s->root, "quantization_config"))
         return config_unsupported(s->file, "quantization_config", "a quantised folder (GGUF is)", s->e);
     return true;

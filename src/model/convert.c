@@ -1,6 +1,7 @@
 /* convert: the weights of a model, a few rows at a time, into a GGUF file of another type. */
 #include "model/convert.h"
 #include "base/progress.h"
+#include "model/decoder.h"
 #include "model/gguf_layout.h"
 #include "model/model.h"
 
@@ -180,6 +181,10 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
     const model_config *c = model_get_config(m);
     if (!layout_check(c, notes, e))
         return err_context(e, "%s", from);
+    graph *decoder = decoder_graph(m, &(decoder_options){.rows = 1, .context_tok = 1}, e);
+    graph_free(decoder);
+    if (!decoder) /* a weight is missing, or one is there that would be lost */
+        return false;
     tensor_list l = gguf_layout_of(c);
     job *jobs = mem_alloc(l.count * sizeof *jobs);
     fallen f = {0};

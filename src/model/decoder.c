@@ -1,8 +1,10 @@
 /* decoder: the graph of a transformer, layer by layer, from its configuration. */
 #include "model/decoder.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TUNING_HINT_POSITION = 512 }; /* of a conversation that has begun */
@@ -13,6 +15,7 @@ typedef struct building {
     const model_config *c;
     const decoder_options *o;
     node position, divisors;
+    bool *used; /* (tensors of the file) */
     err *e;
 } building;
 
@@ -33,6 +36,7 @@ static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt
         err_set(b->e, "weight %s is %u x %u and should be %u x %u", name, w.rows, w.columns, rows, columns);
         return 0;
     }
+    b->used[w.tensor] = true;
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
 }
 
@@ -93,10 +97,11 @@ static node attention(building *b, node x, uint32_t layer)
 static node feed_forward(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node gate = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, false);
-    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, false);
+    node gate = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias);
+    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
     node act = graph_unary(b->g, c->act == ACT_SILU ? UNARY_SILU : UNARY_GELU, gate);
-    return linear(b, graph_binary(b->g, BINARY_MUL, act, up), c->embedding_dim, c->ffn_dim, "ffn_down", layer, false);
+    node product = graph_binary(b->g, BINARY_MUL, act, up);
+    return linear(b, product, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
 }
 
 static node layer_of(building *b, node x, uint32_t layer)
@@ -137,6 +142,7 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
 {
     const model_config *c = model_get_config(m);
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
+    b.used = mem_alloc(model_tensor_count(m) * sizeof *b.used);
     node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
@@ -150,7 +156,9 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
         x = layer_of(&b, x, layer);
     graph_output(b.g, "logits", output(&b, x, embedding));
-    if (e->kind == ERR_NONE && graph_ok(b.g, e))
+    bool ok = e->kind == ERR_NONE && graph_ok(b.g, e) && model_refuse_unused(m, b.used, e);
+    free(b.used);
+    if (ok)
         return b.g;
     graph_free(b.g);
     return NULL;

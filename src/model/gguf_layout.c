@@ -135,6 +135,11 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
     }
     add_part(l, ROLE_MATRIX, c->embedding_dim, c->ffn_dim, layer, "ffn_down.weight");
+    if (c->ffn_bias) {
+        add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_gate.bias");
+        add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_up.bias");
+        add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "ffn_down.bias");
+    }
     if (c->post_norms)
         add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_ffw_norm.weight");
 }

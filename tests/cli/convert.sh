@@ -78,7 +78,7 @@ same() {
 }
 
 # llama.cpp's gelu comes from a table of halves, its q8_0 rounds the activations to 8 bits, its f16 to halves
-for variant in llama mistral qwen2 qwen3 phi3 gemma gemma2; do
+for variant in llama llama-mlp mistral qwen2 qwen3 phi3 gemma gemma2; do
     python3 $oracle/make_folder.py $variant "$work/$variant"
     "$SOLO" logits "$work/$variant" --tokens $tokens >"$work/folder-$variant.json"
     case $variant in gemma*) limit=2e-3 ;; *) limit=2e-5 ;; esac

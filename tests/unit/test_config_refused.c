@@ -114,7 +114,7 @@ static void refuses_sizes_that_cannot_be(void **unused)
 static void refuses_what_is_not_supported(void **unused)
 {
     (void)unused;
-    assert_refused("llama", "\"mlp_bias\":true", "\"mlp_bias\": a bias in the feed-forward layers is not supported");
+    assert_refused("mistral", "\"mlp_bias\":true", "\"mlp_bias\": a bias in the feed-forward layers");
     assert_refused("gemma", "\"use_bidirectional_attention\":true", "attention to later positions");
     assert_refused("llama", "\"quantization_config\":{\"quant_method\":\"gptq\"}", "\"quantization_config\"");
     assert_refused("llama", "\"hidden_act\":\"relu\"", "\"hidden_act\": this function is not supported");
