@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {"input",   "weight", "state",  "unary",  "binary",    "reduce", "softmax",
-                                              "rmsnorm", "matmul", "gather", "rope",   "attention", "store",  "slice",
-                                              "reshape", "pick",   "topk",   "assign", "sample"};
+const char *const graph_op_names[OP_COUNT] = {
+    "input",  "weight", "state",     "unary", "binary", "reduce",  "softmax", "rmsnorm", "layernorm", "matmul",
+    "gather", "rope",   "attention", "store", "slice",  "reshape", "pick",    "topk",    "assign",    "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -281,6 +281,18 @@ node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_of
     return add(g, n);
 }
 
+node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon)
+{
+    graph_node n = {.op = OP_LAYERNORM, .as.layernorm_epsilon = epsilon};
+    if (!operands(g, &n, bias ? 3 : 2, x, weight, bias))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    shape row = shape1(n.s.dims[LAST]);
+    if (!same(operand(g, &n, 1)->s, row) || (bias && !same(operand(g, &n, 2)->s, row)))
+        return wrong_shapes(g, &n, "a weight and a bias for each element of a row are needed"), 0;
+    return add(g, n);
+}
+
 node graph_matmul(graph *g, node x, node weight)
 {
     graph_node n = {.op = OP_MATMUL};
@@ -315,6 +327,18 @@ node graph_gather(graph *g, node weight, node rows)
 static bool is_position(const graph *g, node n)
 {
     return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
+}
+
+node graph_gather_from(graph *g, node weight, node first, uint32_t count)
+{
+    graph_node n = {.op = OP_GATHER, .as.gather_consecutive = true};
+    if (!operands(g, &n, 2, weight, first))
+        return 0;
+    shape w = operand(g, &n, 0)->s;
+    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || !is_position(g, first))
+        return wrong_shapes(g, &n, "a weight and the number of a row are needed"), 0;
+    n.s = shape2(count, w.dims[LAST]);
+    return add(g, n);
 }
 
 node graph_rope(graph *g, node x, node position, rope_spec spec)

@@ -50,6 +50,7 @@ typedef enum {
     OP_REDUCE, /* over the last dimension */
     OP_SOFTMAX,
     OP_RMSNORM,
+    OP_LAYERNORM,
     OP_MATMUL,
     OP_GATHER, /* rows of a weight */
     OP_ROPE,
@@ -80,8 +81,9 @@ typedef enum {
     UNARY_GELU, /* the tanh form */
     UNARY_SIN,
     UNARY_COS,
-    UNARY_SCALE,   /* x * a + b */
-    UNARY_SOFTCAP, /* a * tanh(x / a) */
+    UNARY_GELU_ERF, /* by the normal distribution */
+    UNARY_SCALE,    /* x * a + b */
+    UNARY_SOFTCAP,  /* a * tanh(x / a) */
     UNARY_COUNT
 } unary_kind;
 
@@ -132,6 +134,8 @@ typedef struct graph_node {
             float epsilon;
             float weight_offset; /* gemma's weights are stored less one */
         } rmsnorm;
+        float layernorm_epsilon;
+        bool gather_consecutive;
         float softmax_scale;
         rope_spec rope;
         attention_spec attention;
@@ -174,8 +178,10 @@ node graph_binary(graph *g, binary_kind kind, node a, node b); /* dims equal, or
 node graph_reduce(graph *g, reduce_kind kind, node x);
 node graph_softmax(graph *g, node x, float scale);
 node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_offset);
-node graph_matmul(graph *g, node x, node weight);                 /* [.., k] and [n, k] to [.., n] */
-node graph_gather(graph *g, node weight, node rows);              /* [n, k] and u32 [t] to [t, k] */
+node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon); /* bias: or 0 */
+node graph_matmul(graph *g, node x, node weight);                              /* [.., k] and [n, k] to [.., n] */
+node graph_gather(graph *g, node weight, node rows);                           /* [n, k] and u32 [t] to [t, k] */
+node graph_gather_from(graph *g, node weight, node first, uint32_t count);     /* `count` rows from u32 first [1] on */
 node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size], u32 position [1] of row 0 */
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);

@@ -126,6 +126,18 @@ static void lower_binary(const lowering *c, dispatch_desc *l, const graph_node *
         stride *= y.dims[d];
     }
     l->args[ARG_GROUPS] = groups_for(l->args[BINARY_OP_COUNT]);
+    l->args[BINARY_OP_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
+    l->args[BINARY_OP_Y_COMPUTED] = lower_is_computed(c, n->operands[1]);
+    l->polls_epoch = l->epoch_only = true;
+}
+
+static void lower_layernorm(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    l->args[LAYERNORM_WEIGHT] = at(c, n->operands[1]);
+    l->args[LAYERNORM_EPSILON] = as_word(n->as.layernorm_epsilon);
+    l->args[LAYERNORM_BIAS] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
+    l->args[LAYERNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
+    l->polls_epoch = l->epoch_only = true;
 }
 
 static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
@@ -382,6 +394,7 @@ static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_no
         l[i].args[GATHER_WEIGHT] = piece->at;
         l[i].args[GATHER_PIECE_ROWS] = piece->rows;
         l[i].args[GATHER_PIECE_FIRST] = piece->first;
+        l[i].args[GATHER_CONSECUTIVE] = n->as.gather_consecutive;
     }
     return matrix->piece_count;
 }
@@ -397,6 +410,7 @@ static const char *kernel_name(graph_op op)
     case OP_REDUCE: return "op_reduce";
     case OP_SOFTMAX: return "op_softmax";
     case OP_RMSNORM: return "op_rmsnorm";
+    case OP_LAYERNORM: return "op_layernorm";
     case OP_GATHER: return "op_gather";
     case OP_ROPE: return "op_rope";
     case OP_STORE: return "op_store";
@@ -420,13 +434,14 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
     uint32_t rows = (uint32_t)(shape_count(x->s) / length);
-    bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
+    bool norm = n->op == OP_RMSNORM || n->op == OP_LAYERNORM;
+    bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
     if (by_row && t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
-    if (n->op == OP_RMSNORM && t->compile_fast && t->subgroup && !c->form->threads)
+    if (norm && t->compile_fast && t->subgroup && !c->form->threads)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
@@ -455,6 +470,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         l->args[RMSNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
         l->polls_epoch = l->epoch_only = true;
         break;
+    case OP_LAYERNORM: lower_layernorm(c, l, n); break;
     case OP_GATHER: return lower_gather(c, l, n);
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;

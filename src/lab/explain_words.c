@@ -7,9 +7,9 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1, NAME_ROOM = 48 };
 
-static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt", "exp",
-                                                     "log",  "tanh", "sigmoid", "relu",   "silu", "gelu",
-                                                     "sin",  "cos",  "scale",   "softcap"};
+static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt",   "exp",
+                                                     "log",  "tanh", "sigmoid", "relu",   "silu",   "gelu",
+                                                     "sin",  "cos",  "gelu",    "scale",  "softcap"};
 static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min"};
 static const char *const REDUCE_WORDS[REDUCE_COUNT] = {"sum", "mean", "maximum", "place of the maximum"};
 
@@ -71,6 +71,7 @@ static void value_name(const graph *g, node of, char out[NAME_ROOM])
         value_name(g, n->operands[0], out);
         return;
     case OP_RMSNORM:
+    case OP_LAYERNORM:
         value_name(g, n->operands[0], out);
         if (out[0] == 'x')
             snprintf(out, NAME_ROOM, "the norm");
@@ -201,6 +202,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_REDUCE: str_addf(out, "%s of rows", REDUCE_WORDS[n->as.reduce]); break;
     case OP_SOFTMAX: str_add(out, "softmax"); break;
     case OP_RMSNORM:
+    case OP_LAYERNORM:
         bare_name(graph_at(p->g, n->operands[1])->name, name);
         str_addf(out, "norm (%s)", name);
         break;

@@ -72,7 +72,9 @@ static void rows_to_numbers(void **unused)
             graph_output(g, "argmax", graph_reduce(g, REDUCE_ARGMAX, x));
             graph_output(g, "softmax", graph_softmax(g, x, 0.7f));
             graph_output(g, "norm", graph_rmsnorm(g, x, w, 1e-5f, l % 2));
-            compare_ways(g, &box, NAMES("x"), NAMES("sum", "mean", "max", "argmax", "softmax", "norm"), 1, 1);
+            graph_output(g, "centred", graph_layernorm(g, x, w, l % 2 ? w : 0, 1e-5f));
+            compare_ways(g, &box, NAMES("x"), NAMES("sum", "mean", "max", "argmax", "softmax", "norm", "centred"), 1,
+                         1);
         }
 }
 
@@ -110,6 +112,21 @@ static void matrices_of_every_type(void **unused)
                 graph_output(g, "rows", graph_gather(g, w, ids));
                 compare_ways(g, &box, NAMES("x", "ids"), NAMES("y", "z", "rows"), 37, 1);
             }
+    }
+}
+
+/* The row that the position names, and those after it, out of a matrix that is longer than both together. */
+static void rows_from_a_position(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(25)};
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        graph *g = graph_new();
+        node at = graph_input(g, "at", DTYPE_U32, shape1(1));
+        node w = weight(g, &box, "w", TYPES[t], shape2(50, type_find(TYPES[t])->block_weights * 2));
+        graph_output(g, "one", graph_gather_from(g, w, at, 1));
+        graph_output(g, "some", graph_gather_from(g, w, at, 13));
+        compare_ways(g, &box, NAMES("at"), NAMES("one", "some"), 37, 1);
     }
 }
 
@@ -373,6 +390,7 @@ int main(void)
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
+        cmocka_unit_test(rows_from_a_position),
         cmocka_unit_test(many_rows_of_every_type),
         cmocka_unit_test(every_number_of_rows),
         cmocka_unit_test(many_rows_into_a_cache),
