@@ -85,7 +85,9 @@ static json_t *golden_logits(json_t *golden, uint32_t position)
     return NULL;
 }
 
-/* Within two thousandths of how far the logits of a position spread. */
+/* How far off logits may be, of how far those of a position spread. */
+static double golden_tolerance = 1e-4;
+
 static void expect_logits(const char *model, uint32_t position, json_t *right, const float *got)
 {
     double low = INFINITY, high = -INFINITY, worst = 0;
@@ -95,7 +97,7 @@ static void expect_logits(const char *model, uint32_t position, json_t *right, c
         high = fmax(high, value);
         worst = isfinite(got[i]) ? fmax(worst, fabs(value - got[i])) : INFINITY;
     }
-    if (right && !(worst <= 2e-3 * (high - low)))
+    if (right && !(worst <= golden_tolerance * (high - low)))
         fail_msg("%s, position %u: logits off by %g where they spread over %g", model, position, worst, high - low);
 }
 

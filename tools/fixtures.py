@@ -90,16 +90,101 @@ MODELS = {
 }
 
 
+def layered_rope(everywhere, local_theta):
+    """gemma3: windowed layers have angles of their own."""
+    return {"rope_parameters": {"full_attention": everywhere["rope_parameters"],
+                                "sliding_attention": {"rope_type": "default", "rope_theta": local_theta}}}
+
+
+def gpt2(layers, embedding, heads, vocab, **more):
+    return dict(n_layer=layers, n_embd=embedding, n_head=heads, vocab_size=vocab, n_positions=64, bos_token_id=1,
+                eos_token_id=2, pad_token_id=0) | more
+
+
 # More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
 FAMILIES = {
     # biases in the feed-forward layers
     "llama-mlp-bias": ("llama", sizes(2, 36, 50, 3, 1, 61, 12) | {"mlp_bias": True} | rope(), (F16, F32), "old", 1),
+    # some layers see a window, others all
+    "ministral-layers": ("ministral", sizes(3, 36, 30, 3, 1, 61, 8) | {"sliding_window": 4, "layer_types":
+                         ["sliding_attention", "full_attention", "sliding_attention"]} | rope(), (F16, F32), "new", 1),
+    # layers 0 to 4 and 6 see a window, with angles of their own; layer 5 all, with stretched angles
+    "gemma3-local": ("gemma3_text", sizes(7, 36, 24, 2, 1, 61, 8) | {"sliding_window": 5, "query_pre_attn_scalar": 5} |
+                     layered_rope(rope("linear", 1000.0, factor=4.0), 100.0), (F16, F32), "new", 1),
+    "gemma3-old": ("gemma3_text", sizes(2, 40, 30, 4, 2, 67, 12) | {"sliding_window": 3, "query_pre_attn_scalar": 12,
+                   "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 2.0} |
+                   layered_rope(rope(theta=5000.0), 300.0), (BF16, F32), "old", 1),
+    # every fourth layer has no rope
+    "smollm3-skip": ("smollm3", sizes(5, 36, 26, 3, 1, 61) | {"tie_word_embeddings": True} | rope(theta=2000.0),
+                     (F16, F32), "old", 1),
+    # named layers have none, and see a window; all biases
+    "smollm3-list": ("smollm3", sizes(3, 40, 26, 5, 5, 67) | {"no_rope_layers": [1, 0, 0], "attention_bias": True,
+                     "use_sliding_window": True, "sliding_window": 6, "layer_types":
+                     ["full_attention", "sliding_attention", "sliding_attention"],
+                     "mlp_bias": True, "tie_word_embeddings": False} | rope(), (BF16, F32), "new", 1),
+    # norms after attention and feed-forward only, and of all of q and k
+    "olmo2-rows": ("olmo2", sizes(2, 40, 30, 5, 1, 61) | rope(theta=5000.0), (F16, F32), "old", 1),
+    "olmo2-bias": ("olmo2", sizes(2, 36, 34, 3, 3, 67) | {"attention_bias": True, "tie_word_embeddings": True} | rope(),
+                   (BF16, BF16), "new", 1),
+    # all four scales
+    "granite-scales": ("granite", sizes(2, 36, 30, 3, 1, 61) | {"embedding_multiplier": 3.0, "logits_scaling": 2.5,
+                       "residual_multiplier": 0.4, "attention_multiplier": 0.15, "tie_word_embeddings": True} | rope(),
+                       (F16, F32), "new", 1),
+    "granite-bias": ("granite", sizes(2, 40, 26, 5, 5, 67) | {"attention_bias": True, "mlp_bias": True,
+                     "embedding_multiplier": 0.5, "attention_multiplier": 0.3} | rope(), (BF16, F32), "old", 1),
+    # LayerNorm, biases, no gate
+    "starcoder2-window": ("starcoder2", sizes(2, 40, 50, 5, 1, 61) | {"sliding_window": 5, "tie_word_embeddings": True} |
+                          rope(), (F16, F32), "old", 1),
+    "starcoder2-plain": ("starcoder2", sizes(2, 36, 46, 3, 3, 67) | {"use_bias": False, "tie_word_embeddings": False,
+                         "sliding_window": None} | rope(), (BF16, F32), "new", 1),
+    # learned positions, matrices with a row for each input
+    "gpt2-usual": ("gpt2", gpt2(2, 36, 3, 61), (F16, F32), "new", 1),
+    "gpt2-inner": ("gpt2", gpt2(2, 40, 4, 67, n_inner=50, activation_function="relu", tie_word_embeddings=False),
+                   (BF16, F32), "old", 1),
+    # attention and feed-forward side by side, each with a norm of its own; or one after the other
+    "gpt-neox-parallel": ("gpt_neox", sizes(2, 48, 50, 3, 3, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "new", 1),
+    "gpt-neox-sequence": ("gpt_neox", sizes(2, 40, 46, 5, 5, 67) | {"use_parallel_residual": False} |
+                          rope(theta=2000.0, partial_rotary_factor=0.5), (BF16, F32), "old", 1),
+    # side by side with one norm; the output has a bias
+    "phi-partial": ("phi", sizes(2, 48, 50, 3, 3, 61) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    "phi-groups": ("phi", sizes(2, 40, 46, 5, 1, 67) | {"hidden_act": "gelu"} | rope(partial_rotary_factor=0.25),
+                   (BF16, F32), "old", 1),
+    # four norms, half of a head turned, pairs side by side
+    "glm4-partial": ("glm4", sizes(2, 36, 30, 3, 1, 61, 12) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    "glm4-plain": ("glm4", sizes(2, 40, 26, 4, 2, 67, 8) | {"attention_bias": False, "tie_word_embeddings": True} |
+                   rope(theta=2000.0, partial_rotary_factor=0.5), (BF16, F32), "old", 1),
+    # every fourth layer sees all, and has no rope
+    "exaone4-hybrid": ("exaone4", sizes(4, 36, 26, 3, 1, 61) | {"sliding_window": 5, "sliding_window_pattern": 4,
+                       "layer_types": ["sliding_attention"] * 3 + ["full_attention"]} | rope(), (F16, F32), "old", 1),
+    "exaone4-full": ("exaone4", sizes(2, 40, 30, 5, 5, 67) | {"sliding_window": None, "tie_word_embeddings": True,
+                     "layer_types": ["full_attention"] * 2} |
+                     rope("llama3", 1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                          original_max_position_embeddings=32), (BF16, F32), "new", 1),
+    # one LayerNorm without biases for both sides, pairs side by side, scaled logits
+    "cohere-parallel": ("cohere", sizes(2, 36, 30, 3, 1, 61) | {"logit_scale": 0.3} | rope(theta=2000.0), (F16, F32),
+                        "old", 1),
+    "cohere-bias": ("cohere", sizes(2, 40, 26, 5, 5, 67) | {"attention_bias": True, "logit_scale": 2.0} | rope(),
+                    (BF16, F32), "new", 1),
+    "cohere2-windows": ("cohere2", sizes(4, 36, 26, 3, 1, 61) | {"logit_scale": 0.5, "sliding_window": 6} | rope(),
+                        (F16, F32), "new", 1),
+    # LayerNorm with a gate, a quarter of a head turned
+    "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
+    "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
+                          "tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (BF16, F32), "new", 1),
 }
 
 
 def older(config):
     """The same configuration as files had it before transformers 5."""
-    parameters = config.pop("rope_parameters")
+    config["torch_dtype"] = config.pop("dtype")
+    config["transformers_version"] = "4.44.0"
+    parameters = config.pop("rope_parameters", None)
+    if not parameters:
+        return config
+    if "sliding_attention" in parameters:
+        config["rope_local_base_freq"] = parameters["sliding_attention"]["rope_theta"]
+        config["sliding_window_pattern"] = config["layer_types"].index("full_attention") + 1
+        parameters = parameters["full_attention"]
     config["rope_theta"] = parameters.pop("rope_theta")
     kind = parameters.pop("rope_type")
     partial = parameters.pop("partial_rotary_factor", 1.0)
@@ -109,8 +194,9 @@ def older(config):
         parameters.pop("original_max_position_embeddings", None)
     config["rope_scaling"] = None if kind == "default" else {"type": kind, **parameters}
     config.pop("layer_types", None)
-    config["torch_dtype"] = config.pop("dtype")
-    config["transformers_version"] = "4.44.0"
+    if config["model_type"] == "gpt_neox":
+        config["rotary_pct"] = config.pop("partial_rotary_factor", 1.0)
+        config["rotary_emb_base"] = config.pop("rope_theta")
     if config["model_type"] == "gemma":
         config["hidden_activation"] = None
     return config
@@ -122,14 +208,14 @@ def randomise(model, seed):
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
-            if "norm" in name:  # gemma's norms multiply by one more than their weight
-                weight.copy_(0.3 * noise + (0 if gemma else 1))
-            elif name.endswith(".bias"):
+            if name.endswith(".bias"):
                 weight.copy_(0.5 * noise)
-            elif "embed_tokens" in name:  # gemma multiplies them by the root of their size
+            elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
+                weight.copy_(0.3 * noise + (0 if gemma else 1))
+            elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
-                gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj")) else 1.3
+                gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.3
                 weight.copy_(gain * noise / math.sqrt(weight.shape[1]))
 
 
@@ -140,6 +226,11 @@ def save(folder, model, types, form, shards):
     tied = model.config.tie_word_embeddings
     tensors = {name: weight.detach().to(matrices if weight.dim() == 2 else vectors).contiguous()
                for name, weight in model.state_dict().items() if not (tied and name == "lm_head.weight")}
+    if form == "old":  # as the folders people have call them
+        if model.config.model_type == "gpt_neox":
+            tensors["embed_out.weight"] = tensors.pop("lm_head.weight")
+        if model.config.model_type == "gpt2":
+            tensors = {name.removeprefix("transformer."): weight for name, weight in tensors.items()}
     config = json.loads(model.config.to_json_string(use_diff=False))
     known = json.loads(model.config.to_json_string(use_diff=True))  # without what every model has
     config = {key: value for key, value in config.items() if key in known or key in vars(model.config.__class__)}

@@ -6,20 +6,24 @@
  *
  * The decoder, for a token at position p; [..] only where the field says so:
  *
- *     x = embedding[token] * embedding_scale
+ *     x = embedding[token] * embedding_scale [+ positions[p]: learned_positions]
  *     for every layer:
- *         y = rms_norm(x, norm_epsilon)                          weight + 1 if norm_adds_one
+ *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
- *         q, k = [rms_norm of every head: qk_norm], then turned by p (see rope)
+ *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
- *         y = a * Wo [+ bo]                                      [output_bias]
- *         x += [rms_norm of] y                                   [post_norms]
- *         y = rms_norm(x)
- *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]   [ffn_bias]
- *         x += [rms_norm of] y                                   [post_norms]
- *     logits = cap(rms_norm(x) * Woutput)                        Woutput = embedding if tied_embeddings
+ *         a = a * Wo [+ bo]                                      [output_bias]
+ *         x += [norm of: post_norms] a * residual_scale
+ *         y = norm(x)                                            [not without pre_norms]
+ *             or the norm of x before a was added, or y as it was for q, k and v  [parallel, one_norm]
+ *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]    [ffn_bias]
+ *             or act(y * Wup [+ bup]) * Wdown [+ bdown]          [not gated]
+ *         x += [norm of: post_norms] y * residual_scale
+ *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
+ *                                                                Woutput = embedding if tied_embeddings
  *
- * with cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
+ * norm is rms_norm(x, norm_epsilon) with weights, + 1 if norm_adds_one; or LayerNorm [layer_norm], with biases
+ * [norm_bias]. cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
 #ifndef SOLO_CONFIG_H
 #define SOLO_CONFIG_H
 
@@ -30,12 +34,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { ARCH_LLAMA, ARCH_MISTRAL, ARCH_QWEN2, ARCH_QWEN3, ARCH_PHI3, ARCH_GEMMA, ARCH_GEMMA2 } model_arch;
+typedef enum {
+    ARCH_LLAMA,
+    ARCH_MISTRAL, /* and ministral */
+    ARCH_QWEN2,
+    ARCH_QWEN3,
+    ARCH_PHI3,
+    ARCH_GEMMA,
+    ARCH_GEMMA2,
+    ARCH_GEMMA3,
+    ARCH_SMOLLM3,
+    ARCH_OLMO2,
+    ARCH_GRANITE,
+    ARCH_STARCODER2,
+    ARCH_GPT2,
+    ARCH_GPT_NEOX,
+    ARCH_PHI,
+    ARCH_GLM4,
+    ARCH_EXAONE4,
+    ARCH_COHERE,
+    ARCH_COHERE2,
+    ARCH_STABLELM
+} model_arch;
 
 typedef enum {
     ACT_SILU,
-    ACT_GELU_TANH /* the approximation with tanh */
+    ACT_GELU_TANH, /* the approximation with tanh */
+    ACT_GELU,
+    ACT_RELU,
+    ACT_RELU2 /* squared */
 } model_act;
+
+typedef enum {
+    QK_NORM_NONE,
+    QK_NORM_HEADS, /* each head by the same weight of (head_dim) */
+    QK_NORM_ROWS   /* all heads together */
+} qk_norms;
 
 /* Which two numbers of a head one angle turns. */
 typedef enum {
@@ -69,18 +103,20 @@ typedef struct model_config {
     uint32_t head_dim;      /* of one head of q, k and v; need not be embedding_dim / head_count */
 
     /* attention */
-    float attention_scale;                  /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
-    float attention_cap;                    /* limit of the scores; 0: none */
-    uint32_t window_tok;                    /* positions that windowed layers see, the own among them; 0: none is */
-    uint8_t is_windowed[CONFIG_MAX_LAYERS]; /* (layer_count); all 0 if window_tok is 0 */
-    bool qkv_bias, output_bias, ffn_bias;
-    bool qk_norm; /* each head of q and k by a weight of (head_dim) */
+    float attention_scale;                   /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
+    float attention_cap;                     /* limit of the scores; 0: none */
+    uint32_t window_tok;                     /* positions that windowed layers see, the own among them; 0: none is */
+    uint8_t is_windowed[CONFIG_MAX_LAYERS];  /* (layer_count); all 0 if window_tok is 0 */
+    uint8_t is_unrotated[CONFIG_MAX_LAYERS]; /* (layer_count): layers without rope */
+    bool qkv_bias, output_bias, ffn_bias, head_bias;
+    qk_norms qk_norm;
 
     /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
      * sine and cosine multiplied by rope_magnitude; the last head_dim - rope_dims stay */
     rope_order rope_order;
-    uint32_t rope_dims; /* even, at most head_dim */
+    uint32_t rope_dims; /* even, at most head_dim; 0: no layer has rope */
     float rope_base;
+    float rope_local_base; /* of windowed layers, whose angles are not stretched; 0: they are as all others */
     float rope_magnitude;
     rope_scaling rope_scaling;
     bool rope_divisors_missing; /* GGUF without its data: they are in the tensors rope_freqs.weight (given), or
@@ -93,11 +129,17 @@ typedef struct model_config {
     /* the rest */
     model_act act;
     float norm_epsilon;
-    bool norm_adds_one;    /* norms multiply by 1 + weight (gemma; GGUF has the 1 in its weights) */
-    bool post_norms;       /* norms after attention and feed-forward too (gemma2) */
-    float embedding_scale; /* 1, or sqrt(embedding_dim) (gemma) */
-    float logit_cap;       /* limit of the logits; 0: none */
-    bool tied_embeddings;  /* the output uses the embedding's weights */
+    bool layer_norm, norm_bias;
+    bool norm_adds_one;         /* norms multiply by 1 + weight (gemma; GGUF has the 1 in its weights) */
+    bool pre_norms, post_norms; /* norms before attention and feed-forward; after them */
+    bool parallel;              /* the feed-forward layer does not see what attention adds, */
+    bool one_norm;              /* but what attention sees */
+    bool gated;
+    bool learned_positions; /* (context_tok, embedding_dim), added to the embedding */
+    float embedding_scale;  /* 1, or sqrt(embedding_dim) (gemma) */
+    float residual_scale, logit_scale;
+    float logit_cap;      /* limit of the logits; 0: none */
+    bool tied_embeddings; /* the output uses the embedding's weights */
 } model_config;
 
 /* Errors name the key, and call the file "GGUF": the reader does not tell its name. */

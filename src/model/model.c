@@ -209,7 +209,9 @@ bool model_find_weight(const model *m, const char *name, model_weight *w, err *e
 /* Buffers that are computed, not learned; what the configuration has read; towers of models that also see. */
 static bool is_harmless(const char *name)
 {
-    static const char *const ends[] = {".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd"};
+    static const char *const ends[] = {
+        ".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd",        ".attn.bias",
+        ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias"};
     static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
                                          "vision_tower.",       "multi_modal_projector.",
                                          "model.vision_tower.", "model.multi_modal_projector."};

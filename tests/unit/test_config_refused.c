@@ -117,8 +117,13 @@ static void refuses_what_is_not_supported(void **unused)
     assert_refused("mistral", "\"mlp_bias\":true", "\"mlp_bias\": a bias in the feed-forward layers");
     assert_refused("gemma", "\"use_bidirectional_attention\":true", "attention to later positions");
     assert_refused("llama", "\"quantization_config\":{\"quant_method\":\"gptq\"}", "\"quantization_config\"");
-    assert_refused("llama", "\"hidden_act\":\"relu\"", "\"hidden_act\": this function is not supported");
-    assert_refused("llama", "\"hidden_act\":\"gelu\"", "gelu (without tanh)");
+    assert_refused("llama", "\"hidden_act\":\"mish\"", "\"hidden_act\": this function is not supported");
+    assert_refused("cohere", "\"use_qk_norm\":true", "\"use_qk_norm\": a LayerNorm of q and k");
+    assert_refused("stablelm", "\"qk_layernorm\":true", "\"qk_layernorm\": a LayerNorm of q and k");
+    assert_refused("gpt2", "\"scale_attn_by_inverse_layer_idx\":true", "a scale for each layer");
+    assert_refused("smollm3", "\"no_rope_layers\":[1,0]", "\"no_rope_layers\" must be 4 numbers");
+    assert_refused("exaone4", "\"sliding_window_pattern\":\"LGLG\"", "a pattern other than L...LG");
+    assert_refused("gemma3_text", "\"rope_parameters\":{\"full_attention\":{}}", "a rope for each type of layer");
     assert_refused("llama", "\"partial_rotary_factor\":0.5", "\"partial_rotary_factor\"");
     assert_refused("llama", "\"layer_types\":[\"full_attention\"]", "\"layer_types\" must be 4 texts");
     assert_refused("qwen3", "\"layer_types\":[\"full_attention\",\"linear_attention\",\"x\",\"y\"]", "\"layer_types\"");
