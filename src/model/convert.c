@@ -120,7 +120,7 @@ typedef struct fallen {
 static tensor_type choose(tensor_role role, uint32_t columns, tensor_type wanted, fallen *f)
 {
     tensor_type type = layout_choose_type(role, columns, wanted, TYPE_Q8_0);
-    if (role != ROLE_NORM && role != ROLE_BIAS && type != wanted) {
+    if (role != ROLE_NORM && role != ROLE_BIAS && role != ROLE_POSITIONS && type != wanted) {
         f->to_q8_0 += type == TYPE_Q8_0;
         f->to_f16 += type == TYPE_F16;
     }

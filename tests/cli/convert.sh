@@ -87,6 +87,25 @@ done
 same "$work/llama" f16 5e-3 5e-3
 same "$work/llama" q8_0 0.1 0.06
 
+# more families, from transformers' own tiny models; llama.cpp does not know starcoder2's window of 5
+all_tokens=$tokens
+for folder in cohere-parallel cohere2-windows exaone4-full gemma3-old glm4-partial gpt-neox-parallel gpt2-usual \
+    granite-scales olmo2-rows phi-partial smollm3-skip stablelm-partial stablelm-parallel starcoder2-window; do
+    limit=2e-5 tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20
+    case $folder in
+    gemma3* | gpt* | phi*) limit=2e-3 ;;
+    starcoder2*) limit=2e-3 tokens=1,17,42,5,9 ;;
+    esac
+    "$SOLO" logits tests/data/families/$folder --tokens $tokens >"$work/folder-$folder.json"
+    same tests/data/families/$folder f32 2e-5 $limit
+done
+tokens=$all_tokens
+fails "an activation that GGUF cannot say" 1 "another activation function" "$SOLO" convert tests/data/families/gpt2-inner "$work/x.gguf"
+fails "layers without rope that GGUF cannot say" 1 "rope in these layers only" \
+    "$SOLO" convert tests/data/families/smollm3-list "$work/x.gguf"
+"$SOLO" convert tests/data/families/olmo2-bias "$work/x.gguf" | grep -q "llama.cpp does not load a olmo2 with these biases" &&
+    echo "ok what llama.cpp does not load is said" || echo "not ok what llama.cpp does not load is said"
+
 measured() {
     python3 bench/llama.py "$work/llama-f32.gguf" --cpu --threads 1 -p 16 -n 4 -d 8 -r 2 >"$work/bench.json" && python3 -c '
 import json, sys

@@ -1,0 +1,103 @@
+/* Families of decoders on a GPU: transformers' logits and greedy tokens by separate dispatches, and the same tokens at
+ * all fusion levels. */
+#include "golden.h"
+#include "gpu/make_tokens.h"
+#include "graph/run.h"
+#include "model/decoder.h"
+
+typedef struct session {
+    model *m;
+    graph *g;
+    graph_run *r;
+    float *logits; /* (rows, vocab) */
+} session;
+
+static void *open_session(const char *path, uint32_t rows)
+{
+    err e = {0};
+    session *s = calloc(1, sizeof *s);
+    s->m = model_open(path, &e);
+    if (s->m)
+        s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
+    if (s->g)
+        s->r = graph_run_new(device, &(graph_use){.g = s->g, .level = LEVEL_OPS}, 1, decoder_find_weight,
+                             &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+    if (!s->r)
+        fail_msg("%s: %s", path, e.text);
+    s->logits = calloc((size_t)rows * model_get_config(s->m)->vocab_tok, sizeof *s->logits);
+    return s;
+}
+
+static const float *run_tokens(void *user, const uint32_t *tokens, uint32_t position)
+{
+    session *s = user;
+    err e = {0};
+    bool ok = graph_run_write(s->r, "tokens", tokens, &e) && graph_run_write(s->r, "position", &position, &e);
+    if (ok)
+        graph_run_once(s->r, 0, SUBMIT_BATCH);
+    if (!ok || !graph_run_read(s->r, "logits", s->logits, &e))
+        fail_msg("%s", e.text);
+    return s->logits;
+}
+
+static void close_session(void *user, uint32_t runs)
+{
+    (void)runs;
+    session *s = user;
+    graph_run_free(s->r);
+    graph_free(s->g);
+    model_close(s->m);
+    free(s->logits);
+    free(s);
+}
+
+static const golden_runner ON_GPU = {open_session, run_tokens, close_session};
+
+static void prompts_at_once(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_prompt_at_once);
+}
+
+static void tokens_one_by_one(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_one_by_one);
+}
+
+/* One of each kind of layer that there is. */
+static void the_same_at_all_levels(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"gpt2-usual", "phi-partial", "olmo2-rows", "cohere2-windows", "llama-mlp-bias"};
+    enum { TOKENS = 10 };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[GOLDEN_PATH_BYTES];
+        uint32_t right[TOKENS], tokens[TOKENS];
+        err e = {0};
+        snprintf(path, sizeof path, GOLDEN_FAMILIES "/%s", names[i]);
+        model *m = model_open(path, &e);
+        if (!m)
+            fail_msg("%s", e.text);
+        make_tokens(m, LEVEL_NONE, right, TOKENS);
+        for (fusion_level level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
+            make_tokens(m, level, tokens, TOKENS);
+            assert_memory_equal(tokens, right, sizeof right);
+        }
+        model_close(m);
+    }
+}
+
+/* Everything on one implementation; the kernels are the same on the others. */
+int main(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(prompts_at_once),
+        cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(the_same_at_all_levels),
+    };
+    const struct CMUnitTest prompts[] = {cmocka_unit_test(prompts_at_once)};
+    return cmocka_run_group_tests_name("dawn", all, open_dawn, close_device) +
+           cmocka_run_group_tests_name("wgpu", prompts, open_wgpu, close_device) +
+           cmocka_run_group_tests_name("vulkan", prompts, open_vulkan, close_device);
+}
