@@ -167,6 +167,13 @@ FAMILIES = {
                     (BF16, F32), "new", 1),
     "cohere2-windows": ("cohere2", sizes(4, 36, 26, 3, 1, 61) | {"logit_scale": 0.5, "sliding_window": 6} | rope(),
                         (F16, F32), "new", 1),
+    # angles stretched by yarn; with a magnitude from two scales, and bounds that are not rounded
+    "llama-yarn": ("llama", sizes(2, 36, 30, 3, 1, 61, 16) | rope("yarn", 1000.0, factor=4.0,
+                   original_max_position_embeddings=16), (F16, F32), "new", 1),
+    "qwen3-yarn": ("qwen3", sizes(2, 36, 30, 3, 1, 67, 12) | rope("yarn", 5000.0, factor=8.0, mscale=0.7, mscale_all_dim=2.0,
+                   beta_fast=8.0, beta_slow=0.5, truncate=False, original_max_position_embeddings=16), (BF16, F32), "old", 1),
+    # within what was trained, dynamic angles are as they are
+    "llama-dynamic": ("llama", sizes(1, 36, 30, 3, 1, 61, 12) | rope("dynamic", 1000.0, factor=4.0), (F16, F32), "old", 1),
     # LayerNorm with a gate, a quarter of a head turned
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,

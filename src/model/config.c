@@ -198,6 +198,39 @@ void config_stretch_slow_angles(model_config *c, double factor, double low, doub
     }
 }
 
+/* The pair, in fractions, that turns so many times. */
+static double pair_that_turns(const model_config *c, double times)
+{
+    return c->rope_dims * log(c->rope_original_tok / (times * 2 * M_PI)) / (2 * log(c->rope_base));
+}
+
+void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs)
+{
+    double low = pair_that_turns(c, fast), high = pair_that_turns(c, slow);
+    if (whole_pairs) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, c->rope_dims - 1);
+    if (low == high)
+        high += 0.001;
+    c->rope_scaling = ROPE_YARN;
+    c->rope_factor = (float)factor;
+    c->rope_low_factor = (float)slow;
+    c->rope_high_factor = (float)fast;
+    c->rope_whole_pairs = whole_pairs;
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        double keep = 1 - fmin(fmax((i - low) / (high - low), 0), 1);
+        c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)(1 / ((1 - keep) / factor + keep));
+    }
+}
+
+double config_yarn_magnitude(double factor, double scale)
+{
+    return factor <= 1 ? 1 : 0.1 * scale * log(factor) + 1;
+}
+
 void config_set_windows(model_config *c, uint32_t from, uint32_t period)
 {
     for (uint32_t i = from; c->window_tok && i < c->layer_count; i++)

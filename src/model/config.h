@@ -84,6 +84,8 @@ typedef enum {
     ROPE_LINEAR,   /* all angles by rope_factor */
     ROPE_LLAMA3,   /* slow angles by rope_factor, fast ones not at all, those between in between */
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
+    ROPE_YARN,     /* as llama3, but between two numbers of turns, and the magnitude grows with the factor */
+    ROPE_DYNAMIC,  /* only beyond context_tok, so that longer contexts are refused */
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
@@ -123,8 +125,10 @@ typedef struct model_config {
                                  * rope_factors_short.weight and rope_factors_long.weight (longrope) */
     /* (rope_dims / 2) each; [1] in contexts of more than rope_original_tok positions; mostly both the same, and 1 */
     float rope_divisors[2][CONFIG_MAX_HEAD_DIM / 2];
-    float rope_factor, rope_low_factor, rope_high_factor; /* linear and llama3, as they stand in the file */
-    uint32_t rope_original_tok;                           /* positions trained at first; llama3 and longrope */
+    float rope_factor, rope_low_factor, rope_high_factor; /* linear and llama3, as they stand in the file; yarn's slow
+                                                           * and fast beta */
+    bool rope_whole_pairs;                                /* yarn's bounds are whole numbers of pairs */
+    uint32_t rope_original_tok;                           /* positions trained at first; llama3, yarn and longrope */
 
     /* the rest */
     model_act act;

@@ -87,12 +87,13 @@ static bool gguf_vocab(gguf_source *s)
 static bool give_divisors(const model_config *c, const char *file, const char *name, const void *values, float *out,
                           err *e)
 {
+    float factor = c->rope_scaling == ROPE_YARN ? 1 : c->rope_factor;
     for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
         float value;
         memcpy(&value, (const char *)values + i * sizeof value, sizeof value);
         if (!config_check_number(file, name, value, 1e-6, 1e6, e))
             return false;
-        out[i] = value * c->rope_factor;
+        out[i] = value * factor;
     }
     return true;
 }
@@ -143,6 +144,34 @@ static bool text_is(gguf_text text, const char *word)
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
 
+static bool gguf_yarn(gguf_source *s, float factor)
+{
+    model_config *c = s->c;
+    float fast, slow, scale, scale_all, total, extrapolated;
+    if (!gguf_size(s, "rope.scaling.original_context_length", MAX_CONTEXT, c->context_tok, &c->rope_original_tok) ||
+        !gguf_float(s, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32, &fast) ||
+        !gguf_float(s, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1, &slow) ||
+        !gguf_float(s, "rope.scaling.yarn_log_multiplier", 0, 1e3, 0, &scale_all) ||
+        !gguf_float(s, "rope.scaling.attn_factor", 1e-3, 1e3, 1, &scale) ||
+        !gguf_float(s, "rope.scaling.yarn_ext_factor", 0, 1e3, 1, &extrapolated))
+        return false;
+    if (extrapolated != 1)
+        return config_unsupported(s->file, s->key, "a number other than 1", s->e);
+    if (factor <= 0)
+        return err_set(s->e, "%s: \"%s\" is missing", s->file, arch_key(s, "rope.scaling.factor"));
+    double magnitude = config_yarn_magnitude(factor, 1);
+    if (scale_all > 0)
+        magnitude /= config_yarn_magnitude(factor, scale_all);
+    /* written by some, and not read by llama.cpp: it must say the same */
+    if (!gguf_float(s, "rope.scaling.yarn_attn_factor", 1e-3, 1e3, (float)magnitude, &total))
+        return false;
+    if (fabs(total - magnitude) > 1e-3)
+        return config_unsupported(s->file, s->key, "another number than follows from the factor", s->e);
+    c->rope_magnitude = (float)(magnitude * scale);
+    config_stretch_yarn(c, factor, fast, slow, true);
+    return true;
+}
+
 static bool gguf_rope(gguf_source *s)
 {
     model_config *c = s->c;
@@ -157,9 +186,9 @@ static bool gguf_rope(gguf_source *s)
     const char *key = arch_key(s, "rope.scaling.type");
     if (gguf_has(s->g, key) && !gguf_get_text(s->g, key, &type, s->e))
         return false;
-    bool linear = text_is(type, "linear");
-    if (!linear && !text_is(type, "none") && !text_is(type, "longrope"))
-        return config_unsupported(s->file, key, text_is(type, "yarn") ? "yarn" : "this kind", s->e);
+    bool linear = text_is(type, "linear"), yarn = text_is(type, "yarn");
+    if (!linear && !yarn && !text_is(type, "none") && !text_is(type, "longrope"))
+        return config_unsupported(s->file, key, "this kind", s->e);
     float older, factor;
     if (!gguf_float(s, "rope.scale_linear", 0, 1e6, 0, &older) ||
         !gguf_float(s, "rope.scaling.factor", 0, 1e6, older, &factor))
@@ -169,6 +198,8 @@ static bool gguf_rope(gguf_source *s)
             return false;
         config_divide_angles(c, factor);
     }
+    if (yarn && c->rope_dims <= c->head_dim && !gguf_yarn(s, factor))
+        return false;
     return c->rope_dims > c->head_dim || gguf_rope_tensors(s); /* too many is told below */
 }
 

@@ -53,6 +53,43 @@ static bool hf_rope_longrope(hf_source *s)
     return true;
 }
 
+static bool hf_rope_yarn(hf_source *s)
+{
+    model_config *c = s->c;
+    double factor, fast, slow, scale, scale_all, magnitude;
+    uint32_t original;
+    const json_t *truncate = json_get_present(s->rope, "truncate"),
+                 *beta = json_get_present(s->rope, "llama_4_scaling_beta");
+    if (truncate && !json_is_boolean(truncate))
+        return hf_wrong(s, "truncate", "must be true or false");
+    if (beta && json_number_value(beta) != 0)
+        return config_unsupported(s->file, "llama_4_scaling_beta", "a scale that grows with the position", s->e);
+    if (!hf_size_in(s, s->rope, "original_max_position_embeddings", MAX_CONTEXT, c->context_tok, &original) ||
+        !hf_number_in(s, s->rope, "factor", 1e-3, 1e6, (double)c->context_tok / original, &factor) ||
+        !hf_number_in(s, s->rope, "beta_fast", 1e-3, 1e6, 32, &fast) ||
+        !hf_number_in(s, s->rope, "beta_slow", 1e-3, 1e6, 1, &slow) ||
+        !hf_number_in(s, s->rope, "mscale", 0, 1e3, 0, &scale) ||
+        !hf_number_in(s, s->rope, "mscale_all_dim", 0, 1e3, 0, &scale_all))
+        return false;
+    magnitude = scale > 0 && scale_all > 0
+                    ? config_yarn_magnitude(factor, scale) / config_yarn_magnitude(factor, scale_all)
+                    : config_yarn_magnitude(factor, 1);
+    if (!hf_number_in(s, s->rope, "attention_factor", 1e-3, 1e3, magnitude, &magnitude))
+        return false;
+    c->rope_original_tok = original;
+    c->rope_magnitude = (float)magnitude;
+    config_stretch_yarn(c, factor, fast, slow, !truncate || json_is_true(truncate));
+    return true;
+}
+
+/* The angles change with the length of the text, but only beyond what was trained. */
+static bool hf_rope_dynamic(hf_source *s)
+{
+    double factor;
+    s->c->rope_scaling = ROPE_DYNAMIC;
+    return hf_number_in(s, s->rope, "factor", 1e-3, 1e6, NAN, &factor);
+}
+
 /* gemma3: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
 static bool hf_rope_of_layer_types(hf_source *s, const char *where)
 {
@@ -87,8 +124,11 @@ static bool hf_rope_type(hf_source *s, const char *where)
         return hf_rope_llama3(s);
     if (strcmp(type, "longrope") == 0 || strcmp(type, "su") == 0)
         return hf_rope_longrope(s);
-    bool named = strcmp(type, "yarn") == 0 || strcmp(type, "dynamic") == 0 || strcmp(type, "mrope") == 0;
-    return config_unsupported(s->file, where, named ? type : "this type", s->e);
+    if (strcmp(type, "yarn") == 0)
+        return hf_rope_yarn(s);
+    if (strcmp(type, "dynamic") == 0)
+        return hf_rope_dynamic(s);
+    return config_unsupported(s->file, where, strcmp(type, "mrope") == 0 ? type : "this type", s->e);
 }
 
 /* Old: rope_theta, and rope_scaling if there is any. New: all in rope_parameters. */

@@ -63,6 +63,11 @@ void config_divide_angles(model_config *c, double factor);
 /* llama3: angles that turn less than `low` times within rope_original_tok positions are slowed by the factor; those that
  * turn more than `high` times stay; between them the frequency goes over from one to the other. */
 void config_stretch_slow_angles(model_config *c, double factor, double low, double high);
+/* yarn: angles that turn less than `slow` times within rope_original_tok positions are slowed by the factor; those that
+ * turn more than `fast` times stay. Which pairs that are is rounded to whole numbers, if the file does not say otherwise. */
+void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs);
+/* The magnitude that comes with a factor. */
+double config_yarn_magnitude(double factor, double scale);
 /* From layer `from` on, all but each period-th layer see window_tok only; with a period of 0 all. */
 void config_set_windows(model_config *c, uint32_t from, uint32_t period);
 /* The layers without rope, where that follows from their windows. */

@@ -186,6 +186,11 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
                 c->context_tok);
         return NULL;
     }
+    if (c->rope_scaling == ROPE_DYNAMIC && o->context_tok > c->context_tok) {
+        err_set(e, "a context of %u tokens: %s changes its angles beyond %u, which is not supported", o->context_tok,
+                model_get_path(m), c->context_tok);
+        return NULL;
+    }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
     b.used = mem_alloc(model_tensor_count(m) * sizeof *b.used);
     node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));

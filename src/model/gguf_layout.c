@@ -102,6 +102,8 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched as llama3's are", e);
     if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
         return cannot_say(c, "angles stretched by longrope", e);
+    if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
+        return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
     if (c->attention_scale != usual_scale(c) && c->arch != ARCH_GRANITE)
         str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
                  (double)c->attention_scale);
@@ -335,6 +337,15 @@ static void write_rope(keys *k, const model_config *c)
     if (c->rope_scaling == ROPE_LINEAR) {
         gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "linear");
         key_f32(k, "rope.scaling.factor", c->rope_factor);
+    }
+    if (c->rope_scaling == ROPE_YARN) {
+        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "yarn");
+        key_f32(k, "rope.scaling.factor", c->rope_factor);
+        key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
+        key_f32(k, "rope.scaling.attn_factor",
+                (float)(c->rope_magnitude / config_yarn_magnitude((double)c->rope_factor, 1)));
+        key_f32(k, "rope.scaling.yarn_beta_fast", c->rope_high_factor);
+        key_f32(k, "rope.scaling.yarn_beta_slow", c->rope_low_factor);
     }
     if (c->rope_scaling == ROPE_LONGROPE) {
         gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "longrope");

@@ -266,7 +266,7 @@ static void refuses_wrong_gguf(void **unused)
     m = make("llama");
     key_tokens(&m, 10);
     key_text(&m, ".rope.scaling.type", "yarn");
-    finish_refused(&m, "\"llama.rope.scaling.type\": yarn is not supported");
+    finish_refused(&m, "\"llama.rope.scaling.factor\" is missing");
     m = make("llama");
     key_tokens(&m, 10);
     key_f32(&m, ".rope.scaling.factor", 1e-5f);

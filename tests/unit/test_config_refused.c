@@ -136,8 +136,14 @@ static void refuses_wrong_ropes(void **unused)
 {
     (void)unused;
     assert_refused("llama", "\"rope_scaling\":7", "\"rope_scaling\" must be an object");
-    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4}",
-                   "\"rope_scaling\": yarn is not supported");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"mrope\",\"factor\":4}",
+                   "\"rope_scaling\": mrope is not supported");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":0}", "\"factor\" is 0");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,\"truncate\":1}",
+                   "must be true or false");
+    assert_refused("mistral", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,\"llama_4_scaling_beta\":0.1}",
+                   "a scale that grows with the position");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"dynamic\"}", "\"factor\" is missing");
     assert_refused("llama", "\"rope_scaling\":{\"rope_type\":\"zzz\"}", "this type is not supported");
     assert_refused("llama", "\"rope_scaling\":{\"rope_type\":1}", "\"rope_type\" must be a text");
     assert_refused("llama", "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1}}", "each type of layer");
