@@ -181,6 +181,14 @@ FAMILIES = {
 }
 
 
+# In tests/data/crossing: texts that grow beyond a length at which the angles change.
+CROSSING = {
+    "phi3": ("phi3", sizes(2, 36, 38, 3, 1, 61) | {"original_max_position_embeddings": 29} |
+             rope("longrope", short_factor=[1.0, 1.1, 1.3, 1.7, 2.0, 2.5], long_factor=[1.5, 2.5, 4.0, 6.0, 9.0, 16.0]),
+             (F16, F32), "old", 1),
+}
+
+
 def older(config):
     """The same configuration as files had it before transformers 5."""
     config["torch_dtype"] = config.pop("dtype")
@@ -304,8 +312,8 @@ def write_golden(folder, contents):
 
 
 def make(name, seed):
-    kind, options, types, form, shards = (MODELS | FAMILIES)[name]
-    folder = os.path.join(HERE, "models" if name in MODELS else "families", name)
+    kind, options, types, form, shards = (MODELS | FAMILIES | CROSSING)[name]
+    folder = os.path.join(HERE, "models" if name in MODELS else "families" if name in FAMILIES else "crossing", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
     randomise(model, seed)
@@ -318,7 +326,7 @@ def make(name, seed):
 def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for name in sys.argv[1:] or MODELS | FAMILIES:
+    for name in sys.argv[1:] or MODELS | FAMILIES | CROSSING:
         for seed in range(1, 100):  # one that says many different things, none of them by a hair
             folder, contents, spread = make(name, seed)
             different, margin = len(set(contents["greedy"])), min(contents["greedy_margin"])

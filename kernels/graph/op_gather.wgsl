@@ -1,5 +1,5 @@
-// Rows of a matrix of weights: out[v] = weight[rows[v]], or weight[rows[0] + v]. A large matrix lies in several pieces; each is a dispatch,
-// which does the rows of its piece.
+// Rows of a matrix of weights: out[v] = weight[rows[v]], or weight[rows[0] + v]. A large matrix lies in several pieces;
+// each is a dispatch, which does the rows of its piece.
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "weight.wgsl"

@@ -131,15 +131,6 @@ static void lower_binary(const lowering *c, dispatch_desc *l, const graph_node *
     l->polls_epoch = l->epoch_only = true;
 }
 
-static void lower_layernorm(const lowering *c, dispatch_desc *l, const graph_node *n)
-{
-    l->args[LAYERNORM_WEIGHT] = at(c, n->operands[1]);
-    l->args[LAYERNORM_EPSILON] = as_word(n->as.layernorm_epsilon);
-    l->args[LAYERNORM_BIAS] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
-    l->args[LAYERNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
-    l->polls_epoch = l->epoch_only = true;
-}
-
 static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     const rope_spec *spec = &n->as.rope;
@@ -462,15 +453,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_SOFTMAX: l->args[SOFTMAX_SCALE] = as_word(n->as.softmax_scale); break;
     case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
-        l->args[RMSNORM_WEIGHT] = at(c, n->operands[1]);
-        l->args[RMSNORM_EPSILON] = as_word(n->as.rmsnorm.epsilon);
-        l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
-        if (lower_is_halves(c, s->at))
-            kernel_set_constant(&l->kernel, CONSTANT_HALVES, 1);
-        l->args[RMSNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
-        l->polls_epoch = l->epoch_only = true;
-        break;
-    case OP_LAYERNORM: lower_layernorm(c, l, n); break;
+    case OP_LAYERNORM: lower_norm(c, l, s, n); break;
     case OP_GATHER: return lower_gather(c, l, n);
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;

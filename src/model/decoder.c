@@ -163,6 +163,12 @@ static const float *rope_divisors(const model_config *c, uint32_t context_tok)
     return NULL;
 }
 
+bool decoder_changes_angles(const model_config *c, uint32_t context_tok)
+{
+    return c->rope_original_tok && context_tok > c->rope_original_tok &&
+           memcmp(c->rope_divisors[0], c->rope_divisors[1], c->rope_dims / 2 * sizeof(float)) != 0;
+}
+
 static node output(building *b, node x, node embedding)
 {
     const model_config *c = b->c;
@@ -197,7 +203,9 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
-    if (rope_divisors(c, o->context_tok))
+    if (o->angles_given && decoder_changes_angles(c, o->context_tok))
+        b.divisors = graph_input(b.g, DECODER_ROPE_DIVISORS, DTYPE_F32, shape1(c->rope_dims / 2));
+    else if (rope_divisors(c, o->context_tok))
         b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
     node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);

@@ -88,6 +88,44 @@ static void the_same_at_all_levels(void **unused)
     }
 }
 
+/* A text that grows beyond the length at which its angles change goes on as if it had always had the others; and one that
+ * is cut short has the first again. */
+static void angles_change_in_the_middle(void **unused)
+{
+    (void)unused;
+    static const char folder[] = "tests/data/crossing/phi3";
+    json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt"),
+           *greedy = json_object_get(golden, "greedy");
+    uint32_t tokens[GOLDEN_CONTEXT], count = (uint32_t)json_array_size(prompt), token;
+    err e = {0};
+    for (uint32_t i = 0; i < count; i++)
+        tokens[i] = number_at(prompt, i);
+    model *m = model_open(folder, &e);
+    uint32_t changes = m ? model_get_config(m)->rope_original_tok : 0;
+    assert_in_range(changes, count + 1, count + json_array_size(greedy) - 3);
+    for (int level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
+        generation_options o = {
+            .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = GOLDEN_CONTEXT, .exact_cache = true};
+        generation *n = generation_new(device, m, &o, &e);
+        if (!n)
+            fail_msg("%s", e.text);
+        for (int again = 0; again < 2; again++) {
+            generation_rewind(n, again ? count / 2 : 0);
+            assert_true(generation_feed(n, tokens + (again ? count / 2 : 0), again ? count - count / 2 : count, &e));
+            for (size_t i = 0; i < json_array_size(greedy); i++) {
+                if (!generation_next(n, &token, &e))
+                    fail_msg("%s", e.text);
+                if (token != number_at(greedy, i))
+                    fail_msg("level %d, time %d: token %zu is %u instead of %u", level, again, i, token,
+                             number_at(greedy, i));
+            }
+        }
+        generation_free(n);
+    }
+    model_close(m);
+    json_decref(golden);
+}
+
 /* Everything on one implementation; the kernels are the same on the others. */
 int main(void)
 {
@@ -95,6 +133,7 @@ int main(void)
         cmocka_unit_test(prompts_at_once),
         cmocka_unit_test(tokens_one_by_one),
         cmocka_unit_test(the_same_at_all_levels),
+        cmocka_unit_test(angles_change_in_the_middle),
     };
     const struct CMUnitTest prompts[] = {cmocka_unit_test(prompts_at_once)};
     return cmocka_run_group_tests_name("dawn", all, open_dawn, close_device) +
