@@ -1,5 +1,5 @@
 /* cpu: runs a graph on the CPU, operator by operator, with sums in double precision. */
-#include "graph/cpu.h"
+#include "graph/cpu_internal.h"
 #include "base/str.h"
 #include "graph/sample.h"
 
@@ -377,6 +377,14 @@ static bool run_node(cpu_run *r, node at, err *e)
         for (uint64_t t = 0; t < row_count(first); t++)
             topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
         break;
+    case OP_TAKE: return cpu_take(n, first, x, r->values[n->operands[1]].u, out.f, e);
+    case OP_EXPERTS:
+        return cpu_experts(n, first, r->weights[n->operands[0]], r->values[n->operands[1]].f,
+                           shape_count(graph_at(r->g, n->operands[1])->s) / row_length(first) ==
+                                   (uint64_t)n->s.dims[1] * n->s.dims[2] &&
+                               n->s.dims[2] > 1,
+                           r->values[n->operands[2]].u, out.f, e);
+    case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
     case OP_SAMPLE: run_sample(r, n); break;
     case OP_COUNT: break;

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {
-    "input",  "weight", "state",     "unary", "binary", "reduce",  "softmax", "rmsnorm", "layernorm", "matmul",
-    "gather", "rope",   "attention", "store", "slice",  "reshape", "pick",    "topk",    "assign",    "sample"};
+const char *const graph_op_names[OP_COUNT] = {"input",     "weight",  "state",     "unary",   "binary", "reduce",
+                                              "softmax",   "rmsnorm", "layernorm", "matmul",  "gather", "rope",
+                                              "attention", "store",   "slice",     "reshape", "pick",   "topk",
+                                              "take",      "experts", "mix",       "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -122,8 +123,9 @@ int graph_weight_uses(const graph *g, node weight)
         const graph_node *n = &g->nodes[i];
         for (uint32_t k = 0; k < n->operand_count; k++)
             if (n->operands[k] == weight)
-                uses |= (n->op == OP_MATMUL && k == 1) || (n->op == OP_GATHER && k == 0) ? WEIGHT_AS_MATRIX
-                                                                                         : WEIGHT_AS_FLOATS;
+                uses |= (n->op == OP_MATMUL && k == 1) || ((n->op == OP_GATHER || n->op == OP_EXPERTS) && k == 0)
+                            ? WEIGHT_AS_MATRIX
+                            : WEIGHT_AS_FLOATS;
     }
     return uses;
 }
@@ -427,6 +429,51 @@ node graph_topk(graph *g, node x, uint32_t count)
     if (count > n.s.dims[LAST])
         return wrong_shapes(g, &n, "a row has not that many"), 0;
     n.s.dims[LAST] = count;
+    return add(g, n);
+}
+
+static bool are_ids(const graph_node *n)
+{
+    return n->type == DTYPE_U32 && same(n->s, shape2(n->s.dims[LAST - 1], n->s.dims[LAST]));
+}
+
+node graph_take(graph *g, node x, node places)
+{
+    graph_node n = {.op = OP_TAKE};
+    if (!operands(g, &n, 2, x, places))
+        return 0;
+    const graph_node *from = operand(g, &n, 0), *ids = operand(g, &n, 1);
+    if (!are_ids(ids) || !same(from->s, shape2(ids->s.dims[LAST - 1], from->s.dims[LAST])))
+        return wrong_shapes(g, &n, "rows, and places in each, are needed"), 0;
+    n.s = ids->s;
+    return add(g, n);
+}
+
+node graph_experts(graph *g, node weight, uint32_t count, node x, node ids)
+{
+    graph_node n = {.op = OP_EXPERTS, .as.expert_count = count};
+    if (!operands(g, &n, 3, weight, x, ids))
+        return 0;
+    shape w = operand(g, &n, 0)->s, s = operand(g, &n, 1)->s;
+    const graph_node *chosen = operand(g, &n, 2);
+    uint32_t rows = chosen->s.dims[LAST - 1], slots = chosen->s.dims[LAST];
+    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || count == 0 ||
+        w.dims[LAST - 1] % count || w.dims[LAST] != s.dims[LAST] || !are_ids(chosen) ||
+        (!same(s, shape2(rows, w.dims[LAST])) && !same(s, shape3(rows, slots, w.dims[LAST]))))
+        return wrong_shapes(g, &n, "matrices, rows of their length and numbers are needed"), 0;
+    n.s = shape3(rows, slots, w.dims[LAST - 1] / count);
+    return add(g, n);
+}
+
+node graph_mix(graph *g, node x, node weights)
+{
+    graph_node n = {.op = OP_MIX};
+    if (!operands(g, &n, 2, x, weights))
+        return 0;
+    shape s = operand(g, &n, 0)->s;
+    if (s.dims[0] != 1 || !same(operand(g, &n, 1)->s, shape2(s.dims[1], s.dims[2])))
+        return wrong_shapes(g, &n, "rows, and a weight for each, are needed"), 0;
+    n.s = shape2(s.dims[1], s.dims[LAST]);
     return add(g, n);
 }
 

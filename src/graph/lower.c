@@ -409,6 +409,9 @@ static const char *kernel_name(graph_op op)
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
+    case OP_TAKE: return "op_take";
+    case OP_EXPERTS: return "op_experts";
+    case OP_MIX: return "op_mix";
     case OP_ASSIGN: return "op_assign";
     case OP_SAMPLE: return "op_sample";
     default: return NULL;
@@ -436,7 +439,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
-    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(c, n->operands[0]);
+    l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_EXPERTS ? 0 : at(c, n->operands[0]);
     if (by_row)
         l->args[ARG_LENGTH] = length;
     switch (n->op) {
@@ -454,6 +457,9 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
     case OP_LAYERNORM: lower_norm(c, l, s, n); break;
+    case OP_TAKE:
+    case OP_EXPERTS:
+    case OP_MIX: return lower_experts(c, l, n, e);
     case OP_GATHER: return lower_gather(c, l, n);
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;

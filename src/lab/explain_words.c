@@ -226,6 +226,12 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the selected rows"); break;
     case OP_TOPK: str_add(out, "places of the largest"); break;
+    case OP_TAKE: str_add(out, "elements at these places"); break;
+    case OP_EXPERTS:
+        bare_name(graph_at(p->g, n->operands[0])->name, name);
+        str_addf(out, "chosen of %s", name);
+        break;
+    case OP_MIX: str_add(out, "weighted sum"); break;
     case OP_ASSIGN: assign_words(p, s, out); break;
     case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;
     default: str_add(out, graph_op_names[s->op]); break;
