@@ -189,6 +189,20 @@ CROSSING = {
 }
 
 
+# In tests/data/experts: mixtures of experts, as the GGUF files that llama.cpp's converter would write (needs PyPI's gguf).
+# name: (model type, configuration, GGUF's name of the architecture)
+EXPERTS = {
+    "qwen3moe": ("qwen3_moe", sizes(2, 36, 30, 3, 1, 61, 12) | {"num_experts": 7, "num_experts_per_tok": 3,
+                 "moe_intermediate_size": 14, "norm_topk_prob": True, "head_dim": 12} | rope(), "qwen3moe"),
+    # weights that do not add up to one, and an expert for all tokens
+    "qwen2moe": ("qwen2_moe", sizes(2, 36, 30, 3, 3, 67) | {"num_experts": 5, "num_experts_per_tok": 2,
+                 "moe_intermediate_size": 18, "shared_expert_intermediate_size": 26, "norm_topk_prob": False} | rope(),
+                 "qwen2moe"),
+    "mixtral": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
+                "sliding_window": None} | rope(), "llama"),
+}
+
+
 def older(config):
     """The same configuration as files had it before transformers 5."""
     config["torch_dtype"] = config.pop("dtype")
@@ -231,7 +245,7 @@ def randomise(model, seed):
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
                 gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.3
-                weight.copy_(gain * noise / math.sqrt(weight.shape[1]))
+                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 else 1]))
 
 
 def save(folder, model, types, form, shards):
@@ -272,9 +286,89 @@ def save(folder, model, types, form, shards):
         out.write("\n")
 
 
-def golden(folder, vocab, seed):
-    """What transformers makes of the folder as it was written."""
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+def gguf_tensors(model, heads, kv_heads, is_llama):
+    """Weights by GGUF's names; llama's rows of q and k have the two that turn together side by side."""
+    names = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.gate": "ffn_gate_inp",
+             "mlp.experts.down_proj": "ffn_down_exps", "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
+    names |= {f"self_attn.{x}_proj": f"attn_{x}" for x in "qkv"} | {"self_attn.o_proj": "attn_output"}
+    names |= {f"self_attn.{x}_norm": f"attn_{x}_norm" for x in "qk"}
+    names |= {f"mlp.shared_expert.{x}_proj": f"ffn_{x}_shexp" for x in ("gate", "up", "down")}
+    whole = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+             "lm_head.weight": "output.weight"}
+    for name, weight in model.state_dict().items():
+        if name in whole:
+            yield whole[name], weight
+            continue
+        layer, part = name.removeprefix("model.layers.").split(".", 1)
+        suffix = part.rsplit(".", 1)[1] if part.endswith((".weight", ".bias")) else "weight"
+        part = part.removesuffix("." + suffix)
+        if part == "mlp.experts.gate_up_proj":
+            gate, up = weight.chunk(2, 1)
+            yield f"blk.{layer}.ffn_gate_exps.weight", gate
+            yield f"blk.{layer}.ffn_up_exps.weight", up
+            continue
+        if is_llama and part in ("self_attn.q_proj", "self_attn.k_proj"):
+            count = heads if "q_proj" in part else kv_heads
+            weight = weight.reshape(count, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+        if part == "mlp.shared_expert_gate":
+            weight = weight[0]
+        yield f"blk.{layer}.{names[part]}.{suffix}", weight
+
+
+def save_gguf(folder, model, arch):
+    import gguf
+
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    c = model.config
+    w = gguf.GGUFWriter(f"{folder}/model.gguf", arch)
+    w.add_context_length(c.max_position_embeddings)
+    w.add_embedding_length(c.hidden_size)
+    w.add_block_count(c.num_hidden_layers)
+    w.add_feed_forward_length(c.intermediate_size)
+    w.add_head_count(c.num_attention_heads)
+    w.add_head_count_kv(c.num_key_value_heads)
+    if getattr(c, "head_dim", None):
+        w.add_key_length(c.head_dim)
+        w.add_value_length(c.head_dim)
+    w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    w.add_vocab_size(c.vocab_size)
+    w.add_expert_count(getattr(c, "num_local_experts", None) or c.num_experts)
+    w.add_expert_used_count(c.num_experts_per_tok)
+    if hasattr(c, "moe_intermediate_size"):
+        w.add_expert_feed_forward_length(c.moe_intermediate_size)
+    if hasattr(c, "shared_expert_intermediate_size"):
+        w.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
+    w.add_tokenizer_model("none")
+    for name, weight in gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads, arch == "llama"):
+        small = weight.dim() == 1 or "ffn_gate_inp" in name
+        w.add_tensor(name, weight.detach().contiguous().numpy().astype(np.float32 if small else np.float16))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def make_experts(name, seed):
+    kind, options, arch = EXPERTS[name]
+    folder = os.path.join(HERE, "experts", name)
+    config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager",
+                                                          experts_implementation="eager")
+    randomise(model, seed)
+    for part, weight in model.named_parameters():  # as the file has them
+        with torch.no_grad():
+            if weight.dim() > 1 and not part.endswith(("mlp.gate.weight", "shared_expert_gate.weight")):
+                weight.copy_(weight.to(F16).to(F32))
+    save_gguf(folder, model, arch)
+    contents, logits = golden(model, config.vocab_size, seed)
+    write_golden(folder, contents)
+    return folder, contents, (logits.max() - logits.min()).item()
+
+
+def golden(model, vocab, seed):
+    """What transformers makes of it."""
     random = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, vocab, (1, PROMPT_TOK), generator=random)
     prompt, greedy, margins = tokens[0].tolist(), [], []
@@ -318,7 +412,8 @@ def make(name, seed):
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
     randomise(model, seed)
     save(folder, model, types, form, shards)
-    contents, logits = golden(folder, config.vocab_size, seed)
+    written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+    contents, logits = golden(written, config.vocab_size, seed)
     write_golden(folder, contents)
     return folder, contents, (logits.max() - logits.min()).item()
 
@@ -326,9 +421,9 @@ def make(name, seed):
 def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for name in sys.argv[1:] or MODELS | FAMILIES | CROSSING:
+    for name in sys.argv[1:] or MODELS | FAMILIES | CROSSING | EXPERTS:
         for seed in range(1, 100):  # one that says many different things, none of them by a hair
-            folder, contents, spread = make(name, seed)
+            folder, contents, spread = (make_experts if name in EXPERTS else make)(name, seed)
             different, margin = len(set(contents["greedy"])), min(contents["greedy_margin"])
             if different >= 6 and margin >= 0.01 * spread ** 0.5:
                 break

@@ -10,7 +10,8 @@ fn body(args: u32, v: u32, local: u32) {
     let row = i / length * slots;
     var sum = 0.0;
     for (var s = 0u; s < slots; s++) {
-        sum = fma(load(arg(args, MIX_WEIGHTS) + row + s), load(arg(args, ARG_X) + (row + s) * length + i % length), sum);
+        let x = load(arg(args, ARG_X) + (row + s) * length + i % length);
+        sum = fma(load(arg(args, MIX_WEIGHTS) + row + s), x, sum);
     }
     store(arg(args, ARG_OUT) + i, sum);
 }

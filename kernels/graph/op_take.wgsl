@@ -5,6 +5,7 @@ override THREADS = 64u;
 fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
     if (i >= arg(args, ARG_COUNT)) { return; }
-    let place = min(load_word(arg(args, TAKE_IDS) + i), arg(args, TAKE_ROW_LENGTH) - 1u);
-    store(arg(args, ARG_OUT) + i, load(arg(args, ARG_X) + i / arg(args, TAKE_SLOTS) * arg(args, TAKE_ROW_LENGTH) + place));
+    let length = arg(args, TAKE_ROW_LENGTH);
+    let place = min(load_word(arg(args, TAKE_IDS) + i), length - 1u);
+    store(arg(args, ARG_OUT) + i, load(arg(args, ARG_X) + i / arg(args, TAKE_SLOTS) * length + place));
 }

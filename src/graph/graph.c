@@ -21,34 +21,6 @@ struct graph {
 
 /* ---- shapes -------------------------------------------------------------- */
 
-shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    return (shape){{a, b, c, d}};
-}
-
-shape shape3(uint32_t a, uint32_t b, uint32_t c)
-{
-    return shape4(1, a, b, c);
-}
-
-shape shape2(uint32_t a, uint32_t b)
-{
-    return shape4(1, 1, a, b);
-}
-
-shape shape1(uint32_t a)
-{
-    return shape4(1, 1, 1, a);
-}
-
-uint64_t shape_count(shape s)
-{
-    uint64_t count = 1;
-    for (int i = 0; i < GRAPH_MAX_DIMS; i++)
-        count *= s.dims[i];
-    return count;
-}
-
 static bool same(shape a, shape b)
 {
     return memcmp(&a, &b, sizeof a) == 0;
@@ -310,37 +282,36 @@ node graph_matmul(graph *g, node x, node weight)
     return add(g, n);
 }
 
-node graph_gather(graph *g, node weight, node rows)
-{
-    graph_node n = {.op = OP_GATHER};
-    if (!operands(g, &n, 2, weight, rows))
-        return 0;
-    shape w = operand(g, &n, 0)->s;
-    const graph_node *r = operand(g, &n, 1);
-    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
-        return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
-    if (r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "the rows must be a list of integers"), 0;
-    n.s = shape2(r->s.dims[LAST], w.dims[LAST]);
-    return add(g, n);
-}
-
 /* One integer, known only at run time: the position of row 0. */
 static bool is_position(const graph *g, node n)
 {
     return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
 }
 
-node graph_gather_from(graph *g, node weight, node first, uint32_t count)
+/* Rows of a weight: those that a list names, or `count` of them from a position on. */
+static node gather(graph *g, node weight, node rows, uint32_t count, bool consecutive)
 {
-    graph_node n = {.op = OP_GATHER, .as.gather_consecutive = true};
-    if (!operands(g, &n, 2, weight, first))
+    graph_node n = {.op = OP_GATHER, .as.gather_consecutive = consecutive};
+    if (!operands(g, &n, 2, weight, rows))
         return 0;
     shape w = operand(g, &n, 0)->s;
-    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || !is_position(g, first))
-        return wrong_shapes(g, &n, "a weight and the number of a row are needed"), 0;
-    n.s = shape2(count, w.dims[LAST]);
+    const graph_node *r = operand(g, &n, 1);
+    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
+        return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
+    if (consecutive ? !is_position(g, rows) : r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
+        return wrong_shapes(g, &n, "the rows must be integers"), 0;
+    n.s = shape2(consecutive ? count : r->s.dims[LAST], w.dims[LAST]);
     return add(g, n);
+}
+
+node graph_gather(graph *g, node weight, node rows)
+{
+    return gather(g, weight, rows, 0, false);
+}
+
+node graph_gather_from(graph *g, node weight, node first, uint32_t count)
+{
+    return gather(g, weight, first, count, true);
 }
 
 node graph_rope(graph *g, node x, node position, rope_spec spec)
@@ -432,20 +403,16 @@ node graph_topk(graph *g, node x, uint32_t count)
     return add(g, n);
 }
 
-static bool are_ids(const graph_node *n)
-{
-    return n->type == DTYPE_U32 && same(n->s, shape2(n->s.dims[LAST - 1], n->s.dims[LAST]));
-}
-
 node graph_take(graph *g, node x, node places)
 {
     graph_node n = {.op = OP_TAKE};
     if (!operands(g, &n, 2, x, places))
         return 0;
-    const graph_node *from = operand(g, &n, 0), *ids = operand(g, &n, 1);
-    if (!are_ids(ids) || !same(from->s, shape2(ids->s.dims[LAST - 1], from->s.dims[LAST])))
-        return wrong_shapes(g, &n, "rows, and places in each, are needed"), 0;
-    n.s = ids->s;
+    shape from = operand(g, &n, 0)->s;
+    n.s = operand(g, &n, 1)->s;
+    if (operand(g, &n, 1)->type != DTYPE_U32 || !same(from, shape2(n.s.dims[LAST - 1], from.dims[LAST])) ||
+        !same(n.s, shape2(n.s.dims[LAST - 1], n.s.dims[LAST])))
+        return wrong_shapes(g, &n, "rows and places are needed"), 0;
     return add(g, n);
 }
 
@@ -458,7 +425,8 @@ node graph_experts(graph *g, node weight, uint32_t count, node x, node ids)
     const graph_node *chosen = operand(g, &n, 2);
     uint32_t rows = chosen->s.dims[LAST - 1], slots = chosen->s.dims[LAST];
     if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || count == 0 ||
-        w.dims[LAST - 1] % count || w.dims[LAST] != s.dims[LAST] || !are_ids(chosen) ||
+        w.dims[LAST - 1] % count || w.dims[LAST] != s.dims[LAST] || chosen->type != DTYPE_U32 ||
+        !same(chosen->s, shape2(rows, slots)) ||
         (!same(s, shape2(rows, w.dims[LAST])) && !same(s, shape3(rows, slots, w.dims[LAST]))))
         return wrong_shapes(g, &n, "matrices, rows of their length and numbers are needed"), 0;
     n.s = shape3(rows, slots, w.dims[LAST - 1] / count);

@@ -1,7 +1,7 @@
 /* A mixture of experts as dispatches: elements by their places, products with chosen matrices, weighted sums. */
 #include "graph/lower_internal.h"
 
-enum { LAST = LOWER_LAST_DIM, THREADS = 64, ROWS_AT_ONCE = 8 /* as in op_experts.wgsl */ };
+enum { LAST = LOWER_LAST_DIM, THREADS = 64, TEAM = 32 /* as in op_experts.wgsl */ };
 
 static void lower_take(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
@@ -33,7 +33,9 @@ uint32_t lower_experts(const lowering *c, dispatch_desc *l, const graph_node *n,
     lower_with_subgroups(c, l);
     l->kernel.type = lower_weight_type(c, w->as.weight, k);
     l->weight_arena = matrix->pieces[0].arena;
-    l->args[ARG_GROUPS] = all * ((n->s.dims[LAST] + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE);
+    /* A team has a row4. In a megakernel, workgroups have its threads. */
+    uint32_t at_once = (c->form->threads ? c->form->threads : THREADS) / TEAM * 4;
+    l->args[ARG_GROUPS] = all * ((n->s.dims[LAST] + at_once - 1) / at_once);
     l->args[ARG_X] = at(c, n->operands[1]);
     l->args[EXPERTS_LENGTH] = k;
     l->args[EXPERTS_ROWS] = n->s.dims[LAST];

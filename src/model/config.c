@@ -46,6 +46,9 @@ const arch_info config_archs[] = {
     [ARCH_COHERE2] = {"cohere2", "cohere2", 8192, 0, 4096, EVERY(4), LAYER_NORM, .tied_embeddings = true,
                       .parallel = true, .one_norm = true, .adjacent = true},
     [ARCH_STABLELM] = {"stablelm", "stablelm", 4096, LAYER_NORM, .norm_bias = true, .rotary_share = 0.25f},
+    [ARCH_QWEN2_MOE] = {"qwen2_moe", "qwen2moe", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
+    [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
+                        .qk_norm = QK_NORM_HEADS},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };

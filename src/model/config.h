@@ -18,6 +18,7 @@
  *             or the norm of x before a was added, or y as it was for q, k and v  [parallel, one_norm]
  *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]    [ffn_bias]
  *             or act(y * Wup [+ bup]) * Wdown [+ bdown]          [not gated]
+ *             or the experts that a router chooses: sum of weight . expert(y)     [expert_count]
  *         x += [norm of: post_norms] y * residual_scale
  *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
  *                                                                Woutput = embedding if tied_embeddings
@@ -54,7 +55,9 @@ typedef enum {
     ARCH_EXAONE4,
     ARCH_COHERE,
     ARCH_COHERE2,
-    ARCH_STABLELM
+    ARCH_STABLELM,
+    ARCH_QWEN2_MOE,
+    ARCH_QWEN3_MOE
 } model_arch;
 
 typedef enum {
@@ -89,7 +92,7 @@ typedef enum {
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
-enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024 };
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096 };
 
 typedef struct model_config {
     model_arch arch;
@@ -129,6 +132,11 @@ typedef struct model_config {
                                                            * and fast beta */
     bool rope_whole_pairs;                                /* yarn's bounds are whole numbers of pairs */
     uint32_t rope_original_tok;                           /* positions trained at first; llama3, yarn and longrope */
+
+    /* a mixture of experts, gated each; expert_count 0: none. A router's scores choose expert_used for each token. */
+    uint32_t expert_count, expert_used, expert_ffn_dim;
+    uint32_t shared_ffn_dim;    /* of one that all tokens have, by a sigmoid gate of its own; 0: there is none */
+    bool expert_weights_normed; /* the weights of those that are chosen add up to 1 */
 
     /* the rest */
     model_act act;

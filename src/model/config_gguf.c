@@ -297,14 +297,45 @@ static bool gguf_own_keys(gguf_source *s)
     }
 }
 
+/* A number that must be one of two, if it is there. */
+static bool gguf_must_be(gguf_source *s, const char *name, float value, float or_else)
+{
+    float number;
+    if (!gguf_float(s, name, -1e9, 1e9, value, &number))
+        return false;
+    return number == value || number == or_else || config_unsupported(s->file, s->key, "this number", s->e);
+}
+
+static bool gguf_experts(gguf_source *s)
+{
+    model_config *c = s->c;
+    const char *key = arch_key(s, "expert_count");
+    bool always = c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
+    uint32_t softmax = 1, gating = softmax;
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
+        return false;
+    if (!c->expert_count)
+        return !always || err_set(s->e, "%s: \"%s\" is missing", s->file, key);
+    if (!always && c->arch != ARCH_LLAMA)
+        return config_unsupported(s->file, key, "a mixture of experts in this family", s->e);
+    if (!config_check_number(s->file, key, c->expert_count, 1, CONFIG_MAX_EXPERTS, s->e) ||
+        !gguf_size(s, "expert_used_count", c->expert_count, 0, &c->expert_used) ||
+        !gguf_size(s, "expert_feed_forward_length", MAX_FFN, c->ffn_dim, &c->expert_ffn_dim) ||
+        !gguf_must_be(s, "expert_weights_scale", 1, 0))
+        return false;
+    if (c->arch == ARCH_QWEN2_MOE &&
+        !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
+        return false;
+    key = arch_key(s, "expert_gating_func");
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
+        return false;
+    c->expert_weights_normed = c->arch != ARCH_QWEN2_MOE;
+    return gating == softmax || config_unsupported(s->file, key, "a router without softmax", s->e);
+}
+
 static bool gguf_refuse_unsupported(gguf_source *s)
 {
-    const char *key = arch_key(s, "expert_count");
-    uint32_t experts = 0;
-    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &experts, s->e))
-        return false;
-    if (experts)
-        return config_unsupported(s->file, key, "a mixture of experts", s->e);
+    const char *key;
     key = arch_key(s, "attention.causal");
     bool causal = true;
     if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &causal, s->e))
@@ -354,5 +385,5 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
         return config_unsupported(s->file, s->key, "a size other than the keys'", e);
     config_set_scales(c);
     return gguf_vocab(s) && (c->learned_positions || gguf_rope(s)) && gguf_attention(s) && gguf_own_keys(s) &&
-           config_check_shape(s->file, &keys, c, e);
+           gguf_experts(s) && config_check_shape(s->file, &keys, c, e);
 }

@@ -132,6 +132,8 @@ static bool hf_refuse_unsupported(hf_source *s)
         if (set != switches[i].usual)
             return config_unsupported(s->file, switches[i].key, switches[i].what, s->e);
     }
+    if (s->c->arch == ARCH_QWEN2_MOE || s->c->arch == ARCH_QWEN3_MOE)
+        return config_unsupported(s->file, "model_type", "a folder with a mixture of experts (GGUF is)", s->e);
     bool mlp_bias;
     if (!hf_bool(s, "mlp_bias", false, &mlp_bias))
         return false;

@@ -130,6 +130,34 @@ static node feed_forward(building *b, node x, uint32_t layer)
     return linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
 }
 
+/* All matrices of one kind, one after the other; their product with the chosen ones. */
+static node chosen(building *b, node x, node ids, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
+{
+    uint32_t count = b->c->expert_count;
+    return graph_experts(b->g, weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part), count, x, ids);
+}
+
+/* The router's scores choose experts and weigh what they make; one more, for all tokens, has a gate of its own. */
+static node experts(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
+    node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, false);
+    node ids = graph_topk(b->g, scores, c->expert_used);
+    node weights = c->expert_weights_normed ? graph_softmax(b->g, graph_take(b->g, scores, ids), 1)
+                                            : graph_take(b->g, graph_softmax(b->g, scores, 1), ids);
+    node gate = activated(b, chosen(b, x, ids, inner, dim, "ffn_gate_exps", layer));
+    node y = graph_binary(b->g, BINARY_MUL, gate, chosen(b, x, ids, inner, dim, "ffn_up_exps", layer));
+    y = graph_mix(b->g, chosen(b, y, ids, dim, inner, "ffn_down_exps", layer), weights);
+    if (!shared)
+        return y;
+    node share = graph_unary(b->g, UNARY_SIGMOID, linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false));
+    gate = activated(b, linear(b, x, shared, dim, "ffn_gate_shexp", layer, false));
+    node z = graph_binary(b->g, BINARY_MUL, gate, linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
+    z = linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
+    return graph_binary(b->g, BINARY_ADD, y, graph_binary(b->g, BINARY_MUL, z, share));
+}
+
 /* x + y, y normed and scaled where it is. */
 static node added(building *b, node x, node y, const char *norm_name, uint32_t layer)
 {
@@ -150,7 +178,8 @@ static node layer_of(building *b, node x, uint32_t layer)
         x = z;
     if (!c->one_norm)
         y = c->pre_norms ? norm(b, x, c->embedding_dim, "blk.%u.ffn_norm", layer) : x;
-    return added(b, z, feed_forward(b, y, layer), "blk.%u.post_ffw_norm", layer);
+    y = c->expert_count ? experts(b, y, layer) : feed_forward(b, y, layer);
+    return added(b, z, y, "blk.%u.post_ffw_norm", layer);
 }
 
 static const float *rope_divisors(const model_config *c, uint32_t context_tok)

@@ -31,10 +31,11 @@ struct model {
 static bool find_in_gguf(const model *m, const char *name, model_weight *w)
 {
     const gguf_tensor *t = gguf_find_tensor(m->file, name);
-    if (!t || (!t->data && !m->pieces) || t->dim_count > 2 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX)
-        return false;
+    if (!t || (!t->data && !m->pieces) || t->dim_count > 3 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX ||
+        t->dims[2] > UINT32_MAX / t->dims[1])
+        return false; /* matrices of experts lie one after the other */
     *w = (model_weight){.type = t->type,
-                        .rows = (uint32_t)t->dims[1],
+                        .rows = (uint32_t)(t->dims[1] * t->dims[2]),
                         .columns = (uint32_t)t->dims[0],
                         .data = t->data,
                         .bytes = t->bytes,

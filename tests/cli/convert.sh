@@ -99,6 +99,13 @@ for folder in cohere-parallel cohere2-windows exaone4-full gemma3-old glm4-parti
     "$SOLO" logits tests/data/families/$folder --tokens $tokens >"$work/folder-$folder.json"
     same tests/data/families/$folder f32 2e-5 $limit
 done
+# mixtures of experts, which come as GGUF
+for name in qwen3moe qwen2moe mixtral; do
+    tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20 model=tests/data/experts/$name/model.gguf
+    "$SOLO" logits $model --tokens $tokens >"$work/folder-$name.json"
+    ln -s "$PWD/$model" "$work/$name"
+    same "$work/$name" f32 2e-5 2e-5
+done
 tokens=$all_tokens
 fails "an activation that GGUF cannot say" 1 "another activation function" "$SOLO" convert tests/data/families/gpt2-inner "$work/x.gguf"
 fails "layers without rope that GGUF cannot say" 1 "rope in these layers only" \

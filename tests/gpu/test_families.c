@@ -57,26 +57,28 @@ static void prompts_at_once(void **unused)
 {
     (void)unused;
     golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_prompt_at_once);
+    golden_each(&ON_GPU, GOLDEN_EXPERTS, golden_prompt_at_once);
 }
 
 static void tokens_one_by_one(void **unused)
 {
     (void)unused;
     golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_one_by_one);
+    golden_each(&ON_GPU, GOLDEN_EXPERTS, golden_one_by_one);
 }
 
 /* One of each kind of layer that there is. */
 static void the_same_at_all_levels(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"gpt2-usual", "phi-partial", "olmo2-rows", "cohere2-windows", "llama-mlp-bias"};
+    static const char *const names[] = {GOLDEN_FAMILIES "/gpt2-usual",     GOLDEN_FAMILIES "/phi-partial",
+                                        GOLDEN_FAMILIES "/olmo2-rows",     GOLDEN_FAMILIES "/cohere2-windows",
+                                        GOLDEN_FAMILIES "/llama-mlp-bias", GOLDEN_EXPERTS "/qwen2moe"};
     enum { TOKENS = 10 };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[GOLDEN_PATH_BYTES];
         uint32_t right[TOKENS], tokens[TOKENS];
         err e = {0};
-        snprintf(path, sizeof path, GOLDEN_FAMILIES "/%s", names[i]);
-        model *m = model_open(path, &e);
+        model *m = model_open(golden_model(names[i]), &e);
         if (!m)
             fail_msg("%s", e.text);
         make_tokens(m, LEVEL_NONE, right, TOKENS);
