@@ -266,6 +266,9 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
     count = s->op == OP_MATMUL ? plan_matrices(p, s, nodes) : 0;
     for (uint32_t i = 0; i < count; i++)
         c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
+    if (s->op == OP_EXPERTS)
+        c.flops = 2 * shape_count(graph_at(p->g, s->at)->s) *
+                  graph_at(p->g, graph_at(p->g, s->at)->operands[0])->s.dims[LAST];
     if (c.flops == 0)
         c.flops = elements_looked_at(p, s);
     return c;

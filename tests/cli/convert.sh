@@ -99,6 +99,17 @@ for folder in cohere-parallel cohere2-windows exaone4-full gemma3-old glm4-parti
     "$SOLO" logits tests/data/families/$folder --tokens $tokens >"$work/folder-$folder.json"
     same tests/data/families/$folder f32 2e-5 $limit
 done
+# a decoder inside of a model that also sees, by the older names and by the newer ones
+inside() {
+    python3 $oracle/wrap_folder.py tests/data/families/gemma3-local "$work/$1" "$2" "$3" &&
+        "$SOLO" logits "$work/$1" --tokens $tokens >"$work/file.json" && cmp "$work/file.json" "$work/alone.json"
+}
+tokens=1,17,42,5,9,3,28,57
+"$SOLO" logits tests/data/families/gemma3-local --tokens $tokens >"$work/alone.json"
+check "a decoder inside of another model" inside older language_model.model. vision_tower.x
+check "a decoder inside of another model, newer" inside newer model.language_model. model.vision_tower.x
+fails "a tower that is not known" 1 "tensor audio_tower.x: a gemma3_text is not known to have it" sh -c \
+    "python3 $oracle/wrap_folder.py tests/data/families/gemma3-local $work/odd-tower model. audio_tower.x && '$SOLO' logits $work/odd-tower --tokens 1"
 # mixtures of experts, which come as GGUF
 for name in qwen3moe qwen2moe mixtral; do
     tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20 model=tests/data/experts/$name/model.gguf
