@@ -21,10 +21,10 @@ static void lower_mix(const lowering *c, dispatch_desc *l, const graph_node *n)
 
 uint32_t lower_experts(const lowering *c, dispatch_desc *l, const graph_node *n, err *e)
 {
-    if (n->op != OP_EXPERTS) {
-        (n->op == OP_TAKE ? lower_take : lower_mix)(c, l, n);
-        return 1;
-    }
+    if (n->op == OP_TAKE)
+        return lower_take(c, l, n), 1;
+    if (n->op == OP_MIX)
+        return lower_mix(c, l, n), 1;
     const graph_node *w = node_at(c, n->operands[0]), *x = node_at(c, n->operands[1]);
     const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
     uint32_t slots = n->s.dims[2], all = n->s.dims[1] * slots, k = w->s.dims[LAST];
