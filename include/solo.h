@@ -244,7 +244,8 @@ typedef enum solo_unary {
     SOLO_SILU,
     SOLO_GELU,
     SOLO_SIN,
-    SOLO_COS
+    SOLO_COS,
+    SOLO_GELU_ERF /* SOLO_GELU is its approximation with tanh */
 } solo_unary;
 typedef enum solo_binary { SOLO_ADD, SOLO_SUB, SOLO_MUL, SOLO_DIV, SOLO_MAX, SOLO_MIN } solo_binary;
 typedef enum solo_reduce { SOLO_SUM, SOLO_MEAN, SOLO_MAXIMUM, SOLO_ARGMAX } solo_reduce;
@@ -264,6 +265,8 @@ solo_node solo_graph_binary(solo_graph *g, solo_binary kind, solo_node a, solo_n
 solo_node solo_graph_reduce(solo_graph *g, solo_reduce kind, solo_node x);              /* the last dimension */
 solo_node solo_graph_softmax(solo_graph *g, solo_node x, float scale);                  /* of x * scale */
 solo_node solo_graph_rmsnorm(solo_graph *g, solo_node x, solo_node weight, float epsilon);
+solo_node solo_graph_layernorm(solo_graph *g, solo_node x, solo_node weight, solo_node bias,
+                               float epsilon);                                /* bias: or 0 */
 solo_node solo_graph_matmul(solo_graph *g, solo_node x, solo_node weight);    /* [.., k] and [n, k] to [.., n] */
 solo_node solo_graph_gather(solo_graph *g, solo_node weight, solo_node rows); /* [n, k] and u32 [t] to [t, k] */
 solo_node solo_graph_pick(solo_graph *g, solo_node x, solo_node rows);        /* the same of a computed x */

@@ -21,6 +21,8 @@
 /* Folders of models with a golden.json: our own, which are always here (tools/fixtures.py
  * makes them), and others, which need not be. */
 static const char OUR_MODELS[] = "tests/data/models", OTHER_MODELS[] = "../shared/models/hf";
+#define GOLDEN_FAMILIES "tests/data/families" /* our own, too */
+#define GOLDEN_EXPERTS  "tests/data/experts"  /* likewise, as GGUF files */
 
 enum { GOLDEN_MODELS_MAX = 64, GOLDEN_PATH_BYTES = 320 };
 
@@ -57,6 +59,14 @@ static const golden_list *golden_models(const char *root)
     return &list;
 }
 
+/* The model itself: the folder, or a GGUF file in it. */
+static const char *golden_model(const char *folder)
+{
+    static char path[GOLDEN_PATH_BYTES + 16];
+    snprintf(path, sizeof path, "%s/model.gguf", folder);
+    return file_exists(path) ? path : folder;
+}
+
 static json_t *golden_of(const char *folder)
 {
     char path[GOLDEN_PATH_BYTES + 16];
@@ -84,7 +94,9 @@ static json_t *golden_logits(json_t *golden, uint32_t position)
     return NULL;
 }
 
-/* Within two thousandths of how far the logits of a position spread. */
+/* How far off logits may be, of how far those of a position spread. */
+static double golden_tolerance = 1e-4;
+
 static void expect_logits(const char *model, uint32_t position, json_t *right, const float *got)
 {
     double low = INFINITY, high = -INFINITY, worst = 0;
@@ -94,7 +106,7 @@ static void expect_logits(const char *model, uint32_t position, json_t *right, c
         high = fmax(high, value);
         worst = isfinite(got[i]) ? fmax(worst, fabs(value - got[i])) : INFINITY;
     }
-    if (right && !(worst <= 2e-3 * (high - low)))
+    if (right && !(worst <= golden_tolerance * (high - low)))
         fail_msg("%s, position %u: logits off by %g where they spread over %g", model, position, worst, high - low);
 }
 
@@ -117,7 +129,7 @@ static void golden_prompt_at_once(const golden_runner *way, const char *folder)
     assert_in_range(vocab, 1, 1 << 20);
     for (uint32_t i = 0; i < count; i++)
         tokens[i] = number_at(prompt, i);
-    void *session = way->open(folder, count);
+    void *session = way->open(golden_model(folder), count);
     const float *logits = way->run(session, tokens, 0);
     for (uint32_t i = 0; i < count; i++)
         expect_logits(folder, i, golden_logits(golden, i), logits + i * vocab);
@@ -132,7 +144,7 @@ static void golden_one_by_one(const golden_runner *way, const char *folder)
     json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt");
     json_t *greedy = json_object_get(golden, "greedy"), *margin = json_object_get(golden, "greedy_margin");
     size_t vocab = json_array_size(golden_logits(golden, 0));
-    void *session = way->open(folder, 1);
+    void *session = way->open(golden_model(folder), 1);
     uint32_t position = 0;
     const float *logits = NULL;
     for (; position < json_array_size(prompt); position++) {

@@ -86,8 +86,8 @@ static node random_matrix(random_graph *b, uint32_t rows, uint32_t columns)
 /* What keeps values moderate, whatever comes in. */
 static node random_unary(random_graph *b, node x)
 {
-    static const unary_kind kinds[] = {UNARY_COPY, UNARY_NEG,  UNARY_ABS,  UNARY_TANH, UNARY_SIGMOID,
-                                       UNARY_RELU, UNARY_SILU, UNARY_GELU, UNARY_SIN,  UNARY_COS};
+    static const unary_kind kinds[] = {UNARY_COPY, UNARY_NEG,  UNARY_ABS, UNARY_TANH, UNARY_SIGMOID, UNARY_RELU,
+                                       UNARY_SILU, UNARY_GELU, UNARY_SIN, UNARY_COS,  UNARY_GELU_ERF};
     switch (random_below(b, 6)) {
     case 0: return graph_scale(b->g, x, 0.5f, 0.25f);
     case 1: return graph_softcap(b->g, x, 3);
@@ -143,8 +143,11 @@ static node random_product(random_graph *b, node x, uint32_t width)
 
 static node random_norm(random_graph *b, node x)
 {
-    return graph_rmsnorm(b->g, x, random_weight_of(b, TYPE_F32, shape1(random_width(b, x)), 1, 0.3f), 1e-5f,
-                         random_below(b, 2) ? 0 : 0.5f);
+    shape row = shape1(random_width(b, x));
+    if (random_below(b, 4) == 0)
+        return graph_layernorm(b->g, x, random_weight_of(b, TYPE_F32, row, 1, 0.3f),
+                               random_below(b, 2) ? random_weight_of(b, TYPE_F32, row, 0, 0.3f) : 0, 1e-2f);
+    return graph_rmsnorm(b->g, x, random_weight_of(b, TYPE_F32, row, 1, 0.3f), 1e-5f, random_below(b, 2) ? 0 : 0.5f);
 }
 
 /* Some way from a product to something bigger: biases, functions, residuals. */

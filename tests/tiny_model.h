@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "graph/type.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,11 @@ typedef struct tiny_model {
     const char *arch;
     uint32_t layers, embedding, ffn, heads, kv_heads, head_dim, vocab;
     tensor_type type; /* of the matrices */
-    bool qkv_bias, qk_norm, post_norms, tied;
+    bool qkv_bias, qk_norm, post_norms, tied, ffn_bias;
+    const char *one_more;     /* a vector of `embedding` numbers that the file also has, or NULL */
+    const char *left_out;     /* a tensor that it has not */
+    uint32_t rope_freqs;      /* divisors of so many angles; 0: none */
+    float linear_rope_factor; /* 0: none */
 } tiny_model;
 
 /* ---- the file's parts ------------------------------------------------------ */
@@ -116,12 +121,15 @@ static void add_layer(tiny_file *f, const tiny_model *m, uint32_t layer)
                  {"ffn_gate.weight", m->ffn, m->embedding, true, false},
                  {"ffn_up.weight", m->ffn, m->embedding, true, false},
                  {"ffn_down.weight", m->embedding, m->ffn, true, false},
+                 {"ffn_gate.bias", 1, m->ffn, m->ffn_bias, false},
+                 {"ffn_up.bias", 1, m->ffn, m->ffn_bias, false},
+                 {"ffn_down.bias", 1, m->embedding, m->ffn_bias, false},
                  {"post_ffw_norm.weight", 1, m->embedding, m->post_norms, true}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char name[64];
         snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].part);
         bool vector = parts[i].rows == 1;
-        if (parts[i].here)
+        if (parts[i].here && !(m->left_out && strcmp(m->left_out, name) == 0))
             add_tensor(f, name, vector ? TYPE_F32 : m->type, parts[i].rows, parts[i].columns, parts[i].is_norm ? 1 : 0,
                        0.25f);
     }
@@ -144,6 +152,8 @@ static void add_keys(tiny_file *f, const tiny_model *m)
     key_u32(f, m->arch, "rope.dimension_count", m->head_dim);
     key_f32(f, m->arch, "attention.layer_norm_rms_epsilon", 1e-5f);
     key_f32(f, m->arch, "rope.freq_base", 10000);
+    if (m->linear_rope_factor > 0)
+        key_f32(f, m->arch, "rope.scaling.factor", m->linear_rope_factor);
     if (m->post_norms) {
         key_u32(f, m->arch, "attention.sliding_window", 5);
         key_f32(f, m->arch, "attn_logit_softcapping", 50);
@@ -161,6 +171,10 @@ static bool tiny_model_write(const tiny_model *m, uint64_t seed, const char *pat
     add_tensor(&f, "output_norm.weight", TYPE_F32, 1, m->embedding, 1, 0.25f);
     if (!m->tied)
         add_tensor(&f, "output.weight", m->type, m->vocab, m->embedding, 0, 0.25f);
+    if (m->one_more)
+        add_tensor(&f, m->one_more, TYPE_F32, 1, m->embedding, 0, 0.25f);
+    if (m->rope_freqs)
+        add_tensor(&f, "rope_freqs.weight", TYPE_F32, 1, m->rope_freqs, 2, 0.5f);
     str out = {0};
     put_bytes(&out, "GGUF", 4);
     put_u32(&out, 3);

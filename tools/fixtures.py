@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/models: tiny models of odd shapes with what transformers says about them.
+"""Makes tests/data/models and tests/data/families: tiny models of odd shapes with what transformers says about them.
 
     python3 tools/fixtures.py [NAME...]        needs torch, transformers, safetensors, numpy
 
@@ -27,7 +27,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "models")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data")
 PROMPT_TOK, GREEDY_TOK, POSITIONS = 24, 12, [0, 1, 6, 15, 23]
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 
@@ -90,9 +90,130 @@ MODELS = {
 }
 
 
+def layered_rope(everywhere, local_theta):
+    """gemma3: windowed layers have angles of their own."""
+    return {"rope_parameters": {"full_attention": everywhere["rope_parameters"],
+                                "sliding_attention": {"rope_type": "default", "rope_theta": local_theta}}}
+
+
+def gpt2(layers, embedding, heads, vocab, **more):
+    return dict(n_layer=layers, n_embd=embedding, n_head=heads, vocab_size=vocab, n_positions=64, bos_token_id=1,
+                eos_token_id=2, pad_token_id=0) | more
+
+
+# More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
+FAMILIES = {
+    # biases in the feed-forward layers
+    "llama-mlp-bias": ("llama", sizes(2, 36, 50, 3, 1, 61, 12) | {"mlp_bias": True} | rope(), (F16, F32), "old", 1),
+    # some layers see a window, others all
+    "ministral-layers": ("ministral", sizes(3, 36, 30, 3, 1, 61, 8) | {"sliding_window": 4, "layer_types":
+                         ["sliding_attention", "full_attention", "sliding_attention"]} | rope(), (F16, F32), "new", 1),
+    # layers 0 to 4 and 6 see a window, with angles of their own; layer 5 all, with stretched angles
+    "gemma3-local": ("gemma3_text", sizes(7, 36, 24, 2, 1, 61, 8) | {"sliding_window": 5, "query_pre_attn_scalar": 5} |
+                     layered_rope(rope("linear", 1000.0, factor=4.0), 100.0), (F16, F32), "new", 1),
+    "gemma3-old": ("gemma3_text", sizes(2, 40, 30, 4, 2, 67, 12) | {"sliding_window": 3, "query_pre_attn_scalar": 12,
+                   "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 2.0} |
+                   layered_rope(rope(theta=5000.0), 300.0), (BF16, F32), "old", 1),
+    # every fourth layer has no rope
+    "smollm3-skip": ("smollm3", sizes(5, 36, 26, 3, 1, 61) | {"tie_word_embeddings": True} | rope(theta=2000.0),
+                     (F16, F32), "old", 1),
+    # named layers have none, and see a window; all biases
+    "smollm3-list": ("smollm3", sizes(3, 40, 26, 5, 5, 67) | {"no_rope_layers": [1, 0, 0], "attention_bias": True,
+                     "use_sliding_window": True, "sliding_window": 6, "layer_types":
+                     ["full_attention", "sliding_attention", "sliding_attention"],
+                     "mlp_bias": True, "tie_word_embeddings": False} | rope(), (BF16, F32), "new", 1),
+    # norms after attention and feed-forward only, and of all of q and k
+    "olmo2-rows": ("olmo2", sizes(2, 40, 30, 5, 1, 61) | rope(theta=5000.0), (F16, F32), "old", 1),
+    "olmo2-bias": ("olmo2", sizes(2, 36, 34, 3, 3, 67) | {"attention_bias": True, "tie_word_embeddings": True} | rope(),
+                   (BF16, BF16), "new", 1),
+    # all four scales
+    "granite-scales": ("granite", sizes(2, 36, 30, 3, 1, 61) | {"embedding_multiplier": 3.0, "logits_scaling": 2.5,
+                       "residual_multiplier": 0.4, "attention_multiplier": 0.15, "tie_word_embeddings": True} | rope(),
+                       (F16, F32), "new", 1),
+    "granite-bias": ("granite", sizes(2, 40, 26, 5, 5, 67) | {"attention_bias": True, "mlp_bias": True,
+                     "embedding_multiplier": 0.5, "attention_multiplier": 0.3} | rope(), (BF16, F32), "old", 1),
+    # LayerNorm, biases, no gate
+    "starcoder2-window": ("starcoder2", sizes(2, 40, 50, 5, 1, 61) | {"sliding_window": 5, "tie_word_embeddings": True} |
+                          rope(), (F16, F32), "old", 1),
+    "starcoder2-plain": ("starcoder2", sizes(2, 36, 46, 3, 3, 67) | {"use_bias": False, "tie_word_embeddings": False,
+                         "sliding_window": None} | rope(), (BF16, F32), "new", 1),
+    # learned positions, matrices with a row for each input
+    "gpt2-usual": ("gpt2", gpt2(2, 36, 3, 61), (F16, F32), "new", 1),
+    "gpt2-inner": ("gpt2", gpt2(2, 40, 4, 67, n_inner=50, activation_function="relu", tie_word_embeddings=False),
+                   (BF16, F32), "old", 1),
+    # attention and feed-forward side by side, each with a norm of its own; or one after the other
+    "gpt-neox-parallel": ("gpt_neox", sizes(2, 48, 50, 3, 3, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "new", 1),
+    "gpt-neox-sequence": ("gpt_neox", sizes(2, 40, 46, 5, 5, 67) | {"use_parallel_residual": False} |
+                          rope(theta=2000.0, partial_rotary_factor=0.5), (BF16, F32), "old", 1),
+    # side by side with one norm; the output has a bias
+    "phi-partial": ("phi", sizes(2, 48, 50, 3, 3, 61) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    "phi-groups": ("phi", sizes(2, 40, 46, 5, 1, 67) | {"hidden_act": "gelu"} | rope(partial_rotary_factor=0.25),
+                   (BF16, F32), "old", 1),
+    # four norms, half of a head turned, pairs side by side
+    "glm4-partial": ("glm4", sizes(2, 36, 30, 3, 1, 61, 12) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    "glm4-plain": ("glm4", sizes(2, 40, 26, 4, 2, 67, 8) | {"attention_bias": False, "tie_word_embeddings": True} |
+                   rope(theta=2000.0, partial_rotary_factor=0.5), (BF16, F32), "old", 1),
+    # every fourth layer sees all, and has no rope
+    "exaone4-hybrid": ("exaone4", sizes(4, 36, 26, 3, 1, 61) | {"sliding_window": 5, "sliding_window_pattern": 4,
+                       "layer_types": ["sliding_attention"] * 3 + ["full_attention"]} | rope(), (F16, F32), "old", 1),
+    "exaone4-full": ("exaone4", sizes(2, 40, 30, 5, 5, 67) | {"sliding_window": None, "tie_word_embeddings": True,
+                     "layer_types": ["full_attention"] * 2} |
+                     rope("llama3", 1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                          original_max_position_embeddings=32), (BF16, F32), "new", 1),
+    # one LayerNorm without biases for both sides, pairs side by side, scaled logits
+    "cohere-parallel": ("cohere", sizes(2, 36, 30, 3, 1, 61) | {"logit_scale": 0.3} | rope(theta=2000.0), (F16, F32),
+                        "old", 1),
+    "cohere-bias": ("cohere", sizes(2, 40, 26, 5, 5, 67) | {"attention_bias": True, "logit_scale": 2.0} | rope(),
+                    (BF16, F32), "new", 1),
+    "cohere2-windows": ("cohere2", sizes(4, 36, 26, 3, 1, 61) | {"logit_scale": 0.5, "sliding_window": 6} | rope(),
+                        (F16, F32), "new", 1),
+    # angles stretched by yarn; with a magnitude from two scales, and bounds that are not rounded
+    "llama-yarn": ("llama", sizes(2, 36, 30, 3, 1, 61, 16) | rope("yarn", 1000.0, factor=4.0,
+                   original_max_position_embeddings=16), (F16, F32), "new", 1),
+    "qwen3-yarn": ("qwen3", sizes(2, 36, 30, 3, 1, 67, 12) | rope("yarn", 5000.0, factor=8.0, mscale=0.7, mscale_all_dim=2.0,
+                   beta_fast=8.0, beta_slow=0.5, truncate=False, original_max_position_embeddings=16), (BF16, F32), "old", 1),
+    # within what was trained, dynamic angles are as they are
+    "llama-dynamic": ("llama", sizes(1, 36, 30, 3, 1, 61, 12) | rope("dynamic", 1000.0, factor=4.0), (F16, F32), "old", 1),
+    # LayerNorm with a gate, a quarter of a head turned
+    "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
+    "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
+                          "tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (BF16, F32), "new", 1),
+}
+
+
+# In tests/data/crossing: texts that grow beyond a length at which the angles change.
+CROSSING = {
+    "phi3": ("phi3", sizes(2, 36, 38, 3, 1, 61) | {"original_max_position_embeddings": 29} |
+             rope("longrope", short_factor=[1.0, 1.1, 1.3, 1.7, 2.0, 2.5], long_factor=[1.5, 2.5, 4.0, 6.0, 9.0, 16.0]),
+             (F16, F32), "old", 1),
+}
+
+
+# In tests/data/experts: mixtures of experts, as the GGUF files that llama.cpp's converter would write (needs PyPI's gguf).
+# name: (model type, configuration, GGUF's name of the architecture)
+EXPERTS = {
+    "qwen3moe": ("qwen3_moe", sizes(2, 36, 30, 3, 1, 61, 12) | {"num_experts": 7, "num_experts_per_tok": 3,
+                 "moe_intermediate_size": 14, "norm_topk_prob": True, "head_dim": 12} | rope(), "qwen3moe"),
+    # weights that do not add up to one, and an expert for all tokens
+    "qwen2moe": ("qwen2_moe", sizes(2, 36, 30, 3, 3, 67) | {"num_experts": 5, "num_experts_per_tok": 2,
+                 "moe_intermediate_size": 18, "shared_expert_intermediate_size": 26, "norm_topk_prob": False} | rope(),
+                 "qwen2moe"),
+    "mixtral": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
+                "sliding_window": None} | rope(), "llama"),
+}
+
+
 def older(config):
     """The same configuration as files had it before transformers 5."""
-    parameters = config.pop("rope_parameters")
+    config["torch_dtype"] = config.pop("dtype")
+    config["transformers_version"] = "4.44.0"
+    parameters = config.pop("rope_parameters", None)
+    if not parameters:
+        return config
+    if "sliding_attention" in parameters:
+        config["rope_local_base_freq"] = parameters["sliding_attention"]["rope_theta"]
+        config["sliding_window_pattern"] = config["layer_types"].index("full_attention") + 1
+        parameters = parameters["full_attention"]
     config["rope_theta"] = parameters.pop("rope_theta")
     kind = parameters.pop("rope_type")
     partial = parameters.pop("partial_rotary_factor", 1.0)
@@ -102,8 +223,9 @@ def older(config):
         parameters.pop("original_max_position_embeddings", None)
     config["rope_scaling"] = None if kind == "default" else {"type": kind, **parameters}
     config.pop("layer_types", None)
-    config["torch_dtype"] = config.pop("dtype")
-    config["transformers_version"] = "4.44.0"
+    if config["model_type"] == "gpt_neox":
+        config["rotary_pct"] = config.pop("partial_rotary_factor", 1.0)
+        config["rotary_emb_base"] = config.pop("rope_theta")
     if config["model_type"] == "gemma":
         config["hidden_activation"] = None
     return config
@@ -115,15 +237,15 @@ def randomise(model, seed):
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
-            if "norm" in name:  # gemma's norms multiply by one more than their weight
-                weight.copy_(0.3 * noise + (0 if gemma else 1))
-            elif name.endswith(".bias"):
+            if name.endswith(".bias"):
                 weight.copy_(0.5 * noise)
-            elif "embed_tokens" in name:  # gemma multiplies them by the root of their size
+            elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
+                weight.copy_(0.3 * noise + (0 if gemma else 1))
+            elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
-                gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj")) else 1.3
-                weight.copy_(gain * noise / math.sqrt(weight.shape[1]))
+                gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.3
+                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 else 1]))
 
 
 def save(folder, model, types, form, shards):
@@ -133,6 +255,11 @@ def save(folder, model, types, form, shards):
     tied = model.config.tie_word_embeddings
     tensors = {name: weight.detach().to(matrices if weight.dim() == 2 else vectors).contiguous()
                for name, weight in model.state_dict().items() if not (tied and name == "lm_head.weight")}
+    if form == "old":  # as the folders people have call them
+        if model.config.model_type == "gpt_neox":
+            tensors["embed_out.weight"] = tensors.pop("lm_head.weight")
+        if model.config.model_type == "gpt2":
+            tensors = {name.removeprefix("transformer."): weight for name, weight in tensors.items()}
     config = json.loads(model.config.to_json_string(use_diff=False))
     known = json.loads(model.config.to_json_string(use_diff=True))  # without what every model has
     config = {key: value for key, value in config.items() if key in known or key in vars(model.config.__class__)}
@@ -159,9 +286,89 @@ def save(folder, model, types, form, shards):
         out.write("\n")
 
 
-def golden(folder, vocab, seed):
-    """What transformers makes of the folder as it was written."""
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+def gguf_tensors(model, heads, kv_heads, is_llama):
+    """Weights by GGUF's names; llama's rows of q and k have the two that turn together side by side."""
+    names = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.gate": "ffn_gate_inp",
+             "mlp.experts.down_proj": "ffn_down_exps", "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
+    names |= {f"self_attn.{x}_proj": f"attn_{x}" for x in "qkv"} | {"self_attn.o_proj": "attn_output"}
+    names |= {f"self_attn.{x}_norm": f"attn_{x}_norm" for x in "qk"}
+    names |= {f"mlp.shared_expert.{x}_proj": f"ffn_{x}_shexp" for x in ("gate", "up", "down")}
+    whole = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+             "lm_head.weight": "output.weight"}
+    for name, weight in model.state_dict().items():
+        if name in whole:
+            yield whole[name], weight
+            continue
+        layer, part = name.removeprefix("model.layers.").split(".", 1)
+        suffix = part.rsplit(".", 1)[1] if part.endswith((".weight", ".bias")) else "weight"
+        part = part.removesuffix("." + suffix)
+        if part == "mlp.experts.gate_up_proj":
+            gate, up = weight.chunk(2, 1)
+            yield f"blk.{layer}.ffn_gate_exps.weight", gate
+            yield f"blk.{layer}.ffn_up_exps.weight", up
+            continue
+        if is_llama and part in ("self_attn.q_proj", "self_attn.k_proj"):
+            count = heads if "q_proj" in part else kv_heads
+            weight = weight.reshape(count, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+        if part == "mlp.shared_expert_gate":
+            weight = weight[0]
+        yield f"blk.{layer}.{names[part]}.{suffix}", weight
+
+
+def save_gguf(folder, model, arch):
+    import gguf
+
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    c = model.config
+    w = gguf.GGUFWriter(f"{folder}/model.gguf", arch)
+    w.add_context_length(c.max_position_embeddings)
+    w.add_embedding_length(c.hidden_size)
+    w.add_block_count(c.num_hidden_layers)
+    w.add_feed_forward_length(c.intermediate_size)
+    w.add_head_count(c.num_attention_heads)
+    w.add_head_count_kv(c.num_key_value_heads)
+    if getattr(c, "head_dim", None):
+        w.add_key_length(c.head_dim)
+        w.add_value_length(c.head_dim)
+    w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    w.add_vocab_size(c.vocab_size)
+    w.add_expert_count(getattr(c, "num_local_experts", None) or c.num_experts)
+    w.add_expert_used_count(c.num_experts_per_tok)
+    if hasattr(c, "moe_intermediate_size"):
+        w.add_expert_feed_forward_length(c.moe_intermediate_size)
+    if hasattr(c, "shared_expert_intermediate_size"):
+        w.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
+    w.add_tokenizer_model("none")
+    for name, weight in gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads, arch == "llama"):
+        small = weight.dim() == 1 or "ffn_gate_inp" in name
+        w.add_tensor(name, weight.detach().contiguous().numpy().astype(np.float32 if small else np.float16))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def make_experts(name, seed):
+    kind, options, arch = EXPERTS[name]
+    folder = os.path.join(HERE, "experts", name)
+    config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager",
+                                                          experts_implementation="eager")
+    randomise(model, seed)
+    for part, weight in model.named_parameters():  # as the file has them
+        with torch.no_grad():
+            if weight.dim() > 1 and not part.endswith(("mlp.gate.weight", "shared_expert_gate.weight")):
+                weight.copy_(weight.to(F16).to(F32))
+    save_gguf(folder, model, arch)
+    contents, logits = golden(model, config.vocab_size, seed)
+    write_golden(folder, contents)
+    return folder, contents, (logits.max() - logits.min()).item()
+
+
+def golden(model, vocab, seed):
+    """What transformers makes of it."""
     random = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, vocab, (1, PROMPT_TOK), generator=random)
     prompt, greedy, margins = tokens[0].tolist(), [], []
@@ -199,13 +406,14 @@ def write_golden(folder, contents):
 
 
 def make(name, seed):
-    kind, options, types, form, shards = MODELS[name]
-    folder = os.path.join(HERE, name)
+    kind, options, types, form, shards = (MODELS | FAMILIES | CROSSING)[name]
+    folder = os.path.join(HERE, "models" if name in MODELS else "families" if name in FAMILIES else "crossing", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
     randomise(model, seed)
     save(folder, model, types, form, shards)
-    contents, logits = golden(folder, config.vocab_size, seed)
+    written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+    contents, logits = golden(written, config.vocab_size, seed)
     write_golden(folder, contents)
     return folder, contents, (logits.max() - logits.min()).item()
 
@@ -213,9 +421,9 @@ def make(name, seed):
 def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    for name in sys.argv[1:] or MODELS:
+    for name in sys.argv[1:] or MODELS | FAMILIES | CROSSING | EXPERTS:
         for seed in range(1, 100):  # one that says many different things, none of them by a hair
-            folder, contents, spread = make(name, seed)
+            folder, contents, spread = (make_experts if name in EXPERTS else make)(name, seed)
             different, margin = len(set(contents["greedy"])), min(contents["greedy_margin"])
             if different >= 6 and margin >= 0.01 * spread ** 0.5:
                 break

@@ -1,6 +1,7 @@
 // out[i] = x[i] op y[..]: a function of two numbers, with y broadcast to the shape of x.
 override THREADS = 64u;
 //!include "graph.wgsl"
+//!include "polled.wgsl"
 //!include "binary.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
@@ -12,6 +13,7 @@ fn body(args: u32, v: u32, local: u32) {
         at += rest % arg(args, BINARY_OP_DIMS - 1u + d) * arg(args, BINARY_OP_STRIDES - 1u + d);
         rest /= arg(args, BINARY_OP_DIMS - 1u + d);
     }
-    store(arg(args, ARG_OUT) + i, combine(arg(args, BINARY_OP_KIND), vec4<f32>(load(arg(args, ARG_X) + i)),
-        vec4<f32>(load(at))).x);
+    let x = polled(arg(args, ARG_X) + i, arg(args, BINARY_OP_X_COMPUTED) == 1u);
+    let y = polled(at, arg(args, BINARY_OP_Y_COMPUTED) == 1u);
+    store(arg(args, ARG_OUT) + i, combine(arg(args, BINARY_OP_KIND), vec4<f32>(x), vec4<f32>(y)).x);
 }

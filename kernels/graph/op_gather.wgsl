@@ -1,12 +1,14 @@
-// Rows of a matrix of weights: out[v] = weight[rows[v]]. A large matrix lies in several pieces; each is a dispatch,
-// which does the rows of its piece.
+// Rows of a matrix of weights: out[v] = weight[rows[v]], or weight[rows[0] + v]. A large matrix lies in several pieces;
+// each is a dispatch, which does the rows of its piece.
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
-    let wanted = min(load_word(arg(args, GATHER_ROWS) + v), arg(args, GATHER_LAST_ROW));
+    let consecutive = arg(args, GATHER_CONSECUTIVE);
+    let wanted = min(load_word(arg(args, GATHER_ROWS) + v * (1u - consecutive)) + v * consecutive,
+        arg(args, GATHER_LAST_ROW));
     if (wanted < arg(args, GATHER_PIECE_FIRST) ||
         wanted - arg(args, GATHER_PIECE_FIRST) >= arg(args, GATHER_PIECE_ROWS)) {
         return;

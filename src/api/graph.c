@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)SOLO_F16 == (int)DTYPE_F16 && (int)SOLO_COS == (int)UNARY_COS && (int)SOLO_MIN == (int)BINARY_MIN &&
-                   (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX && (int)SOLO_WEIGHT_BF16 == (int)TYPE_BF16,
+_Static_assert((int)SOLO_F16 == (int)DTYPE_F16 && (int)SOLO_GELU_ERF == (int)UNARY_GELU_ERF &&
+                   (int)SOLO_MIN == (int)BINARY_MIN && (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX &&
+                   (int)SOLO_WEIGHT_BF16 == (int)TYPE_BF16,
                "the same order");
 
 solo_graph *solo_graph_new(void)
@@ -87,6 +88,11 @@ solo_node solo_graph_softmax(solo_graph *g, solo_node x, float scale)
 solo_node solo_graph_rmsnorm(solo_graph *g, solo_node x, solo_node weight, float epsilon)
 {
     return graph_rmsnorm(g->g, x, weight, epsilon, 0);
+}
+
+solo_node solo_graph_layernorm(solo_graph *g, solo_node x, solo_node weight, solo_node bias, float epsilon)
+{
+    return graph_layernorm(g->g, x, weight, bias, epsilon);
 }
 
 solo_node solo_graph_matmul(solo_graph *g, solo_node x, solo_node weight)

@@ -1,5 +1,5 @@
 /* cpu: runs a graph on the CPU, operator by operator, with sums in double precision. */
-#include "graph/cpu.h"
+#include "graph/cpu_internal.h"
 #include "base/str.h"
 #include "graph/sample.h"
 
@@ -51,6 +51,7 @@ static float apply_unary(const graph_node *n, float x)
     case UNARY_GELU: return 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
     case UNARY_SIN: return sinf(x);
     case UNARY_COS: return cosf(x);
+    case UNARY_GELU_ERF: return (float)(0.5 * x * (1 + erf(x * M_SQRT1_2)));
     case UNARY_SCALE: return x * a + b;
     case UNARY_SOFTCAP: return a * tanhf(x / a);
     case UNARY_COUNT: break;
@@ -131,6 +132,20 @@ static void rmsnorm_row(const graph_node *n, const float *x, const float *w, flo
         out[i] = (float)(x[i] * scale * (w[i] + n->as.rmsnorm.weight_offset));
 }
 
+static void layernorm_row(const graph_node *n, const float *x, const float *w, const float *bias, float *out)
+{
+    uint32_t length = row_length(n);
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < length; i++)
+        sum += x[i];
+    double mean = sum / length;
+    for (uint32_t i = 0; i < length; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    double scale = 1 / sqrt(squares / length + n->as.layernorm_epsilon);
+    for (uint32_t i = 0; i < length; i++)
+        out[i] = (float)((x[i] - mean) * scale * w[i] + (bias ? bias[i] : 0));
+}
+
 /* Weight rows are turned into floats one at a time, whatever their type. */
 static void weight_row(const cpu_run *r, node weight, uint64_t row, float *out)
 {
@@ -162,9 +177,11 @@ static bool run_gather(cpu_run *r, const graph_node *n, float *out, err *e)
     const graph_node *w = graph_at(r->g, n->operands[0]);
     const uint32_t *rows = r->values[n->operands[1]].u;
     for (uint64_t t = 0; t < row_count(n); t++) {
-        if (rows[t] >= w->s.dims[LAST - 1])
-            return err_set(e, "cpu: row %u of %s is out of range: it has %u", rows[t], w->name, w->s.dims[LAST - 1]);
-        weight_row(r, n->operands[0], rows[t], out + t * row_length(n));
+        uint64_t row = n->as.gather_consecutive ? rows[0] + t : rows[t];
+        if (row >= w->s.dims[LAST - 1])
+            return err_set(e, "cpu: row %llu of %s is out of range: it has %u", (unsigned long long)row, w->name,
+                           w->s.dims[LAST - 1]);
+        weight_row(r, n->operands[0], row, out + t * row_length(n));
     }
     return true;
 }
@@ -344,6 +361,11 @@ static bool run_node(cpu_run *r, node at, err *e)
         for (uint64_t t = 0; t < row_count(first); t++)
             rmsnorm_row(n, x + t * length, r->values[n->operands[1]].f, out.f + t * length);
         break;
+    case OP_LAYERNORM:
+        for (uint64_t t = 0; t < row_count(first); t++)
+            layernorm_row(n, x + t * length, r->values[n->operands[1]].f,
+                          n->operand_count > 2 ? r->values[n->operands[2]].f : NULL, out.f + t * length);
+        break;
     case OP_MATMUL: run_matmul(r, n, out.f); break;
     case OP_GATHER: return run_gather(r, n, out.f, e);
     case OP_ROPE: run_rope(r, n, out.f); break;
@@ -355,6 +377,14 @@ static bool run_node(cpu_run *r, node at, err *e)
         for (uint64_t t = 0; t < row_count(first); t++)
             topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
         break;
+    case OP_TAKE: return cpu_take(n, first, x, r->values[n->operands[1]].u, out.f, e);
+    case OP_EXPERTS:
+        return cpu_experts(n, first, r->weights[n->operands[0]], r->values[n->operands[1]].f,
+                           shape_count(graph_at(r->g, n->operands[1])->s) / row_length(first) ==
+                                   (uint64_t)n->s.dims[1] * n->s.dims[2] &&
+                               n->s.dims[2] > 1,
+                           r->values[n->operands[2]].u, out.f, e);
+    case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
     case OP_SAMPLE: run_sample(r, n); break;
     case OP_COUNT: break;

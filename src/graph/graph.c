@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {"input",   "weight", "state",  "unary",  "binary",    "reduce", "softmax",
-                                              "rmsnorm", "matmul", "gather", "rope",   "attention", "store",  "slice",
-                                              "reshape", "pick",   "topk",   "assign", "sample"};
+const char *const graph_op_names[OP_COUNT] = {"input",     "weight",  "state",     "unary",   "binary", "reduce",
+                                              "softmax",   "rmsnorm", "layernorm", "matmul",  "gather", "rope",
+                                              "attention", "store",   "slice",     "reshape", "pick",   "topk",
+                                              "take",      "experts", "mix",       "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -19,34 +20,6 @@ struct graph {
 };
 
 /* ---- shapes -------------------------------------------------------------- */
-
-shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    return (shape){{a, b, c, d}};
-}
-
-shape shape3(uint32_t a, uint32_t b, uint32_t c)
-{
-    return shape4(1, a, b, c);
-}
-
-shape shape2(uint32_t a, uint32_t b)
-{
-    return shape4(1, 1, a, b);
-}
-
-shape shape1(uint32_t a)
-{
-    return shape4(1, 1, 1, a);
-}
-
-uint64_t shape_count(shape s)
-{
-    uint64_t count = 1;
-    for (int i = 0; i < GRAPH_MAX_DIMS; i++)
-        count *= s.dims[i];
-    return count;
-}
 
 static bool same(shape a, shape b)
 {
@@ -122,8 +95,9 @@ int graph_weight_uses(const graph *g, node weight)
         const graph_node *n = &g->nodes[i];
         for (uint32_t k = 0; k < n->operand_count; k++)
             if (n->operands[k] == weight)
-                uses |= (n->op == OP_MATMUL && k == 1) || (n->op == OP_GATHER && k == 0) ? WEIGHT_AS_MATRIX
-                                                                                         : WEIGHT_AS_FLOATS;
+                uses |= (n->op == OP_MATMUL && k == 1) || ((n->op == OP_GATHER || n->op == OP_EXPERTS) && k == 0)
+                            ? WEIGHT_AS_MATRIX
+                            : WEIGHT_AS_FLOATS;
     }
     return uses;
 }
@@ -281,6 +255,18 @@ node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_of
     return add(g, n);
 }
 
+node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon)
+{
+    graph_node n = {.op = OP_LAYERNORM, .as.layernorm_epsilon = epsilon};
+    if (!operands(g, &n, bias ? 3 : 2, x, weight, bias))
+        return 0;
+    n.s = operand(g, &n, 0)->s;
+    shape row = shape1(n.s.dims[LAST]);
+    if (!same(operand(g, &n, 1)->s, row) || (bias && !same(operand(g, &n, 2)->s, row)))
+        return wrong_shapes(g, &n, "a weight and a bias for each element of a row are needed"), 0;
+    return add(g, n);
+}
+
 node graph_matmul(graph *g, node x, node weight)
 {
     graph_node n = {.op = OP_MATMUL};
@@ -296,25 +282,36 @@ node graph_matmul(graph *g, node x, node weight)
     return add(g, n);
 }
 
-node graph_gather(graph *g, node weight, node rows)
+/* One integer, known only at run time: the position of row 0. */
+static bool is_position(const graph *g, node n)
 {
-    graph_node n = {.op = OP_GATHER};
+    return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
+}
+
+/* Rows of a weight: those that a list names, or `count` of them from a position on. */
+static node gather(graph *g, node weight, node rows, uint32_t count, bool consecutive)
+{
+    graph_node n = {.op = OP_GATHER, .as.gather_consecutive = consecutive};
     if (!operands(g, &n, 2, weight, rows))
         return 0;
     shape w = operand(g, &n, 0)->s;
     const graph_node *r = operand(g, &n, 1);
     if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
         return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
-    if (r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "the rows must be a list of integers"), 0;
-    n.s = shape2(r->s.dims[LAST], w.dims[LAST]);
+    if (consecutive ? !is_position(g, rows) : r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
+        return wrong_shapes(g, &n, "the rows must be integers"), 0;
+    n.s = shape2(consecutive ? count : r->s.dims[LAST], w.dims[LAST]);
     return add(g, n);
 }
 
-/* One integer, known only at run time: the position of row 0. */
-static bool is_position(const graph *g, node n)
+node graph_gather(graph *g, node weight, node rows)
 {
-    return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
+    return gather(g, weight, rows, 0, false);
+}
+
+node graph_gather_from(graph *g, node weight, node first, uint32_t count)
+{
+    return gather(g, weight, first, count, true);
 }
 
 node graph_rope(graph *g, node x, node position, rope_spec spec)
@@ -403,6 +400,48 @@ node graph_topk(graph *g, node x, uint32_t count)
     if (count > n.s.dims[LAST])
         return wrong_shapes(g, &n, "a row has not that many"), 0;
     n.s.dims[LAST] = count;
+    return add(g, n);
+}
+
+node graph_take(graph *g, node x, node places)
+{
+    graph_node n = {.op = OP_TAKE};
+    if (!operands(g, &n, 2, x, places))
+        return 0;
+    shape from = operand(g, &n, 0)->s;
+    n.s = operand(g, &n, 1)->s;
+    if (operand(g, &n, 1)->type != DTYPE_U32 || !same(from, shape2(n.s.dims[LAST - 1], from.dims[LAST])) ||
+        !same(n.s, shape2(n.s.dims[LAST - 1], n.s.dims[LAST])))
+        return wrong_shapes(g, &n, "rows and places are needed"), 0;
+    return add(g, n);
+}
+
+node graph_experts(graph *g, node weight, uint32_t count, node x, node ids)
+{
+    graph_node n = {.op = OP_EXPERTS, .as.expert_count = count};
+    if (!operands(g, &n, 3, weight, x, ids))
+        return 0;
+    shape w = operand(g, &n, 0)->s, s = operand(g, &n, 1)->s;
+    const graph_node *chosen = operand(g, &n, 2);
+    uint32_t rows = chosen->s.dims[LAST - 1], slots = chosen->s.dims[LAST];
+    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || count == 0 ||
+        w.dims[LAST - 1] % count || w.dims[LAST] != s.dims[LAST] || chosen->type != DTYPE_U32 ||
+        !same(chosen->s, shape2(rows, slots)) ||
+        (!same(s, shape2(rows, w.dims[LAST])) && !same(s, shape3(rows, slots, w.dims[LAST]))))
+        return wrong_shapes(g, &n, "matrices, rows of their length and numbers are needed"), 0;
+    n.s = shape3(rows, slots, w.dims[LAST - 1] / count);
+    return add(g, n);
+}
+
+node graph_mix(graph *g, node x, node weights)
+{
+    graph_node n = {.op = OP_MIX};
+    if (!operands(g, &n, 2, x, weights))
+        return 0;
+    shape s = operand(g, &n, 0)->s;
+    if (s.dims[0] != 1 || !same(operand(g, &n, 1)->s, shape2(s.dims[1], s.dims[2])))
+        return wrong_shapes(g, &n, "rows, and a weight for each, are needed"), 0;
+    n.s = shape2(s.dims[1], s.dims[LAST]);
     return add(g, n);
 }
 

@@ -50,6 +50,7 @@ typedef enum {
     OP_REDUCE, /* over the last dimension */
     OP_SOFTMAX,
     OP_RMSNORM,
+    OP_LAYERNORM,
     OP_MATMUL,
     OP_GATHER, /* rows of a weight */
     OP_ROPE,
@@ -57,10 +58,13 @@ typedef enum {
     OP_STORE, /* rows into a state */
     OP_SLICE, /* of the last dimension */
     OP_RESHAPE,
-    OP_PICK,   /* rows of activations */
-    OP_TOPK,   /* the places of the largest of a row */
-    OP_ASSIGN, /* integers into an input, for the next run */
-    OP_SAMPLE, /* a token from logits, likewise */
+    OP_PICK,    /* rows of activations */
+    OP_TOPK,    /* the places of the largest of a row */
+    OP_TAKE,    /* elements by their places in a row */
+    OP_EXPERTS, /* products with matrices that are chosen at run time */
+    OP_MIX,     /* sums of rows with weights */
+    OP_ASSIGN,  /* integers into an input, for the next run */
+    OP_SAMPLE,  /* a token from logits, likewise */
     OP_COUNT
 } graph_op;
 extern const char *const graph_op_names[OP_COUNT];
@@ -80,8 +84,9 @@ typedef enum {
     UNARY_GELU, /* the tanh form */
     UNARY_SIN,
     UNARY_COS,
-    UNARY_SCALE,   /* x * a + b */
-    UNARY_SOFTCAP, /* a * tanh(x / a) */
+    UNARY_GELU_ERF, /* by the normal distribution */
+    UNARY_SCALE,    /* x * a + b */
+    UNARY_SOFTCAP,  /* a * tanh(x / a) */
     UNARY_COUNT
 } unary_kind;
 
@@ -132,10 +137,13 @@ typedef struct graph_node {
             float epsilon;
             float weight_offset; /* gemma's weights are stored less one */
         } rmsnorm;
+        float layernorm_epsilon;
+        bool gather_consecutive;
         float softmax_scale;
         rope_spec rope;
         attention_spec attention;
         uint32_t slice_start;
+        uint32_t expert_count;
         assign_spec assign;
     } as;
 } graph_node;
@@ -174,8 +182,10 @@ node graph_binary(graph *g, binary_kind kind, node a, node b); /* dims equal, or
 node graph_reduce(graph *g, reduce_kind kind, node x);
 node graph_softmax(graph *g, node x, float scale);
 node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_offset);
-node graph_matmul(graph *g, node x, node weight);                 /* [.., k] and [n, k] to [.., n] */
-node graph_gather(graph *g, node weight, node rows);              /* [n, k] and u32 [t] to [t, k] */
+node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon); /* bias: or 0 */
+node graph_matmul(graph *g, node x, node weight);                              /* [.., k] and [n, k] to [.., n] */
+node graph_gather(graph *g, node weight, node rows);                           /* [n, k] and u32 [t] to [t, k] */
+node graph_gather_from(graph *g, node weight, node first, uint32_t count);     /* `count` rows from u32 first [1] on */
 node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size], u32 position [1] of row 0 */
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
@@ -186,6 +196,11 @@ node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
 node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, k] */
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
+node graph_take(graph *g, node x, node places);    /* [t, n] and u32 [t, s] to [t, s] */
+/* A mixture of experts: a weight [count * n, k] is `count` matrices, of which u32 ids [t, s] choose some for each row.
+ * x [t, k], or [t, s, k] if each has a row of its own, to [t, s, n]. */
+node graph_experts(graph *g, node weight, uint32_t count, node x, node ids);
+node graph_mix(graph *g, node x, node weights); /* [t, s, k] and [t, s] to [t, k] */
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
 /* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at

@@ -126,6 +126,9 @@ static void lower_binary(const lowering *c, dispatch_desc *l, const graph_node *
         stride *= y.dims[d];
     }
     l->args[ARG_GROUPS] = groups_for(l->args[BINARY_OP_COUNT]);
+    l->args[BINARY_OP_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
+    l->args[BINARY_OP_Y_COMPUTED] = lower_is_computed(c, n->operands[1]);
+    l->polls_epoch = l->epoch_only = true;
 }
 
 static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
@@ -382,6 +385,7 @@ static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_no
         l[i].args[GATHER_WEIGHT] = piece->at;
         l[i].args[GATHER_PIECE_ROWS] = piece->rows;
         l[i].args[GATHER_PIECE_FIRST] = piece->first;
+        l[i].args[GATHER_CONSECUTIVE] = n->as.gather_consecutive;
     }
     return matrix->piece_count;
 }
@@ -397,6 +401,7 @@ static const char *kernel_name(graph_op op)
     case OP_REDUCE: return "op_reduce";
     case OP_SOFTMAX: return "op_softmax";
     case OP_RMSNORM: return "op_rmsnorm";
+    case OP_LAYERNORM: return "op_layernorm";
     case OP_GATHER: return "op_gather";
     case OP_ROPE: return "op_rope";
     case OP_STORE: return "op_store";
@@ -404,6 +409,9 @@ static const char *kernel_name(graph_op op)
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
+    case OP_TAKE: return "op_take";
+    case OP_EXPERTS: return "op_experts";
+    case OP_MIX: return "op_mix";
     case OP_ASSIGN: return "op_assign";
     case OP_SAMPLE: return "op_sample";
     default: return NULL;
@@ -420,17 +428,18 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
     uint32_t rows = (uint32_t)(shape_count(x->s) / length);
-    bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_RMSNORM || n->op == OP_TOPK;
+    bool norm = n->op == OP_RMSNORM || n->op == OP_LAYERNORM;
+    bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
     if (by_row && t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
-    if (n->op == OP_RMSNORM && t->compile_fast && t->subgroup && !c->form->threads)
+    if (norm && t->compile_fast && t->subgroup && !c->form->threads)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
-    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(c, n->operands[0]);
+    l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_EXPERTS ? 0 : at(c, n->operands[0]);
     if (by_row)
         l->args[ARG_LENGTH] = length;
     switch (n->op) {
@@ -447,14 +456,10 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_SOFTMAX: l->args[SOFTMAX_SCALE] = as_word(n->as.softmax_scale); break;
     case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
-        l->args[RMSNORM_WEIGHT] = at(c, n->operands[1]);
-        l->args[RMSNORM_EPSILON] = as_word(n->as.rmsnorm.epsilon);
-        l->args[RMSNORM_WEIGHT_OFFSET] = as_word(n->as.rmsnorm.weight_offset);
-        if (lower_is_halves(c, s->at))
-            kernel_set_constant(&l->kernel, CONSTANT_HALVES, 1);
-        l->args[RMSNORM_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
-        l->polls_epoch = l->epoch_only = true;
-        break;
+    case OP_LAYERNORM: lower_norm(c, l, s, n); break;
+    case OP_TAKE:
+    case OP_EXPERTS:
+    case OP_MIX: return lower_experts(c, l, n, e);
     case OP_GATHER: return lower_gather(c, l, n);
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;

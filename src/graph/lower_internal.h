@@ -95,6 +95,10 @@ bool lower_many_rows(const lowering *c, uint32_t rows);
 uint32_t lower_matmul_plain(const lowering *c, dispatch_desc *l, uint32_t rows, tensor_type type);
 /* All products with weights of a type share one kernel there, which omits everything that none of them needs. */
 void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type);
+/* Operators of a mixture of experts; 0 with an error. */
+uint32_t lower_experts(const lowering *c, dispatch_desc *l, const graph_node *n, err *e);
+/* The arguments of a norm that is a step of its own. */
+void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
 

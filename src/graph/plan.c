@@ -121,7 +121,7 @@ uint32_t plan_writes(const plan *p, const plan_step *s, node *out)
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out)
 {
     node_list l = {p->g, out, 0};
-    if (s->op == OP_GATHER)
+    if (s->op == OP_GATHER || s->op == OP_EXPERTS)
         list(&l, graph_at(p->g, s->at)->operands[0]);
     for (uint32_t i = 0; i < s->part_count; i++) {
         list(&l, graph_at(p->g, s->parts[i].matmul)->operands[1]);
@@ -248,6 +248,8 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
         const graph_node *n = graph_at(p->g, nodes[i]);
         if (n->op == OP_WEIGHT && s->op == OP_GATHER)
             c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * graph_at(p->g, s->at)->s.dims[LAST - 1];
+        else if (n->op == OP_WEIGHT && s->op == OP_EXPERTS) /* the chosen ones */
+            c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * shape_count(graph_at(p->g, s->at)->s);
         else if (n->op == OP_WEIGHT)
             c.weight_bytes +=
                 graph_weight_uses(p->g, nodes[i]) & WEIGHT_AS_MATRIX ? matrix_bytes(n) : shape_count(n->s) * 4;
@@ -264,6 +266,9 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
     count = s->op == OP_MATMUL ? plan_matrices(p, s, nodes) : 0;
     for (uint32_t i = 0; i < count; i++)
         c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
+    if (s->op == OP_EXPERTS)
+        c.flops = 2 * shape_count(graph_at(p->g, s->at)->s) *
+                  graph_at(p->g, graph_at(p->g, s->at)->operands[0])->s.dims[LAST];
     if (c.flops == 0)
         c.flops = elements_looked_at(p, s);
     return c;

@@ -7,9 +7,9 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1, NAME_ROOM = 48 };
 
-static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt", "exp",
-                                                     "log",  "tanh", "sigmoid", "relu",   "silu", "gelu",
-                                                     "sin",  "cos",  "scale",   "softcap"};
+static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt",   "exp",
+                                                     "log",  "tanh", "sigmoid", "relu",   "silu",   "gelu",
+                                                     "sin",  "cos",  "gelu",    "scale",  "softcap"};
 static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min"};
 static const char *const REDUCE_WORDS[REDUCE_COUNT] = {"sum", "mean", "maximum", "place of the maximum"};
 
@@ -71,6 +71,7 @@ static void value_name(const graph *g, node of, char out[NAME_ROOM])
         value_name(g, n->operands[0], out);
         return;
     case OP_RMSNORM:
+    case OP_LAYERNORM:
         value_name(g, n->operands[0], out);
         if (out[0] == 'x')
             snprintf(out, NAME_ROOM, "the norm");
@@ -201,6 +202,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_REDUCE: str_addf(out, "%s of rows", REDUCE_WORDS[n->as.reduce]); break;
     case OP_SOFTMAX: str_add(out, "softmax"); break;
     case OP_RMSNORM:
+    case OP_LAYERNORM:
         bare_name(graph_at(p->g, n->operands[1])->name, name);
         str_addf(out, "norm (%s)", name);
         break;
@@ -224,6 +226,12 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the selected rows"); break;
     case OP_TOPK: str_add(out, "places of the largest"); break;
+    case OP_TAKE: str_add(out, "elements at these places"); break;
+    case OP_EXPERTS:
+        bare_name(graph_at(p->g, n->operands[0])->name, name);
+        str_addf(out, "chosen of %s", name);
+        break;
+    case OP_MIX: str_add(out, "weighted sum"); break;
     case OP_ASSIGN: assign_words(p, s, out); break;
     case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;
     default: str_add(out, graph_op_names[s->op]); break;

@@ -30,7 +30,8 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
         decoder_options d = {.rows = generation_rows[i],
                              .context_tok = n->context_tok,
                              .cache = o->exact_cache ? DTYPE_F32 : DTYPE_F16,
-                             .one_row = generation_rows[i] > 1};
+                             .one_row = generation_rows[i] > 1,
+                             .angles_given = true};
         graph *g = n->graphs[n->program_count] = decoder_graph(m, &d, e);
         if (!g)
             return false;
@@ -108,10 +109,23 @@ void generation_fall_back(generation *n, const char *why)
 static bool begin(generation *n, fusion_level level, err *e)
 {
     drop_levels(n, level);
+    generation_put_angles(n);
     generation_forget_beyond(n, 0);
     generation_set_sampling(n, &(sampling){0});
     generation_set_stops_of_levels(n);
     return generation_compare_with_ops(n, e);
+}
+
+static void keep_angles(generation *n, const model_config *c)
+{
+    if (!decoder_changes_angles(c, n->context_tok))
+        return;
+    n->short_tok = c->rope_original_tok;
+    n->angle_count = c->rope_dims / 2;
+    for (int i = 0; i < 2; i++) {
+        n->angles[i] = mem_alloc(n->angle_count * sizeof(float));
+        memcpy(n->angles[i], c->rope_divisors[i], n->angle_count * sizeof(float));
+    }
 }
 
 generation *generation_new(gpu *g, const model *m, const generation_options *o, err *e)
@@ -129,6 +143,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->limit = n->written = n->context_tok;
     n->chunk_tok = 1;
     n->chunk_ns = (o->chunk_ms ? o->chunk_ms : GENERATION_DEFAULT_CHUNK_MS) * 1000000ull;
+    keep_angles(n, c);
     if (make_graphs(n, m, o, e))
         n->run = make_run(n, m, o, e);
     if (!n->run) {
@@ -142,6 +157,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
+    n->angles_place = graph_run_place(n->run, DECODER_ROPE_DIVISORS);
     if (!begin(n, graph_run_level(g, o->level), e)) {
         generation_free(n);
         return NULL;
@@ -187,6 +203,8 @@ void generation_free(generation *n)
     graph_run_free(n->run);
     for (uint32_t i = 0; i < n->program_count; i++)
         graph_free(n->graphs[i]);
+    free(n->angles[0]);
+    free(n->angles[1]);
     free(n->said);
     free(n);
 }

@@ -89,14 +89,8 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
     n->position += count;
 }
 
-bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
+static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
-    if (count > n->context_tok - n->position)
-        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken", count, n->position,
-                       n->context_tok);
-    for (uint32_t i = 0; i < count; i++)
-        if (tokens[i] >= n->vocab_tok)
-            return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
     generation_settle(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
@@ -116,6 +110,39 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
     }
     n->asked = n->position;
     return gpu_ok(n->g, e);
+}
+
+void generation_put_angles(generation *n)
+{
+    if (n->angles[0])
+        graph_run_put(n->run, n->angles_place, n->angles[n->is_long], n->angle_count);
+}
+
+bool generation_fit_angles(generation *n, uint32_t text_tok, err *e)
+{
+    bool is_long = n->angles[0] && text_tok > n->short_tok;
+    if (is_long == n->is_long)
+        return true;
+    uint32_t count = n->position, limit = n->limit, *text = mem_alloc((count + 1) * sizeof *text);
+    memcpy(text, n->said, count * sizeof *text);
+    generation_rewind(n, 0);
+    n->limit = limit;
+    n->is_long = is_long;
+    generation_put_angles(n);
+    bool ok = count == 0 || feed(n, text, count, e);
+    free(text);
+    return ok;
+}
+
+bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
+{
+    if (count > n->context_tok - n->position)
+        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken", count, n->position,
+                       n->context_tok);
+    for (uint32_t i = 0; i < count; i++)
+        if (tokens[i] >= n->vocab_tok)
+            return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
+    return generation_fit_angles(n, n->position + count, e) && feed(n, tokens, count, e);
 }
 
 void generation_rewind(generation *n, uint32_t position)

@@ -89,6 +89,12 @@ struct generation {
     uint32_t chunk_at, chunk_count, chunk_tok, rounds;
     uint64_t chunk_ns; /* the duration at which a dispatch is long enough: its tokens appear at once */
     uint32_t stops[MEGAKERNEL_MAX_STOPS], stop_count;
+    /* Angles that depend on how long the text is (decoder_changes_angles): those of short and of long texts, how long a
+     * short one may be, and whether the cache is that of a long one. NULL: they do not. */
+    float *angles[2];
+    uint32_t angle_count, short_tok;
+    bool is_long;
+    graph_place angles_place;
     char notice[1200];
 };
 
@@ -105,6 +111,9 @@ void generation_set_submit(generation *n, submit_policy submit);
 void generation_forget_beyond(generation *n, uint32_t position);
 /* Brings the GPU back to `position`, with no reads in flight. */
 void generation_settle(generation *n);
+/* Makes the angles those of a text of so many tokens, and the cache anew if they were others. */
+bool generation_fit_angles(generation *n, uint32_t text_tok, err *e);
+void generation_put_angles(generation *n);
 /* Uses ops from here on, and keeps the reason for the notice. */
 void generation_fall_back(generation *n, const char *why);
 /* To another level that was made, between two tokens. */

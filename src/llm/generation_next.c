@@ -215,6 +215,8 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         return err_set(e, "the context of %u tokens is full", n->context_tok);
     if (n->position == n->context_tok && !slide(n, e))
         return false;
+    if (!generation_fit_angles(n, n->position, e))
+        return false;
     if (n->compiling != LEVEL_AUTO && !n->text_waits && !generation_go_on_compiling(n, e))
         return false;
     n->text_waits = false;

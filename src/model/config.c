@@ -6,17 +6,58 @@
 #include <math.h>
 #include <string.h>
 
+#define EPSILON_6  .norm_epsilon = 1e-6f
+#define EPSILON_5  .norm_epsilon = 1e-5f
+#define LAYER_NORM EPSILON_5, .layer_norm = true
+#define GEMMA      EPSILON_6, .act = ACT_GELU_TANH, .tied_embeddings = true, .norm_adds_one = true, .scales_embedding = true
+#define EVERY(n)   .windows = WINDOW_PERIOD, .window_period = n
+
 const arch_info config_archs[] = {
-    [ARCH_LLAMA] = {"llama", true, 2048, 0, 0, WINDOW_NEVER, ACT_SILU, 1e-6f, false},
-    [ARCH_MISTRAL] = {"mistral", false, 131072, 0, 4096, WINDOW_ALL, ACT_SILU, 1e-6f, false},
-    [ARCH_QWEN2] = {"qwen2", true, 32768, 0, 4096, WINDOW_LATE, ACT_SILU, 1e-6f, false},
-    [ARCH_QWEN3] = {"qwen3", true, 32768, 128, 4096, WINDOW_LATE, ACT_SILU, 1e-6f, false},
-    [ARCH_PHI3] = {"phi3", true, 4096, 0, 0, WINDOW_ALL, ACT_SILU, 1e-5f, false},
-    [ARCH_GEMMA] = {"gemma", true, 8192, 256, 0, WINDOW_NEVER, ACT_GELU_TANH, 1e-6f, true},
-    [ARCH_GEMMA2] = {"gemma2", true, 8192, 256, 4096, WINDOW_EVEN, ACT_GELU_TANH, 1e-6f, true},
+    [ARCH_LLAMA] = {"llama", "llama", 2048, EPSILON_6, .adjacent_in_gguf = true},
+    [ARCH_MISTRAL] = {"mistral", NULL, 131072, EPSILON_6, .window_tok = 4096, .windows = WINDOW_ALL,
+                      .adjacent_in_gguf = true},
+    [ARCH_QWEN2] = {"qwen2", "qwen2", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
+    [ARCH_QWEN3] = {"qwen3", "qwen3", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
+                    .qk_norm = QK_NORM_HEADS},
+    [ARCH_PHI3] = {"phi3", "phi3", 4096, EPSILON_5, .windows = WINDOW_ALL, .fused_qkv = true, .fused_gate = true},
+    [ARCH_GEMMA] = {"gemma", "gemma", 8192, 256, GEMMA},
+    [ARCH_GEMMA2] = {"gemma2", "gemma2", 8192, 256, 4096, EVERY(2), GEMMA, .post_norms = true},
+    [ARCH_GEMMA3] = {"gemma3_text", "gemma3", 131072, 256, 4096, EVERY(6), GEMMA, .rope_base = 1e6f, .post_norms = true,
+                     .qk_norm = QK_NORM_HEADS},
+    [ARCH_SMOLLM3] = {"smollm3", "smollm3", 32768, EPSILON_6, .rope_base = 2e6f, .tied_embeddings = true,
+                      .adjacent_in_gguf = true},
+    [ARCH_OLMO2] = {"olmo2", "olmo2", 2048, EPSILON_5, .qk_norm = QK_NORM_ROWS, .no_pre_norms = true,
+                    .post_norms = true},
+    [ARCH_GRANITE] = {"granite", "granite", 2048, EPSILON_6, .adjacent_in_gguf = true},
+    [ARCH_STARCODER2] = {"starcoder2", "starcoder2", 4096, LAYER_NORM, .windows = WINDOW_ALL, .act = ACT_GELU_TANH,
+                         .norm_bias = true, .tied_embeddings = true, .ungated = true},
+    [ARCH_GPT2] = {"gpt2", "gpt2", 1024, LAYER_NORM, .act = ACT_GELU_TANH, .norm_bias = true, .tied_embeddings = true,
+                   .ungated = true, .learned_positions = true, .fused_qkv = true},
+    [ARCH_GPT_NEOX] = {"gpt_neox", "gptneox", 2048, LAYER_NORM, .act = ACT_GELU, .norm_bias = true,
+                       .rotary_share = 0.25f, .parallel = true, .ungated = true, .fused_qkv = true},
+    [ARCH_PHI] = {"phi", "phi2", 2048, LAYER_NORM, .act = ACT_GELU_TANH, .norm_bias = true, .rotary_share = 0.5f,
+                  .parallel = true, .one_norm = true, .ungated = true},
+    [ARCH_GLM4] = {"glm4", "glm4", 131072, 128, .norm_epsilon = 1.5625e-7f, .rotary_share = 0.5f, .post_norms = true,
+                   .adjacent = true, .fused_gate = true},
+    [ARCH_EXAONE4] = {"exaone4", "exaone4", 2048, 0, 4096, EVERY(4), EPSILON_5, .qk_norm = QK_NORM_HEADS,
+                      .no_pre_norms = true, .post_norms = true},
+    [ARCH_COHERE] = {"cohere", "command-r", 8192, LAYER_NORM, .rope_base = 5e5f, .tied_embeddings = true,
+                     .parallel = true, .one_norm = true, .adjacent = true},
+    [ARCH_COHERE2] = {"cohere2", "cohere2", 8192, 0, 4096, EVERY(4), LAYER_NORM, .tied_embeddings = true,
+                      .parallel = true, .one_norm = true, .adjacent = true},
+    [ARCH_STABLELM] = {"stablelm", "stablelm", 4096, LAYER_NORM, .norm_bias = true, .rotary_share = 0.25f},
+    [ARCH_QWEN2_MOE] = {"qwen2_moe", "qwen2moe", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
+    [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
+                        .qk_norm = QK_NORM_HEADS},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
+
+/* What config.json also calls some of them. */
+static const struct {
+    const char *name;
+    model_arch arch;
+} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -28,13 +69,22 @@ uint32_t config_window(const model_config *c, uint32_t layer, uint32_t context_t
     return c->is_windowed[layer] && c->window_tok < context_tok ? c->window_tok : context_tok;
 }
 
+static bool is_text(const char *name, const char *text, size_t length)
+{
+    return name && strlen(name) == length && memcmp(name, text, length) == 0;
+}
+
 bool config_find_arch(const char *file, const char *key, const char *text, size_t length, bool in_gguf,
                       model_arch *arch, err *e)
 {
     for (int i = 0; i < ARCH_COUNT; i++)
-        if (strlen(config_archs[i].name) == length && memcmp(config_archs[i].name, text, length) == 0 &&
-            (config_archs[i].in_gguf || !in_gguf)) {
+        if (is_text(in_gguf ? config_archs[i].in_gguf : config_archs[i].name, text, length)) {
             *arch = i;
+            return true;
+        }
+    for (size_t i = 0; !in_gguf && i < sizeof ALIASES / sizeof *ALIASES; i++)
+        if (is_text(ALIASES[i].name, text, length)) {
+            *arch = ALIASES[i].arch;
             return true;
         }
     char shown[64];
@@ -45,7 +95,8 @@ bool config_find_arch(const char *file, const char *key, const char *text, size_
     str known = {0};
     for (int i = 0; i < ARCH_COUNT; i++)
         if (config_archs[i].in_gguf || !in_gguf)
-            str_addf(&known, "%s%s", known.length ? ", " : "", config_archs[i].name);
+            str_addf(&known, "%s%s", known.length ? ", " : "",
+                     in_gguf ? config_archs[i].in_gguf : config_archs[i].name);
     err_set(e, "%s: \"%s\": unknown architecture \"%s\" (known: %s)", file, key, shown, known.data);
     str_free(&known);
     return false;
@@ -65,17 +116,26 @@ bool config_check_number(const char *file, const char *key, double value, double
 
 void config_set_defaults(model_config *c, model_arch arch)
 {
-    bool gemma = arch == ARCH_GEMMA || arch == ARCH_GEMMA2;
+    const arch_info *a = &config_archs[arch];
     *c = (model_config){
         .arch = arch,
-        .act = config_archs[arch].act,
+        .act = a->act,
         .qkv_bias = arch == ARCH_QWEN2,
-        .qk_norm = arch == ARCH_QWEN3,
-        .norm_adds_one = gemma,
-        .post_norms = arch == ARCH_GEMMA2,
+        .qk_norm = a->qk_norm,
+        .layer_norm = a->layer_norm,
+        .norm_bias = a->norm_bias,
+        .norm_adds_one = a->norm_adds_one,
+        .pre_norms = !a->no_pre_norms,
+        .post_norms = a->post_norms,
+        .parallel = a->parallel,
+        .one_norm = a->one_norm,
+        .gated = !a->ungated,
+        .learned_positions = a->learned_positions,
         .rope_factor = 1,
         .rope_magnitude = 1,
         .embedding_scale = 1,
+        .residual_scale = 1,
+        .logit_scale = 1,
     };
     for (uint32_t i = 0; i < CONFIG_MAX_HEAD_DIM / 2; i++)
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = 1;
@@ -89,6 +149,8 @@ bool config_check_shape(const char *file, const shape_keys *k, const model_confi
     if ((uint64_t)c->head_count * c->head_dim > MAX_EMBEDDING)
         return err_set(e, "%s: \"%s\" (%u) heads of \"%s\" (%u) are more than %d", file, k->heads, c->head_count,
                        k->head_dim, c->head_dim, MAX_EMBEDDING);
+    if (c->rope_dims == 0 && c->learned_positions)
+        return true;
     if (c->rope_dims == 0 || c->rope_dims % 2 || c->rope_dims > c->head_dim)
         return err_set(e, "%s: \"%s\" makes %u of a head's %u numbers turn with the position; must be even and no more",
                        file, k->rope_dims, c->rope_dims, c->head_dim);
@@ -105,10 +167,15 @@ bool config_derive_head_dim(const char *file, const shape_keys *k, model_config 
                                (double)c->head_count * CONFIG_MAX_HEAD_DIM, e);
 }
 
+bool config_gemma_largest(const model_config *c)
+{
+    return (c->arch == ARCH_GEMMA2 && c->layer_count == 46) || (c->arch == ARCH_GEMMA3 && c->layer_count == 62);
+}
+
 void config_set_scales(model_config *c)
 {
     c->attention_scale = (float)(1 / sqrt(c->head_dim));
-    if (c->arch == ARCH_GEMMA || c->arch == ARCH_GEMMA2)
+    if (config_archs[c->arch].scales_embedding)
         c->embedding_scale = sqrtf((float)c->embedding_dim);
 }
 
@@ -134,8 +201,48 @@ void config_stretch_slow_angles(model_config *c, double factor, double low, doub
     }
 }
 
-void config_set_windows(model_config *c, uint32_t from)
+/* The pair, in fractions, that turns so many times. */
+static double pair_that_turns(const model_config *c, double times)
+{
+    return c->rope_dims * log(c->rope_original_tok / (times * 2 * M_PI)) / (2 * log(c->rope_base));
+}
+
+void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs)
+{
+    double low = pair_that_turns(c, fast), high = pair_that_turns(c, slow);
+    if (whole_pairs) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, c->rope_dims - 1);
+    if (low == high)
+        high += 0.001;
+    c->rope_scaling = ROPE_YARN;
+    c->rope_factor = (float)factor;
+    c->rope_low_factor = (float)slow;
+    c->rope_high_factor = (float)fast;
+    c->rope_whole_pairs = whole_pairs;
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        double keep = 1 - fmin(fmax((i - low) / (high - low), 0), 1);
+        c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)(1 / ((1 - keep) / factor + keep));
+    }
+}
+
+double config_yarn_magnitude(double factor, double scale)
+{
+    return factor <= 1 ? 1 : 0.1 * scale * log(factor) + 1;
+}
+
+void config_set_windows(model_config *c, uint32_t from, uint32_t period)
 {
     for (uint32_t i = from; c->window_tok && i < c->layer_count; i++)
-        c->is_windowed[i] = config_archs[c->arch].windows != WINDOW_EVEN || i % 2 == 0;
+        c->is_windowed[i] = period == 0 || (i + 1) % period != 0;
+}
+
+void config_set_unrotated(model_config *c)
+{
+    bool where_windowed = c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->window_tok);
+    for (uint32_t i = 0; where_windowed && i < c->layer_count; i++)
+        c->is_unrotated[i] = !c->is_windowed[i];
 }

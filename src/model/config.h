@@ -6,20 +6,25 @@
  *
  * The decoder, for a token at position p; [..] only where the field says so:
  *
- *     x = embedding[token] * embedding_scale
+ *     x = embedding[token] * embedding_scale [+ positions[p]: learned_positions]
  *     for every layer:
- *         y = rms_norm(x, norm_epsilon)                          weight + 1 if norm_adds_one
+ *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
- *         q, k = [rms_norm of every head: qk_norm], then turned by p (see rope)
+ *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
- *         y = a * Wo [+ bo]                                      [output_bias]
- *         x += [rms_norm of] y                                   [post_norms]
- *         y = rms_norm(x)
- *         y = (act(y * Wgate) . (y * Wup)) * Wdown
- *         x += [rms_norm of] y                                   [post_norms]
- *     logits = cap(rms_norm(x) * Woutput)                        Woutput = embedding if tied_embeddings
+ *         a = a * Wo [+ bo]                                      [output_bias]
+ *         x += [norm of: post_norms] a * residual_scale
+ *         y = norm(x)                                            [not without pre_norms]
+ *             or the norm of x before a was added, or y as it was for q, k and v  [parallel, one_norm]
+ *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]    [ffn_bias]
+ *             or act(y * Wup [+ bup]) * Wdown [+ bdown]          [not gated]
+ *             or the experts that a router chooses: sum of weight . expert(y)     [expert_count]
+ *         x += [norm of: post_norms] y * residual_scale
+ *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
+ *                                                                Woutput = embedding if tied_embeddings
  *
- * with cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
+ * norm is rms_norm(x, norm_epsilon) with weights, + 1 if norm_adds_one; or LayerNorm [layer_norm], with biases
+ * [norm_bias]. cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
 #ifndef SOLO_CONFIG_H
 #define SOLO_CONFIG_H
 
@@ -30,12 +35,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { ARCH_LLAMA, ARCH_MISTRAL, ARCH_QWEN2, ARCH_QWEN3, ARCH_PHI3, ARCH_GEMMA, ARCH_GEMMA2 } model_arch;
+typedef enum {
+    ARCH_LLAMA,
+    ARCH_MISTRAL, /* and ministral */
+    ARCH_QWEN2,
+    ARCH_QWEN3,
+    ARCH_PHI3,
+    ARCH_GEMMA,
+    ARCH_GEMMA2,
+    ARCH_GEMMA3,
+    ARCH_SMOLLM3,
+    ARCH_OLMO2,
+    ARCH_GRANITE,
+    ARCH_STARCODER2,
+    ARCH_GPT2,
+    ARCH_GPT_NEOX,
+    ARCH_PHI,
+    ARCH_GLM4,
+    ARCH_EXAONE4,
+    ARCH_COHERE,
+    ARCH_COHERE2,
+    ARCH_STABLELM,
+    ARCH_QWEN2_MOE,
+    ARCH_QWEN3_MOE
+} model_arch;
 
 typedef enum {
     ACT_SILU,
-    ACT_GELU_TANH /* the approximation with tanh */
+    ACT_GELU_TANH, /* the approximation with tanh */
+    ACT_GELU,
+    ACT_RELU,
+    ACT_RELU2 /* squared */
 } model_act;
+
+typedef enum {
+    QK_NORM_NONE,
+    QK_NORM_HEADS, /* each head by the same weight of (head_dim) */
+    QK_NORM_ROWS   /* all heads together */
+} qk_norms;
 
 /* Which two numbers of a head one angle turns. */
 typedef enum {
@@ -50,10 +87,12 @@ typedef enum {
     ROPE_LINEAR,   /* all angles by rope_factor */
     ROPE_LLAMA3,   /* slow angles by rope_factor, fast ones not at all, those between in between */
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
-    ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3) */
+    ROPE_YARN,     /* as llama3, but between two numbers of turns, and the magnitude grows with the factor */
+    ROPE_DYNAMIC,  /* only beyond context_tok, so that longer contexts are refused */
+    ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
-enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024 };
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096 };
 
 typedef struct model_config {
     model_arch arch;
@@ -69,35 +108,50 @@ typedef struct model_config {
     uint32_t head_dim;      /* of one head of q, k and v; need not be embedding_dim / head_count */
 
     /* attention */
-    float attention_scale;                  /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
-    float attention_cap;                    /* limit of the scores; 0: none */
-    uint32_t window_tok;                    /* positions that windowed layers see, the own among them; 0: none is */
-    uint8_t is_windowed[CONFIG_MAX_LAYERS]; /* (layer_count); all 0 if window_tok is 0 */
-    bool qkv_bias, output_bias;
-    bool qk_norm; /* each head of q and k by a weight of (head_dim) */
+    float attention_scale;                   /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
+    float attention_cap;                     /* limit of the scores; 0: none */
+    uint32_t window_tok;                     /* positions that windowed layers see, the own among them; 0: none is */
+    uint8_t is_windowed[CONFIG_MAX_LAYERS];  /* (layer_count); all 0 if window_tok is 0 */
+    uint8_t is_unrotated[CONFIG_MAX_LAYERS]; /* (layer_count): layers without rope */
+    bool qkv_bias, output_bias, ffn_bias, head_bias;
+    qk_norms qk_norm;
 
     /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
      * sine and cosine multiplied by rope_magnitude; the last head_dim - rope_dims stay */
     rope_order rope_order;
-    uint32_t rope_dims; /* even, at most head_dim */
+    uint32_t rope_dims; /* even, at most head_dim; 0: no layer has rope */
     float rope_base;
+    float rope_local_base; /* of windowed layers, whose angles are not stretched; 0: they are as all others */
     float rope_magnitude;
     rope_scaling rope_scaling;
     bool rope_divisors_missing; /* GGUF without its data: they are in the tensors rope_freqs.weight (given), or
                                  * rope_factors_short.weight and rope_factors_long.weight (longrope) */
     /* (rope_dims / 2) each; [1] in contexts of more than rope_original_tok positions; mostly both the same, and 1 */
     float rope_divisors[2][CONFIG_MAX_HEAD_DIM / 2];
-    float rope_factor, rope_low_factor, rope_high_factor; /* linear and llama3, as they stand in the file */
-    uint32_t rope_original_tok;                           /* positions trained at first; llama3 and longrope */
+    float rope_factor, rope_low_factor, rope_high_factor; /* linear and llama3, as they stand in the file; yarn's slow
+                                                           * and fast beta */
+    bool rope_whole_pairs;                                /* yarn's bounds are whole numbers of pairs */
+    uint32_t rope_original_tok;                           /* positions trained at first; llama3, yarn and longrope */
+
+    /* a mixture of experts, gated each; expert_count 0: none. A router's scores choose expert_used for each token. */
+    uint32_t expert_count, expert_used, expert_ffn_dim;
+    uint32_t shared_ffn_dim;    /* of one that all tokens have, by a sigmoid gate of its own; 0: there is none */
+    bool expert_weights_normed; /* the weights of those that are chosen add up to 1 */
 
     /* the rest */
     model_act act;
     float norm_epsilon;
-    bool norm_adds_one;    /* norms multiply by 1 + weight (gemma; GGUF has the 1 in its weights) */
-    bool post_norms;       /* norms after attention and feed-forward too (gemma2) */
-    float embedding_scale; /* 1, or sqrt(embedding_dim) (gemma) */
-    float logit_cap;       /* limit of the logits; 0: none */
-    bool tied_embeddings;  /* the output uses the embedding's weights */
+    bool layer_norm, norm_bias;
+    bool norm_adds_one;         /* norms multiply by 1 + weight (gemma; GGUF has the 1 in its weights) */
+    bool pre_norms, post_norms; /* norms before attention and feed-forward; after them */
+    bool parallel;              /* the feed-forward layer does not see what attention adds, */
+    bool one_norm;              /* but what attention sees */
+    bool gated;
+    bool learned_positions; /* (context_tok, embedding_dim), added to the embedding */
+    float embedding_scale;  /* 1, or sqrt(embedding_dim) (gemma) */
+    float residual_scale, logit_scale;
+    float logit_cap;      /* limit of the logits; 0: none */
+    bool tied_embeddings; /* the output uses the embedding's weights */
 } model_config;
 
 /* Errors name the key, and call the file "GGUF": the reader does not tell its name. */

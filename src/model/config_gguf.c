@@ -16,7 +16,7 @@ typedef struct gguf_source {
 /* "llama" and "block_count" are "llama.block_count". Stays until the next call. */
 static const char *arch_key(gguf_source *s, const char *name)
 {
-    snprintf(s->key, sizeof s->key, "%s.%s", config_archs[s->c->arch].name, name);
+    snprintf(s->key, sizeof s->key, "%s.%s", config_archs[s->c->arch].in_gguf, name);
     return s->key;
 }
 
@@ -69,7 +69,7 @@ static bool gguf_vocab(gguf_source *s)
     if (t) {
         if (t->dim_count != 2 || t->dims[0] != s->c->embedding_dim)
             return err_set(s->e, "%s: tensor %s: rows of %llu numbers, \"%s.embedding_length\" is %u", s->file,
-                           embedding, (unsigned long long)t->dims[0], config_archs[s->c->arch].name,
+                           embedding, (unsigned long long)t->dims[0], config_archs[s->c->arch].in_gguf,
                            s->c->embedding_dim);
         rows = t->dims[1];
         key = embedding;
@@ -83,6 +83,21 @@ static bool gguf_vocab(gguf_source *s)
     return true;
 }
 
+/* A factor for all angles is in effect beside divisors for each. The values need not be aligned. */
+static bool give_divisors(const model_config *c, const char *file, const char *name, const void *values, float *out,
+                          err *e)
+{
+    float factor = c->rope_scaling == ROPE_YARN ? 1 : c->rope_factor;
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        float value;
+        memcpy(&value, (const char *)values + i * sizeof value, sizeof value);
+        if (!config_check_number(file, name, value, 1e-6, 1e6, e))
+            return false;
+        out[i] = value * factor;
+    }
+    return true;
+}
+
 static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name, float *out)
 {
     uint32_t count = s->c->rope_dims / 2;
@@ -92,25 +107,14 @@ static bool gguf_divisors(gguf_source *s, const gguf_tensor *t, const char *name
         s->c->rope_divisors_missing = true;
         return true;
     }
-    memcpy(out, t->data, count * sizeof *out);
-    for (uint32_t i = 0; i < count; i++)
-        if (!config_check_number(s->file, name, out[i], 1e-6, 1e6, s->e))
-            return false;
-    return true;
+    return give_divisors(s->c, s->file, name, t->data, out, s->e);
 }
 
 bool config_give_divisors(model_config *c, const char *name, const float *values, err *e)
 {
-    uint32_t count = c->rope_dims / 2;
     bool near = strstr(name, "_long") == NULL, far = strstr(name, "_short") == NULL;
-    for (uint32_t i = 0; i < count; i++)
-        if (!config_check_number("GGUF", name, values[i], 1e-6, 1e6, e))
-            return false;
-    if (near)
-        memcpy(c->rope_divisors[0], values, count * sizeof *values);
-    if (far)
-        memcpy(c->rope_divisors[1], values, count * sizeof *values);
-    return true;
+    return (!near || give_divisors(c, "GGUF", name, values, c->rope_divisors[0], e)) &&
+           (!far || give_divisors(c, "GGUF", name, values, c->rope_divisors[1], e));
 }
 
 /* Divisors that were computed by whoever wrote the file come as tensors. */
@@ -140,10 +144,39 @@ static bool text_is(gguf_text text, const char *word)
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
 
+static bool gguf_yarn(gguf_source *s, float factor)
+{
+    model_config *c = s->c;
+    float fast, slow, scale, scale_all, total, extrapolated;
+    if (!gguf_size(s, "rope.scaling.original_context_length", MAX_CONTEXT, c->context_tok, &c->rope_original_tok) ||
+        !gguf_float(s, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 32, &fast) ||
+        !gguf_float(s, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 1, &slow) ||
+        !gguf_float(s, "rope.scaling.yarn_log_multiplier", 0, 1e3, 0, &scale_all) ||
+        !gguf_float(s, "rope.scaling.attn_factor", 1e-3, 1e3, 1, &scale) ||
+        !gguf_float(s, "rope.scaling.yarn_ext_factor", 0, 1e3, 1, &extrapolated))
+        return false;
+    if (extrapolated != 1)
+        return config_unsupported(s->file, s->key, "a number other than 1", s->e);
+    if (factor <= 0)
+        return err_set(s->e, "%s: \"%s\" is missing", s->file, arch_key(s, "rope.scaling.factor"));
+    double magnitude = config_yarn_magnitude(factor, 1);
+    if (scale_all > 0)
+        magnitude /= config_yarn_magnitude(factor, scale_all);
+    /* written by some, and not read by llama.cpp: it must say the same */
+    if (!gguf_float(s, "rope.scaling.yarn_attn_factor", 1e-3, 1e3, (float)magnitude, &total))
+        return false;
+    if (fabs(total - magnitude) > 1e-3)
+        return config_unsupported(s->file, s->key, "another number than follows from the factor", s->e);
+    c->rope_magnitude = (float)(magnitude * scale);
+    config_stretch_yarn(c, factor, fast, slow, true);
+    return true;
+}
+
 static bool gguf_rope(gguf_source *s)
 {
     model_config *c = s->c;
-    c->rope_order = c->arch == ARCH_LLAMA ? ROPE_ADJACENT : ROPE_HALVES;
+    const arch_info *a = &config_archs[c->arch];
+    c->rope_order = a->adjacent || a->adjacent_in_gguf ? ROPE_ADJACENT : ROPE_HALVES;
     if (!gguf_size(s, "rope.dimension_count", CONFIG_MAX_HEAD_DIM, c->head_dim, &c->rope_dims) ||
         !gguf_float(s, "rope.freq_base", 1, 1e12, default_rope_base, &c->rope_base))
         return false;
@@ -153,9 +186,9 @@ static bool gguf_rope(gguf_source *s)
     const char *key = arch_key(s, "rope.scaling.type");
     if (gguf_has(s->g, key) && !gguf_get_text(s->g, key, &type, s->e))
         return false;
-    bool linear = text_is(type, "linear");
-    if (!linear && !text_is(type, "none") && !text_is(type, "longrope"))
-        return config_unsupported(s->file, key, text_is(type, "yarn") ? "yarn" : "this kind", s->e);
+    bool linear = text_is(type, "linear"), yarn = text_is(type, "yarn");
+    if (!linear && !yarn && !text_is(type, "none") && !text_is(type, "longrope"))
+        return config_unsupported(s->file, key, "this kind", s->e);
     float older, factor;
     if (!gguf_float(s, "rope.scale_linear", 0, 1e6, 0, &older) ||
         !gguf_float(s, "rope.scaling.factor", 0, 1e6, older, &factor))
@@ -165,7 +198,40 @@ static bool gguf_rope(gguf_source *s)
             return false;
         config_divide_angles(c, factor);
     }
+    if (yarn && c->rope_dims <= c->head_dim && !gguf_yarn(s, factor))
+        return false;
     return c->rope_dims > c->head_dim || gguf_rope_tensors(s); /* too many is told below */
+}
+
+/* Files name the layers, or how many there are from one that sees all to the next, or nothing. */
+static bool gguf_windows(gguf_source *s)
+{
+    model_config *c = s->c;
+    const arch_info *a = &config_archs[c->arch];
+    const char *key = arch_key(s, "attention.sliding_window");
+    c->window_tok = c->arch == ARCH_GEMMA2 || c->arch == ARCH_COHERE2 ? a->window_tok : 0;
+    /* qwen's files cannot say which layers, and models that use the window are not made: it stays off */
+    if (a->windows != WINDOW_LATE && gguf_has(s->g, key) &&
+        (!gguf_layers_number(s, key, &c->window_tok) ||
+         !config_check_number(s->file, key, c->window_tok, 0, 1u << 31, s->e)))
+        return false;
+    key = arch_key(s, "attention.sliding_window_pattern");
+    gguf_array layers;
+    err no_list = {0};
+    if (c->window_tok && gguf_has(s->g, key) && gguf_get_numbers(s->g, key, &layers, &no_list)) {
+        if (layers.count < c->layer_count)
+            return err_set(s->e, "%s: \"%s\" names %zu layers of %u", s->file, key, layers.count, c->layer_count);
+        for (uint32_t i = 0; i < c->layer_count; i++)
+            c->is_windowed[i] = gguf_array_int(&layers, i) != 0;
+        return true;
+    }
+    uint32_t period = c->arch == ARCH_OLMO2 ? 4 : a->window_period; /* olmo3 */
+    if (c->window_tok && gguf_has(s->g, key) &&
+        (!gguf_get_u32(s->g, key, &period, s->e) ||
+         !config_check_number(s->file, key, period, 1, CONFIG_MAX_LAYERS, s->e)))
+        return false;
+    config_set_windows(c, 0, period);
+    return true;
 }
 
 static bool gguf_attention(gguf_source *s)
@@ -173,9 +239,12 @@ static bool gguf_attention(gguf_source *s)
     model_config *c = s->c;
     c->qkv_bias = gguf_find_tensor(s->g, "blk.0.attn_q.bias") || gguf_find_tensor(s->g, "blk.0.attn_qkv.bias");
     c->output_bias = gguf_find_tensor(s->g, "blk.0.attn_output.bias");
+    c->ffn_bias = gguf_find_tensor(s->g, "blk.0.ffn_up.bias");
+    c->norm_bias = gguf_find_tensor(s->g, "output_norm.bias");
+    c->head_bias = gguf_find_tensor(s->g, "output.bias");
 
-    /* gemma2's largest does not scale by its head's size, and files do not say so */
-    if (c->arch == ARCH_GEMMA2 && c->layer_count == 46)
+    /* the largest of gemma2 and gemma3 do not scale by their heads' size, and files do not say so */
+    if (config_gemma_largest(c))
         c->attention_scale = (float)(1 / sqrt((double)c->embedding_dim / c->head_count));
     float scale;
     if (!gguf_float(s, "attention.scale", 0, 1e3, 0, &scale))
@@ -183,31 +252,90 @@ static bool gguf_attention(gguf_source *s)
     if (scale > 0)
         c->attention_scale = scale;
 
-    if (c->arch == ARCH_GEMMA2 &&
-        (!gguf_float(s, "attn_logit_softcapping", 0, 1e6, gemma2_attention_cap, &c->attention_cap) ||
-         !gguf_float(s, "final_logit_softcapping", 0, 1e6, gemma2_logit_cap, &c->logit_cap)))
+    bool capped = c->arch == ARCH_GEMMA2;
+    if ((capped && !gguf_float(s, "attn_logit_softcapping", 0, 1e6, gemma2_attention_cap, &c->attention_cap)) ||
+        ((capped || c->arch == ARCH_GEMMA3) &&
+         !gguf_float(s, "final_logit_softcapping", 0, 1e6, capped ? gemma2_logit_cap : 0, &c->logit_cap)))
         return false;
+    return gguf_windows(s);
+}
 
-    /* qwen's files cannot say which layers, and models that use the window are not made: it stays off */
-    const arch_info *a = &config_archs[c->arch];
-    const char *key = arch_key(s, "attention.sliding_window");
-    c->window_tok = a->windows == WINDOW_EVEN ? a->window_tok : 0;
-    if (a->windows != WINDOW_LATE && gguf_has(s->g, key) &&
-        (!gguf_layers_number(s, key, &c->window_tok) ||
-         !config_check_number(s->file, key, c->window_tok, 0, 1u << 31, s->e)))
+/* What only some families have. */
+static bool gguf_own_keys(gguf_source *s)
+{
+    model_config *c = s->c;
+    config_set_unrotated(c);
+    switch (c->arch) {
+    case ARCH_GRANITE: {
+        float divisor;
+        const char *key = arch_key(s, "rope.scaling.finetuned"); /* which here says whether there is rope */
+        bool rotated = true;
+        if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &rotated, s->e))
+            return false;
+        memset(c->is_unrotated, !rotated, sizeof c->is_unrotated);
+        if (!gguf_float(s, "logit_scale", 1e-6, 1e6, 1, &divisor))
+            return false;
+        c->logit_scale = 1 / divisor;
+        return gguf_float(s, "embedding_scale", 1e-6, 1e6, 1, &c->embedding_scale) &&
+               gguf_float(s, "residual_scale", 1e-6, 1e6, 1, &c->residual_scale);
+    }
+    case ARCH_COHERE:
+    case ARCH_COHERE2: return gguf_float(s, "logit_scale", 1e-6, 1e6, 1, &c->logit_scale);
+    case ARCH_GEMMA3: return gguf_float(s, "rope.freq_base_swa", 1, 1e12, default_rope_base, &c->rope_local_base);
+    case ARCH_OLMO2: /* olmo3's windowed layers do not stretch their angles */
+        return !c->window_tok || gguf_float(s, "rope.freq_base_swa", 1, 1e12, c->rope_base, &c->rope_local_base);
+    case ARCH_SMOLLM3:
+        for (uint32_t i = smollm3_period - 1; i < c->layer_count; i += smollm3_period)
+            c->is_unrotated[i] = true;
+        return true;
+    case ARCH_GPT_NEOX: {
+        const char *key = arch_key(s, "use_parallel_residual");
+        return !gguf_has(s->g, key) || gguf_get_bool(s->g, key, &c->parallel, s->e);
+    }
+    case ARCH_STABLELM: c->parallel = c->one_norm = !gguf_find_tensor(s->g, "blk.0.ffn_norm.weight"); return true;
+    default: return true;
+    }
+}
+
+/* A number that must be one of two, if it is there. */
+static bool gguf_must_be(gguf_source *s, const char *name, float value, float or_else)
+{
+    float number;
+    if (!gguf_float(s, name, -1e9, 1e9, value, &number))
         return false;
-    config_set_windows(c, 0);
-    return true;
+    return number == value || number == or_else || config_unsupported(s->file, s->key, "this number", s->e);
+}
+
+static bool gguf_experts(gguf_source *s)
+{
+    model_config *c = s->c;
+    const char *key = arch_key(s, "expert_count");
+    bool always = c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
+    uint32_t softmax = 1, gating = softmax;
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
+        return false;
+    if (!c->expert_count)
+        return !always || err_set(s->e, "%s: \"%s\" is missing", s->file, key);
+    if (!always && c->arch != ARCH_LLAMA)
+        return config_unsupported(s->file, key, "a mixture of experts in this family", s->e);
+    if (!config_check_number(s->file, key, c->expert_count, 1, CONFIG_MAX_EXPERTS, s->e) ||
+        !gguf_size(s, "expert_used_count", c->expert_count, 0, &c->expert_used) ||
+        !gguf_size(s, "expert_feed_forward_length", MAX_FFN, c->ffn_dim, &c->expert_ffn_dim) ||
+        !gguf_must_be(s, "expert_weights_scale", 1, 0))
+        return false;
+    if (c->arch == ARCH_QWEN2_MOE &&
+        !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
+        return false;
+    key = arch_key(s, "expert_gating_func");
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
+        return false;
+    c->expert_weights_normed = c->arch != ARCH_QWEN2_MOE;
+    return gating == softmax || config_unsupported(s->file, key, "a router without softmax", s->e);
 }
 
 static bool gguf_refuse_unsupported(gguf_source *s)
 {
-    const char *key = arch_key(s, "expert_count");
-    uint32_t experts = 0;
-    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &experts, s->e))
-        return false;
-    if (experts)
-        return config_unsupported(s->file, key, "a mixture of experts", s->e);
+    const char *key;
     key = arch_key(s, "attention.causal");
     bool causal = true;
     if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &causal, s->e))
@@ -228,7 +356,7 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
     c->norm_adds_one = false; /* in the weights already */
     c->tied_embeddings = !gguf_find_tensor(g, "output.weight");
 
-    const char *a = config_archs[arch].name;
+    const char *a = config_archs[arch].in_gguf;
     char embedding[64], heads[64], kv_heads[64], head_dim[64], rope_dims[64];
     snprintf(embedding, sizeof embedding, "%s.embedding_length", a);
     snprintf(heads, sizeof heads, "%s.attention.head_count", a);
@@ -243,7 +371,8 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
         !gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) ||
         !gguf_size(s, "attention.head_count", MAX_HEADS, 0, &c->head_count) ||
         !gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count) ||
-        !gguf_float(s, "attention.layer_norm_rms_epsilon", 1e-12, 1, config_archs[arch].norm_epsilon, &c->norm_epsilon))
+        !gguf_float(s, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-12, 1,
+                    config_archs[arch].norm_epsilon, &c->norm_epsilon))
         return false;
 
     uint32_t value_dim;
@@ -255,5 +384,6 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
     if (value_dim != c->head_dim)
         return config_unsupported(s->file, s->key, "a size other than the keys'", e);
     config_set_scales(c);
-    return gguf_vocab(s) && gguf_rope(s) && gguf_attention(s) && config_check_shape(s->file, &keys, c, e);
+    return gguf_vocab(s) && (c->learned_positions || gguf_rope(s)) && gguf_attention(s) && gguf_own_keys(s) &&
+           gguf_experts(s) && config_check_shape(s->file, &keys, c, e);
 }

@@ -8,28 +8,40 @@
 typedef enum {
     WINDOW_NEVER,
     WINDOW_ALL,
-    WINDOW_LATE, /* from max_window_layers on, and only if use_sliding_window */
-    WINDOW_EVEN  /* layers 0, 2, 4, ... */
+    WINDOW_LATE,  /* from max_window_layers on, and only if use_sliding_window */
+    WINDOW_PERIOD /* all but each window_period-th layer */
 } window_rule;
 
 /* What a file leaves out stands here, as in the classes that first defined these
  * architectures (Hugging Face transformers). */
 typedef struct arch_info {
-    const char *name; /* in config.json and in GGUF */
-    bool in_gguf;     /* GGUF calls mistral llama */
+    const char *name;    /* in config.json */
+    const char *in_gguf; /* NULL: GGUF calls it otherwise (mistral: llama) */
     uint32_t context_tok;
     uint32_t head_dim;   /* 0: embedding_dim / head_count */
     uint32_t window_tok; /* 0: none */
     window_rule windows;
+    uint32_t window_period;
     model_act act;
     float norm_epsilon;
+    float rope_base;    /* 0: 10000 */
+    float rotary_share; /* of a head; 0: all of it */
+    /* What it always has, or never. */
+    qk_norms qk_norm;
     bool tied_embeddings;
+    bool layer_norm, norm_bias; /* of GGUF, norm_bias is read from the tensors */
+    bool norm_adds_one, scales_embedding;
+    bool no_pre_norms, post_norms, parallel, one_norm, ungated, learned_positions;
+    bool adjacent;              /* pairs are side by side, */
+    bool adjacent_in_gguf;      /* or are in GGUF, which has reordered them */
+    bool fused_qkv, fused_gate; /* in GGUF: attn_qkv; gate and up as ffn_up */
 } arch_info;
 
 extern const arch_info config_archs[]; /* by model_arch */
 
 static const float default_rope_base = 10000;
 static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30;
+enum { smollm3_period = 4 }; /* each fourth layer has no rope */
 
 /* Several times what the largest models have. */
 enum { MAX_VOCAB = 1 << 22, MAX_CONTEXT = 1 << 26, MAX_EMBEDDING = 1 << 17, MAX_FFN = 1 << 20, MAX_HEADS = 1024 };
@@ -42,6 +54,8 @@ bool config_check_number(const char *file, const char *key, double value, double
 
 /* What an architecture is by itself, before anything is read from the file. */
 void config_set_defaults(model_config *c, model_arch arch);
+/* gemma2-27b and gemma3-27b, which scale attention by embedding_dim / head_count: known by their layers. */
+bool config_gemma_largest(const model_config *c);
 /* The scales that follow from the sizes. */
 void config_set_scales(model_config *c);
 /* All angles of rope slower by this factor. */
@@ -49,8 +63,15 @@ void config_divide_angles(model_config *c, double factor);
 /* llama3: angles that turn less than `low` times within rope_original_tok positions are slowed by the factor; those that
  * turn more than `high` times stay; between them the frequency goes over from one to the other. */
 void config_stretch_slow_angles(model_config *c, double factor, double low, double high);
-/* From layer `from` on, those that the architecture windows see window_tok only. */
-void config_set_windows(model_config *c, uint32_t from);
+/* yarn: angles that turn less than `slow` times within rope_original_tok positions are slowed by the factor; those that
+ * turn more than `fast` times stay. Which pairs that are is rounded to whole numbers, if the file does not say otherwise. */
+void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs);
+/* The magnitude that comes with a factor. */
+double config_yarn_magnitude(double factor, double scale);
+/* From layer `from` on, all but each period-th layer see window_tok only; with a period of 0 all. */
+void config_set_windows(model_config *c, uint32_t from, uint32_t period);
+/* The layers without rope, where that follows from their windows. */
+void config_set_unrotated(model_config *c);
 
 /* The names that a source has for what is checked. */
 typedef struct shape_keys {

@@ -1,6 +1,7 @@
 /* convert: the weights of a model, a few rows at a time, into a GGUF file of another type. */
 #include "model/convert.h"
 #include "base/progress.h"
+#include "model/decoder.h"
 #include "model/gguf_layout.h"
 #include "model/model.h"
 
@@ -119,7 +120,7 @@ typedef struct fallen {
 static tensor_type choose(tensor_role role, uint32_t columns, tensor_type wanted, fallen *f)
 {
     tensor_type type = layout_choose_type(role, columns, wanted, TYPE_Q8_0);
-    if (role != ROLE_NORM && role != ROLE_BIAS && type != wanted) {
+    if (role != ROLE_NORM && role != ROLE_BIAS && role != ROLE_POSITIONS && type != wanted) {
         f->to_q8_0 += type == TYPE_Q8_0;
         f->to_f16 += type == TYPE_F16;
     }
@@ -180,6 +181,10 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
     const model_config *c = model_get_config(m);
     if (!layout_check(c, notes, e))
         return err_context(e, "%s", from);
+    graph *decoder = decoder_graph(m, &(decoder_options){.rows = 1, .context_tok = 1}, e);
+    graph_free(decoder);
+    if (!decoder) /* a weight is missing, or one is there that would be lost */
+        return false;
     tensor_list l = gguf_layout_of(c);
     job *jobs = mem_alloc(l.count * sizeof *jobs);
     fallen f = {0};

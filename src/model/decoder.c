@@ -1,8 +1,10 @@
 /* decoder: the graph of a transformer, layer by layer, from its configuration. */
 #include "model/decoder.h"
+#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TUNING_HINT_POSITION = 512 }; /* of a conversation that has begun */
@@ -13,6 +15,7 @@ typedef struct building {
     const model_config *c;
     const decoder_options *o;
     node position, divisors;
+    bool *used; /* (tensors of the file) */
     err *e;
 } building;
 
@@ -33,14 +36,20 @@ static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt
         err_set(b->e, "weight %s is %u x %u and should be %u x %u", name, w.rows, w.columns, rows, columns);
         return 0;
     }
+    b->used[w.tensor] = true;
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
 }
 
 static node norm(building *b, node x, uint32_t width, const char *fmt, uint32_t layer)
 {
-    char name[96];
+    char name[64];
+    const model_config *c = b->c;
     snprintf(name, sizeof name, fmt, layer);
-    return graph_rmsnorm(b->g, x, weight(b, 1, width, "%s", name), b->c->norm_epsilon, b->c->norm_adds_one ? 1 : 0);
+    node scale = weight(b, 1, width, "%s.weight", name);
+    if (!c->layer_norm)
+        return graph_rmsnorm(b->g, x, scale, c->norm_epsilon, c->norm_adds_one ? 1 : 0);
+    node bias = c->norm_bias ? weight(b, 1, width, "%s.bias", name) : 0;
+    return graph_layernorm(b->g, x, scale, bias, c->norm_epsilon);
 }
 
 /* y = x W [+ b] */
@@ -50,18 +59,28 @@ static node linear(building *b, node x, uint32_t rows, uint32_t columns, const c
     return biased ? graph_binary(b->g, BINARY_ADD, y, weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
 }
 
+static bool has_local_angles(const model_config *c, uint32_t layer)
+{
+    return c->rope_local_base > 0 && c->is_windowed[layer];
+}
+
 /* Heads of q or k: apart, normed where they are, and turned. */
 static node heads_turned(building *b, node x, uint32_t heads, const char *norm_name, uint32_t layer)
 {
     const model_config *c = b->c;
+    if (c->qk_norm == QK_NORM_ROWS)
+        x = norm(b, x, heads * c->head_dim, norm_name, layer);
     node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, c->head_dim));
-    if (c->qk_norm)
+    if (c->qk_norm == QK_NORM_HEADS)
         h = norm(b, h, c->head_dim, norm_name, layer);
+    if (c->rope_dims == 0 || c->is_unrotated[layer])
+        return h;
+    bool local = has_local_angles(c, layer);
     rope_spec spec = {.rotated = c->rope_dims,
                       .interleaved = c->rope_order == ROPE_ADJACENT,
-                      .base = c->rope_base,
-                      .factors = b->divisors,
-                      .magnitude = c->rope_magnitude};
+                      .base = local ? c->rope_local_base : c->rope_base,
+                      .factors = local ? 0 : b->divisors,
+                      .magnitude = local ? 1 : c->rope_magnitude};
     return graph_rope(b->g, h, b->position, spec);
 }
 
@@ -80,8 +99,8 @@ static node attention(building *b, node x, uint32_t layer)
     node q = linear(b, x, q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
     node k = linear(b, x, kv_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
     node v = linear(b, x, kv_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
-    q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm.weight", layer);
-    k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm.weight", layer);
+    q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
+    k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
     v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
     attention_spec spec = {
         .scale = c->attention_scale, .softcap = c->attention_cap, .window = c->is_windowed[layer] ? c->window_tok : 0};
@@ -90,26 +109,77 @@ static node attention(building *b, node x, uint32_t layer)
     return linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
 }
 
+static node activated(building *b, node x)
+{
+    switch (b->c->act) {
+    case ACT_SILU: return graph_unary(b->g, UNARY_SILU, x);
+    case ACT_GELU_TANH: return graph_unary(b->g, UNARY_GELU, x);
+    case ACT_GELU: return graph_unary(b->g, UNARY_GELU_ERF, x);
+    case ACT_RELU: return graph_unary(b->g, UNARY_RELU, x);
+    case ACT_RELU2: return graph_unary(b->g, UNARY_SQUARE, graph_unary(b->g, UNARY_RELU, x));
+    }
+    return 0;
+}
+
 static node feed_forward(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node gate = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, false);
-    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, false);
-    node act = graph_unary(b->g, c->act == ACT_SILU ? UNARY_SILU : UNARY_GELU, gate);
-    return linear(b, graph_binary(b->g, BINARY_MUL, act, up), c->embedding_dim, c->ffn_dim, "ffn_down", layer, false);
+    node gate = c->gated ? linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
+    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
+    node y = c->gated ? graph_binary(b->g, BINARY_MUL, activated(b, gate), up) : activated(b, up);
+    return linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
+}
+
+/* All matrices of one kind, one after the other; their product with the chosen ones. */
+static node chosen(building *b, node x, node ids, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
+{
+    uint32_t count = b->c->expert_count;
+    return graph_experts(b->g, weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part), count, x, ids);
+}
+
+/* The router's scores choose experts and weigh what they make; one more, for all tokens, has a gate of its own. */
+static node experts(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
+    node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, false);
+    node ids = graph_topk(b->g, scores, c->expert_used);
+    node weights = c->expert_weights_normed ? graph_softmax(b->g, graph_take(b->g, scores, ids), 1)
+                                            : graph_take(b->g, graph_softmax(b->g, scores, 1), ids);
+    node gate = activated(b, chosen(b, x, ids, inner, dim, "ffn_gate_exps", layer));
+    node y = graph_binary(b->g, BINARY_MUL, gate, chosen(b, x, ids, inner, dim, "ffn_up_exps", layer));
+    y = graph_mix(b->g, chosen(b, y, ids, dim, inner, "ffn_down_exps", layer), weights);
+    if (!shared)
+        return y;
+    node share = graph_unary(b->g, UNARY_SIGMOID, linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false));
+    gate = activated(b, linear(b, x, shared, dim, "ffn_gate_shexp", layer, false));
+    node z = graph_binary(b->g, BINARY_MUL, gate, linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
+    z = linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
+    return graph_binary(b->g, BINARY_ADD, y, graph_binary(b->g, BINARY_MUL, z, share));
+}
+
+/* x + y, y normed and scaled where it is. */
+static node added(building *b, node x, node y, const char *norm_name, uint32_t layer)
+{
+    const model_config *c = b->c;
+    if (c->post_norms)
+        y = norm(b, y, c->embedding_dim, norm_name, layer);
+    if (c->residual_scale != 1)
+        y = graph_scale(b->g, y, c->residual_scale, 0);
+    return graph_binary(b->g, BINARY_ADD, x, y);
 }
 
 static node layer_of(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node y = attention(b, norm(b, x, c->embedding_dim, "blk.%u.attn_norm.weight", layer), layer);
-    if (c->post_norms)
-        y = norm(b, y, c->embedding_dim, "blk.%u.post_attention_norm.weight", layer);
-    x = graph_binary(b->g, BINARY_ADD, x, y);
-    y = feed_forward(b, norm(b, x, c->embedding_dim, "blk.%u.ffn_norm.weight", layer), layer);
-    if (c->post_norms)
-        y = norm(b, y, c->embedding_dim, "blk.%u.post_ffw_norm.weight", layer);
-    return graph_binary(b->g, BINARY_ADD, x, y);
+    node y = c->pre_norms ? norm(b, x, c->embedding_dim, "blk.%u.attn_norm", layer) : x;
+    node z = added(b, x, attention(b, y, layer), "blk.%u.post_attention_norm", layer);
+    if (!c->parallel)
+        x = z;
+    if (!c->one_norm)
+        y = c->pre_norms ? norm(b, x, c->embedding_dim, "blk.%u.ffn_norm", layer) : x;
+    y = c->expert_count ? experts(b, y, layer) : feed_forward(b, y, layer);
+    return added(b, z, y, "blk.%u.post_ffw_norm", layer);
 }
 
 static const float *rope_divisors(const model_config *c, uint32_t context_tok)
@@ -122,35 +192,64 @@ static const float *rope_divisors(const model_config *c, uint32_t context_tok)
     return NULL;
 }
 
+bool decoder_changes_angles(const model_config *c, uint32_t context_tok)
+{
+    return c->rope_original_tok && context_tok > c->rope_original_tok &&
+           memcmp(c->rope_divisors[0], c->rope_divisors[1], c->rope_dims / 2 * sizeof(float)) != 0;
+}
+
 static node output(building *b, node x, node embedding)
 {
     const model_config *c = b->c;
     if (b->o->one_row)
         x = graph_pick(b->g, x, graph_input(b->g, "last", DTYPE_U32, shape1(1)));
-    x = norm(b, x, c->embedding_dim, "output_norm.weight", 0);
+    x = norm(b, x, c->embedding_dim, "output_norm", 0);
     node head = c->tied_embeddings ? embedding : weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
     node logits = graph_matmul(b->g, x, head);
+    if (c->head_bias)
+        logits = graph_binary(b->g, BINARY_ADD, logits, weight(b, 1, c->vocab_tok, "output.bias"));
+    if (c->logit_scale != 1)
+        logits = graph_scale(b->g, logits, c->logit_scale, 0);
     return c->logit_cap > 0 ? graph_softcap(b->g, logits, c->logit_cap) : logits;
 }
 
 graph *decoder_graph(const model *m, const decoder_options *o, err *e)
 {
     const model_config *c = model_get_config(m);
+    if (c->learned_positions && o->context_tok > c->context_tok) {
+        err_set(e, "a context of %u tokens: %s has learned %u positions", o->context_tok, model_get_path(m),
+                c->context_tok);
+        return NULL;
+    }
+    if (c->rope_scaling == ROPE_DYNAMIC && o->context_tok > c->context_tok) {
+        err_set(e, "a context of %u tokens: %s changes its angles beyond %u, which is not supported", o->context_tok,
+                model_get_path(m), c->context_tok);
+        return NULL;
+    }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
+    b.used = mem_alloc(model_tensor_count(m) * sizeof *b.used);
     node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
-    if (rope_divisors(c, o->context_tok))
+    if (o->angles_given && decoder_changes_angles(c, o->context_tok))
+        b.divisors = graph_input(b.g, DECODER_ROPE_DIVISORS, DTYPE_F32, shape1(c->rope_dims / 2));
+    else if (rope_divisors(c, o->context_tok))
         b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
     node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);
     if (c->embedding_scale != 1)
         x = graph_scale(b.g, x, c->embedding_scale, 0);
+    if (c->learned_positions)
+        x = graph_binary(b.g, BINARY_ADD, x,
+                         graph_gather_from(b.g, weight(&b, c->context_tok, c->embedding_dim, "position_embd.weight"),
+                                           b.position, o->rows));
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
         x = layer_of(&b, x, layer);
     graph_output(b.g, "logits", output(&b, x, embedding));
-    if (e->kind == ERR_NONE && graph_ok(b.g, e))
+    bool ok = e->kind == ERR_NONE && graph_ok(b.g, e) && model_refuse_unused(m, b.used, e);
+    free(b.used);
+    if (ok)
         return b.g;
     graph_free(b.g);
     return NULL;

@@ -14,6 +14,7 @@ typedef struct decoder_options {
     uint32_t context_tok; /* positions the cache holds */
     dtype cache;          /* DTYPE_F16 or DTYPE_F32 */
     bool one_row;         /* logits [1, vocab], of the row that the input "last" (u32 [1]) names */
+    bool angles_given;    /* the divisors of the rotation's angles are an input, if decoder_changes_angles */
 } decoder_options;
 
 /* NULL with an error if a weight is missing or of another shape than the
@@ -23,6 +24,10 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e);
 /* The divisors of the rotation's angles stand in the graph as a weight of this
  * name, where there are any: (rope_dims / 2) floats of the configuration. */
 #define DECODER_ROPE_DIVISORS "rope_divisors"
+
+/* Do the angles depend on how long the text is? Then they are those of its length, at all positions, and what is in the
+ * cache has to be made anew when it grows beyond rope_original_tok. Without angles_given, the context counts as text. */
+bool decoder_changes_angles(const model_config *c, uint32_t context_tok);
 
 /* The graph's weights by name, for those who run it; `weights` is a decoder_weights. */
 typedef struct decoder_weights {

@@ -1,5 +1,6 @@
 /* gguf_layout: the keys and the tensors that follow from a configuration. */
 #include "model/gguf_layout.h"
+#include "model/config_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +13,15 @@ static model_arch arch_in_gguf(const model_config *c)
     return c->arch == ARCH_MISTRAL ? ARCH_LLAMA : c->arch;
 }
 
-static bool is_gemma(const model_config *c)
+/* llama.cpp has no output of its own for some families, and for others it always has one. */
+static bool never_has_output(const model_config *c)
 {
-    return c->arch == ARCH_GEMMA || c->arch == ARCH_GEMMA2;
+    return c->arch == ARCH_GEMMA || c->arch == ARCH_GEMMA2 || c->arch == ARCH_COHERE || c->arch == ARCH_COHERE2;
+}
+
+static bool always_has_output(const model_config *c)
+{
+    return c->arch == ARCH_OLMO2 || c->arch == ARCH_PHI || c->arch == ARCH_GPT_NEOX || c->arch == ARCH_STABLELM;
 }
 
 /* ---- what cannot be said ----------------------------------------------------- */
@@ -24,43 +31,85 @@ static bool cannot_say(const model_config *c, const char *what, err *e)
     return err_set(e, "a GGUF file cannot say that a %s has %s", config_arch_name(c->arch), what);
 }
 
-/* 1 / sqrt(head_dim), but for gemma2's largest (see config_gguf.c). */
+/* 1 / sqrt(head_dim), but for the largest gemmas (see config_gguf.c). */
 static float usual_scale(const model_config *c)
 {
-    bool largest = c->arch == ARCH_GEMMA2 && c->layer_count == 46;
-    return (float)(1 / sqrt(largest ? (double)c->embedding_dim / c->head_count : c->head_dim));
+    return (float)(1 / sqrt(config_gemma_largest(c) ? (double)c->embedding_dim / c->head_count : c->head_dim));
+}
+
+/* Are the windows those that follow from the architecture, if a file says nothing? */
+static bool has_usual_windows(const model_config *c)
+{
+    const arch_info *a = &config_archs[c->arch];
+    for (uint32_t i = 0; c->window_tok && i < c->layer_count; i++) {
+        bool expected = a->window_period == 0 || (i + 1) % a->window_period != 0;
+        if (c->is_windowed[i] != expected)
+            return false;
+    }
+    return true;
+}
+
+/* Does llama.cpp read which layers have windows? */
+static bool names_windows(const model_config *c)
+{
+    return c->arch == ARCH_GEMMA3 || c->arch == ARCH_EXAONE4 || c->arch == ARCH_COHERE2;
 }
 
 static bool check_windows(const model_config *c, str *notes, err *e)
 {
-    bool qwen = c->arch == ARCH_QWEN2 || c->arch == ARCH_QWEN3;
-    for (uint32_t i = 0; c->window_tok && i < c->layer_count; i++) {
-        bool expected = !qwen && (c->arch != ARCH_GEMMA2 || i % 2 == 0);
-        if (c->is_windowed[i] != expected)
-            return cannot_say(c, qwen ? "windows" : "windows in these layers only", e);
-    }
-    if (c->window_tok && !qwen && c->arch != ARCH_GEMMA2)
+    bool qwen = c->arch == ARCH_QWEN2 || c->arch == ARCH_QWEN3, windowed = c->window_tok > 0;
+    for (uint32_t i = 0; i < c->layer_count && c->arch == ARCH_SMOLLM3; i++)
+        if (c->is_unrotated[i] != ((i + 1) % smollm3_period == 0))
+            return cannot_say(c, "rope in these layers only", e);
+    for (uint32_t i = 0; windowed && qwen && i < c->layer_count; i++)
+        if (c->is_windowed[i])
+            return cannot_say(c, "windows", e);
+    if (windowed && !qwen && !names_windows(c) && !has_usual_windows(c))
+        return cannot_say(c, "windows in these layers only", e);
+    bool known = qwen || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 || c->arch == ARCH_COHERE2 ||
+                 (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+    if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);
+    if (windowed && c->arch == ARCH_EXAONE4 && !known)
+        str_addf(notes, "llama.cpp knows layers without rope only in an exaone4 of 64 layers: its logits differ\n");
     return true;
+}
+
+/* Biases that llama.cpp does not load, or cannot do without. */
+static void check_biases(const model_config *c, str *notes)
+{
+    bool output = c->arch == ARCH_LLAMA || c->arch == ARCH_GRANITE || c->arch == ARCH_STARCODER2 ||
+                  c->arch == ARCH_GPT2 || c->arch == ARCH_GPT_NEOX || c->arch == ARCH_PHI || c->arch == ARCH_MISTRAL;
+    bool ffn = output; /* the same families have both */
+    bool all = c->arch == ARCH_STARCODER2 || c->arch == ARCH_GPT_NEOX;
+    if ((c->output_bias && !output) || (c->ffn_bias && !ffn) || (all && !(c->qkv_bias && c->ffn_bias)))
+        str_addf(notes, "llama.cpp does not load a %s with these biases\n", config_arch_name(c->arch));
 }
 
 bool layout_check(const model_config *c, str *notes, err *e)
 {
     bool llama = arch_in_gguf(c) == ARCH_LLAMA;
-    if (c->act != (is_gemma(c) ? ACT_GELU_TANH : ACT_SILU))
+    if (c->act != config_archs[c->arch].act)
         return cannot_say(c, "another activation function than usual", e);
-    if (is_gemma(c) && !c->tied_embeddings)
+    if (never_has_output(c) && !c->tied_embeddings)
         return cannot_say(c, "an output of its own", e);
     if (c->arch == ARCH_GEMMA2 && (c->attention_cap <= 0 || c->logit_cap <= 0))
         return cannot_say(c, "no limit of its scores or logits", e);
-    if (c->rope_scaling == ROPE_LLAMA3 && !llama)
+    if (c->arch == ARCH_GEMMA3 && c->attention_cap > 0)
+        return cannot_say(c, "a limit of its scores", e);
+    if (c->rope_scaling == ROPE_LLAMA3 && !llama && c->arch != ARCH_EXAONE4)
         return cannot_say(c, "angles stretched as llama3's are", e);
     if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
         return cannot_say(c, "angles stretched by longrope", e);
-    if (c->attention_scale != usual_scale(c))
+    if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
+        return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
+    if (c->attention_scale != usual_scale(c) && c->arch != ARCH_GRANITE)
         str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
                  (double)c->attention_scale);
+    if (c->act == ACT_GELU)
+        str_addf(notes, "llama.cpp approximates a %s's gelu: its logits differ a little\n", config_arch_name(c->arch));
+    check_biases(c, notes);
     return check_windows(c, notes, e);
 }
 
@@ -87,12 +136,22 @@ static layout_tensor *add_part(tensor_list *l, tensor_role role, uint32_t rows, 
     return add(l, role, rows, columns, name);
 }
 
-/* q or k: a weight and perhaps a bias, whose rows llama's files have in another order. */
+static void add_norm(tensor_list *l, const model_config *c, uint32_t layer, const char *part)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.weight", part);
+    add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, name);
+    snprintf(name, sizeof name, "%s.bias", part);
+    if (c->norm_bias)
+        add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, name);
+}
+
+/* q or k: a weight and perhaps a bias, whose rows some families' files have in another order. */
 static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
 {
     char name[32];
     uint32_t rows = heads * c->head_dim;
-    uint32_t turned = arch_in_gguf(c) == ARCH_LLAMA && c->rope_order == ROPE_HALVES ? heads : 0;
+    uint32_t turned = config_archs[c->arch].adjacent_in_gguf && c->rope_order == ROPE_HALVES ? heads : 0;
     snprintf(name, sizeof name, "%s.weight", part);
     add_part(l, ROLE_MATRIX, rows, c->embedding_dim, layer, name)->turned_heads = turned;
     snprintf(name, sizeof name, "%s.bias", part);
@@ -100,43 +159,61 @@ static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, ui
         add_part(l, ROLE_BIAS, 1, rows, layer, name)->turned_heads = turned;
 }
 
-static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
+static void add_qkv(tensor_list *l, const model_config *c, uint32_t layer)
 {
     uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
-    add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "attn_norm.weight");
-    if (c->arch == ARCH_PHI3) {
+    if (config_archs[c->arch].fused_qkv) {
         add_part(l, ROLE_MATRIX, q + 2 * kv, c->embedding_dim, layer, "attn_qkv.weight");
-    } else {
-        add_turned(l, c, layer, c->head_count, "attn_q");
-        add_turned(l, c, layer, c->kv_head_count, "attn_k");
-        add_part(l, ROLE_MATRIX, kv, c->embedding_dim, layer, "attn_v.weight");
         if (c->qkv_bias)
-            add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
+            add_part(l, ROLE_BIAS, 1, q + 2 * kv, layer, "attn_qkv.bias");
+        return;
     }
+    add_turned(l, c, layer, c->head_count, "attn_q");
+    add_turned(l, c, layer, c->kv_head_count, "attn_k");
+    add_part(l, ROLE_MATRIX, kv, c->embedding_dim, layer, "attn_v.weight");
+    if (c->qkv_bias)
+        add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
+}
+
+static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t q = c->head_count * c->head_dim;
+    if (c->pre_norms)
+        add_norm(l, c, layer, "attn_norm");
+    add_qkv(l, c, layer);
     if (c->qk_norm) {
-        add_part(l, ROLE_NORM, 1, c->head_dim, layer, "attn_q_norm.weight");
-        add_part(l, ROLE_NORM, 1, c->head_dim, layer, "attn_k_norm.weight");
+        bool rows = c->qk_norm == QK_NORM_ROWS;
+        add_part(l, ROLE_NORM, 1, rows ? q : c->head_dim, layer, "attn_q_norm.weight");
+        add_part(l, ROLE_NORM, 1, rows ? c->kv_head_count * c->head_dim : c->head_dim, layer, "attn_k_norm.weight");
     }
     add_part(l, ROLE_MATRIX, c->embedding_dim, q, layer, "attn_output.weight");
     if (c->output_bias)
         add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "attn_output.bias");
     if (c->post_norms)
-        add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
+        add_norm(l, c, layer, "post_attention_norm");
 }
 
 static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t layer)
 {
-    add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "ffn_norm.weight");
-    if (c->arch == ARCH_PHI3) {
+    if (c->pre_norms && !c->one_norm)
+        add_norm(l, c, layer, "ffn_norm");
+    if (config_archs[c->arch].fused_gate) {
         layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_gate_up.weight", layer);
     } else {
-        add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_gate.weight");
+        if (c->gated)
+            add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_gate.weight");
         add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
     }
     add_part(l, ROLE_MATRIX, c->embedding_dim, c->ffn_dim, layer, "ffn_down.weight");
+    if (c->ffn_bias) {
+        if (c->gated)
+            add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_gate.bias");
+        add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_up.bias");
+        add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "ffn_down.bias");
+    }
     if (c->post_norms)
-        add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_ffw_norm.weight");
+        add_norm(l, c, layer, "post_ffw_norm");
 }
 
 static void add_divisors(tensor_list *l, const model_config *c, const char *name, int which)
@@ -148,6 +225,8 @@ tensor_list gguf_layout_of(const model_config *c)
 {
     tensor_list l = {0};
     add(&l, c->tied_embeddings ? ROLE_OUTPUT : ROLE_EMBEDDING, c->vocab_tok, c->embedding_dim, "token_embd.weight");
+    if (c->learned_positions)
+        add(&l, ROLE_POSITIONS, c->context_tok, c->embedding_dim, "position_embd.weight");
     if (c->rope_scaling == ROPE_LLAMA3)
         add_divisors(&l, c, "rope_freqs.weight", 0);
     if (c->rope_scaling == ROPE_LONGROPE) {
@@ -159,8 +238,15 @@ tensor_list gguf_layout_of(const model_config *c)
         add_feed_forward(&l, c, layer);
     }
     add(&l, ROLE_NORM, 1, c->embedding_dim, "output_norm.weight");
-    if (!c->tied_embeddings)
-        add(&l, ROLE_OUTPUT, c->vocab_tok, c->embedding_dim, "output.weight");
+    if (c->norm_bias)
+        add(&l, ROLE_BIAS, 1, c->embedding_dim, "output_norm.bias");
+    if (!c->tied_embeddings || always_has_output(c)) {
+        layout_tensor *t = add(&l, ROLE_OUTPUT, c->vocab_tok, c->embedding_dim, "output.weight");
+        if (c->tied_embeddings)
+            snprintf(t->source, sizeof t->source, "token_embd.weight");
+    }
+    if (c->head_bias)
+        add(&l, ROLE_BIAS, 1, c->vocab_tok, "output.bias");
     return l;
 }
 
@@ -190,7 +276,7 @@ static tensor_type fallback(tensor_type type)
 
 tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer)
 {
-    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS)
+    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS)
         return TYPE_F32;
     bool coarse = type_find(wanted)->block_weights > 1 && wanted != TYPE_Q8_0 && wanted != TYPE_Q6_K;
     tensor_type type = coarse && role == ROLE_OUTPUT ? finer : wanted;
@@ -252,6 +338,15 @@ static void write_rope(keys *k, const model_config *c)
         gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "linear");
         key_f32(k, "rope.scaling.factor", c->rope_factor);
     }
+    if (c->rope_scaling == ROPE_YARN) {
+        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "yarn");
+        key_f32(k, "rope.scaling.factor", c->rope_factor);
+        key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
+        key_f32(k, "rope.scaling.attn_factor",
+                (float)(c->rope_magnitude / config_yarn_magnitude((double)c->rope_factor, 1)));
+        key_f32(k, "rope.scaling.yarn_beta_fast", c->rope_high_factor);
+        key_f32(k, "rope.scaling.yarn_beta_slow", c->rope_low_factor);
+    }
     if (c->rope_scaling == ROPE_LONGROPE) {
         gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "longrope");
         key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
@@ -259,9 +354,29 @@ static void write_rope(keys *k, const model_config *c)
     }
 }
 
+static void write_own_keys(keys *k, const model_config *c)
+{
+    switch (c->arch) {
+    case ARCH_GRANITE:
+        key_f32(k, "embedding_scale", c->embedding_scale);
+        key_f32(k, "residual_scale", c->residual_scale);
+        key_f32(k, "logit_scale", 1 / c->logit_scale);
+        break;
+    case ARCH_COHERE:
+    case ARCH_COHERE2: key_f32(k, "logit_scale", c->logit_scale); break;
+    case ARCH_GPT_NEOX:
+    case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
+    case ARCH_GEMMA3:
+        if (c->rope_local_base != default_rope_base)
+            key_f32(k, "rope.freq_base_swa", c->rope_local_base);
+        break;
+    default: break;
+    }
+}
+
 void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, tensor_type type)
 {
-    keys k = {.w = w, .arch = config_arch_name(arch_in_gguf(c))};
+    keys k = {.w = w, .arch = config_archs[arch_in_gguf(c)].in_gguf};
     gguf_write_text(w, "general.architecture", k.arch);
     gguf_write_text(w, "general.type", "model");
     gguf_write_text(w, "general.name", name);
@@ -275,14 +390,21 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
     key_u32(&k, "attention.head_count_kv", c->kv_head_count);
     key_u32(&k, "attention.key_length", c->head_dim);
     key_u32(&k, "attention.value_length", c->head_dim);
-    key_f32(&k, "attention.layer_norm_rms_epsilon", c->norm_epsilon);
+    key_f32(&k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", c->norm_epsilon);
     if (c->window_tok || c->arch == ARCH_PHI3) /* phi3: 0 says that there is none */
         key_u32(&k, "attention.sliding_window", c->window_tok);
-    if (c->attention_scale != usual_scale(c))
-        key_f32(&k, "attention.scale", c->attention_scale);
-    if (c->arch == ARCH_GEMMA2) {
-        key_f32(&k, "attn_logit_softcapping", c->attention_cap);
-        key_f32(&k, "final_logit_softcapping", c->logit_cap);
+    if (c->window_tok && !has_usual_windows(c)) {
+        gguf_write_array(w, key_of(&k, "attention.sliding_window_pattern"), GGUF_KIND_BOOL, c->layer_count);
+        for (uint32_t i = 0; i < c->layer_count; i++)
+            gguf_write_item_whole(w, c->is_windowed[i]);
     }
-    write_rope(&k, c);
+    if (c->attention_scale != usual_scale(c) || c->arch == ARCH_GRANITE)
+        key_f32(&k, "attention.scale", c->attention_scale);
+    if (c->arch == ARCH_GEMMA2)
+        key_f32(&k, "attn_logit_softcapping", c->attention_cap);
+    if (c->logit_cap > 0)
+        key_f32(&k, "final_logit_softcapping", c->logit_cap);
+    write_own_keys(&k, c);
+    if (c->rope_dims)
+        write_rope(&k, c);
 }

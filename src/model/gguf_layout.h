@@ -14,7 +14,8 @@ typedef enum {
     ROLE_MATRIX,
     ROLE_NORM,
     ROLE_BIAS,
-    ROLE_DIVISORS /* of the rotation's angles: from the configuration, not from weights */
+    ROLE_POSITIONS, /* learned ones */
+    ROLE_DIVISORS   /* of the rotation's angles: from the configuration, not from weights */
 } tensor_role;
 
 enum { LAYOUT_NAME_BYTES = 48 };

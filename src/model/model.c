@@ -1,16 +1,15 @@
 /* model: opening a model, and finding its weights by GGUF's names in any format. */
 #include "model/model.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "model/builtin.h"
-#include "model/safetensors.h"
+#include "model/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
+enum { NAME_MAX_BYTES = 160, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
 
 /* What of a file that is not mapped is in memory. */
 typedef struct in_pieces {
@@ -22,98 +21,27 @@ typedef struct in_pieces {
 struct model {
     char *path;
     gguf *file; /* one of these two */
-    safetensors *parts;
+    folder *parts;
     model_config config;
     in_pieces *pieces; /* NULL: all of it can be looked at */
 };
 
-/* ---- names --------------------------------------------------------------- */
-
-/* The part of a layer's weight after "blk.N.", here and at Hugging Face. */
-typedef struct renamed {
-    const char *ours, *theirs;
-} renamed;
-
-static const renamed LAYER_NAMES[] = {
-    {"attn_norm", "input_layernorm"},
-    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},
-    {"attn_v", "self_attn.v_proj"},
-    {"attn_output", "self_attn.o_proj"},
-    {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"},
-    {"ffn_gate", "mlp.gate_proj"},
-    {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},
-    {"attn_qkv", "self_attn.qkv_proj"},
-    {"ffn_gate_up", "mlp.gate_up_proj"},
-    {NULL, NULL},
-};
-/* Which norm is which depends on how many there are. */
-static const renamed TWO_NORMS[] = {{"ffn_norm", "post_attention_layernorm"}, {NULL, NULL}};
-static const renamed FOUR_NORMS[] = {
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"ffn_norm", "pre_feedforward_layernorm"},
-    {"post_ffw_norm", "post_feedforward_layernorm"},
-    {NULL, NULL},
-};
-static const renamed MODEL_NAMES[] = {
-    {"token_embd.weight", "model.embed_tokens.weight"},
-    {"output_norm.weight", "model.norm.weight"},
-    {"output.weight", "lm_head.weight"},
-    {NULL, NULL},
-};
-
-static const char *look_up(const renamed *names, const char *ours, size_t length)
-{
-    for (; names->ours; names++)
-        if (strlen(names->ours) == length && memcmp(names->ours, ours, length) == 0)
-            return names->theirs;
-    return NULL;
-}
-
-/* "blk.3.attn_q.weight" as Hugging Face calls it; false if there is no such thing. */
-static bool name_at_hugging_face(const model_config *c, const char *ours, char out[NAME_MAX_BYTES])
-{
-    unsigned layer;
-    int prefix = 0;
-    const char *whole = look_up(MODEL_NAMES, ours, strlen(ours));
-    if (whole)
-        return snprintf(out, NAME_MAX_BYTES, "%s", whole) < NAME_MAX_BYTES;
-    if (sscanf(ours, "blk.%u.%n", &layer, &prefix) != 1 || prefix == 0)
-        return false;
-    const char *part = ours + prefix, *dot = strrchr(part, '.');
-    if (!dot)
-        return false;
-    const char *theirs = look_up(c->post_norms ? FOUR_NORMS : TWO_NORMS, part, (size_t)(dot - part));
-    if (!theirs)
-        theirs = look_up(LAYER_NAMES, part, (size_t)(dot - part));
-    return theirs && snprintf(out, NAME_MAX_BYTES, "model.layers.%u.%s%s", layer, theirs, dot) < NAME_MAX_BYTES;
-}
+/* ---- opening ------------------------------------------------------------- */
 
 static bool find_in_gguf(const model *m, const char *name, model_weight *w)
 {
     const gguf_tensor *t = gguf_find_tensor(m->file, name);
-    if (!t || (!t->data && !m->pieces) || t->dim_count > 2 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX)
-        return false;
-    *w = (model_weight){t->type, (uint32_t)t->dims[1], (uint32_t)t->dims[0], t->data, t->bytes, t->offset};
+    if (!t || (!t->data && !m->pieces) || t->dim_count > 3 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX ||
+        t->dims[2] > UINT32_MAX / t->dims[1])
+        return false; /* matrices of experts lie one after the other */
+    *w = (model_weight){.type = t->type,
+                        .rows = (uint32_t)(t->dims[1] * t->dims[2]),
+                        .columns = (uint32_t)t->dims[0],
+                        .data = t->data,
+                        .bytes = t->bytes,
+                        .offset = t->offset,
+                        .tensor = (size_t)(t - gguf_tensor_at(m->file, 0))};
     return true;
-}
-
-/* ---- opening ------------------------------------------------------------- */
-
-static bool open_folder(model *m, err *e)
-{
-    str path = {0};
-    str_addf(&path, "%s/config.json", m->path);
-    size_t length;
-    char *text = file_read(path.data, CONFIG_MAX_BYTES, &length, e);
-    bool ok = text && config_from_hf(text, length, path.data, &m->config, e);
-    free(text);
-    str_free(&path);
-    if (ok)
-        m->parts = safetensors_open(m->path, e);
-    return m->parts != NULL;
 }
 
 static bool open_file(model *m, bool builtin, err *e)
@@ -127,8 +55,8 @@ model *model_open(const char *path, err *e)
     struct stat info;
     model *m = mem_alloc(sizeof *m);
     m->path = mem_dup(path ? path : BUILTIN_NAME);
-    bool folder = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (folder ? open_folder(m, e) : open_file(m, !path, e))
+    bool is_folder = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (is_folder ? (m->parts = folder_open(path, &m->config, e)) != NULL : open_file(m, !path, e))
         return m;
     model_close(m);
     return NULL;
@@ -194,8 +122,7 @@ void model_close(model *m)
         free(m->pieces->piece);
         free(m->pieces);
     }
-    if (m->parts)
-        safetensors_close(m->parts);
+    folder_close(m->parts);
     free(m->path);
     free(m);
 }
@@ -217,42 +144,41 @@ const char *model_get_path(const model *m)
 
 /* ---- weights ------------------------------------------------------------- */
 
-static bool find_in_parts(const model *m, const char *name, model_weight *w)
-{
-    char theirs[NAME_MAX_BYTES];
-    if (!name_at_hugging_face(&m->config, name, theirs) || !safetensors_has(m->parts, theirs))
-        return false;
-    const safetensor *t = safetensors_find(m->parts, theirs, NULL);
-    if (!t || t->dim_count < 1 || t->dim_count > 2)
-        return false;
-    uint64_t rows = t->dim_count == 2 ? t->dims[0] : 1, columns = t->dims[t->dim_count - 1];
-    if (rows > UINT32_MAX || columns > UINT32_MAX)
-        return false;
-    *w = (model_weight){t->type, (uint32_t)rows, (uint32_t)columns, t->data, t->bytes, 0};
-    return true;
-}
-
 static bool find_whole(const model *m, const char *name, model_weight *w)
 {
-    return m->file ? find_in_gguf(m, name, w) : find_in_parts(m, name, w);
+    return m->file ? find_in_gguf(m, name, w) : folder_find(m->parts, name, w);
 }
 
 /* A weight that is some rows of a larger one. */
 typedef struct part_of {
     const char *part, *whole;
-    uint32_t first, rows;
+    uint32_t first, rows, whole_rows;
 } part_of;
 
+static void take_part(model_weight *w, const part_of *p)
+{
+    bool vector = w->rows == 1 && p->whole_rows == w->columns;
+    uint64_t bytes = vector ? type_bytes(w->type, 1) : type_bytes(w->type, w->columns);
+    if (w->data)
+        w->data = (const char *)w->data + p->first * bytes;
+    w->offset += p->first * bytes;
+    w->bytes = p->rows * bytes;
+    *(vector ? &w->columns : &w->rows) = p->rows;
+}
+
+/* q, k and v in one, or gate and up, which GGUF then calls "ffn_up": so parts come first. A vector's rows are its
+ * numbers. */
 static bool find_part(const model *m, const char *name, model_weight *w)
 {
     const model_config *c = &m->config;
     uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
+    const char *gate_up = m->file ? "ffn_up" : "ffn_gate_up";
     const part_of parts[] = {
-        {"attn_q", "attn_qkv", 0, q},
-        {"attn_k", "attn_qkv", q, kv},
-        {"attn_v", "attn_qkv", q + kv, kv},
-        {"ffn_gate", m->file ? "ffn_up" : "ffn_gate_up", 0, c->ffn_dim},
-        {"ffn_up", m->file ? "ffn_up" : "ffn_gate_up", c->ffn_dim, c->ffn_dim},
+        {"attn_q", "attn_qkv", 0, q, q + 2 * kv},
+        {"attn_k", "attn_qkv", q, kv, q + 2 * kv},
+        {"attn_v", "attn_qkv", q + kv, kv, q + 2 * kv},
+        {"ffn_gate", gate_up, 0, c->ffn_dim, 2 * c->ffn_dim},
+        {"ffn_up", gate_up, c->ffn_dim, c->ffn_dim, 2 * c->ffn_dim},
     };
     unsigned layer;
     char part[64], suffix[16], whole[NAME_MAX_BYTES];
@@ -263,26 +189,79 @@ static bool find_part(const model *m, const char *name, model_weight *w)
         snprintf(whole, sizeof whole, "blk.%u.%s.%s", layer, p->whole, suffix);
         if (strcmp(part, p->part) != 0 || !find_whole(m, whole, w))
             continue;
-        if (w->rows < p->first + p->rows || w->rows == p->rows)
+        bool plain_vector = w->rows == 1 && w->columns == p->whole_rows && type_find(w->type)->block_weights == 1;
+        if (w->rows != p->whole_rows && !plain_vector)
             return false;
-        uint64_t row_bytes = type_bytes(w->type, w->columns);
-        if (w->data)
-            w->data = (const char *)w->data + p->first * row_bytes;
-        w->offset += p->first * row_bytes;
-        w->rows = p->rows;
-        w->bytes = p->rows * row_bytes;
+        take_part(w, p);
         return true;
     }
     return false;
 }
 
-/* phi3 in GGUF calls gate and up together "ffn_up": there the part comes first. */
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e)
 {
-    bool parts_first = m->config.arch == ARCH_PHI3;
-    if ((parts_first && find_part(m, name, w)) || find_whole(m, name, w) || (!parts_first && find_part(m, name, w)))
+    if (find_part(m, name, w) || find_whole(m, name, w))
         return true;
     return err_set(e, "%s: weight %s is missing", m->path, name);
+}
+
+/* ---- what is left over ------------------------------------------------------ */
+
+/* Buffers that are computed, not learned; what the configuration has read; towers of models that also see. */
+static bool is_harmless(const char *name)
+{
+    static const char *const ends[] = {
+        ".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd",        ".attn.bias",
+        ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias"};
+    static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
+                                         "vision_tower.",       "multi_modal_projector.",
+                                         "model.vision_tower.", "model.multi_modal_projector."};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* An output of its own although the embedding shall serve: the same numbers, or a mistake. */
+static bool is_second_output(const model *m, size_t tensor, bool *same)
+{
+    model_weight embedding, output;
+    if (!m->parts || !m->config.tied_embeddings || !find_whole(m, "output.weight", &output) ||
+        output.tensor != tensor || !find_whole(m, "token_embd.weight", &embedding))
+        return false;
+    *same = embedding.type == output.type && embedding.bytes == output.bytes &&
+            memcmp(embedding.data, output.data, output.bytes) == 0;
+    return true;
+}
+
+size_t model_tensor_count(const model *m)
+{
+    return m->file ? gguf_tensor_count(m->file) : folder_tensor_count(m->parts);
+}
+
+bool model_refuse_unused(const model *m, const bool *used, err *e)
+{
+    for (size_t i = 0; i < model_tensor_count(m); i++) {
+        char name[NAME_MAX_BYTES];
+        if (used[i])
+            continue;
+        gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
+        snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
+        bool same = false, second = is_second_output(m, i, &same);
+        if (is_harmless(name) || same)
+            continue;
+        if (second)
+            return err_set(e,
+                           "%s: tensor %s differs from the embedding, which \"tie_word_embeddings\" makes the output",
+                           m->path, name);
+        return err_set(e, "%s: tensor %s: a %s is not known to have it", m->path, name,
+                       config_arch_name(m->config.arch));
+    }
+    return true;
 }
 
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e)

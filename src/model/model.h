@@ -16,6 +16,7 @@ typedef struct model_weight {
     const void *data;       /* rows x columns; not aligned to anything; NULL: it has to be read from its place */
     uint64_t bytes;
     uint64_t offset; /* that place, in the file */
+    size_t tensor;   /* the number of the file's tensor that it is, or is a part of */
 } model_weight;
 
 /* A GGUF file that cannot be mapped: a page's, which comes in pieces from a disk or over a network. */
@@ -36,6 +37,10 @@ const gguf *model_get_gguf(const model *m); /* NULL for a folder */
 const char *model_get_path(const model *m); /* of the file or the folder */
 
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e);
+/* The tensors of the file. One that a decoder does not use is an error, unless it is known not to matter: what is left
+ * out (a bias, say) would make wrong results without a word. */
+size_t model_tensor_count(const model *m);
+bool model_refuse_unused(const model *m, const bool *used, err *e);
 /* Some bytes of a weight; they stay until the next call. */
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e);
 

@@ -7,8 +7,4 @@
 /* A single file that is in memory already, and must outlive the result. */
 safetensors *safetensors_read(const void *bytes, size_t length, const char *name, err *e);
 
-/* In the order of their names. */
-size_t safetensors_count(const safetensors *s);
-const safetensor *safetensors_at(const safetensors *s, size_t i);
-
 #endif

@@ -56,27 +56,24 @@ const char *synth_name(size_t i)
 
 static model_config config_of(const shape *s)
 {
-    model_config c = {
-        .arch = s->arch,
-        .layer_count = s->layers,
-        .vocab_tok = s->vocab,
-        .context_tok = s->context,
-        .embedding_dim = s->embedding,
-        .ffn_dim = s->ffn,
-        .head_count = s->heads,
-        .kv_head_count = s->kv_heads,
-        .head_dim = s->head_dim,
-        .attention_scale = (float)(1 / sqrt(s->head_dim)),
-        .window_tok = s->window,
-        .qkv_bias = s->qkv_bias,
-        .qk_norm = s->arch == ARCH_QWEN3,
-        .rope_order = ROPE_ADJACENT, /* random rows need no reordering */
-        .rope_dims = s->head_dim,
-        .rope_base = s->rope_base,
-        .act = s->arch == ARCH_GEMMA ? ACT_GELU_TANH : ACT_SILU,
-        .norm_epsilon = s->norm_epsilon,
-        .tied_embeddings = s->tied,
-    };
+    model_config c;
+    config_set_defaults(&c, s->arch);
+    c.layer_count = s->layers;
+    c.vocab_tok = s->vocab;
+    c.context_tok = s->context;
+    c.embedding_dim = s->embedding;
+    c.ffn_dim = s->ffn;
+    c.head_count = s->heads;
+    c.kv_head_count = s->kv_heads;
+    c.head_dim = s->head_dim;
+    c.attention_scale = (float)(1 / sqrt(s->head_dim));
+    c.window_tok = s->window;
+    c.qkv_bias = s->qkv_bias;
+    c.rope_order = ROPE_ADJACENT; /* random rows need no reordering */
+    c.rope_dims = s->head_dim;
+    c.rope_base = s->rope_base;
+    c.norm_epsilon = s->norm_epsilon;
+    c.tied_embeddings = s->tied;
     for (uint32_t i = 0; s->window && i < s->layers; i++)
         c.is_windowed[i] = 1;
     if (s->rope_factor > 0) {

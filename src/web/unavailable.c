@@ -3,9 +3,8 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "model/builtin.h"
-#include "model/config.h"
+#include "model/folder.h"
 #include "model/nfc.h"
-#include "model/safetensors.h"
 #include "model/tokenizer_json.h"
 
 #include <stdlib.h>
@@ -51,34 +50,34 @@ gguf *builtin_open(err *e)
     return NULL;
 }
 
-safetensors *safetensors_open(const char *path, err *e)
+folder *folder_open(const char *path, model_config *c, err *e)
 {
+    (void)c;
     missing(path, e);
     return NULL;
 }
 
-void safetensors_close(safetensors *s)
+void folder_close(folder *f)
 {
-    (void)s;
+    (void)f;
 }
 
-bool safetensors_has(const safetensors *s, const char *name)
+bool folder_find(const folder *f, const char *name, model_weight *w)
 {
-    (void)s, (void)name;
+    (void)f, (void)name, (void)w;
     return false;
 }
 
-const safetensor *safetensors_find(const safetensors *s, const char *name, err *e)
+size_t folder_tensor_count(const folder *f)
 {
-    (void)s;
-    missing(name, e);
-    return NULL;
+    (void)f;
+    return 0;
 }
 
-bool config_from_hf(const char *text, size_t length, const char *name, model_config *c, err *e)
+const char *folder_tensor_name(const folder *f, size_t i)
 {
-    (void)text, (void)length, (void)c;
-    return missing(name, e);
+    (void)f, (void)i;
+    return "";
 }
 
 tokenizer *tokenizer_from_folder(const char *path, err *e)

@@ -78,7 +78,7 @@ same() {
 }
 
 # llama.cpp's gelu comes from a table of halves, its q8_0 rounds the activations to 8 bits, its f16 to halves
-for variant in llama mistral qwen2 qwen3 phi3 gemma gemma2; do
+for variant in llama llama-mlp mistral qwen2 qwen3 phi3 gemma gemma2; do
     python3 $oracle/make_folder.py $variant "$work/$variant"
     "$SOLO" logits "$work/$variant" --tokens $tokens >"$work/folder-$variant.json"
     case $variant in gemma*) limit=2e-3 ;; *) limit=2e-5 ;; esac
@@ -86,6 +86,43 @@ for variant in llama mistral qwen2 qwen3 phi3 gemma gemma2; do
 done
 same "$work/llama" f16 5e-3 5e-3
 same "$work/llama" q8_0 0.1 0.06
+
+# more families, from transformers' own tiny models; llama.cpp does not know starcoder2's window of 5
+all_tokens=$tokens
+for folder in cohere-parallel cohere2-windows exaone4-full gemma3-old glm4-partial gpt-neox-parallel gpt2-usual \
+    granite-scales llama-yarn olmo2-rows phi-partial smollm3-skip stablelm-partial stablelm-parallel starcoder2-window; do
+    limit=2e-5 tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20
+    case $folder in
+    gemma3* | gpt* | phi*) limit=2e-3 ;;
+    starcoder2*) limit=2e-3 tokens=1,17,42,5,9 ;;
+    esac
+    "$SOLO" logits tests/data/families/$folder --tokens $tokens >"$work/folder-$folder.json"
+    same tests/data/families/$folder f32 2e-5 $limit
+done
+# a decoder inside of a model that also sees, by the older names and by the newer ones
+inside() {
+    python3 $oracle/wrap_folder.py tests/data/families/gemma3-local "$work/$1" "$2" "$3" &&
+        "$SOLO" logits "$work/$1" --tokens $tokens >"$work/file.json" && cmp "$work/file.json" "$work/alone.json"
+}
+tokens=1,17,42,5,9,3,28,57
+"$SOLO" logits tests/data/families/gemma3-local --tokens $tokens >"$work/alone.json"
+check "a decoder inside of another model" inside older language_model.model. vision_tower.x
+check "a decoder inside of another model, newer" inside newer model.language_model. model.vision_tower.x
+fails "a tower that is not known" 1 "tensor audio_tower.x: a gemma3_text is not known to have it" sh -c \
+    "python3 $oracle/wrap_folder.py tests/data/families/gemma3-local $work/odd-tower model. audio_tower.x && '$SOLO' logits $work/odd-tower --tokens 1"
+# mixtures of experts, which come as GGUF
+for name in qwen3moe qwen2moe mixtral; do
+    tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20 model=tests/data/experts/$name/model.gguf
+    "$SOLO" logits $model --tokens $tokens >"$work/folder-$name.json"
+    ln -s "$PWD/$model" "$work/$name"
+    same "$work/$name" f32 2e-5 2e-5
+done
+tokens=$all_tokens
+fails "an activation that GGUF cannot say" 1 "another activation function" "$SOLO" convert tests/data/families/gpt2-inner "$work/x.gguf"
+fails "layers without rope that GGUF cannot say" 1 "rope in these layers only" \
+    "$SOLO" convert tests/data/families/smollm3-list "$work/x.gguf"
+"$SOLO" convert tests/data/families/olmo2-bias "$work/x.gguf" | grep -q "llama.cpp does not load a olmo2 with these biases" &&
+    echo "ok what llama.cpp does not load is said" || echo "not ok what llama.cpp does not load is said"
 
 measured() {
     python3 bench/llama.py "$work/llama-f32.gguf" --cpu --threads 1 -p 16 -n 4 -d 8 -r 2 >"$work/bench.json" && python3 -c '

@@ -72,7 +72,9 @@ static void rows_to_numbers(void **unused)
             graph_output(g, "argmax", graph_reduce(g, REDUCE_ARGMAX, x));
             graph_output(g, "softmax", graph_softmax(g, x, 0.7f));
             graph_output(g, "norm", graph_rmsnorm(g, x, w, 1e-5f, l % 2));
-            compare_ways(g, &box, NAMES("x"), NAMES("sum", "mean", "max", "argmax", "softmax", "norm"), 1, 1);
+            graph_output(g, "centred", graph_layernorm(g, x, w, l % 2 ? w : 0, 1e-5f));
+            compare_ways(g, &box, NAMES("x"), NAMES("sum", "mean", "max", "argmax", "softmax", "norm", "centred"), 1,
+                         1);
         }
 }
 
@@ -111,6 +113,45 @@ static void matrices_of_every_type(void **unused)
                 compare_ways(g, &box, NAMES("x", "ids"), NAMES("y", "z", "rows"), 37, 1);
             }
     }
+}
+
+/* The row that the position names, and those after it, out of a matrix that is longer than both together. */
+static void rows_from_a_position(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(25)};
+    for (int t = 0; t < TYPE_COUNT; t++) {
+        graph *g = graph_new();
+        node at = graph_input(g, "at", DTYPE_U32, shape1(1));
+        node w = weight(g, &box, "w", TYPES[t], shape2(50, type_find(TYPES[t])->block_weights * 2));
+        graph_output(g, "one", graph_gather_from(g, w, at, 1));
+        graph_output(g, "some", graph_gather_from(g, w, at, 13));
+        compare_ways(g, &box, NAMES("at"), NAMES("one", "some"), 37, 1);
+    }
+}
+
+/* The largest three of seven matrices, for each row; then a row of its own for each. */
+static void chosen_matrices(void **unused)
+{
+    (void)unused;
+    enum { EXPERTS = 7, CHOSEN = 3 };
+    weight_box box = {.r = rng_seed(35)};
+    for (int t = 0; t < TYPE_COUNT; t++)
+        for (uint32_t rows = 1; rows < 6; rows += 4) {
+            uint32_t block = type_find(TYPES[t])->block_weights, length = block == 1 ? 39 : block * 2;
+            uint32_t inner = block == 1 ? 13 : block;
+            graph *g = graph_new();
+            node x = graph_input(g, "x", DTYPE_F32, shape2(rows, length));
+            node scores = graph_matmul(g, x, weight(g, &box, "router", TYPE_F32, shape2(EXPERTS, length)));
+            node ids = graph_topk(g, scores, CHOSEN);
+            node w = graph_softmax(g, graph_take(g, scores, ids), 1);
+            node up =
+                graph_experts(g, weight(g, &box, "up", TYPES[t], shape2(EXPERTS * inner, length)), EXPERTS, x, ids);
+            node down = weight(g, &box, "down", TYPES[t], shape2(EXPERTS * 11, inner));
+            node y = graph_experts(g, down, EXPERTS, graph_unary(g, UNARY_SILU, up), ids);
+            graph_output(g, "y", graph_mix(g, y, w));
+            compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+        }
 }
 
 /* Many rows, which kernels take some at a time: numbers of them, lengths and columns that fill none of these, in every
@@ -373,6 +414,8 @@ int main(void)
         cmocka_unit_test(rows_to_numbers),
         cmocka_unit_test(argmax_takes_the_first),
         cmocka_unit_test(matrices_of_every_type),
+        cmocka_unit_test(rows_from_a_position),
+        cmocka_unit_test(chosen_matrices),
         cmocka_unit_test(many_rows_of_every_type),
         cmocka_unit_test(every_number_of_rows),
         cmocka_unit_test(many_rows_into_a_cache),

@@ -17,6 +17,8 @@ VARIANTS = {
     "llama": {"model_type": "llama", "attention_bias": True, "rope_theta": 500000.0, "rope_scaling": {
         "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
         "original_max_position_embeddings": 32}},
+    # biases in the feed-forward layers
+    "llama-mlp": {"model_type": "llama", "mlp_bias": True},
     # no window, several files, a tokenizer
     "mistral": {"model_type": "mistral", "sliding_window": None},
     # tied, linear scaling, config.json in its new form
@@ -71,6 +73,9 @@ def shapes_of(c):
         if kind == "qwen3":
             shapes[attention + "q_norm.weight"] = shapes[attention + "k_norm.weight"] = [head]
         shapes[mlp + "down_proj.weight"] = [hidden, ffn]
+        if c.get("mlp_bias"):
+            shapes[mlp + "gate_proj.bias"] = shapes[mlp + "up_proj.bias"] = [ffn]
+            shapes[mlp + "down_proj.bias"] = [hidden]
         norms = ["input_layernorm", "post_attention_layernorm"]
         if kind == "gemma2":
             norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]

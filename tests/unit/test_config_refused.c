@@ -114,11 +114,16 @@ static void refuses_sizes_that_cannot_be(void **unused)
 static void refuses_what_is_not_supported(void **unused)
 {
     (void)unused;
-    assert_refused("llama", "\"mlp_bias\":true", "\"mlp_bias\": a bias in the feed-forward layers is not supported");
+    assert_refused("mistral", "\"mlp_bias\":true", "\"mlp_bias\": a bias in the feed-forward layers");
     assert_refused("gemma", "\"use_bidirectional_attention\":true", "attention to later positions");
     assert_refused("llama", "\"quantization_config\":{\"quant_method\":\"gptq\"}", "\"quantization_config\"");
-    assert_refused("llama", "\"hidden_act\":\"relu\"", "\"hidden_act\": this function is not supported");
-    assert_refused("llama", "\"hidden_act\":\"gelu\"", "gelu (without tanh)");
+    assert_refused("llama", "\"hidden_act\":\"mish\"", "\"hidden_act\": this function is not supported");
+    assert_refused("cohere", "\"use_qk_norm\":true", "\"use_qk_norm\": a LayerNorm of q and k");
+    assert_refused("stablelm", "\"qk_layernorm\":true", "\"qk_layernorm\": a LayerNorm of q and k");
+    assert_refused("gpt2", "\"scale_attn_by_inverse_layer_idx\":true", "a scale for each layer");
+    assert_refused("smollm3", "\"no_rope_layers\":[1,0]", "\"no_rope_layers\" must be 4 numbers");
+    assert_refused("exaone4", "\"sliding_window_pattern\":\"LGLG\"", "a pattern other than L...LG");
+    assert_refused("gemma3_text", "\"rope_parameters\":{\"full_attention\":{}}", "a rope for each type of layer");
     assert_refused("llama", "\"partial_rotary_factor\":0.5", "\"partial_rotary_factor\"");
     assert_refused("llama", "\"layer_types\":[\"full_attention\"]", "\"layer_types\" must be 4 texts");
     assert_refused("qwen3", "\"layer_types\":[\"full_attention\",\"linear_attention\",\"x\",\"y\"]", "\"layer_types\"");
@@ -131,8 +136,14 @@ static void refuses_wrong_ropes(void **unused)
 {
     (void)unused;
     assert_refused("llama", "\"rope_scaling\":7", "\"rope_scaling\" must be an object");
-    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4}",
-                   "\"rope_scaling\": yarn is not supported");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"mrope\",\"factor\":4}",
+                   "\"rope_scaling\": mrope is not supported");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":0}", "\"factor\" is 0");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,\"truncate\":1}",
+                   "must be true or false");
+    assert_refused("mistral", "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,\"llama_4_scaling_beta\":0.1}",
+                   "a scale that grows with the position");
+    assert_refused("llama", "\"rope_scaling\":{\"type\":\"dynamic\"}", "\"factor\" is missing");
     assert_refused("llama", "\"rope_scaling\":{\"rope_type\":\"zzz\"}", "this type is not supported");
     assert_refused("llama", "\"rope_scaling\":{\"rope_type\":1}", "\"rope_type\" must be a text");
     assert_refused("llama", "\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1}}", "each type of layer");

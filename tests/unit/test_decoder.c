@@ -55,12 +55,16 @@ static void prompts_at_once(void **unused)
 {
     (void)unused;
     golden_each(&ON_CPU, OUR_MODELS, golden_prompt_at_once);
+    golden_each(&ON_CPU, GOLDEN_FAMILIES, golden_prompt_at_once);
+    golden_each(&ON_CPU, GOLDEN_EXPERTS, golden_prompt_at_once);
 }
 
 static void tokens_one_by_one(void **unused)
 {
     (void)unused;
     golden_each(&ON_CPU, OUR_MODELS, golden_one_by_one);
+    golden_each(&ON_CPU, GOLDEN_FAMILIES, golden_one_by_one);
+    golden_each(&ON_CPU, GOLDEN_EXPERTS, golden_one_by_one);
 }
 
 static void others_prompts_at_once(void **unused)

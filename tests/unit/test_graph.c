@@ -68,6 +68,7 @@ static void unary_functions(void **unused)
         {UNARY_GELU, {-0.15880801f, 0.34571401f, 1.95459769f}},
         {UNARY_SIN, {-0.84147098f, 0.47942554f, 0.90929743f}},
         {UNARY_COS, {0.54030231f, 0.87758256f, -0.41614684f}},
+        {UNARY_GELU_ERF, {-0.15865525f, 0.34573123f, 1.95449974f}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         graph *g = graph_new();
@@ -152,7 +153,11 @@ static void norm_matmul_gather(void **unused)
     node matrix = graph_weight(g, "w", TYPE_F32, shape2(2, 4));
     graph_output(g, "y", graph_matmul(g, x, matrix));
     graph_output(g, "rows", graph_gather(g, matrix, ids));
-    graph_output(g, "norm", graph_rmsnorm(g, x, graph_weight(g, "scale", TYPE_F32, shape1(4)), 0, 1));
+    node scales = graph_weight(g, "scale", TYPE_F32, shape1(4)), first = graph_slice(g, ids, 1, 1);
+    graph_output(g, "norm", graph_rmsnorm(g, x, scales, 0, 1));
+    graph_output(g, "centred", graph_layernorm(g, x, scales, 0, 1));
+    graph_output(g, "biased", graph_layernorm(g, x, scales, scales, 1));
+    graph_output(g, "two rows", graph_gather_from(g, matrix, first, 2));
     cpu_run *r = run_of(g, weights);
     memcpy(cpu_floats(r, "x"), (float[]){1, 2, 3, 4, 2, 2, 2, 2}, 8 * sizeof(float));
     memcpy(cpu_words(r, "ids"), (uint32_t[]){1, 0, 1}, 3 * sizeof(uint32_t));
@@ -161,6 +166,9 @@ static void norm_matmul_gather(void **unused)
     near(cpu_floats(r, "rows"), (float[]){0.5f, 0.5f, 0.5f, 0.5f, 1, 0, -1, 2, 0.5f, 0.5f, 0.5f, 0.5f}, 12);
     float rms = sqrtf(7.5f);
     near(cpu_floats(r, "norm"), (float[]){2 / rms, 6 / rms, 3 / rms, 0, 2, 3, 1, 0}, 8);
+    near(cpu_floats(r, "centred"), (float[]){-1, -2 / 3.0f, 0, -1, 0, 0, 0, 0}, 8);
+    near(cpu_floats(r, "biased"), (float[]){0, 4 / 3.0f, 0, -2, 1, 2, 0, -1}, 8);
+    near(cpu_floats(r, "two rows"), (float[]){1, 0, -1, 2, 0.5f, 0.5f, 0.5f, 0.5f}, 8);
     cpu_words(r, "ids")[0] = 2;
     err e = {0};
     assert_false(cpu_run_once(r, &e));

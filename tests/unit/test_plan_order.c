@@ -25,10 +25,10 @@ static void apply_in_any_order(const graph *g, rng *r, uint64_t most_matrix_byte
 }
 
 static const tiny_model TINY[] = {
-    {"llama", 2, 32, 64, 4, 2, 8, 48, TYPE_F16, false, false, false, false},
-    {"qwen2", 2, 32, 32, 2, 1, 16, 48, TYPE_Q8_0, true, false, false, true},
-    {"qwen3", 2, 32, 32, 2, 1, 16, 48, TYPE_F32, false, true, false, true},
-    {"gemma2", 3, 32, 32, 2, 2, 6, 48, TYPE_F16, false, false, true, true},
+    {"llama", 2, 32, 64, 4, 2, 8, 48, TYPE_F16, .ffn_bias = true},
+    {"qwen2", 2, 32, 32, 2, 1, 16, 48, TYPE_Q8_0, .qkv_bias = true, .tied = true},
+    {"qwen3", 2, 32, 32, 2, 1, 16, 48, TYPE_F32, .qk_norm = true, .tied = true},
+    {"gemma2", 3, 32, 32, 2, 2, 6, 48, TYPE_F16, .post_norms = true, .tied = true},
 };
 
 static void decoders_in_any_order(void **unused)

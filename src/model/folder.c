@@ -1,0 +1,260 @@
+/* folder: names of weights at Hugging Face, for each architecture. */
+#include "model/folder.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "model/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160 };
+
+struct folder {
+    const model_config *c;
+    safetensors *parts;
+    const char *prefix; /* of all names but the output's */
+    void **rearranged;  /* (tensors) what is not as in GGUF, in its order; NULL: it is */
+};
+
+/* ---- names --------------------------------------------------------------- */
+
+/* The part of a layer's weight after "blk.N.", here and at Hugging Face. */
+typedef struct renamed {
+    const char *ours, *theirs;
+} renamed;
+
+static const renamed LAYER_NAMES[] = {
+    {"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"}, {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"}, {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},       {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_gate_up", "mlp.gate_up_proj"}, {NULL, NULL},
+};
+/* Where a family has other names, these come first. */
+static const renamed FOUR_NORMS[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+    {NULL, NULL},
+};
+static const renamed GLM4_NAMES[] = {
+    {"post_attention_norm", "post_self_attn_layernorm"}, {"post_ffw_norm", "post_mlp_layernorm"}, {NULL, NULL}};
+static const renamed STARCODER2_NAMES[] = {{"ffn_up", "mlp.c_fc"}, {"ffn_down", "mlp.c_proj"}, {NULL, NULL}};
+static const renamed PHI_NAMES[] = {
+    {"attn_output", "self_attn.dense"}, {"ffn_up", "mlp.fc1"}, {"ffn_down", "mlp.fc2"}, {NULL, NULL}};
+static const renamed GPT2_NAMES[] = {
+    {"attn_norm", "ln_1"}, {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
+    {"ffn_norm", "ln_2"},  {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"},
+    {NULL, NULL},
+};
+static const renamed GPT_NEOX_NAMES[] = {
+    {"attn_qkv", "attention.query_key_value"},
+    {"attn_output", "attention.dense"},
+    {"ffn_up", "mlp.dense_h_to_4h"},
+    {"ffn_down", "mlp.dense_4h_to_h"},
+    {NULL, NULL},
+};
+
+typedef struct arch_names {
+    const char *embedding, *layers, *norm;
+    const renamed *own;
+} arch_names;
+
+static arch_names names_of(const model_config *c)
+{
+    arch_names n = {"embed_tokens", "layers", "norm", NULL};
+    switch (c->arch) {
+    case ARCH_GEMMA2:
+    case ARCH_GEMMA3:
+    case ARCH_OLMO2:
+    case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
+    case ARCH_GLM4: n.own = GLM4_NAMES; return n;
+    case ARCH_STARCODER2: n.own = STARCODER2_NAMES; return n;
+    case ARCH_PHI: return (arch_names){"embed_tokens", "layers", "final_layernorm", PHI_NAMES};
+    case ARCH_GPT2: return (arch_names){"wte", "h", "ln_f", GPT2_NAMES};
+    case ARCH_GPT_NEOX: return (arch_names){"embed_in", "layers", "final_layer_norm", GPT_NEOX_NAMES};
+    default: return n;
+    }
+}
+
+static const char *look_up(const renamed *names, const char *ours, size_t length)
+{
+    for (; names && names->ours; names++)
+        if (strlen(names->ours) == length && memcmp(names->ours, ours, length) == 0)
+            return names->theirs;
+    return NULL;
+}
+
+/* The folder's own prefix before a name, and ".weight" or ".bias" after it. */
+static bool put_name(const folder *f, char out[NAME_MAX_BYTES], const char *name, const char *suffix)
+{
+    return snprintf(out, NAME_MAX_BYTES, "%s%s%s", f->prefix, name, suffix) < NAME_MAX_BYTES;
+}
+
+static bool output_name(const folder *f, char out[NAME_MAX_BYTES], const char *suffix)
+{
+    static const char *const names[] = {"lm_head", "embed_out", "language_model.lm_head"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(out, NAME_MAX_BYTES, "%s%s", names[i], suffix);
+        if (safetensors_has(f->parts, out))
+            return true;
+    }
+    return false;
+}
+
+/* "blk.3.attn_q.weight" as Hugging Face calls it; false if there is no such thing. */
+static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAME_MAX_BYTES])
+{
+    arch_names n = names_of(f->c);
+    const char *suffix = strrchr(ours, '.');
+    size_t length = suffix ? (size_t)(suffix - ours) : 0;
+    unsigned layer;
+    int prefix = 0;
+    if (!suffix)
+        return false;
+    if (length == strlen("token_embd") && strncmp(ours, "token_embd", length) == 0)
+        return put_name(f, out, n.embedding, suffix);
+    if (length == strlen("position_embd") && strncmp(ours, "position_embd", length) == 0)
+        return put_name(f, out, "wpe", suffix);
+    if (length == strlen("output_norm") && strncmp(ours, "output_norm", length) == 0)
+        return put_name(f, out, n.norm, suffix);
+    if (length == strlen("output") && strncmp(ours, "output", length) == 0)
+        return output_name(f, out, suffix);
+    if (sscanf(ours, "blk.%u.%n", &layer, &prefix) != 1 || prefix == 0 || (size_t)prefix > length)
+        return false;
+    const char *theirs = look_up(n.own, ours + prefix, length - (size_t)prefix);
+    if (!theirs)
+        theirs = look_up(LAYER_NAMES, ours + prefix, length - (size_t)prefix);
+    return theirs &&
+           snprintf(out, NAME_MAX_BYTES, "%s%s.%u.%s%s", f->prefix, n.layers, layer, theirs, suffix) < NAME_MAX_BYTES;
+}
+
+/* ---- what is arranged otherwise ---------------------------------------------- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t a = strlen(name), b = strlen(end);
+    return a >= b && strcmp(name + a - b, end) == 0;
+}
+
+/* gpt2's matrices have a row for each input. */
+static bool is_transposed(const folder *f, const safetensor *t)
+{
+    return f->c->arch == ARCH_GPT2 && t->dim_count == 2 &&
+           (ends_with(t->name, ".c_attn.weight") || ends_with(t->name, ".c_proj.weight") ||
+            ends_with(t->name, ".c_fc.weight"));
+}
+
+/* gpt_neox has q, k and v of a head side by side; here, as in GGUF, all of q come first. */
+static bool is_by_head(const folder *f, const safetensor *t)
+{
+    return f->c->arch == ARCH_GPT_NEOX && t->dim_count > 0 && strstr(t->name, ".query_key_value.") &&
+           t->dims[0] == 3ull * f->c->head_count * f->c->head_dim;
+}
+
+static void rearrange(folder *f, size_t i)
+{
+    const safetensor *t = safetensors_at(f->parts, i);
+    bool transposed = is_transposed(f, t);
+    if (!t->readable || t->bytes == 0 || (!transposed && !is_by_head(f, t)))
+        return;
+    uint64_t rows = t->dims[0], columns = t->dim_count == 2 ? t->dims[1] : 1, size = t->bytes / (rows * columns);
+    uint64_t dim = f->c->head_dim, heads = f->c->head_count;
+    const char *from = t->data;
+    char *to = f->rearranged[i] = mem_alloc(t->bytes);
+    for (uint64_t r = 0; r < rows; r++)
+        if (transposed)
+            for (uint64_t k = 0; k < columns; k++)
+                memcpy(to + (k * rows + r) * size, from + (r * columns + k) * size, size);
+        else {
+            uint64_t head = r / (3 * dim), part = r / dim % 3, row = (part * heads + head) * dim + r % dim;
+            memcpy(to + row * columns * size, from + r * columns * size, columns * size);
+        }
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+/* Models that also see have their decoder inside of another; gpt2's own folder has no prefix at all. */
+static void find_prefix(folder *f)
+{
+    static const char *const prefixes[] = {"model.", "transformer.",          "gpt_neox.",
+                                           "",       "language_model.model.", "model.language_model."};
+    char name[NAME_MAX_BYTES];
+    f->prefix = prefixes[0];
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        snprintf(name, sizeof name, "%s%s.weight", prefixes[i], names_of(f->c).embedding);
+        if (safetensors_has(f->parts, name)) {
+            f->prefix = prefixes[i];
+            return;
+        }
+    }
+}
+
+folder *folder_open(const char *path, model_config *c, err *e)
+{
+    str config = {0};
+    str_addf(&config, "%s/config.json", path);
+    size_t length;
+    char *text = file_read(config.data, CONFIG_MAX_BYTES, &length, e);
+    bool ok = text && config_from_hf(text, length, config.data, c, e);
+    free(text);
+    str_free(&config);
+    safetensors *parts = ok ? safetensors_open(path, e) : NULL;
+    if (!parts)
+        return NULL;
+    folder *f = mem_alloc(sizeof *f);
+    *f = (folder){.c = c, .parts = parts};
+    find_prefix(f);
+    f->rearranged = mem_alloc(safetensors_count(parts) * sizeof *f->rearranged);
+    for (size_t i = 0; i < safetensors_count(parts); i++)
+        rearrange(f, i);
+    return f;
+}
+
+void folder_close(folder *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; i < safetensors_count(f->parts); i++)
+        free(f->rearranged[i]);
+    free(f->rearranged);
+    safetensors_close(f->parts);
+    free(f);
+}
+
+/* ---- weights ------------------------------------------------------------- */
+
+bool folder_find(const folder *f, const char *name, model_weight *w)
+{
+    char theirs[NAME_MAX_BYTES];
+    if (!name_at_hugging_face(f, name, theirs) || !safetensors_has(f->parts, theirs))
+        return false;
+    const safetensor *t = safetensors_find(f->parts, theirs, NULL);
+    if (!t || t->dim_count < 1 || t->dim_count > 2)
+        return false;
+    uint64_t rows = t->dim_count == 2 ? t->dims[0] : 1, columns = t->dims[t->dim_count - 1];
+    if (rows > UINT32_MAX || columns > UINT32_MAX)
+        return false;
+    size_t tensor = (size_t)(t - safetensors_at(f->parts, 0));
+    bool turned = is_transposed(f, t);
+    *w = (model_weight){.type = t->type,
+                        .rows = (uint32_t)(turned ? columns : rows),
+                        .columns = (uint32_t)(turned ? rows : columns),
+                        .data = f->rearranged[tensor] ? f->rearranged[tensor] : t->data,
+                        .bytes = t->bytes,
+                        .tensor = tensor};
+    return true;
+}
+
+size_t folder_tensor_count(const folder *f)
+{
+    return safetensors_count(f->parts);
+}
+
+const char *folder_tensor_name(const folder *f, size_t i)
+{
+    return safetensors_at(f->parts, i)->name;
+}

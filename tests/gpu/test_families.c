@@ -1,0 +1,144 @@
+/* Families of decoders on a GPU: transformers' logits and greedy tokens by separate dispatches, and the same tokens at
+ * all fusion levels. */
+#include "golden.h"
+#include "gpu/make_tokens.h"
+#include "graph/run.h"
+#include "model/decoder.h"
+
+typedef struct session {
+    model *m;
+    graph *g;
+    graph_run *r;
+    float *logits; /* (rows, vocab) */
+} session;
+
+static void *open_session(const char *path, uint32_t rows)
+{
+    err e = {0};
+    session *s = calloc(1, sizeof *s);
+    s->m = model_open(path, &e);
+    if (s->m)
+        s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
+    if (s->g)
+        s->r = graph_run_new(device, &(graph_use){.g = s->g, .level = LEVEL_OPS}, 1, decoder_find_weight,
+                             &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+    if (!s->r)
+        fail_msg("%s: %s", path, e.text);
+    s->logits = calloc((size_t)rows * model_get_config(s->m)->vocab_tok, sizeof *s->logits);
+    return s;
+}
+
+static const float *run_tokens(void *user, const uint32_t *tokens, uint32_t position)
+{
+    session *s = user;
+    err e = {0};
+    bool ok = graph_run_write(s->r, "tokens", tokens, &e) && graph_run_write(s->r, "position", &position, &e);
+    if (ok)
+        graph_run_once(s->r, 0, SUBMIT_BATCH);
+    if (!ok || !graph_run_read(s->r, "logits", s->logits, &e))
+        fail_msg("%s", e.text);
+    return s->logits;
+}
+
+static void close_session(void *user, uint32_t runs)
+{
+    (void)runs;
+    session *s = user;
+    graph_run_free(s->r);
+    graph_free(s->g);
+    model_close(s->m);
+    free(s->logits);
+    free(s);
+}
+
+static const golden_runner ON_GPU = {open_session, run_tokens, close_session};
+
+static void prompts_at_once(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_prompt_at_once);
+    golden_each(&ON_GPU, GOLDEN_EXPERTS, golden_prompt_at_once);
+}
+
+static void tokens_one_by_one(void **unused)
+{
+    (void)unused;
+    golden_each(&ON_GPU, GOLDEN_FAMILIES, golden_one_by_one);
+    golden_each(&ON_GPU, GOLDEN_EXPERTS, golden_one_by_one);
+}
+
+/* One of each kind of layer that there is. */
+static void the_same_at_all_levels(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {GOLDEN_FAMILIES "/gpt2-usual",     GOLDEN_FAMILIES "/phi-partial",
+                                        GOLDEN_FAMILIES "/olmo2-rows",     GOLDEN_FAMILIES "/cohere2-windows",
+                                        GOLDEN_FAMILIES "/llama-mlp-bias", GOLDEN_EXPERTS "/qwen2moe"};
+    enum { TOKENS = 10 };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t right[TOKENS], tokens[TOKENS];
+        err e = {0};
+        model *m = model_open(golden_model(names[i]), &e);
+        if (!m)
+            fail_msg("%s", e.text);
+        make_tokens(m, LEVEL_NONE, right, TOKENS);
+        for (fusion_level level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
+            make_tokens(m, level, tokens, TOKENS);
+            assert_memory_equal(tokens, right, sizeof right);
+        }
+        model_close(m);
+    }
+}
+
+/* A text that grows beyond the length at which its angles change goes on as if it had always had the others; and one that
+ * is cut short has the first again. */
+static void angles_change_in_the_middle(void **unused)
+{
+    (void)unused;
+    static const char folder[] = "tests/data/crossing/phi3";
+    json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt"),
+           *greedy = json_object_get(golden, "greedy");
+    uint32_t tokens[GOLDEN_CONTEXT], count = (uint32_t)json_array_size(prompt), token;
+    err e = {0};
+    for (uint32_t i = 0; i < count; i++)
+        tokens[i] = number_at(prompt, i);
+    model *m = model_open(folder, &e);
+    uint32_t changes = m ? model_get_config(m)->rope_original_tok : 0;
+    assert_in_range(changes, count + 1, count + json_array_size(greedy) - 3);
+    for (int level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
+        generation_options o = {
+            .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = GOLDEN_CONTEXT, .exact_cache = true};
+        generation *n = generation_new(device, m, &o, &e);
+        if (!n)
+            fail_msg("%s", e.text);
+        for (int again = 0; again < 2; again++) {
+            generation_rewind(n, again ? count / 2 : 0);
+            assert_true(generation_feed(n, tokens + (again ? count / 2 : 0), again ? count - count / 2 : count, &e));
+            for (size_t i = 0; i < json_array_size(greedy); i++) {
+                if (!generation_next(n, &token, &e))
+                    fail_msg("%s", e.text);
+                if (token != number_at(greedy, i))
+                    fail_msg("level %d, time %d: token %zu is %u instead of %u", level, again, i, token,
+                             number_at(greedy, i));
+            }
+        }
+        generation_free(n);
+    }
+    model_close(m);
+    json_decref(golden);
+}
+
+/* Everything on one implementation; the kernels are the same on the others. */
+int main(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(prompts_at_once),
+        cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(the_same_at_all_levels),
+        cmocka_unit_test(angles_change_in_the_middle),
+    };
+    const struct CMUnitTest prompts[] = {cmocka_unit_test(prompts_at_once)};
+    return cmocka_run_group_tests_name("dawn", all, open_dawn, close_device) +
+           cmocka_run_group_tests_name("wgpu", prompts, open_wgpu, close_device) +
+           cmocka_run_group_tests_name("vulkan", prompts, open_vulkan, close_device);
+}
