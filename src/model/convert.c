@@ -219,7 +219,7 @@ static void copy_keys(const gguf *g, tensor_type type, gguf_writer *w)
     static const char *const own[] = {"general.alignment", "general.file_type", "general.quantization_version"};
     for (size_t i = 0; i < gguf_key_count(g); i++) {
         gguf_text key = gguf_key_at(g, i);
-        bool skip = false;
+        bool skip = begins(key, "split.");
         for (size_t o = 0; o < sizeof own / sizeof *own; o++)
             skip |= key.length == strlen(own[o]) && begins(key, own[o]);
         if (!skip)
@@ -253,8 +253,6 @@ static bool plan_tensor(const gguf *g, const gguf_tensor *t, tensor_type type, j
 
 static bool from_file(const gguf *g, const char *from, const char *to, tensor_type type, str *notes, err *e)
 {
-    if (gguf_has(g, "split.count"))
-        return err_set(e, "%s: one of several parts of a model, which are not read", from);
     size_t count = gguf_tensor_count(g);
     job *jobs = mem_alloc(count * sizeof *jobs);
     char **names = mem_alloc(count * sizeof *names);

@@ -152,7 +152,11 @@ static bool read_header(model *m, err *e)
         want = needed < 2 * (uint64_t)have ? 2 * have : (size_t)needed;
         want = want > r->file_bytes ? (size_t)r->file_bytes : want;
     }
-    return true;
+    gguf_part part;
+    if (!gguf_get_part(m->file, &part, e))
+        return false;
+    return part.count == 1 || err_set(e, "%s: is one of %u parts of a model, which can only be opened where they lie",
+                                      m->path, part.count);
 }
 
 /* The few weights that belong to the description. */

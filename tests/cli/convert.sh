@@ -87,6 +87,18 @@ done
 same "$work/llama" f16 5e-3 5e-3
 same "$work/llama" q8_0 0.1 0.06
 
+# a file in parts: any of them opens all, here as there, and it is converted to one file again
+python3 $oracle/split_gguf.py "$work/llama-f32.gguf" "$work/parts" 9
+last=$(find "$work" -name 'parts-*' | sort | tail -n 1)
+"$SOLO" logits "$last" --tokens $tokens >"$work/file.json" 2>&1
+check "a split file: the folder's logits" compare "$work/folder-llama.json" "$work/file.json" 2e-5
+[ -z "$llama_here" ] || check "a split file: llama.cpp's logits" llama "$work/parts-00001-of-${last##*-of-}" 2e-5
+"$SOLO" convert "$last" "$work/joined.gguf"
+"$SOLO" convert "$work/llama-f32.gguf" "$work/copied.gguf"
+check "a split file becomes one" cmp "$work/copied.gguf" "$work/joined.gguf"
+rm "$work/parts-00002-of-${last##*-of-}"
+fails "a part that is missing" 1 "part 2 of" "$SOLO" logits "$last" --tokens 1
+
 measured() {
     python3 bench/llama.py "$work/llama-f32.gguf" --cpu --threads 1 -p 16 -n 4 -d 8 -r 2 >"$work/bench.json" && python3 -c '
 import json, sys
