@@ -227,7 +227,19 @@ typedef enum solo_weight_type {
     SOLO_WEIGHT_Q4_K = 12,
     SOLO_WEIGHT_Q5_K = 13,
     SOLO_WEIGHT_Q6_K = 14,
-    SOLO_WEIGHT_BF16 = 30
+    SOLO_WEIGHT_IQ2_XXS = 16,
+    SOLO_WEIGHT_IQ2_XS = 17,
+    SOLO_WEIGHT_IQ3_XXS = 18,
+    SOLO_WEIGHT_IQ1_S = 19,
+    SOLO_WEIGHT_IQ4_NL = 20,
+    SOLO_WEIGHT_IQ3_S = 21,
+    SOLO_WEIGHT_IQ2_S = 22,
+    SOLO_WEIGHT_IQ4_XS = 23,
+    SOLO_WEIGHT_IQ1_M = 29,
+    SOLO_WEIGHT_BF16 = 30,
+    SOLO_WEIGHT_TQ1_0 = 34,
+    SOLO_WEIGHT_TQ2_0 = 35,
+    SOLO_WEIGHT_MXFP4 = 39
 } solo_weight_type;
 
 typedef enum solo_unary {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 _Static_assert((int)SOLO_F16 == (int)DTYPE_F16 && (int)SOLO_COS == (int)UNARY_COS && (int)SOLO_MIN == (int)BINARY_MIN &&
-                   (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX && (int)SOLO_WEIGHT_BF16 == (int)TYPE_BF16,
+                   (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX && (int)SOLO_WEIGHT_MXFP4 == (int)TYPE_MXFP4,
                "the same order");
 
 solo_graph *solo_graph_new(void)

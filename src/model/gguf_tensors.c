@@ -40,7 +40,7 @@ static bool read_tensor(gguf_reader *r, gguf_tensor *t, uint32_t alignment)
         return false;
     const type_info *info = type_find(type);
     if (!info)
-        return gguf_reader_fail(r, "type %" PRIu32 " is not supported", type);
+        return gguf_reader_fail(r, "type %" PRIu32 " %s", type, type_reason(type));
     t->type = type;
     if (t->dims[0] % info->block_weights)
         return gguf_reader_fail(r, "rows of %" PRIu64 " weights cannot be %s, which comes in blocks of %" PRIu32,

@@ -31,7 +31,7 @@ compare() { python3 $oracle/compare_logits.py "$@"; }
 
 fails "convert without a file" 2 "OUT.gguf is missing" "$SOLO" convert somewhere
 fails "convert to no type" 2 "q9_9" "$SOLO" convert somewhere out.gguf --type q9_9
-fails "convert to a type that cannot be written" 2 "q4_k" "$SOLO" convert somewhere out.gguf --type q4_k
+fails "convert to a type that cannot be written" 2 "iq2_s" "$SOLO" convert somewhere out.gguf --type iq2_s
 fails "convert a folder that is not there" 1 "/no/such" "$SOLO" convert /no/such "$work/x.gguf"
 fails "synth without a file" 2 "OUT.gguf is missing" "$SOLO" synth llama-3-8b q4_0
 fails "synth of an unknown model" 2 "gpt-9" "$SOLO" synth gpt-9 q4_0 "$work/x.gguf"
@@ -86,6 +86,20 @@ for variant in llama mistral qwen2 qwen3 phi3 gemma gemma2; do
 done
 same "$work/llama" f16 5e-3 5e-3
 same "$work/llama" q8_0 0.1 0.06
+
+# the K types and mixes of them: byte by byte what llama.cpp makes of the same file
+python3 $oracle/make_folder.py wide "$work/wide"
+"$SOLO" convert "$work/wide" "$work/wide.gguf" >/dev/null
+if [ -n "$llama_here" ]; then
+    for type in q4_k_m:15 q5_k_m:17 q6_k:18; do
+        "$SOLO" convert "$work/wide.gguf" "$work/${type%:*}.gguf" --type "${type%:*}" >/dev/null
+        check "${type%:*}: llama.cpp's bytes" python3 $oracle/compare_quantized.py "$work/wide.gguf" "$work/${type%:*}.gguf" "${type#*:}"
+    done
+fi
+"$SOLO" logits "$work/wide" --tokens $tokens >"$work/folder-wide.json"
+same "$work/wide" iq4_nl 0.6 0.1
+same "$work/wide" mxfp4 0.9 0.1
+same "$work/wide" q4_k_m 0.6 0.1
 
 # a file in parts: any of them opens all, here as there, and it is converted to one file again
 python3 $oracle/split_gguf.py "$work/llama-f32.gguf" "$work/parts" 9

@@ -71,4 +71,5 @@ def main():
             f.write(head + bytes(-len(head) % ALIGNMENT) + data)
 
 
-main()
+if __name__ == "__main__":
+    main()
