@@ -47,7 +47,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
                                              .submit = (submit_policy)o->submit,
                                              .context_tok = o->context,
                                              .slide = o->slide,
-                                             .exact_cache = o->exact_cache,
+                                             .cache = o->exact_cache ? "f32" : o->cache_type,
                                              .chunk_ms = o->chunk_ms,
                                              .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO},
                               .template = o->chat_template,

@@ -256,6 +256,15 @@ static void attention_over_a_cache(void **unused)
                                            {13, 3, 1, 36, 7, 0, DTYPE_F16}, {21, 2, 2, 128, 0, 0, DTYPE_F16}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         compare_attention(&cases[c], &box);
+    /* Numbers that are far from halfway between two steps: every way to divide rounds them alike. */
+    static const attention_case quantised[] = {{1, 4, 2, 32, 0, 0, DTYPE_Q8_0},
+                                               {5, 4, 2, 64, 0, 30, DTYPE_Q4_0},
+                                               {70, 2, 1, 64, 33, 0, DTYPE_Q4_0},
+                                               {21, 2, 2, 128, 0, 0, DTYPE_Q8_0}};
+    whole_inputs = true;
+    for (size_t c = 0; c < sizeof quantised / sizeof *quantised; c++)
+        compare_attention(&quantised[c], &box);
+    whole_inputs = false;
 }
 
 static void slices(void **unused)

@@ -111,6 +111,11 @@ static void attention_as_on_a_gpu(void **unused)
     tolerance = 5e-4f;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         compare_attention(&cases[c], &box);
+    static const attention_case quantised[] = {{33, 4, 2, 64, 20, 0, DTYPE_Q8_0}, {1, 4, 2, 64, 0, 0, DTYPE_Q4_0}};
+    whole_inputs = true;
+    for (size_t c = 0; c < sizeof quantised / sizeof *quantised; c++)
+        compare_attention(&quantised[c], &box);
+    whole_inputs = false;
     tolerance = 2e-4f;
     unsetenv("SOLO_TUNE");
 }
