@@ -273,7 +273,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
-             $(addprefix src/model/,builtin.c config_hf.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c json_values.c nfc.c nfc_tables.c \
+             $(addprefix src/model/,builtin.c config_hf.c lora.c quantised.c convert.c convert_tokenizer.c gguf_layout.c gguf_write.c json_values.c nfc.c nfc_tables.c \
                  safetensors.c synth.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c) \
              $(addprefix src/graph/,cpu.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \

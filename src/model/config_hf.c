@@ -1,6 +1,7 @@
 /* config_hf: a configuration from a Hugging Face config.json. */
 #include "model/config_internal.h"
 #include "model/json_values.h"
+#include "model/quantised.h"
 
 #include <math.h>
 #include <string.h>
@@ -296,8 +297,9 @@ static bool hf_refuse_unsupported(hf_source *s)
         return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
     if (mlp_bias)
         return config_unsupported(s->file, "mlp_bias", "a bias in the feed-forward layers", s->e);
-    if (json_get_present(s->root, "quantization_config"))
-        return config_unsupported(s->file, "quantization_config", "a quantised folder (GGUF is)", s->e);
+    const json_t *quantised = json_get_present(s->root, "quantization_config");
+    if (quantised && !quantised_is_known(quantised, s->file, s->e))
+        return false;
     return true;
 }
 

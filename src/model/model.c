@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "model/builtin.h"
+#include "model/quantised.h"
 #include "model/safetensors.h"
 
 #include <stdio.h>
@@ -10,7 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
+enum {
+    CONFIG_MAX_BYTES = 4 << 20,
+    NAME_MAX_BYTES = MODEL_NAME_BYTES,
+    FIRST_READ_BYTES = 1 << 20,
+    HEADER_MAX_BYTES = 512 << 20
+};
 
 /* What of a file that is not mapped is in memory. */
 typedef struct in_pieces {
@@ -19,12 +25,20 @@ typedef struct in_pieces {
     size_t piece_bytes;
 } in_pieces;
 
+/* A weight that model_replace_weight put in the place of the file's. */
+typedef struct replacement {
+    char name[NAME_MAX_BYTES];
+    model_weight w;
+} replacement;
+
 struct model {
     char *path;
     gguf *file; /* one of these two */
     safetensors *parts;
     model_config config;
     in_pieces *pieces; /* NULL: all of it can be looked at */
+    replacement *replaced;
+    size_t replaced_count;
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -109,11 +123,12 @@ static bool open_folder(model *m, err *e)
     size_t length;
     char *text = file_read(path.data, CONFIG_MAX_BYTES, &length, e);
     bool ok = text && config_from_hf(text, length, path.data, &m->config, e);
-    free(text);
     str_free(&path);
     if (ok)
         m->parts = safetensors_open(m->path, e);
-    return m->parts != NULL;
+    ok = m->parts && quantised_unpack(m, m->parts, text, length, e);
+    free(text);
+    return ok;
 }
 
 static bool open_file(model *m, bool builtin, err *e)
@@ -200,6 +215,9 @@ void model_close(model *m)
     }
     if (m->parts)
         safetensors_close(m->parts);
+    for (size_t i = 0; i < m->replaced_count; i++)
+        free((void *)m->replaced[i].w.data);
+    free(m->replaced);
     free(m->path);
     free(m);
 }
@@ -236,9 +254,45 @@ static bool find_in_parts(const model *m, const char *name, model_weight *w)
     return true;
 }
 
+static replacement *find_replaced(const model *m, const char *name)
+{
+    for (size_t i = 0; i < m->replaced_count; i++)
+        if (strcmp(m->replaced[i].name, name) == 0)
+            return &m->replaced[i];
+    return NULL;
+}
+
 static bool find_whole(const model *m, const char *name, model_weight *w)
 {
+    const replacement *r = find_replaced(m, name);
+    if (r) {
+        *w = r->w;
+        return true;
+    }
     return m->file ? find_in_gguf(m, name, w) : find_in_parts(m, name, w);
+}
+
+void model_replace_weight(model *m, const char *name, const model_weight *w)
+{
+    replacement *r = find_replaced(m, name);
+    if (r)
+        free((void *)r->w.data);
+    else {
+        m->replaced = mem_grow(m->replaced, (m->replaced_count + 1) * sizeof *r);
+        r = &m->replaced[m->replaced_count++];
+        snprintf(r->name, sizeof r->name, "%s", name);
+    }
+    r->w = *w;
+}
+
+bool model_has_whole(const model *m, const char *name, model_weight *w)
+{
+    return find_whole(m, name, w);
+}
+
+bool model_name_in_folder(const model *m, const char *name, char out[MODEL_NAME_BYTES])
+{
+    return name_at_hugging_face(&m->config, name, out);
 }
 
 /* A weight that is some rows of a larger one. */

@@ -43,7 +43,11 @@ safetensors *safetensors_open(const char *path, err *e);
 
 void safetensors_close(safetensors *s);
 
+size_t safetensors_count(const safetensors *s);
 bool safetensors_has(const safetensors *s, const char *name);
+
+/* Of any type; NULL if it is not there. */
+const safetensor *safetensors_any(const safetensors *s, const char *name);
 
 /* NULL, with an error, if it is not there or of a type other than F32, F16, BF16. */
 const safetensor *safetensors_find(const safetensors *s, const char *name, err *e);

@@ -8,7 +8,6 @@
 safetensors *safetensors_read(const void *bytes, size_t length, const char *name, err *e);
 
 /* In the order of their names. */
-size_t safetensors_count(const safetensors *s);
 const safetensor *safetensors_at(const safetensors *s, size_t i);
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/builtin.h"
 #include "model/config.h"
 #include "model/nfc.h"
+#include "model/quantised.h"
 #include "model/safetensors.h"
 #include "model/tokenizer_json.h"
 
@@ -73,6 +74,12 @@ const safetensor *safetensors_find(const safetensors *s, const char *name, err *
     (void)s;
     missing(name, e);
     return NULL;
+}
+
+bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e)
+{
+    (void)folder, (void)config, (void)length;
+    return missing(model_get_path(m), e);
 }
 
 bool config_from_hf(const char *text, size_t length, const char *name, model_config *c, err *e)
