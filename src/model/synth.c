@@ -132,6 +132,8 @@ static void level_minima(tensor_type type, uint8_t *block)
     if (type == TYPE_Q2_K)
         for (int i = 0; i < 16; i++)
             block[i] = (uint8_t)((block[i] & 15) * 0x11);
+    for (int i = 0; type == TYPE_TQ2_0 && i < 64; i++) /* 2 bits for three values: the fourth becomes the middle one */
+        block[i] &= (uint8_t) ~((block[i] >> 1 & block[i] & 0x55) << 1);
     if (type == TYPE_Q4_K || type == TYPE_Q5_K)
         for (int i = 4; i < 8; i++) {
             block[4 + i] = block[i];
