@@ -32,6 +32,9 @@ static sampling sampling_from(const solo_sampling *how)
 
 static bool are_known(const solo_session_options *o, err *e)
 {
+    dtype cache;
+    if (!generation_find_cache(o->cache_type, &cache, e))
+        return false;
     return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH) ||
            err_set_kind(e, ERR_USAGE, "there is no such level or submit policy");
 }
