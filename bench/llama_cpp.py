@@ -246,6 +246,16 @@ class Model:
             raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(self.library.messages)}")
         return model
 
+    def add_lora(self, path, scale):
+        init, use = self.llama.llama_adapter_lora_init, self.llama.llama_set_adapters_lora
+        init.restype, init.argtypes = Pointer, (Pointer, ctypes.c_char_p)
+        adapter = init(self.model, os.fsencode(path))
+        if not adapter:
+            raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(self.library.messages)}")
+        use.argtypes = (Pointer, Pointer, ctypes.c_size_t, Pointer)
+        if use(self.context, ctypes.byref(Pointer(adapter)), 1, ctypes.byref(Float(float(scale)))) != 0:
+            raise LlamaError(f"{path}: llama.cpp does not use it")
+
     def __enter__(self):
         return self
 

@@ -103,6 +103,9 @@ typedef enum solo_submit {
 /* A GGUF file or a Hugging Face folder; NULL: the built-in model. Weights are read when a session needs them. */
 solo_model *solo_model_open(const char *path, solo_error *e);
 void solo_model_close(solo_model *m);
+/* Merges a LoRA adapter (a GGUF file or a PEFT folder) into the weights, before any session is opened. After an error the
+ * model is not to be used. */
+bool solo_model_add_lora(solo_model *m, const char *path, float scale, solo_error *e);
 const char *solo_model_architecture(const solo_model *m);
 uint32_t solo_model_vocabulary(const solo_model *m); /* tokens */
 uint32_t solo_model_context(const solo_model *m);    /* tokens that it was trained for */
@@ -137,10 +140,11 @@ typedef struct solo_sampling {
 typedef struct solo_session_options {
     solo_level level;
     solo_submit submit;
-    uint32_t context;  /* tokens of the context; 0: as many as the model was trained for, up to 2048 */
-    bool slide;        /* solo_session_generate: a full context drops its older half instead of ending the text */
-    bool exact_cache;  /* keys and values in 32 bits instead of 16 */
-    uint32_t chunk_ms; /* about how long a dispatch of many tokens may take; 0: 50 */
+    uint32_t context;       /* tokens of the context; 0: as many as the model was trained for, up to 2048 */
+    bool slide;             /* solo_session_generate: a full context drops its older half instead of ending the text */
+    bool exact_cache;       /* keys and values in 32 bits instead of 16 */
+    const char *cache_type; /* or in "f16" (NULL), "q8_0", "q4_0": docs/files.md says what these cost */
+    uint32_t chunk_ms;      /* about how long a dispatch of many tokens may take; 0: 50 */
     /* At SOLO_LEVEL_AUTO the first text begins with `ops` while the best level compiles, and changes to it between two
      * tokens: same tokens, but solo_session_level changes, and a notice may come later. `wait`: the first text waits
      * for the compiler instead, as it does for a level that is named. */
@@ -227,7 +231,19 @@ typedef enum solo_weight_type {
     SOLO_WEIGHT_Q4_K = 12,
     SOLO_WEIGHT_Q5_K = 13,
     SOLO_WEIGHT_Q6_K = 14,
-    SOLO_WEIGHT_BF16 = 30
+    SOLO_WEIGHT_IQ2_XXS = 16,
+    SOLO_WEIGHT_IQ2_XS = 17,
+    SOLO_WEIGHT_IQ3_XXS = 18,
+    SOLO_WEIGHT_IQ1_S = 19,
+    SOLO_WEIGHT_IQ4_NL = 20,
+    SOLO_WEIGHT_IQ3_S = 21,
+    SOLO_WEIGHT_IQ2_S = 22,
+    SOLO_WEIGHT_IQ4_XS = 23,
+    SOLO_WEIGHT_IQ1_M = 29,
+    SOLO_WEIGHT_BF16 = 30,
+    SOLO_WEIGHT_TQ1_0 = 34,
+    SOLO_WEIGHT_TQ2_0 = 35,
+    SOLO_WEIGHT_MXFP4 = 39
 } solo_weight_type;
 
 typedef enum solo_unary {

@@ -187,10 +187,12 @@ function includesWanted() {
     return all.filter((file) => taken.has(file));
 }
 
+// Types that a page does not read (src/graph/type_iq.h).
+const isOfPage = (file) => !/^iq[123]_/.test(file);
 const packs = forPage && !forSims; // into one text, which is unpacked when it is first needed
 let all = "", list_of_files = "";
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])
-    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder)), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) {
+    for (const file of [...(folder === "include" ? includesWanted() : wgslFiles(folder).filter((name) => !forPage || isOfPage(name))), ...(folder.startsWith("sim") && !forPage ? files(folder, ".cu") : [])]) {
         const path = `${folder}/${file}`, text = pageText(resolved(path), `${folder}/`);
         if (shared && path === PERSISTENT) list_of_files += `  {"${path}", persistent_text},\n`;
         else if (packs) {

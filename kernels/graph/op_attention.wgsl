@@ -6,18 +6,23 @@ const TEAM = 32u;
 const LANES = 4u; // threads that share a position's score
 const BLOCK = THREADS / LANES; // positions at a time
 override MAX_SIZE = 256u; // elements of a head that there is room for
-override HALVES = 2u; // 1: keys and values are f16; 0: f32; 2: ATTENTION_F16 says which
+override HALVES = 2u; // keys and values are 0: f32; 1, 3, 4: as in include/cache.wgsl; 2: ATTENTION_CACHE says what
 //!include "graph.wgsl"
 //!include "polled.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
+//!include "cache.wgsl"
 var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
 var<workgroup> scores: array<f32, THREADS>; // at the end, sums of values
 
 // Elements 2i and 2i+1 of the head that begins at element `at` of the keys or values, which begin at word `base`.
 fn pair_at(args: u32, base: u32, at: u32, i: u32) -> vec2<f32> {
-    if (HALVES == 1u || (HALVES == 2u && arg(args, ATTENTION_F16) == 1u)) {
+    if (HALVES == 1u || (HALVES == 2u && arg(args, ATTENTION_CACHE) == CACHE_F16)) {
         return unpack2x16float(state_word(base + at / 2u + i));
+    }
+    if (HALVES >= CACHE_Q8_0) { return cache_pair(HALVES, base, at + 2u * i); }
+    if (HALVES == 2u && arg(args, ATTENTION_CACHE) >= CACHE_Q8_0) {
+        return cache_pair(arg(args, ATTENTION_CACHE), base, at + 2u * i);
     }
     return vec2<f32>(bitcast<f32>(state_word(base + at + 2u * i)), bitcast<f32>(state_word(base + at + 2u * i + 1u)));
 }

@@ -5,6 +5,7 @@ override ROWS = 32u; // or 16
 override THREADS = 256u;
 override HALVES = 0u; // 1: the result goes to activations as f16
 //!include "graph.wgsl"
+//!include "cache.wgsl"
 
 const BLOCK = 64u;
 const HEAD_VEC4S = SIZE / 4u;
@@ -23,7 +24,11 @@ var<workgroup> position_of_row: u32;
 
 // Elements 4i to 4i+3 of the head that begins at element `at` of the keys or values, which begin at word `base`.
 fn vec4_at(args: u32, base: u32, at: u32, i: u32) -> vec4<f32> {
-    if (arg(args, ATTENTION_F16) == 1u) {
+    if (arg(args, ATTENTION_CACHE) >= CACHE_Q8_0) {
+        return vec4<f32>(cache_pair(arg(args, ATTENTION_CACHE), base, at + 4u * i),
+            cache_pair(arg(args, ATTENTION_CACHE), base, at + 4u * i + 2u));
+    }
+    if (arg(args, ATTENTION_CACHE) == CACHE_F16) {
         let w = base + at / 2u + 2u * i;
         return vec4<f32>(unpack2x16float(state_word(w)), unpack2x16float(state_word(w + 1u)));
     }

@@ -7,7 +7,7 @@
 
 _Static_assert((int)SOLO_F16 == (int)DTYPE_F16 && (int)SOLO_GELU_ERF == (int)UNARY_GELU_ERF &&
                    (int)SOLO_MIN == (int)BINARY_MIN && (int)SOLO_ARGMAX == (int)REDUCE_ARGMAX &&
-                   (int)SOLO_WEIGHT_BF16 == (int)TYPE_BF16,
+                   (int)SOLO_WEIGHT_MXFP4 == (int)TYPE_MXFP4,
                "the same order");
 
 solo_graph *solo_graph_new(void)

@@ -1,5 +1,6 @@
 /* The public API's models: what a file is, and its tokens. */
 #include "api/model.h"
+#include "model/lora.h"
 #include "model/model_text.h"
 
 #include <stdlib.h>
@@ -15,6 +16,12 @@ solo_model *solo_model_open(const char *path, solo_error *to)
         return m;
     solo_model_close(m);
     return NULL;
+}
+
+bool solo_model_add_lora(solo_model *m, const char *path, float scale, solo_error *to)
+{
+    err e = {0};
+    return api_is_here(m, to) && api_result(to, &e, lora_merge(m->m, path, scale, &e));
 }
 
 void solo_model_close(solo_model *m)

@@ -32,6 +32,9 @@ static sampling sampling_from(const solo_sampling *how)
 
 static bool are_known(const solo_session_options *o, err *e)
 {
+    dtype cache;
+    if (!generation_find_cache(o->cache_type, &cache, e))
+        return false;
     return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH) ||
            err_set_kind(e, ERR_USAGE, "there is no such level or submit policy");
 }
@@ -47,7 +50,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
                                              .submit = (submit_policy)o->submit,
                                              .context_tok = o->context,
                                              .slide = o->slide,
-                                             .exact_cache = o->exact_cache,
+                                             .cache = o->exact_cache ? "f32" : o->cache_type,
                                              .chunk_ms = o->chunk_ms,
                                              .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO},
                               .template = o->chat_template,

@@ -368,7 +368,7 @@ static int run(void *chosen)
     err e = {0};
     options *o = chosen;
     sampling_choose_seed(&o->sampling);
-    model *m = model_open(o->model.path, &e);
+    model *m = cli_open_model(&o->model, &e);
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run_chat(o, m, g, &e);
     model_close(m);
@@ -388,6 +388,7 @@ const cli_command command_chat = {
         "input is no terminal, each line is a message.",
     .notes = "While it runs:\n" COMMANDS,
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, LORA_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},
                {NULL, TEXT_TABLE, offsetof(options, sampling)},
                {"How tokens are chosen", SAMPLING_TABLE, offsetof(options, sampling)},

@@ -1,5 +1,6 @@
 /* cli: the tables that several commands share, and what goes with them. */
 #include "cli/cli.h"
+#include "model/lora.h"
 #include "base/file.h"
 #include "launch/submit.h"
 
@@ -81,6 +82,29 @@ const option LEVEL_TABLE[] = {{.name = "fuse",
                                INTO(cli_model, level),
                                .help = LEVEL_HELP},
                               {0}};
+
+const option LORA_TABLE[] = {{.name = "lora",
+                              .value = "FILE[:SCALE]",
+                              .kind = OPTION_TEXTS,
+                              .low = 1,
+                              .high = 8,
+                              .files = OPTION_FILES,
+                              INTO(cli_model, loras),
+                              .help =
+                                  "a LoRA adapter that is merged into the weights: a GGUF file or a PEFT folder; may "
+                                  "be given several times"},
+                             {0}};
+
+model *cli_open_model(const cli_model *m, err *e)
+{
+    model *opened = model_open(m->path, e);
+    for (size_t i = 0; opened && i < m->loras.count; i++)
+        if (!lora_merge_text(opened, m->loras.items[i], e)) {
+            model_close(opened);
+            return NULL;
+        }
+    return opened;
+}
 
 const option DEVICE_TABLE[] = {
     {.name = "impl",

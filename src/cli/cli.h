@@ -9,6 +9,7 @@
 #include "gpu/gpu.h"
 #include "graph/plan.h"
 #include "llm/generation.h"
+#include "model/model.h"
 
 #include <stdbool.h>
 
@@ -34,6 +35,7 @@ typedef struct cli_model {
     bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
     bool wait;          /* no text before the best level has compiled */
     long chunk_ms;      /* 0: not given */
+    text_list loras;    /* adapters that are merged: FILE[:SCALE] */
     fusion_level level; /* initialise it with the default; LEVEL_AUTO: the best that is safe on the device */
 } cli_model;
 
@@ -42,6 +44,10 @@ extern const option BEST_LEVEL_TABLE[]; /* --fuse, where the default is the best
 extern const option LEVEL_TABLE[];      /* --fuse, where it is the one in `level` */
 extern const option DEVICE_TABLE[];     /* --impl, --checked */
 
+extern const option LORA_TABLE[]; /* --lora */
+
+/* The model, with its adapters. */
+model *cli_open_model(const cli_model *m, err *e);
 /* The device it asks for, opened or not. */
 gpu_choice cli_choice(const cli_model *m);
 gpu *cli_open_model_gpu(const cli_model *m, err *e);

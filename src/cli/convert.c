@@ -11,8 +11,7 @@ typedef struct options {
 
 static const char *type_name(uint32_t i)
 {
-    static const char *const names[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1"};
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
+    return convert_type_name(i);
 }
 
 static const option TABLE[] = {
@@ -54,8 +53,10 @@ const cli_command command_convert = {
     .summary = "a Hugging Face folder as a GGUF file",
     .about = "Writes a model as a GGUF file, which llama.cpp reads, too.",
     .notes =
-        "Norms and biases are f32. With 4 or 5 bits what makes the logits (the output, or the embedding where there "
-        "is no other) is q8_0. Rows that are no whole number of blocks of 32 are f16.",
+        "Norms and biases are f32. What makes the logits (the output, or the embedding where there is no other) is "
+        "q8_0 "
+        "with 4 or 5 bits, and q6_k with K types of fewer than 6. q4_k_m and q5_k_m mix types as llama.cpp does. Rows "
+        "that are no whole number of blocks of 32 are f16; those of blocks of 256 get a type of 32.",
     .groups = {{NULL, TABLE, 0}},
     .defaults = &DEFAULTS,
     .bytes = sizeof(options),

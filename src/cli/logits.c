@@ -11,7 +11,7 @@
 
 typedef struct options {
     cli_model model;
-    const char *tokens;
+    const char *tokens, *cache;
 } options;
 
 static const option TABLE[] = {{.name = "tokens",
@@ -19,6 +19,12 @@ static const option TABLE[] = {{.name = "tokens",
                                 .required = true,
                                 INTO(options, tokens),
                                 .help = "token ids, separated by commas"},
+                               {.name = "cache-type",
+                                .value = "TYPE",
+                                .names = generation_cache_name,
+                                INTO(options, cache),
+                                .help = "of the keys and values that are kept: {names}",
+                                .otherwise = "f32"},
                                {0}};
 
 /* The ids of the list; NULL with an error if one is no token of this model. */
@@ -61,10 +67,10 @@ static void write_json(const float *logits, uint32_t rows, uint32_t vocab, str *
     jsonw_end(&j);
 }
 
-static bool run(gpu *g, const model *m, fusion_level level, const uint32_t *tokens, uint32_t count, err *e)
+static bool run(gpu *g, const model *m, const options *o, const uint32_t *tokens, uint32_t count, err *e)
 {
     uint32_t vocab = model_get_config(m)->vocab_tok;
-    session *s = session_new(g, m, &(session_options){.generation.level = level}, e);
+    session *s = session_new(g, m, &(session_options){.generation = {.level = o->model.level, .cache = o->cache}}, e);
     float *logits = mem_alloc((size_t)count * vocab * sizeof *logits);
     bool ok = s && session_logits(s, tokens, count, logits, e);
     if (ok) {
@@ -83,10 +89,10 @@ static int run_command(void *chosen)
     err e = {0};
     const options *o = chosen;
     uint32_t count = 0;
-    model *m = model_open(o->model.path, &e);
+    model *m = cli_open_model(&o->model, &e);
     uint32_t *tokens = m ? read_tokens(o->tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
     gpu *g = tokens ? cli_open_model_gpu(&o->model, &e) : NULL;
-    bool ok = g && run(g, m, o->model.level, tokens, count, &e);
+    bool ok = g && run(g, m, o, tokens, count, &e);
     gpu_close(g);
     free(tokens);
     model_close(m);
@@ -101,6 +107,7 @@ const cli_command command_logits = {
     .about = "Prints the logits after each of the tokens, as JSON: {\"n_vocab\":V,\"logits\":[[V numbers] per "
              "position]}.",
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, LORA_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},
                {NULL, LEVEL_TABLE, offsetof(options, model)},
                {NULL, DEVICE_TABLE, offsetof(options, model)}},

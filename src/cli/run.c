@@ -131,7 +131,7 @@ static int run(void *chosen)
     options *o = chosen;
     str text = {0};
     sampling_choose_seed(&o->sampling);
-    model *m = read_prompt(o, &text, &e) ? model_open(o->model.path, &e) : NULL;
+    model *m = read_prompt(o, &text, &e) ? cli_open_model(&o->model, &e) : NULL;
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run_model(o, &text, m, g, &e);
     model_close(m);
@@ -149,6 +149,7 @@ const cli_command command_run = {
     .about = "Continues a text, with the most likely token each time unless a temperature is given. On a terminal it "
              "says at the end how fast that was.",
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
+               {NULL, LORA_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},
                {NULL, TEXT_TABLE, offsetof(options, sampling)},
                {"How tokens are chosen", SAMPLING_TABLE, offsetof(options, sampling)},

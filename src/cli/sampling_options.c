@@ -65,6 +65,12 @@ const option TEXT_TABLE[] = {{.name = "stop",
                               INTO(sampling_options, context_tok),
                               .help = "at most so many tokens are remembered",
                               .otherwise = "the model's, up to 2048"},
+                             {.name = "cache-type",
+                              .value = "TYPE",
+                              .names = generation_cache_name,
+                              INTO(sampling_options, cache),
+                              .help = "of the keys and values that are kept: {names}",
+                              .otherwise = "f16"},
                              {0}};
 
 bool sampling_set(sampling_options *o, const char *name, const char *value, err *e)
@@ -92,6 +98,7 @@ session *cli_new_session(const cli_model *m, const sampling_options *s, session_
     o.generation.compile = m->wait ? COMPILE_FIRST : COMPILE_AUTO;
     o.generation.chunk_ms = (uint32_t)m->chunk_ms;
     o.generation.context_tok = s->context_tok;
+    o.generation.cache = s->cache;
     session *made = session_new(g, opened, &o, e);
     if (!made)
         return NULL;

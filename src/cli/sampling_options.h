@@ -9,6 +9,7 @@ typedef struct sampling_options {
     sampling how;
     int64_t seed;         /* negative: another each time */
     uint32_t context_tok; /* 0: the default */
+    const char *cache;    /* NULL: the default */
     text_list stops;      /* what the arguments point to */
 } sampling_options;
 

@@ -17,9 +17,7 @@ static const char *arch_name(uint32_t i)
 
 static const char *type_name(uint32_t i)
 {
-    static const char *const names[] = {"f32",  "f16",  "bf16", "q8_0", "q4_0", "q4_1", "q5_0",
-                                        "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
+    return synth_type(i);
 }
 
 static const option TABLE[] = {

@@ -213,6 +213,22 @@ static void run_rope(cpu_run *r, const graph_node *n, float *out)
         }
 }
 
+/* 32 elements as op_store.wgsl rounds them. */
+static void quantise_32(dtype type, const float *from, float *to)
+{
+    float most = 0;
+    for (int i = 0; i < 32; i++)
+        if (fabsf(from[i]) > fabsf(most))
+            most = from[i];
+    bool four_bits = type == DTYPE_Q4_0;
+    float factor = f16_to_f32(f32_to_f16(four_bits ? most * -0.125f : fabsf(most) / 127));
+    for (int i = 0; i < 32; i++) {
+        float n = factor != 0 ? rintf(from[i] / factor) : 0;
+        float low = four_bits ? -8 : -127, high = four_bits ? 7 : 127;
+        to[i] = factor * (n < low ? low : n > high ? high : n);
+    }
+}
+
 static bool run_store(cpu_run *r, const graph_node *n, err *e)
 {
     const graph_node *rows = graph_at(r->g, n->operands[1]);
@@ -223,7 +239,9 @@ static bool run_store(cpu_run *r, const graph_node *n, err *e)
                        graph_at(r->g, n->operands[0])->name, capacity);
     float *to = r->values[n->operands[0]].f + position * width;
     const float *from = r->values[n->operands[1]].f;
-    for (uint64_t i = 0; i < count * width; i++)
+    for (uint64_t i = 0; n->type >= DTYPE_Q8_0 && i < count * width; i += 32)
+        quantise_32(n->type, from + i, to + i);
+    for (uint64_t i = 0; n->type < DTYPE_Q8_0 && i < count * width; i++)
         to[i] = n->type == DTYPE_F16 ? f16_to_f32(f32_to_f16(from[i])) : from[i];
     return true;
 }

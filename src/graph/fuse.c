@@ -302,11 +302,11 @@ static bool can_turn(const plan *p, const plan_part *part, node rope)
            graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * size;
 }
 
-/* The store's position must be that of the rotation, if there is one: a part has one position. */
+/* A quantised state needs 32 elements at once. The store's position must be that of the rotation, if there is one: a part has one position. */
 static bool can_store(const plan *p, const plan_part *part, node store)
 {
     const graph_node *n = graph_at(p->g, store);
-    return graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * n->s.dims[3] &&
+    return n->type < DTYPE_Q8_0 && graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * n->s.dims[3] &&
            plan_root(p->g, n->operands[1]) == part->result &&
            (!part->rope || plan_root(p->g, graph_at(p->g, part->rope)->operands[1]) == plan_root(p->g, n->operands[2]));
 }

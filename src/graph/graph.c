@@ -171,8 +171,21 @@ node graph_weight(graph *g, const char *name, tensor_type type, shape s)
     return add(g, (graph_node){.op = OP_WEIGHT, .type = DTYPE_F32, .s = s, .name = name, .as.weight = type});
 }
 
+uint64_t dtype_bytes(dtype type, uint64_t elements)
+{
+    switch (type) {
+    case DTYPE_F16: return elements * 2;
+    case DTYPE_Q8_0: return elements / 64 * 68;
+    case DTYPE_Q4_0: return elements / 64 * 36;
+    default: return elements * 4;
+    }
+}
+
 node graph_state(graph *g, const char *name, dtype type, shape s)
 {
+    uint32_t row = s.dims[2] * s.dims[3];
+    if (type >= DTYPE_Q8_0 && row % 64)
+        err_set(&g->error, "keys and values of %u numbers cannot be quantised in the cache: only whole 64s are", row);
     return add(g, (graph_node){.op = OP_STATE, .type = type, .s = s, .name = name});
 }
 

@@ -39,7 +39,10 @@ shape shape3(uint32_t a, uint32_t b, uint32_t c);
 shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 uint64_t shape_count(shape s);
 
-typedef enum { DTYPE_F32, DTYPE_U32, DTYPE_F16 } dtype; /* F16: states only */
+/* From F16 on: states only. Q8_0 and Q4_0 have 32 elements to a factor, and rows of a multiple of 64 (cache.wgsl). */
+typedef enum { DTYPE_F32, DTYPE_U32, DTYPE_F16, DTYPE_Q8_0, DTYPE_Q4_0 } dtype;
+/* Bytes of so many elements, a multiple of 64 if they are quantised. */
+uint64_t dtype_bytes(dtype type, uint64_t elements);
 
 typedef enum {
     OP_INPUT,  /* written by the caller before a run */

@@ -1,5 +1,7 @@
 /* layout: packs the blocks of each weight type into the planes that kernels read. */
 #include "graph/layout.h"
+#include "graph/layout_iq.h"
+#include "graph/type_iq.h"
 
 #include <string.h>
 
@@ -32,6 +34,45 @@ static const layout LAYOUTS[] = {
                    .scale_chunks = 8,
                    .scale_bytes = 16,
                    .factor_bytes = 2},
+    [TYPE_IQ4_NL] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
+    [TYPE_MXFP4] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 1, .bytes = true},
+    [TYPE_IQ4_XS] =
+        {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 8, .scale_bytes = 8, .factor_bytes = 2, .bytes = true},
+    [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
+    [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
+#ifndef __wasm__ /* TYPE_HAS_GRIDS */
+#define GRID(name) .grid = name, .grid_bytes = sizeof name
+    [TYPE_IQ2_XXS] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, GRID(iq2_xxs_grid)},
+    [TYPE_IQ2_XS] = {.chunk_weights = 32,
+                     .low_bytes = 8,
+                     .scale_chunks = 8,
+                     .scale_bytes = 8,
+                     .factor_bytes = 2,
+                     GRID(iq2_xs_grid)},
+    [TYPE_IQ2_S] = {.chunk_weights = 32,
+                    .low_bytes = 8,
+                    .scale_chunks = 8,
+                    .scale_bytes = 16,
+                    .factor_bytes = 2,
+                    GRID(iq2_s_grid)},
+    [TYPE_IQ3_XXS] = {.chunk_weights = 32,
+                      .low_bytes = 8,
+                      .high_bytes = 4,
+                      .scale_chunks = 8,
+                      .factor_bytes = 2,
+                      GRID(iq3_xxs_grid)},
+    [TYPE_IQ3_S] = {.chunk_weights = 32,
+                    .low_bytes = 8,
+                    .high_bytes = 4,
+                    .scale_chunks = 8,
+                    .scale_bytes = 16,
+                    .factor_bytes = 2,
+                    GRID(iq3_s_grid)},
+    [TYPE_IQ1_S] =
+        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 2, GRID(iq1_grid)},
+    [TYPE_IQ1_M] =
+        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 24, .factor_bytes = 2, GRID(iq1_grid)},
+#endif
 };
 
 const layout *layout_of(tensor_type type)
@@ -50,6 +91,7 @@ uint64_t layout_plane_bytes(tensor_type type, uint32_t rows, uint32_t columns, l
     const layout *l = &LAYOUTS[type];
     uint64_t chunks = (uint64_t)rows * layout_chunks(type, columns);
     switch (p) {
+    case PLANE_GRID: return l->grid_bytes;
     case PLANE_LOW: return chunks * l->low_bytes;
     case PLANE_HIGH: return chunks * l->high_bytes;
     case PLANE_SCALES: return l->scale_chunks ? chunks / l->scale_chunks * l->scale_bytes : 0;
@@ -69,6 +111,11 @@ uint64_t layout_bytes(tensor_type type, uint32_t rows, uint32_t columns)
 {
     uint64_t bytes = layout_plane_at(type, rows, columns, PLANE_COUNT);
     return (bytes + LAYOUT_ALIGN_BYTES - 1) / LAYOUT_ALIGN_BYTES * LAYOUT_ALIGN_BYTES;
+}
+
+uint32_t layout_rows_together(tensor_type type)
+{
+    return LAYOUTS[type].factor_bytes == 1 ? 4 : 2;
 }
 
 /* ---- putting weights in order ---------------------------------------------- */
@@ -115,7 +162,7 @@ static void put_ones(uint8_t *to, const uint64_t *q, int shift)
     store(to, word);
 }
 
-/* Blocks of 32: type.c describes their bits. The nibbles of q4 and q5 are weight i low, weight 16 + i high. */
+/* Blocks of 32: type.c and type_iq.c describe their bits. Nibbles are weight i low, weight 16 + i high. */
 static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *planes[PLANE_COUNT])
 {
     const layout *l = &LAYOUTS[type];
@@ -125,8 +172,10 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
         const uint8_t *rest = from + factor_bytes;
         if (factor_bytes == 2)
             memcpy(factors, from, 2);
-        else
+        else if (factor_bytes == 4)
             memcpy(factors, from, 4);
+        else
+            *factors = *from;
         if (type == TYPE_Q8_0) {
             memcpy(low, rest, 32);
             continue;
@@ -226,12 +275,15 @@ static void pack_256(tensor_type type, const uint8_t *from, size_t blocks, void 
         case TYPE_Q2_K: pack_q2_k(from, low, scales, factors); break;
         case TYPE_Q3_K: pack_q3_k(from, low, high, scales, factors); break;
         case TYPE_Q6_K: pack_q6_k(from, low, high, scales, factors); break;
-        default: pack_q45_k(from, type == TYPE_Q5_K, low, high, scales, factors); break;
+        case TYPE_Q4_K:
+        case TYPE_Q5_K: pack_q45_k(from, type == TYPE_Q5_K, low, high, scales, factors); break;
+        default: layout_pack_iq(type, from, low, high, scales, factors); break;
         }
         low += 8 * l->low_bytes;
         if (high)
             high += 8 * l->high_bytes;
-        scales += l->scale_bytes;
+        if (scales)
+            scales += l->scale_bytes;
         factors += l->factor_bytes;
     }
 }
@@ -254,6 +306,8 @@ void layout_pack(tensor_type type, const void *from, uint32_t rows, uint32_t col
 {
     uint32_t block = type_find(type)->block_weights;
     size_t blocks = (size_t)rows * (columns / block);
+    if (planes[PLANE_GRID])
+        memcpy(planes[PLANE_GRID], LAYOUTS[type].grid, LAYOUTS[type].grid_bytes);
     if (block == 1)
         pack_floats(type, from, rows, columns, planes[PLANE_LOW]);
     else if (block == 32)

@@ -4,7 +4,8 @@
  * fastest 16 aligned bytes at a time, consecutive weights side by side. So the same
  * bits are stored in another order, and in planes: all low bits of a matrix, then all
  * high bits, then all scales. Nothing is rounded, and no type grows, except that rows
- * are padded to complete chunks and the K types' packed 6-bit scales take a byte each.
+ * are padded to complete chunks, packed scales of 3, 4 or 6 bits take a byte each, and tq1_0 becomes tq2_0. A matrix of an I
+ * type with a grid begins with that grid: a few kilobytes, in the same memory, so that kernels need no tables of their own.
  *
  * Rows are made of chunks: what 16 bytes hold for the float types (4 or 8 weights),
  * 32 weights for the quantised ones. In a chunk of 32:
@@ -20,13 +21,15 @@
 
 enum { LAYOUT_ALIGN_BYTES = 256 };
 
-typedef enum { PLANE_LOW, PLANE_HIGH, PLANE_SCALES, PLANE_FACTORS, PLANE_COUNT } layout_plane;
+typedef enum { PLANE_GRID, PLANE_LOW, PLANE_HIGH, PLANE_SCALES, PLANE_FACTORS, PLANE_COUNT } layout_plane;
 
 typedef struct layout {
     uint32_t chunk_weights;
     uint32_t low_bytes, high_bytes; /* of a chunk */
     uint32_t scale_chunks;          /* chunks that share an entry of the planes of scales and factors */
     uint32_t scale_bytes, factor_bytes;
+    const uint16_t *grid; /* (grid_bytes / 2) */
+    uint32_t grid_bytes;  /* once in a matrix, or in each piece of a large one */
     bool bytes; /* weights are whole numbers of a byte at most, times one factor for a chunk, plus one offset */
 } layout;
 
@@ -36,8 +39,11 @@ uint32_t layout_chunks(tensor_type type, uint32_t columns); /* of a row */
 uint64_t layout_bytes(tensor_type type, uint32_t rows, uint32_t columns);
 /* Where plane `p` of a matrix begins, from the matrix's own beginning. */
 uint64_t layout_plane_at(tensor_type type, uint32_t rows, uint32_t columns, layout_plane p);
-/* Bytes of a plane for `rows` rows. */
+/* Bytes of a plane for `rows` rows; the grid's are always the same. */
 uint64_t layout_plane_bytes(tensor_type type, uint32_t rows, uint32_t columns, layout_plane p);
+
+/* Rows may be packed so many at a time, or a multiple of it: then each plane's share is whole words. */
+uint32_t layout_rows_together(tensor_type type);
 
 /* `rows` rows as they stand in a file, into planes of their own; those a type has not may be NULL. */
 void layout_pack(tensor_type type, const void *from, uint32_t rows, uint32_t columns, void *planes[PLANE_COUNT]);

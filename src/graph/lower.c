@@ -148,17 +148,23 @@ static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->polls_epoch = l->epoch_only = true;
 }
 
+/* As include/cache.wgsl numbers them. */
+static uint32_t lower_cache(dtype type)
+{
+    return type == DTYPE_F16 ? 1 : type == DTYPE_Q8_0 ? 3 : type == DTYPE_Q4_0 ? 4 : 0;
+}
+
 static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     uint32_t count = (uint32_t)shape_count(node_at(c, n->operands[1])->s);
-    l->args[ARG_GROUPS] = groups_for(count / 2);
+    l->args[ARG_GROUPS] = groups_for(n->type >= DTYPE_Q8_0 ? count / 64 : count / 2);
     l->args[STORE_STATE] = at(c, n->operands[0]);
     l->args[ARG_X] = at(c, n->operands[1]);
     l->args[STORE_COUNT] = count;
     l->args[STORE_ROW_LENGTH] = n->s.dims[2] * n->s.dims[3];
     l->args[STORE_POSITION] = at(c, n->operands[2]);
     l->args[STORE_CAPACITY] = n->s.dims[1];
-    l->args[STORE_F16] = n->type == DTYPE_F16;
+    l->args[STORE_CACHE] = lower_cache(n->type);
     l->args[STORE_X_COMPUTED] = lower_is_computed(c, n->operands[1]);
     l->polls_epoch = true;
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[0]);
@@ -219,7 +225,7 @@ static void lower_attention_rows(const lowering *c, dispatch_desc *l, const grap
 {
     const shape *q = &node_at(c, n->operands[0])->s;
     uint32_t rows = q->dims[1], heads = q->dims[2], size = q->dims[3], threads = c->t->subgroup;
-    if (!lower_many_rows(c, rows))
+    if (!lower_many_rows(c, rows) || type >= DTYPE_Q8_0)
         return;
     l->kernel = (kernel_variant){.name = "attention_rows", .subgroup = threads};
     kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
@@ -257,9 +263,9 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
         kernel_set_constant(&l->kernel, CONSTANT_VALUES, block / (threads / pairs));
         if (c->form->threads)
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
-    } else if (c->t->compile_fast) {
-        kernel_set_constant(&l->kernel, CONSTANT_HALVES, k->type == DTYPE_F16);
-        if (splits == 1 && rows < PLAN_TILED_ROWS && head % 4 == 0) {
+    } else if (c->t->compile_fast || (k->type >= DTYPE_Q8_0 && c->t->specialize)) {
+        kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
+        if (k->type < DTYPE_Q8_0 && splits == 1 && rows < PLAN_TILED_ROWS && head % 4 == 0) {
             l->kernel.name = "attention_plain";
             l->kernel.subgroup = 0;
             kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
@@ -287,7 +293,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     l->args[ATTENTION_WINDOW] = n->as.attention.window;
     l->args[ATTENTION_KEYS] = at(c, n->operands[1]);
     l->args[ATTENTION_VALUES] = at(c, n->operands[2]);
-    l->args[ATTENTION_F16] = k->type == DTYPE_F16;
+    l->args[ATTENTION_CACHE] = lower_cache(k->type);
     l->args[ATTENTION_CAPACITY] = k->s.dims[1];
     l->args[ATTENTION_SPLITS] = splits;
     l->args[ATTENTION_Q_COMPUTED] = lower_is_computed(c, n->operands[0]);
@@ -426,8 +432,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
-    uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST];
-    uint32_t rows = (uint32_t)(shape_count(x->s) / length);
+    uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST],
+             rows = (uint32_t)(shape_count(x->s) / length);
     bool norm = n->op == OP_RMSNORM || n->op == OP_LAYERNORM;
     bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};

@@ -185,7 +185,7 @@ static uint32_t states_of(const plan *p, const plan_step *s, node *out)
 
 static uint64_t state_bytes(const graph_node *n)
 {
-    uint64_t bytes = shape_count(n->s) * (n->type == DTYPE_F16 ? 2 : 4);
+    uint64_t bytes = dtype_bytes(n->type, shape_count(n->s));
     return (bytes + LAYOUT_ALIGN_BYTES - 1) / LAYOUT_ALIGN_BYTES * LAYOUT_ALIGN_BYTES;
 }
 

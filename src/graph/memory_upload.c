@@ -174,11 +174,11 @@ static bool upload_floats(upload *u, const named *w, err *e)
     return true;
 }
 
-/* An even number, so that each plane's share is whole words. */
 static uint32_t rows_at_a_time(const named *w, const memory_piece *piece)
 {
-    uint64_t two = staged_bytes(w->what->as.weight, 2, w->what->s.dims[LAST]);
-    uint64_t rows = STAGE_BYTES / two ? STAGE_BYTES / two * 2 : 2;
+    uint32_t together = layout_rows_together(w->what->as.weight);
+    uint64_t some = staged_bytes(w->what->as.weight, together, w->what->s.dims[LAST]);
+    uint64_t rows = STAGE_BYTES / some ? STAGE_BYTES / some * together : together;
     return rows < piece->rows ? (uint32_t)rows : piece->rows;
 }
 
@@ -194,10 +194,11 @@ static bool add_rows(upload *u, const named *w, const memory_piece *piece, uint3
     part p = {.from = from, .type = type, .rows = rows, .columns = columns};
     for (int k = 0; k < PLANE_COUNT; k++) {
         layout_plane plane = (layout_plane)k;
-        uint64_t at = (uint64_t)piece->at * 4 + layout_plane_at(type, piece->rows, columns, plane) +
-                      layout_plane_bytes(type, row, columns, plane);
+        uint64_t at = (uint64_t)piece->at * 4 + layout_plane_at(type, piece->rows, columns, plane);
+        if (plane != PLANE_GRID)
+            at += layout_plane_bytes(type, row, columns, plane);
         uint64_t bytes = layout_plane_bytes(type, rows, columns, plane);
-        if (!bytes)
+        if (!bytes || (plane == PLANE_GRID && row > 0))
             continue;
         p.planes[k] = b->memory + b->used;
         b->copies[b->copy_count++] = (gpu_stage_copy){b->used, u->m->weights[piece->arena].buffer, at, bytes};

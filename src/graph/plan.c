@@ -205,11 +205,6 @@ static uint64_t matrix_bytes(const graph_node *w)
     return layout_bytes(w->as.weight, (uint32_t)(shape_count(w->s) / w->s.dims[LAST]), w->s.dims[LAST]);
 }
 
-static uint64_t element_bytes(const graph_node *n)
-{
-    return n->type == DTYPE_F16 ? 2 : 4;
-}
-
 /* Attention reads what is stored up to here; a store writes its rows. */
 static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, plan_cost *c)
 {
@@ -219,15 +214,15 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
         uint64_t seen = depth + q->s.dims[1], width = (uint64_t)keys->s.dims[2] * keys->s.dims[3];
         if (n->as.attention.window && seen > n->as.attention.window)
             seen = n->as.attention.window;
-        c->state_bytes += 2 * seen * width * element_bytes(keys);
+        c->state_bytes += dtype_bytes(keys->type, 2 * seen * width);
         c->flops += 4 * seen * shape_count(q->s);
     }
     if (s->op == OP_STORE)
-        c->state_bytes += shape_count(graph_at(p->g, n->operands[1])->s) * element_bytes(n);
+        c->state_bytes += dtype_bytes(n->type, shape_count(graph_at(p->g, n->operands[1])->s));
     for (uint32_t i = 0; i < s->part_count; i++)
         if (s->parts[i].store)
-            c->state_bytes +=
-                shape_count(graph_at(p->g, s->parts[i].matmul)->s) * element_bytes(graph_at(p->g, s->parts[i].store));
+            c->state_bytes += dtype_bytes(graph_at(p->g, s->parts[i].store)->type,
+                                          shape_count(graph_at(p->g, s->parts[i].matmul)->s));
 }
 
 /* Elements that an operator reads, where this measures its work better than its output does. */

@@ -24,7 +24,7 @@ static bool find_state(const graph_run *r, uint32_t which, node state, graph_ten
         return false;
     *out = (graph_tensor){.buffer = memory_states(m, arena),
                           .offset_bytes = (uint64_t)memory_at(m, which, state) * 4,
-                          .bytes = shape_count(n->s) * (n->type == DTYPE_F16 ? 2 : 4),
+                          .bytes = dtype_bytes(n->type, shape_count(n->s)),
                           .is_state = true};
     return true;
 }

@@ -1,5 +1,6 @@
 /* type: sizes of the weight types, and conversion of their blocks to f32. */
 #include "graph/type.h"
+#include "graph/type_iq.h"
 #include "graph/type_k.h"
 
 #include <math.h>
@@ -322,20 +323,40 @@ typedef struct format {
     void (*write)(const float *from, uint8_t *to, size_t blocks); /* NULL: only read */
 } format;
 
+#ifdef __wasm__ /* a page converts no models */
+#define WRITTEN(function) NULL
+#else
+#define WRITTEN(function) function
+#endif
+
 static const format formats[] = {
-    [TYPE_F32] = {{"f32", 1, 4}, f32_read, f32_write},
-    [TYPE_F16] = {{"f16", 1, 2}, f16_read, f16_write},
-    [TYPE_BF16] = {{"bf16", 1, 2}, bf16_read, bf16_write},
-    [TYPE_Q4_0] = {{"q4_0", WEIGHTS, Q4_0_BYTES}, q4_0_read, q4_0_write},
-    [TYPE_Q4_1] = {{"q4_1", WEIGHTS, Q4_1_BYTES}, q4_1_read, q4_1_write},
-    [TYPE_Q5_0] = {{"q5_0", WEIGHTS, Q5_0_BYTES}, q5_0_read, q5_0_write},
-    [TYPE_Q5_1] = {{"q5_1", WEIGHTS, Q5_1_BYTES}, q5_1_read, q5_1_write},
-    [TYPE_Q8_0] = {{"q8_0", WEIGHTS, Q8_0_BYTES}, q8_0_read, q8_0_write},
-    [TYPE_Q2_K] = {{"q2_k", K_WEIGHTS, Q2_K_BYTES}, q2_k_to_f32, NULL},
-    [TYPE_Q3_K] = {{"q3_k", K_WEIGHTS, Q3_K_BYTES}, q3_k_to_f32, NULL},
-    [TYPE_Q4_K] = {{"q4_k", K_WEIGHTS, Q4_K_BYTES}, q4_k_to_f32, NULL},
-    [TYPE_Q5_K] = {{"q5_k", K_WEIGHTS, Q5_K_BYTES}, q5_k_to_f32, NULL},
-    [TYPE_Q6_K] = {{"q6_k", K_WEIGHTS, Q6_K_BYTES}, q6_k_to_f32, NULL},
+    [TYPE_F32] = {{"f32", 1, 4, 0, TYPE_F32, {0}}, f32_read, f32_write},
+    [TYPE_F16] = {{"f16", 1, 2, 1, TYPE_F16, {0}}, f16_read, f16_write},
+    [TYPE_BF16] = {{"bf16", 1, 2, 32, TYPE_BF16, {0}}, bf16_read, bf16_write},
+    [TYPE_Q4_0] = {{"q4_0", WEIGHTS, Q4_0_BYTES, 2, TYPE_F16, {1}}, q4_0_read, q4_0_write},
+    [TYPE_Q4_1] = {{"q4_1", WEIGHTS, Q4_1_BYTES, 3, TYPE_F16, {1, 3}}, q4_1_read, q4_1_write},
+    [TYPE_Q5_0] = {{"q5_0", WEIGHTS, Q5_0_BYTES, 8, TYPE_F16, {1}}, q5_0_read, q5_0_write},
+    [TYPE_Q5_1] = {{"q5_1", WEIGHTS, Q5_1_BYTES, 9, TYPE_F16, {1, 3}}, q5_1_read, q5_1_write},
+    [TYPE_Q8_0] = {{"q8_0", WEIGHTS, Q8_0_BYTES, 7, TYPE_F16, {1}}, q8_0_read, q8_0_write},
+    [TYPE_IQ4_NL] = {{"iq4_nl", WEIGHTS, IQ4_NL_BYTES, 25, TYPE_F16, {1}}, iq4_nl_read, WRITTEN(iq4_nl_write)},
+    [TYPE_MXFP4] = {{"mxfp4", WEIGHTS, MXFP4_BYTES, 38, TYPE_F16, {0}}, mxfp4_read, WRITTEN(mxfp4_write)},
+    [TYPE_Q2_K] = {{"q2_k", K_WEIGHTS, Q2_K_BYTES, 10, TYPE_Q4_0, {81, 83}}, q2_k_to_f32, WRITTEN(q2_k_from_f32)},
+    [TYPE_Q3_K] = {{"q3_k", K_WEIGHTS, Q3_K_BYTES, 11, TYPE_Q4_0, {109}}, q3_k_to_f32, WRITTEN(q3_k_from_f32)},
+    [TYPE_Q4_K] = {{"q4_k", K_WEIGHTS, Q4_K_BYTES, 14, TYPE_Q5_0, {1, 3}}, q4_k_to_f32, WRITTEN(q4_k_from_f32)},
+    [TYPE_Q5_K] = {{"q5_k", K_WEIGHTS, Q5_K_BYTES, 16, TYPE_Q5_1, {1, 3}}, q5_k_to_f32, WRITTEN(q5_k_from_f32)},
+    [TYPE_Q6_K] = {{"q6_k", K_WEIGHTS, Q6_K_BYTES, 18, TYPE_Q8_0, {209}}, q6_k_to_f32, WRITTEN(q6_k_from_f32)},
+    [TYPE_IQ4_XS] = {{"iq4_xs", K_WEIGHTS, IQ4_XS_BYTES, 30, TYPE_IQ4_NL, {1}}, iq4_xs_read, NULL},
+    [TYPE_TQ1_0] = {{"tq1_0", K_WEIGHTS, TQ1_0_BYTES, 36, TYPE_Q4_0, {53}}, tq1_0_read, NULL},
+    [TYPE_TQ2_0] = {{"tq2_0", K_WEIGHTS, TQ2_0_BYTES, 37, TYPE_Q4_0, {65}}, tq2_0_read, NULL},
+#ifndef __wasm__ /* TYPE_HAS_GRIDS */
+    [TYPE_IQ2_XXS] = {{"iq2_xxs", K_WEIGHTS, IQ2_XXS_BYTES, 19, TYPE_IQ4_NL, {1}}, iq2_xxs_read, NULL},
+    [TYPE_IQ2_XS] = {{"iq2_xs", K_WEIGHTS, IQ2_XS_BYTES, 20, TYPE_IQ4_NL, {1}}, iq2_xs_read, NULL},
+    [TYPE_IQ2_S] = {{"iq2_s", K_WEIGHTS, IQ2_S_BYTES, 28, TYPE_IQ4_NL, {1}}, iq2_s_read, NULL},
+    [TYPE_IQ3_XXS] = {{"iq3_xxs", K_WEIGHTS, IQ3_XXS_BYTES, 23, TYPE_IQ4_NL, {1}}, iq3_xxs_read, NULL},
+    [TYPE_IQ3_S] = {{"iq3_s", K_WEIGHTS, IQ3_S_BYTES, 26, TYPE_IQ4_NL, {1}}, iq3_s_read, NULL},
+    [TYPE_IQ1_S] = {{"iq1_s", K_WEIGHTS, IQ1_S_BYTES, 24, TYPE_IQ4_NL, {1}}, iq1_s_read, NULL},
+    [TYPE_IQ1_M] = {{"iq1_m", K_WEIGHTS, IQ1_M_BYTES, 31, TYPE_IQ4_NL, {0}}, iq1_m_read, NULL},
+#endif
 };
 
 enum { FORMATS = sizeof formats / sizeof formats[0] };
@@ -357,6 +378,22 @@ const type_info *type_named(const char *name)
         if (formats[i].info.name && strcmp(formats[i].info.name, name) == 0)
             return &formats[i].info;
     return NULL;
+}
+
+const char *type_name_at(uint32_t i, bool written)
+{
+    for (uint32_t number = 0; number < FORMATS; number++)
+        if (formats[number].info.name && (!written || formats[number].write) && i-- == 0)
+            return formats[number].info.name;
+    return NULL;
+}
+
+const char *type_reason(uint32_t number)
+{
+    bool grid = number == TYPE_IQ2_XXS || number == TYPE_IQ2_XS || number == TYPE_IQ2_S || number == TYPE_IQ3_XXS ||
+                number == TYPE_IQ3_S || number == TYPE_IQ1_S || number == TYPE_IQ1_M;
+    return grid && !TYPE_HAS_GRIDS ? "(an I type of 1 to 3 bits) is not read by a page, only by the program"
+                                   : "is not supported";
 }
 
 uint64_t type_bytes(tensor_type type, uint64_t weights)

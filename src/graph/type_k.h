@@ -21,4 +21,11 @@ void q4_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 void q5_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 void q6_k_to_f32(const uint8_t *from, float *to, size_t blocks);
 
+/* type_k_write.c */
+void q2_k_from_f32(const float *from, uint8_t *to, size_t blocks);
+void q3_k_from_f32(const float *from, uint8_t *to, size_t blocks);
+void q4_k_from_f32(const float *from, uint8_t *to, size_t blocks);
+void q5_k_from_f32(const float *from, uint8_t *to, size_t blocks);
+void q6_k_from_f32(const float *from, uint8_t *to, size_t blocks);
+
 #endif

@@ -229,6 +229,7 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
                             .all_levels = levels > 1,
                             .submit = SUBMIT_BATCH,
                             .context_tok = longest,
+                            .cache = o->cache,
                             .compile = COMPILE_FIRST};
     session s = {.lab = lab};
     double loading = clock_us();

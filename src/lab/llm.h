@@ -23,6 +23,7 @@ typedef struct llm_options {
     uint32_t prompt_tok, made_tok, depth_tok; /* pp, tg and what stands before tg; 0 tokens: not measured */
     uint32_t repetitions;
     uint64_t seed;
+    const char *cache; /* of keys and values; NULL: f16 */
 } llm_options;
 
 typedef enum { LLM_PROMPT, LLM_MADE } llm_kind;

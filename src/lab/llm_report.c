@@ -125,6 +125,7 @@ void llm_record(const llm_lab *lab, str *out)
     jsonw_count(&j, "tokens", o->made_tok);
     jsonw_count(&j, "depth", o->depth_tok);
     jsonw_count(&j, "repetitions", o->repetitions);
+    jsonw_text(&j, "cache_type", o->cache ? o->cache : "f16");
     jsonw_count(&j, "seed", o->seed);
     jsonw_bool(&j, "bounds_checked", !lab->device.info.unchecked);
     jsonw_count(&j, "gpu_bytes", lab->bytes);

@@ -24,12 +24,36 @@ void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok)
     graph_sample(g, graph_find(g, "tokens"), graph_find(g, "logits"), settings, so_far, history);
 }
 
+static const struct {
+    const char *name;
+    dtype type;
+} CACHES[] = {{"f16", DTYPE_F16}, {"f32", DTYPE_F32}, {"q8_0", DTYPE_Q8_0}, {"q4_0", DTYPE_Q4_0}};
+enum { CACHE_COUNT = sizeof CACHES / sizeof *CACHES };
+
+const char *generation_cache_name(uint32_t i)
+{
+    return i < CACHE_COUNT ? CACHES[i].name : NULL;
+}
+
+bool generation_find_cache(const char *name, dtype *type, err *e)
+{
+    for (int i = 0; i < CACHE_COUNT; i++)
+        if (!name || strcmp(name, CACHES[i].name) == 0) {
+            *type = CACHES[i].type;
+            return true;
+        }
+    return err_set_kind(e, ERR_USAGE, "a KV cache is f16, f32, q8_0 or q4_0, not '%s'", name);
+}
+
 static bool make_graphs(generation *n, const model *m, const generation_options *o, err *e)
 {
+    dtype cache;
+    if (!generation_find_cache(o->cache, &cache, e))
+        return false;
     for (int i = 0; i < MAX_PROGRAMS && generation_rows[i] <= n->context_tok; i++) {
         decoder_options d = {.rows = generation_rows[i],
                              .context_tok = n->context_tok,
-                             .cache = o->exact_cache ? DTYPE_F32 : DTYPE_F16,
+                             .cache = cache,
                              .one_row = generation_rows[i] > 1,
                              .angles_given = true};
         graph *g = n->graphs[n->program_count] = decoder_graph(m, &d, e);

@@ -35,12 +35,16 @@ typedef struct generation_options {
     bool all_levels;            /* the lower ones, too, over the same weights: generation_set_launch chooses */
     submit_policy submit;       /* of the dispatches of a token */
     uint32_t context_tok;       /* positions at most; 0: as many as the model was made for, up to the default */
-    bool exact_cache;           /* keys and values in f32 instead of f16 */
+    const char *cache;          /* keys and values in "f16" (NULL), "f32", "q8_0" or "q4_0" */
     uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;                 /* a full context drops its older half instead of ending the text */
     generation_compile compile; /* all_levels: always first */
     bool text_waits;            /* someone waits for the first token: what it does not need compiles behind it */
 } generation_options;
+
+/* The caches there are, NULL past the last one. */
+const char *generation_cache_name(uint32_t i);
+bool generation_find_cache(const char *name, dtype *type, err *e); /* NULL: f16 */
 
 /* How a token is chosen from the logits. All zeros: always the most likely one. */
 typedef sample_settings sampling;

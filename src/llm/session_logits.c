@@ -6,6 +6,8 @@
 static bool make_run(session *s, uint32_t count, err *e)
 {
     decoder_options o = {.rows = count, .context_tok = count, .cache = DTYPE_F32};
+    if (s->options.cache && !generation_find_cache(s->options.cache, &o.cache, e))
+        return false;
     /* a megakernel makes single tokens; for many rows it has no advantage */
     fusion_level level = s->options.level == LEVEL_AUTO ? LEVEL_OPS : s->options.level;
     graph_run_free(s->logits_run);

@@ -1,5 +1,6 @@
 /* config_hf: a configuration from a Hugging Face config.json. */
 #include "model/config_hf_internal.h"
+#include "model/quantised.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,8 +140,9 @@ static bool hf_refuse_unsupported(hf_source *s)
         return false;
     if (mlp_bias && s->c->arch != ARCH_LLAMA && s->c->arch != ARCH_GRANITE && s->c->arch != ARCH_SMOLLM3)
         return config_unsupported(s->file, "mlp_bias", "a bias in the feed-forward layers of this family", s->e);
-    if (json_get_present(s->root, "quantization_config"))
-        return config_unsupported(s->file, "quantization_config", "a quantised folder (GGUF is)", s->e);
+    const json_t *quantised = json_get_present(s->root, "quantization_config");
+    if (quantised && !quantised_is_known(quantised, s->file, s->e))
+        return false;
     return true;
 }
 

@@ -100,41 +100,79 @@ static bool write_jobs(const job *jobs, size_t count, gguf_writer *w, err *e)
 
 /* ---- types ------------------------------------------------------------------------ */
 
-static bool find_type(const char *name, tensor_type *type, err *e)
+/* What a file is to be made of. */
+typedef struct wanted {
+    tensor_type type, finer; /* `finer`: what makes the logits */
+    const layout_mix *mix;   /* NULL: none */
+} wanted;
+
+static wanted wanted_of(tensor_type type, const layout_mix *mix)
 {
-    for (uint32_t i = 0; i <= TYPE_BF16; i++) {
+    return (wanted){type, type_find(type)->block_weights == 256 ? TYPE_Q6_K : TYPE_Q8_0, mix};
+}
+
+static uint32_t file_type_of(const wanted *w)
+{
+    return w->mix ? w->mix->file_type : type_find(w->type)->file_type;
+}
+
+const char *convert_type_name(uint32_t i)
+{
+    uint32_t types = 0;
+    while (type_name_at(types, true))
+        types++;
+    return i < types ? type_name_at(i, true) : layout_mix_name(i - types);
+}
+
+static bool find_type(const char *name, wanted *w, err *e)
+{
+    const layout_mix *mix = layout_find_mix(name);
+    for (uint32_t i = 0; i < TYPE_NUMBERS; i++) {
         const type_info *info = type_find(i);
-        if (info && strcmp(info->name, name) == 0 && type_from_f32((tensor_type)i, NULL, NULL, 0)) {
-            *type = (tensor_type)i;
+        if (mix ? i == mix->type
+                : info && strcmp(info->name, name) == 0 && type_from_f32((tensor_type)i, NULL, NULL, 0)) {
+            *w = wanted_of((tensor_type)i, mix);
             return true;
         }
     }
-    return err_set_kind(e, ERR_USAGE, "--type takes f32, f16, bf16, q8_0, q4_0, q4_1, q5_0 or q5_1, not '%s'", name);
+    str known = {0};
+    for (uint32_t i = 0; convert_type_name(i); i++)
+        str_addf(&known, "%s%s", i ? ", " : "", convert_type_name(i));
+    err_set_kind(e, ERR_USAGE, "--type takes one of %s, not '%s'", known.data, name);
+    str_free(&known);
+    return false;
 }
 
 /* Counts what did not get the type that was asked for, to tell it once. */
 typedef struct fallen {
-    size_t to_f16, to_q8_0;
+    size_t finer, smaller;
+    tensor_type finer_type, smaller_type;
 } fallen;
 
-static tensor_type choose(tensor_role role, uint32_t columns, tensor_type wanted, fallen *f)
+static tensor_type choose(tensor_role role, const char *name, uint32_t columns, uint32_t layers, const wanted *w,
+                          fallen *f)
 {
-    tensor_type type = layout_choose_type(role, columns, wanted, TYPE_Q8_0);
-    if (role != ROLE_NORM && role != ROLE_BIAS && role != ROLE_POSITIONS && type != wanted) {
-        f->to_q8_0 += type == TYPE_Q8_0;
-        f->to_f16 += type == TYPE_F16;
+    tensor_type type = layout_choose_type(role, columns, w->type, w->finer);
+    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS)
+        return type;
+    if (role == ROLE_OUTPUT && type != w->type) {
+        f->finer++;
+        f->finer_type = type;
+    } else if (columns % type_find(w->type)->block_weights) {
+        f->smaller++;
+        f->smaller_type = type;
     }
-    return type;
+    return role == ROLE_MATRIX ? layout_mixed_type(w->mix, name, columns, layers, type) : type;
 }
 
 static void tell(const fallen *f, tensor_type wanted, str *notes)
 {
     const type_info *info = type_find(wanted);
-    if (f->to_q8_0)
-        str_addf(notes, "what makes the logits is q8_0, not %s\n", info->name);
-    if (f->to_f16)
-        str_addf(notes, "%zu weight%s f16, not %s: the rows are no whole number of blocks of %u\n", f->to_f16,
-                 f->to_f16 == 1 ? " is" : "s are", info->name, info->block_weights);
+    if (f->finer)
+        str_addf(notes, "what makes the logits is %s, not %s\n", type_find(f->finer_type)->name, info->name);
+    if (f->smaller)
+        str_addf(notes, "%zu weight%s %s, not %s: the rows are no whole number of blocks of %u\n", f->smaller,
+                 f->smaller == 1 ? " is" : "s are", type_find(f->smaller_type)->name, info->name, info->block_weights);
 }
 
 /* ---- from a folder ------------------------------------------------------------------ */
@@ -176,7 +214,7 @@ static char *name_of(const char *path)
     return name;
 }
 
-static bool from_folder(const model *m, const char *from, const char *to, tensor_type type, str *notes, err *e)
+static bool from_folder(const model *m, const char *from, const char *to, const wanted *wanted, str *notes, err *e)
 {
     const model_config *c = model_get_config(m);
     if (!layout_check(c, notes, e))
@@ -191,20 +229,20 @@ static bool from_folder(const model *m, const char *from, const char *to, tensor
     bool ok = true;
     for (size_t i = 0; ok && i < l.count; i++) {
         layout_tensor *t = &l.tensors[i];
-        t->type = choose(t->role, t->columns, type, &f);
+        t->type = choose(t->role, t->name, t->columns, c->layer_count, wanted, &f);
         ok = find_source(m, t, &jobs[i], e);
     }
     gguf_writer *w = ok ? gguf_writer_open(to, e) : NULL;
     if (w) {
         char *name = name_of(from);
-        layout_write_keys(w, c, name, type);
+        layout_write_keys(w, c, name, file_type_of(wanted));
         free(name);
         ok = convert_tokenizer(w, from, c->vocab_tok, notes, e);
         for (size_t i = 0; i < l.count; i++)
             layout_write_tensor(w, &l.tensors[i]);
         ok = ok && write_jobs(jobs, l.count, w, e);
         ok = gguf_writer_close(w, ok, e) && ok;
-        tell(&f, type, notes);
+        tell(&f, wanted->type, notes);
     }
     free(jobs);
     tensor_list_free(&l);
@@ -219,18 +257,18 @@ static bool begins(gguf_text text, const char *with)
 }
 
 /* All keys but those that this file says of itself. */
-static void copy_keys(const gguf *g, tensor_type type, gguf_writer *w)
+static void copy_keys(const gguf *g, const wanted *wanted, gguf_writer *w)
 {
     static const char *const own[] = {"general.alignment", "general.file_type", "general.quantization_version"};
     for (size_t i = 0; i < gguf_key_count(g); i++) {
         gguf_text key = gguf_key_at(g, i);
-        bool skip = false;
+        bool skip = begins(key, "split.");
         for (size_t o = 0; o < sizeof own / sizeof *own; o++)
             skip |= key.length == strlen(own[o]) && begins(key, own[o]);
         if (!skip)
             gguf_write_copy(w, g, i);
     }
-    layout_write_file_type(w, type);
+    layout_write_file_type(w, file_type_of(wanted));
 }
 
 static bool is_plain(tensor_type type)
@@ -238,7 +276,8 @@ static bool is_plain(tensor_type type)
     return type_find(type)->block_weights == 1;
 }
 
-static bool plan_tensor(const gguf *g, const gguf_tensor *t, tensor_type type, job *j, fallen *f, err *e)
+static bool plan_tensor(const gguf *g, const gguf_tensor *t, const char *name, uint32_t layers, const wanted *wanted,
+                        job *j, fallen *f, err *e)
 {
     bool output =
         gguf_find_tensor(g, gguf_find_tensor(g, "output.weight") ? "output.weight" : "token_embd.weight") == t;
@@ -249,17 +288,16 @@ static bool plan_tensor(const gguf *g, const gguf_tensor *t, tensor_type type, j
     if (t->dims[0] > UINT32_MAX)
         return err_set(e, "tensor %.*s: rows of %llu numbers", (int)t->name.length, t->name.data,
                        (unsigned long long)t->dims[0]);
-    j->to = choose(output ? ROLE_OUTPUT : ROLE_MATRIX, (uint32_t)t->dims[0], type, f);
+    j->to = choose(output ? ROLE_OUTPUT : ROLE_MATRIX, name, (uint32_t)t->dims[0], layers, wanted, f);
     if (!is_plain(t->type) && t->type != j->to)
         return err_set(e, "tensor %.*s is %s: only f32, f16 and bf16 are converted, from the others too much is lost",
                        (int)t->name.length, t->name.data, type_find(t->type)->name);
     return true;
 }
 
-static bool from_file(const gguf *g, const char *from, const char *to, tensor_type type, str *notes, err *e)
+static bool from_file(const gguf *g, uint32_t layers, const char *from, const char *to, const wanted *wanted,
+                      str *notes, err *e)
 {
-    if (gguf_has(g, "split.count"))
-        return err_set(e, "%s: one of several parts of a model, which are not read", from);
     size_t count = gguf_tensor_count(g);
     job *jobs = mem_alloc(count * sizeof *jobs);
     char **names = mem_alloc(count * sizeof *names);
@@ -269,19 +307,19 @@ static bool from_file(const gguf *g, const char *from, const char *to, tensor_ty
         const gguf_tensor *t = gguf_tensor_at(g, i);
         names[i] = mem_alloc(t->name.length + 1);
         memcpy(names[i], t->name.data, t->name.length);
-        ok = ok && (plan_tensor(g, t, type, &jobs[i], &f, e) || err_context(e, "%s", from));
+        ok = ok && (plan_tensor(g, t, names[i], layers, wanted, &jobs[i], &f, e) || err_context(e, "%s", from));
         jobs[i].name = names[i];
     }
     gguf_writer *w = ok ? gguf_writer_open(to, e) : NULL;
     if (w) {
-        copy_keys(g, type, w);
+        copy_keys(g, wanted, w);
         for (size_t i = 0; i < count; i++) {
             const gguf_tensor *t = gguf_tensor_at(g, i);
             gguf_write_tensor(w, names[i], jobs[i].to, t->dim_count, t->dims);
         }
         ok = write_jobs(jobs, count, w, e);
         ok = gguf_writer_close(w, ok, e) && ok;
-        tell(&f, type, notes);
+        tell(&f, wanted->type, notes);
     }
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -294,16 +332,17 @@ static bool from_file(const gguf *g, const char *from, const char *to, tensor_ty
 
 bool convert_model(const char *from, const char *to, const char *type_name, str *notes, err *e)
 {
-    tensor_type type = TYPE_F16;
-    if (type_name && !find_type(type_name, &type, e))
+    wanted wanted = wanted_of(TYPE_F16, NULL);
+    if (type_name && !find_type(type_name, &wanted, e))
         return false;
     model *m = model_open(from, e);
     model_weight embedding;
     bool ok = m && (type_name || model_find_weight(m, "token_embd.weight", &embedding, e));
     if (ok && !type_name)
-        type = embedding.type;
+        wanted = wanted_of(embedding.type, NULL);
     const gguf *g = ok ? model_get_gguf(m) : NULL;
-    ok = ok && (g ? from_file(g, from, to, type, notes, e) : from_folder(m, from, to, type, notes, e));
+    ok = ok && (g ? from_file(g, model_get_config(m)->layer_count, from, to, &wanted, notes, e)
+                  : from_folder(m, from, to, &wanted, notes, e));
     model_close(m);
     return ok;
 }

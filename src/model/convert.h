@@ -8,7 +8,10 @@
 #include "base/str.h"
 #include "model/gguf_write.h"
 
-/* `type`: of the matrices, one that type_from_f32 writes; NULL: the one that they have.
+/* What files can be made of: types that type_from_f32 writes, and mixes of them; NULL past the last one. */
+const char *convert_type_name(uint32_t i);
+
+/* `type`: of the matrices, one of these; NULL: the one that they have.
  * `notes` gets lines about what a user should know. */
 bool convert_model(const char *from, const char *to, const char *type, str *notes, err *e);
 

@@ -2,13 +2,12 @@
 #include "model/folder.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "model/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = 160 };
+enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = MODEL_NAME_BYTES };
 
 struct folder {
     const model_config *c;
@@ -99,10 +98,11 @@ static bool output_name(const folder *f, char out[NAME_MAX_BYTES], const char *s
     static const char *const names[] = {"lm_head", "embed_out", "language_model.lm_head"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(out, NAME_MAX_BYTES, "%s%s", names[i], suffix);
-        if (safetensors_has(f->parts, out))
+        if (!f->parts || safetensors_has(f->parts, out))
             return true;
     }
-    return false;
+    snprintf(out, NAME_MAX_BYTES, "%s%s", names[0], suffix); /* quantised, it has other names */
+    return true;
 }
 
 /* "blk.3.attn_q.weight" as Hugging Face calls it; false if there is no such thing. */
@@ -193,14 +193,25 @@ static void find_prefix(folder *f)
     }
 }
 
-folder *folder_open(const char *path, model_config *c, err *e)
+static str config_path(const char *path)
 {
     str config = {0};
     str_addf(&config, "%s/config.json", path);
-    size_t length;
-    char *text = file_read(config.data, CONFIG_MAX_BYTES, &length, e);
-    bool ok = text && config_from_hf(text, length, config.data, c, e);
-    free(text);
+    return config;
+}
+
+char *folder_read_config(const char *path, size_t *length, err *e)
+{
+    str config = config_path(path);
+    char *text = file_read(config.data, CONFIG_MAX_BYTES, length, e);
+    str_free(&config);
+    return text;
+}
+
+folder *folder_open(const char *path, const char *text, size_t length, model_config *c, err *e)
+{
+    str config = config_path(path);
+    bool ok = config_from_hf(text, length, config.data, c, e);
     str_free(&config);
     safetensors *parts = ok ? safetensors_open(path, e) : NULL;
     if (!parts)
@@ -247,6 +258,20 @@ bool folder_find(const folder *f, const char *name, model_weight *w)
                         .bytes = t->bytes,
                         .tensor = tensor};
     return true;
+}
+
+bool folder_name_of(const folder *f, const model_config *c, const char *name, char out[MODEL_NAME_BYTES])
+{
+    folder usual = {.c = c,
+                    .prefix = c->arch == ARCH_GPT2       ? "transformer."
+                              : c->arch == ARCH_GPT_NEOX ? "gpt_neox."
+                                                         : "model."};
+    return name_at_hugging_face(f ? f : &usual, name, out);
+}
+
+const safetensors *folder_tensors(const folder *f)
+{
+    return f->parts;
 }
 
 size_t folder_tensor_count(const folder *f)

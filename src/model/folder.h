@@ -5,14 +5,20 @@
 #define SOLO_FOLDER_H
 
 #include "model/model.h"
+#include "model/safetensors.h"
 
 typedef struct folder folder;
 
-/* Reads config.json into `*c`, and opens the weights. The configuration must outlive the folder. */
-folder *folder_open(const char *path, model_config *c, err *e);
+/* The text of its config.json, to be freed. */
+char *folder_read_config(const char *path, size_t *length, err *e);
+/* Reads that text into `*c`, and opens the weights. The configuration must outlive the folder. */
+folder *folder_open(const char *path, const char *config, size_t length, model_config *c, err *e);
 void folder_close(folder *f);
 
 bool folder_find(const folder *f, const char *name, model_weight *w);
+/* What Hugging Face calls a weight, in this folder or, if it is NULL, in one of this configuration. */
+bool folder_name_of(const folder *f, const model_config *c, const char *name, char out[MODEL_NAME_BYTES]);
+const safetensors *folder_tensors(const folder *f);
 
 /* All tensors, whether they have a name here or not. */
 size_t folder_tensor_count(const folder *f);

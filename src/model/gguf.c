@@ -80,7 +80,7 @@ gguf *gguf_read(const void *bytes, size_t available, uint64_t file_bytes, const 
     return g;
 }
 
-gguf *gguf_open(const char *path, err *e)
+gguf *gguf_open_file(const char *path, err *e)
 {
     map file;
     if (!map_open(&file, path, e))
@@ -93,10 +93,19 @@ gguf *gguf_open(const char *path, err *e)
     return g;
 }
 
+gguf *gguf_open(const char *path, err *e)
+{
+    gguf *g = gguf_open_file(path, e);
+    return g ? gguf_open_parts(g, path, e) : NULL;
+}
+
 void gguf_close(gguf *g)
 {
     if (!g)
         return;
+    for (size_t i = 0; i < g->part_count; i++)
+        gguf_close(g->parts[i]);
+    free(g->parts);
     gguf_free_values(g);
     free(g->tensors);
     free(g->by_name);

@@ -35,11 +35,12 @@ typedef struct gguf_tensor {
     tensor_type type;
     uint32_t dim_count;
     uint64_t dims[GGUF_MAX_DIMS]; /* dims[0] is the contiguous one; unused ones are 1 */
-    uint64_t offset, bytes;       /* in the file */
+    uint64_t offset, bytes;       /* in the file, or the part of it that it is in */
     const void *data;             /* NULL if only the header is in memory */
 } gguf_tensor;
 
-/* Map a file. Errors name the file and what in it is wrong. */
+/* Map a file, and if it is a part of a split model (NAME-00002-of-00003.gguf) all the others beside it: they look like
+ * one. Errors name the file and what in it is wrong. */
 gguf *gguf_open(const char *path, err *e);
 
 /* Read a header from `bytes`, of which `available` are there out of a file of
@@ -54,6 +55,13 @@ void gguf_close(gguf *g);
 size_t gguf_tensor_count(const gguf *g);
 const gguf_tensor *gguf_tensor_at(const gguf *g, size_t i);
 const gguf_tensor *gguf_find_tensor(const gguf *g, const char *name); /* or NULL */
+
+/* Which part of a split model this file says it is. */
+typedef struct gguf_part {
+    uint32_t number, count; /* from 0; a model that is not split is part 0 of 1 */
+    uint32_t tensors;       /* of all parts */
+} gguf_part;
+bool gguf_get_part(const gguf *g, gguf_part *p, err *e);
 
 /* ---- metadata ------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
-/* gguf_internal: what the files that read GGUF share (gguf.c, gguf_reader.c, gguf_metadata.c, gguf_tensors.c).
+/* gguf_internal: what the files that read GGUF share (gguf.c, gguf_reader.c, gguf_metadata.c, gguf_tensors.c,
+ * gguf_split.c).
  *
  * The file: "GGUF", version, number of tensors, number of keys; the keys with
  * their values; the tensors' names, shapes, types and places; padding; data. All
@@ -27,6 +28,8 @@ struct gguf {
     gguf_tensor *tensors;
     size_t tensor_count;
     const gguf_tensor **by_name; /* sorted */
+    gguf **parts;                /* (part_count): the other files of a split model, whose tensors are in the list */
+    size_t part_count;
 };
 
 /* ---- gguf_reader.c: the header's bytes, none of them read before it is known to be there ---- */
@@ -68,5 +71,17 @@ void *gguf_with_room(void *list, size_t count, size_t item_bytes);
 bool gguf_read_values(gguf_reader *r, gguf *g, uint64_t count); /* gguf_metadata.c */
 void gguf_free_values(gguf *g);
 bool gguf_read_tensors(gguf_reader *r, gguf *g, uint64_t count, uint32_t alignment); /* gguf_tensors.c */
+
+/* Adds the tensors of other parts, whose data stay theirs. A name may be there only once. */
+bool gguf_adopt_tensors(gguf *g, gguf *const *parts, size_t count, err *e);
+
+/* ---- one file, and those of a split model (gguf_split.c) ---- */
+
+gguf *gguf_open_file(const char *path, err *e); /* alone, whatever it says of other parts */
+
+/* All parts of the model that `opened`, read from `path`, is one of; itself if it is no part. NULL: it is closed. */
+gguf *gguf_open_parts(gguf *opened, const char *path, err *e);
+/* The parts, in their order, become one, which is closed as one. NULL: all are closed. */
+gguf *gguf_join(gguf **parts, uint32_t count, err *e);
 
 #endif

@@ -261,19 +261,6 @@ static bool fits(tensor_type type, uint32_t columns)
     return columns % type_find(type)->block_weights == 0;
 }
 
-/* Of about the same size, in smaller blocks; as llama.cpp chooses where it can. */
-static tensor_type fallback(tensor_type type)
-{
-    switch (type) {
-    case TYPE_Q2_K:
-    case TYPE_Q3_K: return TYPE_Q4_0;
-    case TYPE_Q4_K: return TYPE_Q5_0;
-    case TYPE_Q5_K: return TYPE_Q5_1;
-    case TYPE_Q6_K: return TYPE_Q8_0;
-    default: return TYPE_F16;
-    }
-}
-
 tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer)
 {
     if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS)
@@ -281,7 +268,45 @@ tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type w
     bool coarse = type_find(wanted)->block_weights > 1 && wanted != TYPE_Q8_0 && wanted != TYPE_Q6_K;
     tensor_type type = coarse && role == ROLE_OUTPUT ? finer : wanted;
     while (!fits(type, columns))
-        type = fallback(type);
+        type = type_find(type)->smaller_blocks;
+    return type;
+}
+
+static const layout_mix MIXES[] = {{"q4_k_m", TYPE_Q4_K, TYPE_Q6_K, TYPE_Q5_K, 15},
+                                   {"q5_k_m", TYPE_Q5_K, TYPE_Q6_K, TYPE_Q6_K, 17}};
+
+const char *layout_mix_name(uint32_t i)
+{
+    return i < sizeof MIXES / sizeof *MIXES ? MIXES[i].name : NULL;
+}
+
+const layout_mix *layout_find_mix(const char *name)
+{
+    for (size_t i = 0; i < sizeof MIXES / sizeof *MIXES; i++)
+        if (strcmp(MIXES[i].name, name) == 0)
+            return &MIXES[i];
+    return NULL;
+}
+
+/* The first and the last eighth of the layers, and every third between. */
+static bool matters_more(uint32_t layer, uint32_t layers)
+{
+    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
+}
+
+tensor_type layout_mixed_type(const layout_mix *mix, const char *name, uint32_t columns, uint32_t layers,
+                              tensor_type type)
+{
+    unsigned layer;
+    char part[32];
+    if (!mix || sscanf(name, "blk.%u.%31[^.].weight", &layer, part) != 2)
+        return type;
+    if (strcmp(part, "attn_qkv") == 0)
+        type = mix->fused;
+    else if ((strcmp(part, "attn_v") == 0 || strcmp(part, "ffn_down") == 0) && matters_more(layer, layers))
+        type = mix->finer;
+    while (!fits(type, columns))
+        type = type_find(type)->smaller_blocks;
     return type;
 }
 
@@ -294,17 +319,9 @@ void layout_write_tensor(gguf_writer *w, const layout_tensor *t)
 
 /* ---- keys ------------------------------------------------------------------------ */
 
-void layout_write_file_type(gguf_writer *w, tensor_type type)
+void layout_write_file_type(gguf_writer *w, uint32_t file_type)
 {
-    static const struct {
-        tensor_type type;
-        uint32_t number;
-    } names[] = {{TYPE_F32, 0},   {TYPE_F16, 1},   {TYPE_Q4_0, 2},  {TYPE_Q4_1, 3},  {TYPE_Q8_0, 7},
-                 {TYPE_Q5_0, 8},  {TYPE_Q5_1, 9},  {TYPE_Q2_K, 10}, {TYPE_Q3_K, 11}, {TYPE_Q4_K, 14},
-                 {TYPE_Q5_K, 16}, {TYPE_Q6_K, 18}, {TYPE_BF16, 32}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].type == type)
-            gguf_write_u32(w, "general.file_type", names[i].number);
+    gguf_write_u32(w, "general.file_type", file_type);
     gguf_write_u32(w, "general.quantization_version", 2); /* of the blocks' layout: the only one in use */
 }
 
@@ -374,13 +391,13 @@ static void write_own_keys(keys *k, const model_config *c)
     }
 }
 
-void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, tensor_type type)
+void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, uint32_t file_type)
 {
     keys k = {.w = w, .arch = config_archs[arch_in_gguf(c)].in_gguf};
     gguf_write_text(w, "general.architecture", k.arch);
     gguf_write_text(w, "general.type", "model");
     gguf_write_text(w, "general.name", name);
-    layout_write_file_type(w, type);
+    layout_write_file_type(w, file_type);
     key_u32(&k, "vocab_size", c->vocab_tok);
     key_u32(&k, "context_length", c->context_tok);
     key_u32(&k, "embedding_length", c->embedding_dim);

@@ -48,11 +48,23 @@ void tensor_list_free(tensor_list *l);
  * another type where rows are no whole number of blocks. */
 tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer);
 
-/* general.* and the architecture's own keys, without the tokenizer's. */
-void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, tensor_type type);
+/* A mix: most matrices of one type, those that matter most of a finer one, as llama.cpp chooses them. */
+typedef struct layout_mix {
+    const char *name;               /* "q4_k_m" */
+    tensor_type type, finer, fused; /* `fused`: of q, k and v in one matrix */
+    uint32_t file_type;
+} layout_mix;
+const layout_mix *layout_find_mix(const char *name); /* or NULL */
+const char *layout_mix_name(uint32_t i);             /* NULL past the last one */
+/* The type for a tensor that is to be `wanted` by layout_choose_type: a finer one where the mix says so. */
+tensor_type layout_mixed_type(const layout_mix *mix, const char *name, uint32_t columns, uint32_t layers,
+                              tensor_type type);
 
-/* What GGUF calls a file that is mostly of this type. */
-void layout_write_file_type(gguf_writer *w, tensor_type type);
+/* general.* and the architecture's own keys, without the tokenizer's. */
+void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, uint32_t file_type);
+
+/* What llama.cpp calls a file that is mostly of a type (type_info), or a mix. */
+void layout_write_file_type(gguf_writer *w, uint32_t file_type);
 
 void layout_write_tensor(gguf_writer *w, const layout_tensor *t);
 

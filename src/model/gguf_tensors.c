@@ -40,7 +40,7 @@ static bool read_tensor(gguf_reader *r, gguf_tensor *t, uint32_t alignment)
         return false;
     const type_info *info = type_find(type);
     if (!info)
-        return gguf_reader_fail(r, "type %" PRIu32 " is not supported", type);
+        return gguf_reader_fail(r, "type %" PRIu32 " %s", type, type_reason(type));
     t->type = type;
     if (t->dims[0] % info->block_weights)
         return gguf_reader_fail(r, "rows of %" PRIu64 " weights cannot be %s, which comes in blocks of %" PRIu32,
@@ -94,12 +94,12 @@ static const gguf_tensor **sorted_tensors(const gguf *g, int (*order)(const void
     return sorted;
 }
 
-static bool check_names(gguf_reader *r, const gguf_tensor *const *by_name, size_t count)
+static bool check_names(const char *file, const gguf_tensor *const *by_name, size_t count, err *e)
 {
     for (size_t i = 1; i < count; i++) {
         gguf_text name = by_name[i]->name;
         if (gguf_text_order(by_name[i - 1]->name, name) == 0)
-            return err_set(r->e, "%s: tensor '%.*s': is there twice", r->name, gguf_shown(name), name.data);
+            return err_set(e, "%s: tensor '%.*s': is there twice", file, gguf_shown(name), name.data);
     }
     return true;
 }
@@ -129,9 +129,25 @@ bool gguf_read_tensors(gguf_reader *r, gguf *g, uint64_t count, uint32_t alignme
         return false;
     g->by_name = sorted_tensors(g, name_order);
     const gguf_tensor **by_offset = sorted_tensors(g, offset_order);
-    bool ok = check_names(r, g->by_name, g->tensor_count) && check_overlaps(r, by_offset, g->tensor_count);
+    bool ok = check_names(r->name, g->by_name, g->tensor_count, r->e) && check_overlaps(r, by_offset, g->tensor_count);
     free(by_offset);
     return ok;
+}
+
+bool gguf_adopt_tensors(gguf *g, gguf *const *parts, size_t count, err *e)
+{
+    size_t total = g->tensor_count;
+    for (size_t i = 0; i < count; i++)
+        total += parts[i]->tensor_count;
+    g->tensors = mem_grow(g->tensors, (total ? total : 1) * sizeof *g->tensors);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i]->tensor_count)
+            memcpy(&g->tensors[g->tensor_count], parts[i]->tensors, parts[i]->tensor_count * sizeof *g->tensors);
+        g->tensor_count += parts[i]->tensor_count;
+    }
+    free(g->by_name);
+    g->by_name = sorted_tensors(g, name_order);
+    return check_names(g->name, g->by_name, g->tensor_count, e);
 }
 
 /* ---- finding --------------------------------------------------------------- */

@@ -3,13 +3,14 @@
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
+#include "model/quantised.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAME_MAX_BYTES = 160, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
+enum { NAME_MAX_BYTES = MODEL_NAME_BYTES, FIRST_READ_BYTES = 1 << 20, HEADER_MAX_BYTES = 512 << 20 };
 
 /* What of a file that is not mapped is in memory. */
 typedef struct in_pieces {
@@ -18,12 +19,20 @@ typedef struct in_pieces {
     size_t piece_bytes;
 } in_pieces;
 
+/* A weight that model_replace_weight put in the place of the file's. */
+typedef struct replacement {
+    char name[NAME_MAX_BYTES];
+    model_weight w;
+} replacement;
+
 struct model {
     char *path;
     gguf *file; /* one of these two */
     folder *parts;
     model_config config;
     in_pieces *pieces; /* NULL: all of it can be looked at */
+    replacement *replaced;
+    size_t replaced_count;
 };
 
 /* ---- opening ------------------------------------------------------------- */
@@ -44,6 +53,16 @@ static bool find_in_gguf(const model *m, const char *name, model_weight *w)
     return true;
 }
 
+static bool open_folder(model *m, err *e)
+{
+    size_t length;
+    char *text = folder_read_config(m->path, &length, e);
+    bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
+              quantised_unpack(m, folder_tensors(m->parts), text, length, e);
+    free(text);
+    return ok;
+}
+
 static bool open_file(model *m, bool builtin, err *e)
 {
     m->file = builtin ? builtin_open(e) : gguf_open(m->path, e);
@@ -56,7 +75,7 @@ model *model_open(const char *path, err *e)
     model *m = mem_alloc(sizeof *m);
     m->path = mem_dup(path ? path : BUILTIN_NAME);
     bool is_folder = path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder ? (m->parts = folder_open(path, &m->config, e)) != NULL : open_file(m, !path, e))
+    if (is_folder ? open_folder(m, e) : open_file(m, !path, e))
         return m;
     model_close(m);
     return NULL;
@@ -80,7 +99,11 @@ static bool read_header(model *m, err *e)
         want = needed < 2 * (uint64_t)have ? 2 * have : (size_t)needed;
         want = want > r->file_bytes ? (size_t)r->file_bytes : want;
     }
-    return true;
+    gguf_part part;
+    if (!gguf_get_part(m->file, &part, e))
+        return false;
+    return part.count == 1 || err_set(e, "%s: is one of %u parts of a model, which can only be opened where they lie",
+                                      m->path, part.count);
 }
 
 /* The few weights that belong to the description. */
@@ -123,6 +146,9 @@ void model_close(model *m)
         free(m->pieces);
     }
     folder_close(m->parts);
+    for (size_t i = 0; i < m->replaced_count; i++)
+        free((void *)m->replaced[i].w.data);
+    free(m->replaced);
     free(m->path);
     free(m);
 }
@@ -144,9 +170,45 @@ const char *model_get_path(const model *m)
 
 /* ---- weights ------------------------------------------------------------- */
 
+static replacement *find_replaced(const model *m, const char *name)
+{
+    for (size_t i = 0; i < m->replaced_count; i++)
+        if (strcmp(m->replaced[i].name, name) == 0)
+            return &m->replaced[i];
+    return NULL;
+}
+
 static bool find_whole(const model *m, const char *name, model_weight *w)
 {
+    const replacement *r = find_replaced(m, name);
+    if (r) {
+        *w = r->w;
+        return true;
+    }
     return m->file ? find_in_gguf(m, name, w) : folder_find(m->parts, name, w);
+}
+
+void model_replace_weight(model *m, const char *name, const model_weight *w)
+{
+    replacement *r = find_replaced(m, name);
+    if (r)
+        free((void *)r->w.data);
+    else {
+        m->replaced = mem_grow(m->replaced, (m->replaced_count + 1) * sizeof *r);
+        r = &m->replaced[m->replaced_count++];
+        snprintf(r->name, sizeof r->name, "%s", name);
+    }
+    r->w = *w;
+}
+
+bool model_has_whole(const model *m, const char *name, model_weight *w)
+{
+    return find_whole(m, name, w);
+}
+
+bool model_name_in_folder(const model *m, const char *name, char out[MODEL_NAME_BYTES])
+{
+    return folder_name_of(m->parts, &m->config, name, out);
 }
 
 /* A weight that is some rows of a larger one. */
@@ -210,9 +272,11 @@ bool model_find_weight(const model *m, const char *name, model_weight *w, err *e
 /* Buffers that are computed, not learned; what the configuration has read; towers of models that also see. */
 static bool is_harmless(const char *name)
 {
-    static const char *const ends[] = {
-        ".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd",        ".attn.bias",
-        ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias"};
+    static const char *const ends[] = {".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd", ".attn.bias",
+                                       ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
+                                       /* beside quantised weights, which themselves must be used */
+                                       ".qzeros", ".scales", ".g_idx", ".weight_scale", ".weight_scale_inv",
+                                       ".input_scale"};
     static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
                                          "vision_tower.",       "multi_modal_projector.",
                                          "model.vision_tower.", "model.multi_modal_projector."};

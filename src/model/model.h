@@ -36,6 +36,15 @@ const model_config *model_get_config(const model *m);
 const gguf *model_get_gguf(const model *m); /* NULL for a folder */
 const char *model_get_path(const model *m); /* of the file or the folder */
 
+enum { MODEL_NAME_BYTES = 160 };
+
+/* A weight as it stands in the file, not a part of one. False if there is none of this name. */
+bool model_has_whole(const model *m, const char *name, model_weight *w);
+/* Another weight in the place of that; its data, which are freed with the model, are the model's from now on. */
+void model_replace_weight(model *m, const char *name, const model_weight *w);
+/* What Hugging Face calls a weight; false if it has no such thing. */
+bool model_name_in_folder(const model *m, const char *name, char out[MODEL_NAME_BYTES]);
+
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e);
 /* The tensors of the file. One that a decoder does not use is an error, unless it is known not to matter: what is left
  * out (a bias, say) would make wrong results without a word. */

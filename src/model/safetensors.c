@@ -460,6 +460,11 @@ bool safetensors_has(const safetensors *s, const char *name)
     return look_up(s, name) != NULL;
 }
 
+const safetensor *safetensors_any(const safetensors *s, const char *name)
+{
+    return look_up(s, name);
+}
+
 const safetensor *safetensors_find(const safetensors *s, const char *name, err *e)
 {
     const safetensor *t = look_up(s, name);

@@ -43,11 +43,13 @@ safetensors *safetensors_open(const char *path, err *e);
 
 void safetensors_close(safetensors *s);
 
+size_t safetensors_count(const safetensors *s);
 bool safetensors_has(const safetensors *s, const char *name);
 
 /* All of them, by name. */
-size_t safetensors_count(const safetensors *s);
 const safetensor *safetensors_at(const safetensors *s, size_t i);
+/* Of any type; NULL if it is not there. */
+const safetensor *safetensors_any(const safetensors *s, const char *name);
 
 /* NULL, with an error, if it is not there or of a type other than F32, F16, BF16. */
 const safetensor *safetensors_find(const safetensors *s, const char *name, err *e);

@@ -117,22 +117,10 @@ static void put_half(uint8_t *at, double value)
     at[1] = (uint8_t)(h >> 8);
 }
 
-/* Where the K types have the half that scales a block, and the one that scales its
- * minima (-1: none), which are `middle` times the scales. */
-typedef struct k_place {
-    int scale, minimum;
-    double middle;
-} k_place;
-
-static k_place place_in(tensor_type type)
+/* What minima are of scales, so that weights lie around zero. */
+static double middle_of(tensor_type type)
 {
-    switch (type) {
-    case TYPE_Q2_K: return (k_place){80, 82, 1.5};
-    case TYPE_Q3_K: return (k_place){108, -1, 0};
-    case TYPE_Q4_K: return (k_place){0, 2, 7.5};
-    case TYPE_Q5_K: return (k_place){0, 2, 15.5};
-    default: return (k_place){208, -1, 0}; /* q6_k */
-    }
+    return type == TYPE_Q2_K ? 1.5 : type == TYPE_Q4_K ? 7.5 : 15.5;
 }
 
 /* Make every minimum equal to its scale, so that the weights lie around zero. */
@@ -141,6 +129,8 @@ static void level_minima(tensor_type type, uint8_t *block)
     if (type == TYPE_Q2_K)
         for (int i = 0; i < 16; i++)
             block[i] = (uint8_t)((block[i] & 15) * 0x11);
+    for (int i = 0; type == TYPE_TQ2_0 && i < 64; i++) /* 2 bits for three values: the fourth becomes the middle one */
+        block[i] &= (uint8_t) ~((block[i] >> 1 & block[i] & 0x55) << 1);
     if (type == TYPE_Q4_K || type == TYPE_Q5_K)
         for (int i = 4; i < 8; i++) {
             block[4 + i] = block[i];
@@ -148,11 +138,12 @@ static void level_minima(tensor_type type, uint8_t *block)
         }
 }
 
-/* Nobody here quantises to a K type: the bits are random, and the scales such that the
- * deviation is right, by what the blocks turn out to hold. */
+/* Blocks of 256 are not quantised, which would take long: the bits are random, and the scales such that the deviation is
+ * right, by what the blocks turn out to hold. */
 static void fill_k(pool *p, tensor_type type, double deviation, rng *r)
 {
-    k_place at = place_in(type);
+    const int16_t *at = type_find(type)->scale_at; /* from 1 on */
+    double middle = middle_of(type);
     float values[POOL_BLOCK_WEIGHTS];
     double squares = 0;
     for (size_t b = 0; b < POOL_BLOCKS; b++) {
@@ -160,18 +151,18 @@ static void fill_k(pool *p, tensor_type type, double deviation, rng *r)
         for (size_t i = 0; i < p->block_bytes; i++)
             block[i] = (uint8_t)(rng_next(r) >> 56);
         level_minima(type, block);
-        put_half(block + at.scale, 1);
-        if (at.minimum >= 0)
-            put_half(block + at.minimum, at.middle);
+        put_half(block + at[0] - 1, 1);
+        if (at[1])
+            put_half(block + at[1] - 1, middle);
         type_to_f32(type, block, values, POOL_BLOCK_WEIGHTS);
         for (int i = 0; i < POOL_BLOCK_WEIGHTS; i++)
             squares += (double)values[i] * (double)values[i];
     }
     double scale = deviation / sqrt(squares / (POOL_BLOCKS * POOL_BLOCK_WEIGHTS));
     for (size_t b = 0; b < POOL_BLOCKS; b++) {
-        put_half(p->bytes + b * p->block_bytes + at.scale, scale);
-        if (at.minimum >= 0)
-            put_half(p->bytes + b * p->block_bytes + at.minimum, scale * at.middle);
+        put_half(p->bytes + b * p->block_bytes + at[0] - 1, scale);
+        if (at[1])
+            put_half(p->bytes + b * p->block_bytes + at[1] - 1, scale * middle);
     }
 }
 
@@ -395,18 +386,25 @@ static const shape *find_shape(const char *name, err *e)
     return NULL;
 }
 
+/* iq1_m has no half of its own to scale its blocks by. */
+const char *synth_type(uint32_t i)
+{
+    for (uint32_t n = 0; n <= i; n++)
+        i += type_name_at(n, false) && strcmp(type_name_at(n, false), "iq1_m") == 0;
+    return type_name_at(i, false);
+}
+
 static bool find_type(const char *name, tensor_type *type, err *e)
 {
     str known = {0};
-    for (uint32_t i = 0; i <= TYPE_BF16; i++) {
-        const type_info *info = type_find(i);
-        if (info && strcmp(info->name, name) == 0) {
-            *type = (tensor_type)i;
-            str_free(&known);
-            return true;
-        }
-        if (info)
-            str_addf(&known, "%s%s", known.length ? ", " : "", info->name);
+    for (uint32_t i = 0; synth_type(i); i++) {
+        for (uint32_t n = 0; strcmp(synth_type(i), name) == 0 && n < TYPE_NUMBERS; n++)
+            if (type_find(n) == type_named(name)) {
+                *type = (tensor_type)n;
+                str_free(&known);
+                return true;
+            }
+        str_addf(&known, "%s%s", i ? ", " : "", synth_type(i));
     }
     err_set_kind(e, ERR_USAGE, "unknown type '%s' (known: %s)", name, known.data);
     str_free(&known);
@@ -442,7 +440,7 @@ bool synth_outline(const char *arch, const char *type_name, uint32_t layers, con
     c.layer_count = layers;
     c.rope_scaling = ROPE_PLAIN; /* divisors of zero would not be read */
     tensor_list l = list_tensors(&c, type);
-    layout_write_keys(w, &c, "no weights", type);
+    layout_write_keys(w, &c, "no weights", type_find(type)->file_type);
     for (size_t i = 0; i < l.count; i++)
         layout_write_tensor(w, &l.tensors[i]);
     tensor_list_free(&l);
@@ -461,7 +459,7 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
     bool ok = w != NULL;
     if (ok) {
         /* not by its own name: tokenizers know some of those, and expect their tokens */
-        layout_write_keys(w, &c, "random weights", type);
+        layout_write_keys(w, &c, "random weights", type_find(type)->file_type);
         gguf_write_text(w, "general.description", s->name);
         write_tokenizer(w, s);
         for (size_t i = 0; i < l.count; i++)

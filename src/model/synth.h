@@ -20,7 +20,10 @@
 /* "qwen2.5-0.5b", ...; NULL past the last. */
 const char *synth_name(size_t i);
 
-/* `arch` and `type` ("q4_0", any type of type.h) as they were typed. `notes` gets lines
+/* The types there are: "f32", ...; NULL past the last. */
+const char *synth_type(uint32_t i);
+
+/* `arch` and `type` as they were typed. `notes` gets lines
  * about what a user should know. */
 bool synth_model(const char *arch, const char *type, uint64_t seed, const char *path, str *notes, err *e);
 

@@ -15,6 +15,7 @@ typedef struct gguf_parts {
     float *scores;
     uint8_t *types, *strips;
     token_merge *merges;
+    bool by_rank; /* SPM with merges instead of scores */
 } gguf_parts;
 
 static bool is_text(gguf_text a, const char *b)
@@ -31,8 +32,11 @@ static bool get_kind(const gguf *g, gguf_parts *p, err *e)
         p->parts.kind = TOKENIZER_BPE;
     else if (is_text(model, "llama"))
         p->parts.kind = TOKENIZER_SPM;
-    else
-        return err_set(e, KEY "model: the tokenizer '%.*s' is not known (gpt2 and llama are)",
+    else if (is_text(model, "gemma4")) { /* spaces and bytes as in SPM, but merges by rank */
+        p->parts.kind = TOKENIZER_SPM;
+        p->by_rank = true;
+    } else
+        return err_set(e, KEY "model: the tokenizer '%.*s' is not known (gpt2, llama and gemma4 are)",
                        (int)(model.length < 64 ? model.length : 64), model.data);
     return true;
 }
@@ -84,7 +88,7 @@ static bool get_per_token(const gguf *g, const gguf_parts *p, const char *key, g
 static bool get_scores(const gguf *g, gguf_parts *p, err *e)
 {
     gguf_array a;
-    if (p->parts.kind != TOKENIZER_SPM)
+    if (p->parts.kind != TOKENIZER_SPM || p->by_rank)
         return true;
     if (!get_per_token(g, p, KEY "scores", &a, e))
         return false;
@@ -115,7 +119,7 @@ static bool get_types(const gguf *g, gguf_parts *p, err *e)
 static bool get_merges(const gguf *g, gguf_parts *p, err *e)
 {
     gguf_array a;
-    if (p->parts.kind != TOKENIZER_BPE)
+    if (p->parts.kind != TOKENIZER_BPE && !p->by_rank)
         return true;
     if (!gguf_get_texts(g, KEY "merges", &a, e))
         return false;
@@ -179,6 +183,8 @@ static bool get_flags(const gguf *g, gguf_parts *p, err *e)
 {
     if (p->parts.kind == TOKENIZER_SPM)
         p->parts.add_bos = p->parts.add_space_prefix = true;
+    if (p->by_rank)
+        p->parts.add_space_prefix = false;
     return get_flag(g, KEY "add_bos_token", &p->parts.add_bos, e) &&
            get_flag(g, KEY "add_eos_token", &p->parts.add_eos, e) &&
            get_flag(g, KEY "add_space_prefix", &p->parts.add_space_prefix, e);

@@ -5,6 +5,7 @@
 #include "model/builtin.h"
 #include "model/folder.h"
 #include "model/nfc.h"
+#include "model/quantised.h"
 #include "model/tokenizer_json.h"
 
 #include <stdlib.h>
@@ -50,9 +51,16 @@ gguf *builtin_open(err *e)
     return NULL;
 }
 
-folder *folder_open(const char *path, model_config *c, err *e)
+char *folder_read_config(const char *path, size_t *length, err *e)
 {
-    (void)c;
+    (void)length;
+    missing(path, e);
+    return NULL;
+}
+
+folder *folder_open(const char *path, const char *config, size_t length, model_config *c, err *e)
+{
+    (void)config, (void)length, (void)c;
     missing(path, e);
     return NULL;
 }
@@ -66,6 +74,24 @@ bool folder_find(const folder *f, const char *name, model_weight *w)
 {
     (void)f, (void)name, (void)w;
     return false;
+}
+
+bool folder_name_of(const folder *f, const model_config *c, const char *name, char out[MODEL_NAME_BYTES])
+{
+    (void)f, (void)c, (void)name, (void)out;
+    return false;
+}
+
+const safetensors *folder_tensors(const folder *f)
+{
+    (void)f;
+    return NULL;
+}
+
+bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e)
+{
+    (void)folder, (void)config, (void)length;
+    return missing(model_get_path(m), e);
 }
 
 size_t folder_tensor_count(const folder *f)

@@ -31,7 +31,7 @@ compare() { python3 $oracle/compare_logits.py "$@"; }
 
 fails "convert without a file" 2 "OUT.gguf is missing" "$SOLO" convert somewhere
 fails "convert to no type" 2 "q9_9" "$SOLO" convert somewhere out.gguf --type q9_9
-fails "convert to a type that cannot be written" 2 "q4_k" "$SOLO" convert somewhere out.gguf --type q4_k
+fails "convert to a type that cannot be written" 2 "iq2_s" "$SOLO" convert somewhere out.gguf --type iq2_s
 fails "convert a folder that is not there" 1 "/no/such" "$SOLO" convert /no/such "$work/x.gguf"
 fails "synth without a file" 2 "OUT.gguf is missing" "$SOLO" synth llama-3-8b q4_0
 fails "synth of an unknown model" 2 "gpt-9" "$SOLO" synth gpt-9 q4_0 "$work/x.gguf"
@@ -123,6 +123,32 @@ fails "layers without rope that GGUF cannot say" 1 "rope in these layers only" \
     "$SOLO" convert tests/data/families/smollm3-list "$work/x.gguf"
 "$SOLO" convert tests/data/families/olmo2-bias "$work/x.gguf" | grep -q "llama.cpp does not load a olmo2 with these biases" &&
     echo "ok what llama.cpp does not load is said" || echo "not ok what llama.cpp does not load is said"
+
+# the K types and mixes of them: byte by byte what llama.cpp makes of the same file
+python3 $oracle/make_folder.py wide "$work/wide"
+"$SOLO" convert "$work/wide" "$work/wide.gguf" >/dev/null
+if [ -n "$llama_here" ]; then
+    for type in q4_k_m:15 q5_k_m:17 q6_k:18; do
+        "$SOLO" convert "$work/wide.gguf" "$work/${type%:*}.gguf" --type "${type%:*}" >/dev/null
+        check "${type%:*}: llama.cpp's bytes" python3 $oracle/compare_quantized.py "$work/wide.gguf" "$work/${type%:*}.gguf" "${type#*:}"
+    done
+fi
+"$SOLO" logits "$work/wide" --tokens $tokens >"$work/folder-wide.json"
+same "$work/wide" iq4_nl 0.6 0.1
+same "$work/wide" mxfp4 0.9 0.1
+same "$work/wide" q4_k_m 0.6 0.1
+
+# a file in parts: any of them opens all, here as there, and it is converted to one file again
+python3 $oracle/split_gguf.py "$work/llama-f32.gguf" "$work/parts" 9
+last=$(find "$work" -name 'parts-*' | sort | tail -n 1)
+"$SOLO" logits "$last" --tokens $tokens >"$work/file.json" 2>&1
+check "a split file: the folder's logits" compare "$work/folder-llama.json" "$work/file.json" 2e-5
+[ -z "$llama_here" ] || check "a split file: llama.cpp's logits" llama "$work/parts-00001-of-${last##*-of-}" 2e-5
+"$SOLO" convert "$last" "$work/joined.gguf"
+"$SOLO" convert "$work/llama-f32.gguf" "$work/copied.gguf"
+check "a split file becomes one" cmp "$work/copied.gguf" "$work/joined.gguf"
+rm "$work/parts-00002-of-${last##*-of-}"
+fails "a part that is missing" 1 "part 2 of" "$SOLO" logits "$last" --tokens 1
 
 measured() {
     python3 bench/llama.py "$work/llama-f32.gguf" --cpu --threads 1 -p 16 -n 4 -d 8 -r 2 >"$work/bench.json" && python3 -c '

@@ -17,3 +17,9 @@ for impl in dawn wgpu; do
             echo "not ok $impl, --fuse $level ($(head -c 200 "$work/$impl-$level"))"
     done
 done
+# a quantised KV cache: bench llm fails where levels make different tokens
+if "$SOLO" bench llm --fuse none,ops,token,loop --submit batch -p 20 -n 8 -r 1 --cache-type q4_0 >"$work/cache" 2>&1; then
+    echo "ok every level with a cache of q4_0"
+else
+    echo "not ok every level with a cache of q4_0 ($(tail -n 1 "$work/cache"))"
+fi

@@ -8,6 +8,7 @@
 #include "graph/cpu.h"
 #include "graph/run.h"
 #include "graph/sample.h"
+#include "weight_blocks.h"
 
 #include <math.h>
 
@@ -33,32 +34,14 @@ static const void *find_weight(void *user, const char *name, uint64_t first, uin
     return NULL;
 }
 
-/* Random blocks of any type. Types that are only ever read get random bytes, with
- * their scales (f16) kept to sensible numbers. */
+/* Random blocks of any type. Types that are only ever read get random blocks. */
 static void fill_blocks(weight_box *box, tensor_type type, unsigned char *data, uint64_t weights)
 {
-    static const struct {
-        tensor_type type;
-        int scale_at[2];
-    } scales[] = {{TYPE_Q2_K, {80, 82}},
-                  {TYPE_Q3_K, {108, -1}},
-                  {TYPE_Q4_K, {0, 2}},
-                  {TYPE_Q5_K, {0, 2}},
-                  {TYPE_Q6_K, {208, -1}}};
-    const type_info *info = type_find(type);
     float *floats = mem_alloc(weights * sizeof *floats);
     for (uint64_t i = 0; i < weights; i++)
         floats[i] = (float)(rng_unit(&box->r) * 2 - 1);
-    if (!type_from_f32(type, floats, data, weights)) {
-        for (uint64_t i = 0; i < type_bytes(type, weights); i++)
-            data[i] = (unsigned char)rng_next(&box->r);
-        for (uint64_t b = 0; b < weights / info->block_weights; b++)
-            for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
-                for (int k = 0; scales[s].type == type && k < 2 && scales[s].scale_at[k] >= 0; k++) {
-                    uint16_t h = f32_to_f16((float)(rng_unit(&box->r) * 0.01));
-                    memcpy(data + b * info->block_bytes + scales[s].scale_at[k], &h, sizeof h);
-                }
-    }
+    if (!type_from_f32(type, floats, data, weights))
+        random_blocks(type, data, weights / type_find(type)->block_weights, &box->r);
     free(floats);
 }
 

@@ -245,6 +245,8 @@ static void mistakes_are_errors(void **unused)
     FAILS(solo_model_open("/no/such/file.gguf", &e), 1, "/no/such/file.gguf");
     FAILS(solo_session_open(device, m, &(solo_session_options){.chat_template = "x"}, &e), 2, "no template 'x'");
     FAILS(solo_session_open(device, m, &(solo_session_options){.level = (solo_level)9}, &e), 2, "no such level");
+    FAILS(solo_session_open(device, m, &(solo_session_options){.cache_type = "q9"}, &e), 2, "not 'q9'");
+    FAILS(solo_model_add_lora(m, "/no/such", 1, &e), 1, "/no/such");
     FAILS(solo_session_open(device, NULL, NULL, &e), 2, "NULL");
     FAILS(solo_session_logits(s, &token, 1, x, &e), 2, "4096 is no token");
     FAILS(solo_session_generate(s, many, 1, NULL, NULL, NULL, &e), 1, "do not fit the context");

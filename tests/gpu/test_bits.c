@@ -178,7 +178,7 @@ static void layers_make_the_same_bits(void **unused)
     (void)unused;
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
-    static const tensor_type types[] = {TYPE_Q8_0, TYPE_F16, TYPE_Q4_0};
+    static const tensor_type types[] = {TYPE_Q8_0, TYPE_F16, TYPE_Q4_0, TYPE_IQ4_NL, TYPE_MXFP4};
     bool software = gpu_get_info(device)->type == GPU_TYPE_SOFTWARE;
     size_t count = software ? 1 : sizeof types / sizeof *types; /* it takes long to compile them there */
     setenv("SOLO_TUNE", "gpu", 1);

@@ -32,10 +32,11 @@ static void products(void **unused)
     static const struct {
         tensor_type type;
         uint32_t rows, k, n;
-    } cases[] = {{TYPE_F16, 33, 96, 37},   {TYPE_F16, 64, 32, 128},  {TYPE_BF16, 24, 64, 5},   {TYPE_F32, 70, 96, 66},
-                 {TYPE_Q4_0, 130, 64, 90}, {TYPE_Q4_1, 25, 96, 34},  {TYPE_Q5_0, 40, 32, 35},  {TYPE_Q5_1, 31, 64, 33},
-                 {TYPE_Q8_0, 65, 96, 130}, {TYPE_Q2_K, 33, 256, 36}, {TYPE_Q3_K, 33, 256, 36}, {TYPE_Q4_K, 40, 512, 70},
-                 {TYPE_Q5_K, 33, 256, 36}, {TYPE_Q6_K, 33, 256, 36}};
+    } cases[] = {
+        {TYPE_F16, 33, 96, 37},   {TYPE_F16, 64, 32, 128},  {TYPE_BF16, 24, 64, 5},    {TYPE_F32, 70, 96, 66},
+        {TYPE_Q4_0, 130, 64, 90}, {TYPE_Q4_1, 25, 96, 34},  {TYPE_Q5_0, 40, 32, 35},   {TYPE_Q5_1, 31, 64, 33},
+        {TYPE_Q8_0, 65, 96, 130}, {TYPE_Q2_K, 33, 256, 36}, {TYPE_Q3_K, 33, 256, 36},  {TYPE_Q4_K, 40, 512, 70},
+        {TYPE_Q5_K, 33, 256, 36}, {TYPE_Q6_K, 33, 256, 36}, {TYPE_IQ4_NL, 33, 96, 36}, {TYPE_IQ2_XS, 33, 256, 36}};
     begin();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         weight_box box = {.r = rng_seed(31 + (uint32_t)i)};

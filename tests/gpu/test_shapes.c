@@ -43,7 +43,7 @@ static void bytes_as_on_a_gpu(void **unused)
                  {TYPE_Q4_1, 30, 288, PLAIN},   {TYPE_Q5_0, 37, 320, PLAIN},    {TYPE_Q5_1, 21, 64, PLAIN},
                  {TYPE_Q4_K, 37, 768, PLAIN},   {TYPE_Q5_K, 37, 1024, PLAIN},   {TYPE_Q4_0, 3, 96, PLAIN},
                  {TYPE_Q4_0, 130, 9600, PLAIN}, {TYPE_Q4_0, 3200, 4096, PLAIN}, {TYPE_Q8_0, 41, 9600, PLAIN},
-                 {TYPE_Q8_0, 24, 7168, PLAIN}};
+                 {TYPE_Q8_0, 24, 7168, PLAIN},  {TYPE_IQ4_NL, 37, 320, PLAIN},  {TYPE_TQ2_0, 30, 512, PLAIN}};
     weight_box box = {.r = rng_seed(17)};
     float usual = tolerance;
     setenv("SOLO_TUNE", "gpu", 1);
@@ -111,6 +111,11 @@ static void attention_as_on_a_gpu(void **unused)
     tolerance = 5e-4f;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         compare_attention(&cases[c], &box);
+    static const attention_case quantised[] = {{33, 4, 2, 64, 20, 0, DTYPE_Q8_0}, {1, 4, 2, 64, 0, 0, DTYPE_Q4_0}};
+    whole_inputs = true;
+    for (size_t c = 0; c < sizeof quantised / sizeof *quantised; c++)
+        compare_attention(&quantised[c], &box);
+    whole_inputs = false;
     tolerance = 2e-4f;
     unsetenv("SOLO_TUNE");
 }

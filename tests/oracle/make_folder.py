@@ -35,6 +35,8 @@ VARIANTS = {
     "gemma2": {"model_type": "gemma2", "head_dim": 32, "query_pre_attn_scalar": 32, "sliding_window": 8},
     # for errors: what GGUF cannot say
     "qwen2-window": {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0},
+    # rows of whole blocks of 256
+    "wide": {"model_type": "llama", "hidden_size": 256, "intermediate_size": 512},
     # rows that no block type holds
     "odd": {"model_type": "llama", "intermediate_size": 72},
 }

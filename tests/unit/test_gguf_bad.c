@@ -159,8 +159,8 @@ static void bad_tensors_are_refused(void **unused)
     (void)unused;
     const uint64_t four[] = {4, 1, 1, 1, 1};
     writer type = {0};
-    add_entry(&type, "blk.0.w", 23, 1, four, 0);
-    refused(&type, "tensor 'blk.0.w'", "type 23 is not supported");
+    add_entry(&type, "blk.0.w", 36, 1, four, 0);
+    refused(&type, "tensor 'blk.0.w'", "type 36 is not supported");
     writer type2 = {0};
     add_entry(&type2, "w", UINT32_MAX, 1, four, 0);
     refused(&type2, "tensor 'w'", "type 4294967295 is not supported");

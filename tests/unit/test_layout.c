@@ -3,6 +3,8 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "graph/layout.h"
+#include "graph/type_iq.h"
+#include "weight_blocks.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,10 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const tensor_type TYPES[] = {TYPE_F32,  TYPE_F16,  TYPE_BF16, TYPE_Q4_0, TYPE_Q4_1, TYPE_Q5_0, TYPE_Q5_1,
-                                    TYPE_Q8_0, TYPE_Q2_K, TYPE_Q3_K, TYPE_Q4_K, TYPE_Q5_K, TYPE_Q6_K};
-enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
 
 /* ---- a shader's view: words, and a matrix in them ---------------------------------- */
 
@@ -158,6 +156,98 @@ static float read_q6_k(const matrix *m, uint32_t c, uint32_t i)
     return ((float)(nibble(m->words + c * 4, i) + 16 * pair_of_bits(m->words + high + c * 2, i)) - 32) * s;
 }
 
+static float read_iq4_nl(const matrix *m, uint32_t c, uint32_t i)
+{
+    return (float)iq4_values[nibble(m->words + c * 4, i)] * half_at(m, m->chunks * 4, c);
+}
+
+static float read_mxfp4(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t exponent = byte_of(m->words[m->chunks * 4 + c / 4], c % 4);
+    return ldexpf((float)mxfp4_values[nibble(m->words + c * 4, i)], (int)exponent - 128);
+}
+
+static float read_iq4_xs(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t scales = m->chunks * 4;
+    float d = half_at(m, scales + m->chunks / 4, c / 8) * signed_byte(m->words[scales + c / 4], c % 4);
+    return (float)iq4_values[nibble(m->words + c * 4, i)] * d;
+}
+
+static float read_tq(const matrix *m, uint32_t c, uint32_t i)
+{
+    return ((float)pair_of_bits(m->words + c * 2, i) - 1) * half_at(m, m->chunks * 2, c / 8);
+}
+
+/* Entry k of the grid, which the matrix begins with: number i of `bits` bits. */
+static uint32_t of_grid(const matrix *m, uint32_t k, uint32_t i, uint32_t bits)
+{
+    return m->words[k / 2] >> (k % 2 * 16 + bits * i) & ((1u << bits) - 1);
+}
+
+static float seven_signs(uint32_t signs, uint32_t i)
+{
+    return i < 7 ? 1 - 2 * (float)bit(signs, i) : 1 - 2 * (float)(__builtin_popcount(signs & 127) & 1);
+}
+
+static const float IQ2[] = {8, 25, 43}, IQ3[] = {4, 12, 20, 28, 36, 44, 52, 62};
+
+static float read_iq2_xxs(const matrix *m, uint32_t c, uint32_t i)
+{
+    const uint32_t at = 128, *q = m->words + at + c * 2;
+    float d = half_at(m, at + m->chunks * 2, c / 8) * (0.5f + (float)(q[1] >> 28)) * 0.25f;
+    return IQ2[of_grid(m, byte_of(q[0], i / 8), i % 8, 2)] * seven_signs(q[1] >> i / 8 * 7, i % 8) * d;
+}
+
+static float read_iq2_xs(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t at = 256, q = m->words[at + c * 2 + i / 16] >> i % 16 / 8 * 16, scales = at + m->chunks * 2;
+    float s = (float)(byte_of(m->words[scales + c / 4], c % 4) >> i / 16 * 4 & 15);
+    return IQ2[of_grid(m, q & 511, i % 8, 2)] * seven_signs(q >> 9, i % 8) *
+           (half_at(m, scales + m->chunks / 4, c / 8) * (0.5f + s) * 0.25f);
+}
+
+static float read_iq2_s(const matrix *m, uint32_t c, uint32_t i)
+{
+    const uint32_t at = 512, *q = m->words + at + c * 2, scales = at + m->chunks * 2;
+    uint32_t more = m->words[scales + c / 2] >> c % 2 * 16, k = byte_of(q[0], i / 8) | (more >> i / 8 * 2 & 3) << 8;
+    float d = half_at(m, scales + m->chunks / 2, c / 8) * (0.5f + (float)(more >> (8 + i / 16 * 4) & 15)) * 0.25f;
+    return IQ2[of_grid(m, k, i % 8, 2)] * (1 - 2 * (float)bit(q[1], i)) * d;
+}
+
+static float read_iq3_xxs(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t at = 128, k = byte_of(m->words[at + c * 2 + i / 16], i % 16 / 4), more = m->words[at + m->chunks * 2 + c];
+    float d = half_at(m, at + m->chunks * 3, c / 8) * (0.5f + (float)(more >> 28)) * 0.5f;
+    return IQ3[of_grid(m, k, i % 4, 3)] * seven_signs(more >> i / 8 * 7, i % 8) * d;
+}
+
+static float read_iq3_s(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t at = 256, scales = at + m->chunks * 3, more = m->words[scales + c / 2] >> c % 2 * 16;
+    uint32_t k = byte_of(m->words[at + c * 2 + i / 16], i % 16 / 4) | bit(more, i / 4) << 8;
+    float d = half_at(m, scales + m->chunks / 2, c / 8) * (float)(2 * (more >> 8 & 15) + 1);
+    return (float)(2 * of_grid(m, k, i % 4, 3) + 1) * (1 - 2 * (float)bit(m->words[at + m->chunks * 2 + c], i)) * d;
+}
+
+static float read_iq1_s(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t at = 1024, scales = at + m->chunks, more = m->words[scales + c / 2] >> c % 2 * 16;
+    uint32_t k = byte_of(m->words[at + c], i / 8) | (more >> i / 8 * 3 & 7) << 8;
+    float d = half_at(m, scales + m->chunks / 2, c / 8) * (float)(2 * (more >> 12 & 7) + 1);
+    return ((float)of_grid(m, k, i % 8, 2) - 1 + (bit(more, 15) ? -0.125f : 0.125f)) * d;
+}
+
+static float read_iq1_m(const matrix *m, uint32_t c, uint32_t i)
+{
+    uint32_t at = 1024, scales = at + m->chunks + c / 8 * 6;
+    uint32_t more = m->words[scales + c % 8 / 2] >> (c % 2 * 16 + i / 8 * 4) & 15;
+    uint32_t k = byte_of(m->words[at + c], i / 8) | (more & 7) << 8;
+    uint32_t s = byte_of(m->words[scales + 4 + c % 8 / 4], c % 4) >> i / 16 * 3 & 7;
+    float d = half_at(m, at + m->chunks + m->chunks / 8 * 6, c / 8) * (float)(2 * s + 1);
+    return ((float)of_grid(m, k, i % 8, 2) - 1 + (more & 8 ? -0.125f : 0.125f)) * d;
+}
+
 typedef float (*reader)(const matrix *m, uint32_t c, uint32_t i);
 
 static reader reader_of(tensor_type type)
@@ -175,28 +265,24 @@ static reader reader_of(tensor_type type)
     case TYPE_Q3_K: return read_q3_k;
     case TYPE_Q4_K: return read_q4_k;
     case TYPE_Q5_K: return read_q5_k;
-    default: return read_q6_k;
+    case TYPE_Q6_K: return read_q6_k;
+    case TYPE_IQ4_NL: return read_iq4_nl;
+    case TYPE_MXFP4: return read_mxfp4;
+    case TYPE_IQ4_XS: return read_iq4_xs;
+    case TYPE_TQ1_0:
+    case TYPE_TQ2_0: return read_tq;
+    case TYPE_IQ2_XXS: return read_iq2_xxs;
+    case TYPE_IQ2_XS: return read_iq2_xs;
+    case TYPE_IQ2_S: return read_iq2_s;
+    case TYPE_IQ3_XXS: return read_iq3_xxs;
+    case TYPE_IQ3_S: return read_iq3_s;
+    case TYPE_IQ1_S: return read_iq1_s;
+    case TYPE_IQ1_M: return read_iq1_m;
     }
+    return NULL;
 }
 
 /* ---- packing as memory_upload.c does: planes, some rows at a time ------------------------------ */
-
-/* Where halves stand in a block: no NaN there, so that numbers can be compared. */
-static void make_halves_finite(tensor_type type, unsigned char *data, uint64_t bytes)
-{
-    static const struct {
-        tensor_type type;
-        int at[2];
-    } halves[] = {{TYPE_Q4_0, {0, -1}}, {TYPE_Q4_1, {0, 2}},    {TYPE_Q5_0, {0, -1}},   {TYPE_Q5_1, {0, 2}},
-                  {TYPE_Q8_0, {0, -1}}, {TYPE_Q2_K, {80, 82}},  {TYPE_Q3_K, {108, -1}}, {TYPE_Q4_K, {0, 2}},
-                  {TYPE_Q5_K, {0, 2}},  {TYPE_Q6_K, {208, -1}}, {TYPE_F16, {0, -1}},    {TYPE_BF16, {0, -1}},
-                  {TYPE_F32, {2, -1}}};
-    uint32_t block = type_find(type)->block_bytes;
-    for (size_t h = 0; h < sizeof halves / sizeof *halves; h++)
-        for (int k = 0; halves[h].type == type && k < 2 && halves[h].at[k] >= 0; k++)
-            for (uint64_t b = 0; b < bytes / block; b++)
-                data[b * block + (uint64_t)halves[h].at[k] + 1] &= 0xbb;
-}
 
 static uint32_t *packed(tensor_type type, const unsigned char *data, uint32_t rows, uint32_t columns, uint32_t batch)
 {
@@ -211,12 +297,16 @@ static uint32_t *packed(tensor_type type, const unsigned char *data, uint32_t ro
             if (bytes)
                 memset(planes[k], 0, bytes);
         }
+        if (row > 0) { /* one grid is enough */
+            free(planes[PLANE_GRID]);
+            planes[PLANE_GRID] = NULL;
+        }
         layout_pack(type, data + row * type_bytes(type, columns), some, columns, planes);
         for (int k = 0; k < PLANE_COUNT; k++) {
             layout_plane plane = (layout_plane)k;
             if (planes[k])
                 memcpy(words + layout_plane_at(type, rows, columns, plane) +
-                           layout_plane_bytes(type, row, columns, plane),
+                           (plane == PLANE_GRID ? 0 : layout_plane_bytes(type, row, columns, plane)),
                        planes[k], layout_plane_bytes(type, some, columns, plane));
             free(planes[k]);
         }
@@ -229,9 +319,12 @@ static void check_matrix(tensor_type type, uint32_t rows, uint32_t columns, uint
     uint64_t count = (uint64_t)rows * columns, bytes = type_bytes(type, count);
     unsigned char *data = mem_alloc(bytes);
     float *right = mem_alloc(count * sizeof *right);
-    for (uint64_t i = 0; i < bytes; i++)
-        data[i] = (unsigned char)rng_next(r);
-    make_halves_finite(type, data, bytes);
+    if (type_find(type)->block_weights > 1)
+        random_blocks(type, data, bytes / type_find(type)->block_bytes, r);
+    for (uint64_t i = 0; type_find(type)->block_weights == 1 && i < count; i++) {
+        float x = (float)(rng_unit(r) * 4 - 2);
+        type_from_f32(type, &x, data + i * type_find(type)->block_bytes, 1);
+    }
     for (uint32_t row = 0; row < rows; row++)
         type_to_f32(type, data + row * type_bytes(type, columns), right + (uint64_t)row * columns, columns);
     uint32_t *words = packed(type, data, rows, columns, batch);
@@ -254,11 +347,13 @@ static void every_type_as_kernels_read_it(void **unused)
 {
     (void)unused;
     rng r = rng_seed(21);
-    for (int t = 0; t < TYPE_COUNT; t++) {
-        uint32_t block = type_find(TYPES[t])->block_weights;
+    tensor_type types[TYPE_NUMBERS];
+    uint32_t type_count = all_types(types);
+    for (uint32_t t = 0; t < type_count; t++) {
+        uint32_t block = type_find(types[t])->block_weights;
         for (uint32_t rows = 1; rows <= 7; rows += 2)
             for (uint32_t blocks = 1; blocks <= 3; blocks++)
-                check_matrix(TYPES[t], rows, block == 1 ? 8 * blocks : block * blocks, rows, &r);
+                check_matrix(types[t], rows, block == 1 ? 8 * blocks : block * blocks, rows, &r);
     }
 }
 
@@ -279,19 +374,23 @@ static void a_few_rows_at_a_time(void **unused)
 {
     (void)unused;
     rng r = rng_seed(23);
-    for (int t = 0; t < TYPE_COUNT; t++) {
-        uint32_t block = type_find(TYPES[t])->block_weights;
-        for (uint32_t rows = 5; rows <= 6; rows++)
-            check_matrix(TYPES[t], rows, block == 1 ? 13 : block, 2, &r);
+    tensor_type types[TYPE_NUMBERS];
+    uint32_t type_count = all_types(types);
+    for (uint32_t t = 0; t < type_count; t++) {
+        uint32_t block = type_find(types[t])->block_weights;
+        for (uint32_t rows = 9; rows <= 10; rows++)
+            check_matrix(types[t], rows, block == 1 ? 13 : block, layout_rows_together(types[t]), &r);
     }
 }
 
 static void planes_follow_each_other(void **unused)
 {
     (void)unused;
-    for (int t = 0; t < TYPE_COUNT; t++)
+    tensor_type types[TYPE_NUMBERS];
+    uint32_t type_count = all_types(types);
+    for (uint32_t t = 0; t < type_count; t++)
         for (uint32_t rows = 1; rows < 6; rows++) {
-            tensor_type type = TYPES[t];
+            tensor_type type = types[t];
             uint32_t block = type_find(type)->block_weights, columns = block == 1 ? 9 : 3 * block;
             uint64_t at = 0;
             for (int k = 0; k < PLANE_COUNT; k++) {
@@ -305,7 +404,9 @@ static void planes_follow_each_other(void **unused)
             /* Nothing grows but for whole chunks, whole words, and the packed scales of the K types. */
             uint64_t in_file = type_bytes(type, (uint64_t)rows * columns), blocks = (uint64_t)rows * columns / block;
             uint64_t more = block == 256 ? blocks * 4 : block == 1 ? rows * 16 : 0;
-            assert_true(at >= in_file && at <= in_file + more + 2);
+            more += type == TYPE_TQ1_0 ? blocks * 12 : 0; /* unpacked */
+            at -= layout_of(type)->grid_bytes;
+            assert_true(at >= in_file && at <= in_file + more + 3);
         }
     /* by hand: q5_0, 3 rows of 2 blocks */
     assert_int_equal(layout_plane_at(TYPE_Q5_0, 3, 64, PLANE_HIGH), 6 * 16);
@@ -320,13 +421,11 @@ static void planes_follow_each_other(void **unused)
 static void no_type_is_forgotten(void **unused)
 {
     (void)unused;
-    for (uint32_t number = 0; number < 1000; number++) {
-        bool listed = false;
-        for (int t = 0; t < TYPE_COUNT; t++)
-            listed |= TYPES[t] == number;
-        if (type_find(number) && !listed)
-            fail_msg("%s is not in TYPES here: has it a row in layout.c?", type_find(number)->name);
-    }
+    tensor_type types[TYPE_NUMBERS];
+    uint32_t type_count = all_types(types);
+    for (uint32_t t = 0; t < type_count; t++)
+        if (!layout_of(types[t])->chunk_weights || !reader_of(types[t]))
+            fail_msg("%s has no row in layout.c, or no reader here", type_find(types[t])->name);
 }
 
 int main(void)

@@ -190,13 +190,64 @@ static void vectors_phi_3(void **state)
     expect_vectors("phi-3");
 }
 
+/* Merges by rank, spaces as U+2581 and none put before the text, bytes for what is not in the vocabulary. */
+static void gemma4_merges_by_rank(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"<unk>",
+                                         "<bos>",
+                                         "\xE2\x96\x81",
+                                         "a",
+                                         "b",
+                                         "ab",
+                                         "\xE2\x96\x81"
+                                         "ab",
+                                         "ba",
+                                         "\n",
+                                         "\n\n",
+                                         "<0x7A>"};
+    static const char *const merges[] = {"b a", "a b", "\xE2\x96\x81 ab", "\n \n"};
+    static const struct {
+        const char *text;
+        int32_t ids[6];
+        size_t count;
+    } cases[] = {{"ab ab", {5, 6}, 2}, {"aba", {3, 7}, 2}, {"ab\n\nb z", {5, 9, 4, 2, 10}, 5}, {" ab", {6}, 1}};
+    writer w = {0};
+    add_text(&w, "tokenizer.ggml.model", "gemma4");
+    add_items(&w, "tokenizer.ggml.tokens", TEXT, sizeof tokens / sizeof *tokens);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        put_text(&w.keys, tokens[i]);
+    add_array(&w, "tokenizer.ggml.token_type", I32, sizeof tokens / sizeof *tokens);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        put(&w.keys, i == 0 ? TOKEN_UNKNOWN : i == 1 ? TOKEN_CONTROL : i == 10 ? TOKEN_BYTE : TOKEN_NORMAL, 4);
+    add_items(&w, "tokenizer.ggml.merges", TEXT, sizeof merges / sizeof *merges);
+    for (size_t i = 0; i < sizeof merges / sizeof *merges; i++)
+        put_text(&w.keys, merges[i]);
+    str all = finish_file(&w);
+    err e = {0};
+    gguf *g = gguf_read(all.data, all.length, all.length, "made here", NULL, &e);
+    assert_string_equal(e.text, "");
+    tokenizer *t = tokenizer_from_gguf(g, &e);
+    assert_string_equal(e.text, "");
+    assert_true(tokenizer_adds_bos(t));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        token_list got = {0};
+        assert_true(tokenizer_encode(t, cases[c].text, strlen(cases[c].text), true, false, &got, &e));
+        assert_int_equal(got.count, cases[c].count);
+        assert_memory_equal(got.ids, cases[c].ids, got.count * sizeof *got.ids);
+        token_list_free(&got);
+    }
+    tokenizer_free(t);
+    gguf_close(g);
+    str_free(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gguf_errors_name_the_key),
-        cmocka_unit_test(vectors_gpt_2),
-        cmocka_unit_test(vectors_llama_spm),
-        cmocka_unit_test(vectors_phi_3),
+        cmocka_unit_test(gguf_errors_name_the_key), cmocka_unit_test(vectors_gpt_2),
+        cmocka_unit_test(vectors_llama_spm),        cmocka_unit_test(vectors_phi_3),
+        cmocka_unit_test(gemma4_merges_by_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

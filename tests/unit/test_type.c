@@ -158,10 +158,13 @@ static void types_are_found(void **unused)
         const char *name;
         uint32_t weights, bytes;
     } known[] = {
-        {0, "f32", 1, 4},       {1, "f16", 1, 2},       {30, "bf16", 1, 2},     {2, "q4_0", 32, 18},
-        {3, "q4_1", 32, 20},    {6, "q5_0", 32, 22},    {7, "q5_1", 32, 24},    {8, "q8_0", 32, 34},
-        {10, "q2_k", 256, 84},  {11, "q3_k", 256, 110}, {12, "q4_k", 256, 144}, {13, "q5_k", 256, 176},
-        {14, "q6_k", 256, 210},
+        {0, "f32", 1, 4},         {1, "f16", 1, 2},         {30, "bf16", 1, 2},      {2, "q4_0", 32, 18},
+        {3, "q4_1", 32, 20},      {6, "q5_0", 32, 22},      {7, "q5_1", 32, 24},     {8, "q8_0", 32, 34},
+        {10, "q2_k", 256, 84},    {11, "q3_k", 256, 110},   {12, "q4_k", 256, 144},  {13, "q5_k", 256, 176},
+        {14, "q6_k", 256, 210},   {16, "iq2_xxs", 256, 66}, {17, "iq2_xs", 256, 74}, {18, "iq3_xxs", 256, 98},
+        {19, "iq1_s", 256, 50},   {20, "iq4_nl", 32, 18},   {21, "iq3_s", 256, 110}, {22, "iq2_s", 256, 82},
+        {23, "iq4_xs", 256, 136}, {29, "iq1_m", 256, 56},   {34, "tq1_0", 256, 54},  {35, "tq2_0", 256, 66},
+        {39, "mxfp4", 32, 17},
     };
     size_t count = sizeof known / sizeof known[0], found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -243,7 +246,7 @@ static void blocks_mean_what_another_implementation_says(void **unused)
         at += 16 + (size_t)count * 4 + bytes;
         records++;
     }
-    assert_int_equal(records, 13 + 7);
+    assert_int_equal(records, 25 + 8 + 6);
     free(file);
 }
 
@@ -253,9 +256,10 @@ static void written_weights_come_back_close(void **unused)
     static const struct {
         tensor_type type;
         double steps; /* the error is at most half a step, and a bit for the rounded scale */
-    } types[] = {{TYPE_F32, 1e9}, {TYPE_F16, 1000}, {TYPE_BF16, 120}, {TYPE_Q8_0, 127},
-                 {TYPE_Q4_0, 8},  {TYPE_Q4_1, 7},   {TYPE_Q5_0, 16},  {TYPE_Q5_1, 15}};
-    enum { N = 3200 };
+    } types[] = {{TYPE_F32, 1e9},  {TYPE_F16, 1000}, {TYPE_BF16, 120}, {TYPE_Q8_0, 127}, {TYPE_Q4_0, 8},
+                 {TYPE_Q4_1, 7},   {TYPE_Q5_0, 16},  {TYPE_Q5_1, 15},  {TYPE_IQ4_NL, 7}, {TYPE_MXFP4, 4},
+                 {TYPE_Q2_K, 1.2}, {TYPE_Q3_K, 3},   {TYPE_Q4_K, 6},   {TYPE_Q5_K, 13},  {TYPE_Q6_K, 25}};
+    enum { N = 2560 };
     static float in[N], out[N];
     static uint8_t packed[N * 4];
     rng r = rng_seed(3);
@@ -276,17 +280,18 @@ static void odd_numbers_do_no_harm(void **unused)
 {
     (void)unused;
     static const float odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0f, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 1e-38f, 1, -1};
-    static const tensor_type types[] = {TYPE_F32,  TYPE_F16,  TYPE_BF16, TYPE_Q8_0,
-                                        TYPE_Q4_0, TYPE_Q4_1, TYPE_Q5_0, TYPE_Q5_1};
     rng r = rng_seed(4);
-    float in[32], out[32];
-    uint8_t packed[128];
+    float in[256], out[256];
+    uint8_t packed[1024];
     for (int round = 0; round < 20000; round++) {
-        for (int i = 0; i < 32; i++)
+        for (int i = 0; i < 256; i++)
             in[i] = odd[rng_below(&r, round % 2 ? 12 : 1 + (uint32_t)(round % 12))];
-        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-            assert_true(type_from_f32(types[t], in, packed, 32));
-            type_to_f32(types[t], packed, out, 32);
+        for (uint32_t t = 0; t < TYPE_NUMBERS; t++) {
+            uint32_t count = type_find(t) && type_find(t)->block_weights == 256 ? 256 : 32;
+            if (count == 256 && round % 10)
+                continue;
+            if (type_find(t) && type_from_f32((tensor_type)t, in, packed, count))
+                type_to_f32((tensor_type)t, packed, out, count);
         }
     }
 }
@@ -296,8 +301,8 @@ static void types_one_cannot_write_say_so(void **unused)
     (void)unused;
     float in[256] = {0};
     uint8_t out[256] = {0};
-    assert_false(type_from_f32(TYPE_Q4_K, in, out, 256));
-    assert_false(type_from_f32(TYPE_Q6_K, in, out, 256));
+    assert_false(type_from_f32(TYPE_IQ4_XS, in, out, 256));
+    assert_false(type_from_f32(TYPE_IQ2_S, in, out, 256));
     assert_false(type_from_f32((tensor_type)5, in, out, 256));
 }
 

@@ -1,0 +1,21 @@
+/* quantised: Hugging Face folders whose weights are int4 (GPTQ, AWQ) or fp8, turned into types that Solo has.
+ *
+ * int4 weights are (n - zero) * scale, with a zero and a scale for each group of inputs. Where all zeros are 8 that is
+ * q4_0, bit by bit; otherwise n - zero fits q8_0, exactly as well. Inputs in another order than their groups (act-order)
+ * and fp8 become f16. Not in the browser. */
+#ifndef SOLO_QUANTISED_H
+#define SOLO_QUANTISED_H
+
+#include "model/model.h"
+#include "model/safetensors.h"
+
+struct json_t; /* of jansson, which a page has not */
+
+/* Is the folder's "quantization_config" one of these? An error that names what is not supported if it is not. */
+bool quantised_is_known(const struct json_t *config, const char *file, err *e);
+
+/* Replaces all weights of the model that are quantised in its folder. Nothing to do if config.json has no
+ * "quantization_config". */
+bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e);
+
+#endif

@@ -1,0 +1,67 @@
+#!/bin/sh
+# LoRA adapters, merged at load: the logits of a folder in which they were merged elsewhere, and llama.cpp's (where its
+# libraries are: tests/oracle); and what is refused.
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+if ! command -v python3 >/dev/null; then
+    echo "skip LoRA adapters (no python3 here)"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+oracle=tests/oracle
+tokens=1,17,42,5,99,3,128,77,64,23
+
+check() {
+    what=$1
+    shift
+    if said=$("$@" 2>&1); then echo "ok $what"; else echo "not ok $what ($(echo "$said" | tail -n 1))"; fi
+}
+
+refused() {
+    what=$1 part=$2
+    shift 2
+    if "$@" >"$work/out" 2>"$work/err" || ! grep -qF -- "$part" "$work/err" || [ "$(wc -l <"$work/err")" -ne 1 ]; then
+        echo "not ok $what ($(head -c 200 "$work/err"))"
+    else
+        echo "ok $what"
+    fi
+}
+
+same() { # WHAT LIMIT MODEL LORA
+    "$SOLO" logits "$3" --lora "$4" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
+    check "$1" python3 $oracle/compare_logits.py "$work/merged.json" "$work/got.json" "$2"
+}
+
+python3 $oracle/make_folder.py llama "$work/llama"
+python3 $oracle/make_lora.py "$work/llama" "$work/lora"
+"$SOLO" convert "$work/llama" "$work/llama.gguf" >/dev/null
+"$SOLO" convert "$work/llama" "$work/half.gguf" --type f16 >/dev/null
+"$SOLO" logits "$work/lora/merged" --tokens $tokens >"$work/merged.json"
+same "a PEFT folder on a folder" 2e-5 "$work/llama" "$work/lora/peft:2"
+same "a PEFT folder on a GGUF file" 2e-5 "$work/llama.gguf" "$work/lora/peft:2"
+same "a GGUF adapter on a folder" 2e-5 "$work/llama" "$work/lora/adapter.gguf:2"
+same "a GGUF adapter on a GGUF file" 2e-5 "$work/llama.gguf" "$work/lora/adapter.gguf:2"
+same "an adapter on weights of f16" 5e-3 "$work/half.gguf" "$work/lora/adapter.gguf:2"
+"$SOLO" logits "$work/llama" --lora "$work/lora/peft" --lora "$work/lora/peft" --tokens $tokens >"$work/got.json"
+check "twice at its own strength is once at twice that" python3 $oracle/compare_logits.py "$work/merged.json" "$work/got.json" 2e-5
+if (cd bench && python3 -c 'import llama_cpp; llama_cpp.find_libraries()') 2>/dev/null; then
+    python3 $oracle/llama_logits.py "$work/llama.gguf" --tokens $tokens --lora "$work/lora/adapter.gguf:2" >"$work/got.json"
+    check "llama.cpp's logits with the adapter" python3 $oracle/compare_logits.py "$work/merged.json" "$work/got.json" 5e-4
+else
+    echo "skip llama.cpp's logits (its libraries are not here)"
+fi
+
+python3 $oracle/make_folder.py wide "$work/wide"
+python3 $oracle/make_folder.py qwen2 "$work/qwen2"
+"$SOLO" convert "$work/qwen2" "$work/qwen2.gguf" >/dev/null
+refused "an adapter of another size" "do not fit" "$SOLO" logits "$work/wide" --lora "$work/lora/peft" --tokens 1
+refused "an adapter of another architecture" "is for a llama" "$SOLO" logits "$work/qwen2.gguf" --lora "$work/lora/adapter.gguf" --tokens 1
+refused "a model as an adapter" "is no LoRA adapter" "$SOLO" logits "$work/llama" --lora "$work/llama.gguf" --tokens 1
+refused "an adapter that is not there" "/no/such" "$SOLO" logits "$work/llama" --lora /no/such --tokens 1
+cp -r "$work/lora/peft" "$work/odd"
+sed -i 's/"use_dora": false/"use_dora": true/' "$work/odd/adapter_config.json"
+refused "what PEFT can do and Solo cannot" "use_dora" "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+cp "$work/lora/peft/adapter_config.json" "$work/odd/"
+sed -i 's/layers\.1\.self_attn.v_proj/layers.9.self_attn.v_proj/g' "$work/odd/adapter_model.safetensors"
+refused "a layer that the model has not" "are for no weight" "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Folders with weights of int4 (GPTQ, AWQ) and fp8: the logits of a folder with the same numbers in f32; and what is refused.
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+if ! command -v python3 >/dev/null; then
+    echo "skip quantised folders (no python3 here)"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tokens=1,17,42,5,99,3,128,77,64,23
+
+check() {
+    what=$1
+    shift
+    if said=$("$@" 2>&1); then echo "ok $what"; else echo "not ok $what ($(echo "$said" | tail -n 1))"; fi
+}
+
+refused() {
+    what=$1 part=$2
+    if "$SOLO" logits "$work/gptq/quantised" --tokens 1 >"$work/out" 2>"$work/err" || ! grep -qF -- "$part" "$work/err" ||
+        [ "$(wc -l <"$work/err")" -ne 1 ]; then
+        echo "not ok $what ($(head -c 200 "$work/err"))"
+    else
+        echo "ok $what"
+    fi
+}
+
+python3 tests/oracle/make_folder.py llama "$work/llama"
+for kind in gptq gptq-zeros gptq-order awq fp8 fp8-tensor; do
+    case $kind in gptq-order | fp8*) limit=2e-3 ;; *) limit=2e-5 ;; esac # those become f16, the others stay exact
+    python3 tests/oracle/make_quantised.py "$work/llama" "$work/$kind" $kind
+    "$SOLO" logits "$work/$kind/plain" --tokens $tokens >"$work/plain.json"
+    "$SOLO" logits "$work/$kind/quantised" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
+    check "$kind: the logits of its numbers in f32" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" $limit
+done
+"$SOLO" convert "$work/gptq/quantised" "$work/gptq.gguf" --type q4_0 >/dev/null
+"$SOLO" logits "$work/gptq/plain" --tokens $tokens >"$work/plain.json"
+"$SOLO" logits "$work/gptq.gguf" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
+check "gptq becomes q4_0 in a GGUF file" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" 0.1
+
+config=$work/gptq/quantised/config.json
+cp "$config" "$work/config"
+change() { sed "s/$1/$2/" "$work/config" >"$config"; }
+change '"bits": 4' '"bits": 3'
+refused "another number of bits" "another number of bits than 4"
+change '"group_size": 32' '"group_size": 48'
+refused "groups of 48" "no multiple of 32"
+change '"group_size": 32' '"group_size": 64'
+refused "another group size than the file's" "do not fit each other"
+change '"gptq", "bits"' '"bitsandbytes", "bits"'
+refused "another method" "the method bitsandbytes"
