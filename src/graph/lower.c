@@ -426,7 +426,6 @@ static const char *kernel_name(graph_op op)
 
 static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch_desc *l, err *e)
 {
-    const device_profile *t = c->t;
     if (s->op == OP_MATMUL)
         return lower_matmul(c, l, s, e);
     if (!kernel_name(s->op))
@@ -439,10 +438,10 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
     if (by_row || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
-    if (by_row && t->specialize)
-        kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->row_threads);
-    if (norm && t->compile_fast && t->subgroup && !c->form->threads)
-        kernel_set_constant(&l->kernel, CONSTANT_THREADS, t->subgroup); /* more would wait for each other */
+    if (by_row && c->t->specialize)
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->row_threads);
+    if (norm && c->t->compile_fast && c->t->subgroup && !c->form->threads)
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
     l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_EXPERTS ? 0 : at(c, n->operands[0]);
