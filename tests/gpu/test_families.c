@@ -107,7 +107,7 @@ static void angles_change_in_the_middle(void **unused)
     assert_in_range(changes, count + 1, count + json_array_size(greedy) - 3);
     for (int level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
         generation_options o = {
-            .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = GOLDEN_CONTEXT, .exact_cache = true};
+            .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = GOLDEN_CONTEXT, .cache = "f32"};
         generation *n = generation_new(device, m, &o, &e);
         if (!n)
             fail_msg("%s", e.text);
