@@ -125,7 +125,7 @@ static void rows_from_a_position(void **unused)
 {
     (void)unused;
     weight_box box = {.r = rng_seed(25)};
-    for (int t = 0; t < TYPE_COUNT; t++) {
+    for (uint32_t t = 0; t < type_count; t++) {
         graph *g = graph_new();
         node at = graph_input(g, "at", DTYPE_U32, shape1(1));
         node w = weight(g, &box, "w", TYPES[t], shape2(50, type_find(TYPES[t])->block_weights * 2));
@@ -141,10 +141,12 @@ static void chosen_matrices(void **unused)
     (void)unused;
     enum { EXPERTS = 7, CHOSEN = 3 };
     weight_box box = {.r = rng_seed(35)};
-    for (int t = 0; t < TYPE_COUNT; t++)
+    for (uint32_t t = 0; t < type_count; t++)
         for (uint32_t rows = 1; rows < 6; rows += 4) {
             uint32_t block = type_find(TYPES[t])->block_weights, length = block == 1 ? 39 : block * 2;
             uint32_t inner = block == 1 ? 13 : block;
+            /* Weights in blocks of 256 are larger here, and sums of so many of their products cancel out. */
+            tolerance = block >= 256 ? 1e-3f : 2e-4f;
             graph *g = graph_new();
             node x = graph_input(g, "x", DTYPE_F32, shape2(rows, length));
             node scores = graph_matmul(g, x, weight(g, &box, "router", TYPE_F32, shape2(EXPERTS, length)));
@@ -157,6 +159,7 @@ static void chosen_matrices(void **unused)
             graph_output(g, "y", graph_mix(g, y, w));
             compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
         }
+    tolerance = 2e-4f;
 }
 
 /* Many rows, which kernels take some at a time: numbers of them, lengths and columns that fill none of these, in every
