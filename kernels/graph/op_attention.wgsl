@@ -1,6 +1,7 @@
 // Attention of one head of one row over the positions that it sees, in one pass: the running maximum, sum and values
 // are rescaled when larger scores come. Several workgroups may share the positions of a head (splits); their partial
-// results are combined by op_attention_combine.wgsl, or by the matrix product that reads them.
+// results are combined by op_attention_combine.wgsl, or by the matrix product that reads them. Sums of products are
+// written as fma: left to compilers, they may be fused in one kernel and not in another.
 override THREADS = 256u;
 const TEAM = 32u;
 const LANES = 4u; // threads that share a position's score
@@ -73,7 +74,7 @@ fn body(args: u32, v: u32, local: u32) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
                     for (var j = i; j < i + at_run_time(4u * LANES); j += LANES) {
-                        four += q[j] * pair_at(args, arg(args, ATTENTION_KEYS), at, j);
+                        four = fma(q[j], pair_at(args, arg(args, ATTENTION_KEYS), at, j), four);
                     }
                     dot2 += four;
                     continue;
@@ -82,9 +83,9 @@ fn body(args: u32, v: u32, local: u32) {
                 let b = pair_at(args, arg(args, ATTENTION_KEYS), at, i + LANES);
                 let c = pair_at(args, arg(args, ATTENTION_KEYS), at, i + 2u * LANES);
                 let d = pair_at(args, arg(args, ATTENTION_KEYS), at, i + 3u * LANES);
-                dot2 += q[i] * a + q[i + LANES] * b + q[i + 2u * LANES] * c + q[i + 3u * LANES] * d;
+                dot2 = fma(q[i + 3u * LANES], d, fma(q[i + 2u * LANES], c, fma(q[i + LANES], b, fma(q[i], a, dot2))));
             }
-            for (; i < pairs; i += LANES) { dot2 += q[i] * pair_at(args, arg(args, ATTENTION_KEYS), at, i); }
+            for (; i < pairs; i += LANES) { dot2 = fma(q[i], pair_at(args, arg(args, ATTENTION_KEYS), at, i), dot2); }
         }
         scores[local] = dot2.x + dot2.y;
         workgroupBarrier();
@@ -98,7 +99,7 @@ fn body(args: u32, v: u32, local: u32) {
         let e = select(0.0, exp(score - higher), local < BLOCK && block + local < end);
         scores[local] = e;
         let rescale = exp(most - higher);
-        total = total * rescale + sum_of_all(e, local);
+        total = fma(total, rescale, sum_of_all(e, local));
         most = higher;
         value *= rescale;
         if (mine < groups) {
@@ -109,7 +110,8 @@ fn body(args: u32, v: u32, local: u32) {
                 if (COMPACT == 1u) {
                     var four = vec2<f32>();
                     for (var j = i; j < i + 4u * groups; j += groups) {
-                        four += scores[j] * pair_at(args, arg(args, ATTENTION_VALUES), at + j * stride, element);
+                        four = fma(vec2<f32>(scores[j]), pair_at(args, arg(args, ATTENTION_VALUES), at + j * stride,
+                            element), four);
                     }
                     value += four;
                     continue;
@@ -118,11 +120,12 @@ fn body(args: u32, v: u32, local: u32) {
                 let b = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + groups) * stride, element);
                 let c = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 2u * groups) * stride, element);
                 let d = pair_at(args, arg(args, ATTENTION_VALUES), at + (i + 3u * groups) * stride, element);
-                value += scores[i] * a + scores[i + groups] * b + scores[i + 2u * groups] * c +
-                    scores[i + 3u * groups] * d;
+                value = fma(vec2<f32>(scores[i + 3u * groups]), d, fma(vec2<f32>(scores[i + 2u * groups]), c,
+                    fma(vec2<f32>(scores[i + groups]), b, fma(vec2<f32>(scores[i]), a, value))));
             }
             for (; i < seen_here; i += groups) {
-                value += scores[i] * pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element);
+                value = fma(vec2<f32>(scores[i]), pair_at(args, arg(args, ATTENTION_VALUES), at + i * stride, element),
+                    value);
             }
         }
         workgroupBarrier();
