@@ -66,7 +66,8 @@ static uint32_t tiles_of(const lowering *c, const plan_step *s, uint32_t rows, c
 }
 
 /* What tiles cost on an H200, in microseconds (docs/speed.md): a step along k with one workgroup on a multiprocessor, and
- * with as many as there is room for, of weights in pairs and in chunks; and a workgroup beside its steps. */
+ * with as many as there is room for, of weights in pairs and in chunks; and a workgroup beside its steps. Where only one
+ * of these was measured, the others are worked out from tiles that are alike: they decide less often. */
 typedef struct tile_cost {
     uint32_t shape[6];          /* the fields of a matrix_tile up to depth */
     uint32_t resident;          /* workgroups on a multiprocessor */
