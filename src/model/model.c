@@ -269,25 +269,36 @@ bool model_find_weight(const model *m, const char *name, model_weight *w, err *e
 
 /* ---- what is left over ------------------------------------------------------ */
 
+static bool ends_with_any(const char *name, const char *const *ends)
+{
+    size_t length = strlen(name);
+    for (; *ends; ends++)
+        if (length >= strlen(*ends) && strcmp(name + length - strlen(*ends), *ends) == 0)
+            return true;
+    return false;
+}
+
 /* Buffers that are computed, not learned; what the configuration has read; towers of models that also see. */
 static bool is_harmless(const char *name)
 {
-    static const char *const ends[] = {".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd", ".attn.bias",
-                                       ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
-                                       /* beside quantised weights, which themselves must be used */
-                                       ".qzeros", ".scales", ".g_idx", ".weight_scale", ".weight_scale_inv",
-                                       ".input_scale"};
+    static const char *const ends[] = {
+        ".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd",         ".attn.bias",
+        ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias", NULL};
     static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
                                          "vision_tower.",       "multi_modal_projector.",
                                          "model.vision_tower.", "model.multi_modal_projector."};
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length >= strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
-            return true;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)
             return true;
-    return false;
+    return ends_with_any(name, ends);
+}
+
+/* What stands beside the quantised weights of a folder; those themselves must be used. */
+static bool is_of_quantised(const model *m, const char *name)
+{
+    static const char *const ends[] = {".qzeros",           ".scales",      ".g_idx", ".weight_scale",
+                                       ".weight_scale_inv", ".input_scale", NULL};
+    return m->parts && m->replaced_count && ends_with_any(name, ends);
 }
 
 /* An output of its own although the embedding shall serve: the same numbers, or a mistake. */
@@ -316,7 +327,7 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        if (is_harmless(name) || same)
+        if (is_harmless(name) || is_of_quantised(m, name) || same)
             continue;
         if (second)
             return err_set(e,

@@ -1,57 +1,7 @@
 /* Families of decoders on a GPU: transformers' logits and greedy tokens by separate dispatches, and the same tokens at
  * all fusion levels. */
-#include "golden.h"
+#include "gpu/golden_on_gpu.h"
 #include "gpu/make_tokens.h"
-#include "graph/run.h"
-#include "model/decoder.h"
-
-typedef struct session {
-    model *m;
-    graph *g;
-    graph_run *r;
-    float *logits; /* (rows, vocab) */
-} session;
-
-static void *open_session(const char *path, uint32_t rows)
-{
-    err e = {0};
-    session *s = calloc(1, sizeof *s);
-    s->m = model_open(path, &e);
-    if (s->m)
-        s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
-    if (s->g)
-        s->r = graph_run_new(device, &(graph_use){.g = s->g, .level = LEVEL_OPS}, 1, decoder_find_weight,
-                             &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
-    if (!s->r)
-        fail_msg("%s: %s", path, e.text);
-    s->logits = calloc((size_t)rows * model_get_config(s->m)->vocab_tok, sizeof *s->logits);
-    return s;
-}
-
-static const float *run_tokens(void *user, const uint32_t *tokens, uint32_t position)
-{
-    session *s = user;
-    err e = {0};
-    bool ok = graph_run_write(s->r, "tokens", tokens, &e) && graph_run_write(s->r, "position", &position, &e);
-    if (ok)
-        graph_run_once(s->r, 0, SUBMIT_BATCH);
-    if (!ok || !graph_run_read(s->r, "logits", s->logits, &e))
-        fail_msg("%s", e.text);
-    return s->logits;
-}
-
-static void close_session(void *user, uint32_t runs)
-{
-    (void)runs;
-    session *s = user;
-    graph_run_free(s->r);
-    graph_free(s->g);
-    model_close(s->m);
-    free(s->logits);
-    free(s);
-}
-
-static const golden_runner ON_GPU = {open_session, run_tokens, close_session};
 
 static void prompts_at_once(void **unused)
 {
