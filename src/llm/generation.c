@@ -80,6 +80,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     /* Software devices compile slowly, and may never get a long prompt; elsewhere text appears before all is compiled. */
     bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE || in_background(o);
     fusion_level highest = graph_run_level(n->g, o->level);
+    uint32_t needed = generation_first_program(n, o->prompt_tok);
     for (int level = (int)highest; level >= LEVEL_NONE; level--) {
         if (level < (int)highest && !o->all_levels && !(level == LEVEL_OPS && highest > LEVEL_OPS))
             continue;
@@ -87,8 +88,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
         for (uint32_t i = 0; i < n->program_count; i++) {
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
-                uses[count++] =
-                    (graph_use){n->graphs[i], (fusion_level)level, later && i > 0, in_background(o), o->text_waits};
+                uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0 && i != needed,
+                                            in_background(o), o->text_waits};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)

@@ -40,6 +40,7 @@ typedef struct generation_options {
     bool slide;                 /* a full context drops its older half instead of ending the text */
     generation_compile compile; /* all_levels: always first */
     bool text_waits;            /* someone waits for the first token: what it does not need compiles behind it */
+    uint32_t prompt_tok;        /* how long the first prompt will be, if that is known: what it needs is not put off */
 } generation_options;
 
 /* The caches there are, NULL past the last one. */

@@ -89,19 +89,29 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
     n->position += count;
 }
 
+/* Without subgroups, kernels for many rows are made for 64 of them. */
+static uint32_t program_for_many(const generation *n, uint32_t left)
+{
+    const gpu_info *info = gpu_get_info(n->g);
+    bool by_rows = info->type == GPU_TYPE_SOFTWARE && info->has_wgsl && info->has_subgroups;
+    return by_rows ? software_program_for(n, left) : program_for(n, left);
+}
+
+/* Few tokens are fed one by one: kernels for many take a while to compile, and text is to appear before. */
+uint32_t generation_first_program(const generation *n, uint32_t prompt_tok)
+{
+    enum { FEW = 16 };
+    return prompt_tok <= FEW ? 0 : program_for_many(n, prompt_tok);
+}
+
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     generation_settle(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
-    /* Few tokens are fed one by one: kernels for many take a while to compile, and text is to appear before. Without
-     * subgroups, kernels for many rows are made for 64 of them. */
-    enum { FEW = 12 };
-    const gpu_info *info = gpu_get_info(n->g);
-    bool software = info->type == GPU_TYPE_SOFTWARE, few = count <= FEW;
-    bool by_rows = software && info->has_wgsl && info->has_subgroups;
+    bool few = generation_first_program(n, count) == 0;
     while (count) {
-        uint32_t program = few ? 0 : by_rows ? software_program_for(n, count) : program_for(n, count);
+        uint32_t program = few ? 0 : program_for_many(n, count);
         uint32_t some = count < generation_rows[program] ? count : generation_rows[program];
         take_in(n, tokens, some, program, some == count);
         tokens += some;

@@ -98,6 +98,8 @@ struct generation {
     char notice[1200];
 };
 
+/* The program that takes the first tokens of a prompt this long. */
+uint32_t generation_first_program(const generation *n, uint32_t prompt_tok);
 /* The program of the level that is in use now. */
 static inline uint32_t generation_program(const generation *n, uint32_t program)
 {

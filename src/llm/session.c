@@ -196,10 +196,12 @@ bool session_continue(session *s, const char *text, size_t bytes, bool echo, con
 {
     token_list prompt = {0};
     answer_options mine = with_stops(s, o);
-    bool ok = session_prepare(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
+    bool ok =
+        session_read_texts(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
-    ok = ok && continue_tokens(s, &prompt, echo, &mine, report, e);
+    s->options.prompt_tok = (uint32_t)prompt.count;
+    ok = ok && session_prepare(s, e) && continue_tokens(s, &prompt, echo, &mine, report, e);
     token_list_free(&prompt);
     return ok;
 }

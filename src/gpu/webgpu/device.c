@@ -1,5 +1,6 @@
 /* Opening a WebGPU device, hearing its errors, waiting for it. */
-#include "gpu/webgpu/device.h"
+#include "gpu/webgpu/compilers.h"
+
 #include "base/clock.h"
 #include "base/mute_stderr.h"
 #include "base/str.h"
@@ -11,10 +12,7 @@
 static const uint64_t REQUEST_NS = 20ull * 1000000000ull;
 
 /* Dawn's own extension of a descriptor, by the numbers it has had throughout. */
-enum {
-    STYPE_DAWN_TOGGLES = 0x0005000A,
-    DAWN_COMPILER_THREADS = 2, /* of its own pool, on an H200 with 16 cores: docs/speed.md */
-};
+enum { STYPE_DAWN_TOGGLES = 0x0005000A };
 typedef struct dawn_toggles {
     WGPUChainedStruct chain;
     size_t enabled_count;
@@ -180,9 +178,9 @@ static void on_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter, WGP
 {
     (void)unused;
     request *r = user;
-    r->done = true;
     r->object = status == WGPURequestAdapterStatus_Success ? adapter : NULL;
     copy_text(r->message, sizeof r->message, message);
+    r->done = true;
 }
 
 static void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView message, void *user,
@@ -190,15 +188,22 @@ static void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStr
 {
     (void)unused;
     request *r = user;
-    r->done = true;
     r->object = status == WGPURequestDeviceStatus_Success ? device : NULL;
     copy_text(r->message, sizeof r->message, message);
+    r->done = true;
+}
+
+/* Who calls back: a thread that processes events; beside another device, the request itself. */
+static WGPUCallbackMode request_mode(const webgpu *w)
+{
+    return w->is_beside ? WGPUCallbackMode_AllowSpontaneous : WGPUCallbackMode_AllowProcessEvents;
 }
 
 static void *await(webgpu *w, request *r)
 {
     for (uint64_t start = clock_ns(); !r->done && clock_ns() - start < REQUEST_NS;)
-        w->lib->InstanceProcessEvents(w->instance);
+        if (!w->is_beside)
+            w->lib->InstanceProcessEvents(w->instance);
     if (!r->done)
         snprintf(r->message, sizeof r->message, "no answer");
     return r->object;
@@ -224,10 +229,9 @@ static WGPUAdapter request_adapter(webgpu *w, bool fallback, request *r)
 #ifdef __linux__
     options.backendType = WGPUBackendType_Vulkan; /* otherwise OpenGL may be taken */
 #endif
-    w->lib->InstanceRequestAdapter(w->instance, &options,
-                                   (WGPURequestAdapterCallbackInfo){.mode = WGPUCallbackMode_AllowProcessEvents,
-                                                                    .callback = on_adapter,
-                                                                    .userdata1 = r});
+    w->lib->InstanceRequestAdapter(
+        w->instance, &options,
+        (WGPURequestAdapterCallbackInfo){.mode = request_mode(w), .callback = on_adapter, .userdata1 = r});
     return await(w, r);
 }
 
@@ -328,10 +332,9 @@ static bool request_device(webgpu *w, const gpu_choice *choice, err *e)
         .uncapturedErrorCallbackInfo = {.callback = on_error, .userdata1 = w},
     };
     request r = {0};
-    w->lib->AdapterRequestDevice(w->adapter, &desc,
-                                 (WGPURequestDeviceCallbackInfo){.mode = WGPUCallbackMode_AllowProcessEvents,
-                                                                 .callback = on_device,
-                                                                 .userdata1 = &r});
+    w->lib->AdapterRequestDevice(
+        w->adapter, &desc,
+        (WGPURequestDeviceCallbackInfo){.mode = request_mode(w), .callback = on_device, .userdata1 = &r});
     w->device = await(w, &r);
     if (!w->device)
         return err_set_kind(e, ERR_NO_GPU, "%s: no device on %s: %s", w->lib->family, w->base.info.device, r.message);
@@ -372,6 +375,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
         return NULL;
     webgpu *w = mem_alloc(sizeof *w);
     w->lib = lib;
+    w->choice = *choice;
     w->base.backend = &gpu_webgpu_backend;
     gpu_info *info = &w->base.info;
     snprintf(info->family, sizeof info->family, "%s", lib->family);
@@ -397,9 +401,29 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     info->has_passes = info->can_indirect = info->has_wgsl = true;
     info->can_block = w->timed_waits || lib->DevicePoll;
     info->can_compile_ahead = lib->abi != WEBGPU_WGPU && lib->DeviceCreateComputePipelineAsync;
-    info->compiler_threads = info->can_compile_ahead ? DAWN_COMPILER_THREADS : 0;
+    if (info->can_compile_ahead) {
+        w->compilers = webgpu_compilers_new(w);
+        info->compiler_threads = DAWN_COMPILER_THREADS + (w->compilers ? webgpu_compilers_count(w->compilers) : 0);
+    }
     info->has_packed_dot = true; /* gpu_check_features finds out */
     return &w->base;
+}
+
+/* Of an instance of its own: processing events of an instance touches all of its devices. */
+webgpu *webgpu_open_beside(const webgpu *w, WGPUInstance instance)
+{
+    webgpu *beside = mem_alloc(sizeof *beside);
+    request r = {0};
+    err unused = {0};
+    *beside = (webgpu){.base = {.backend = w->base.backend, .info = w->base.info}, .lib = w->lib, .is_beside = true};
+    beside->instance = instance;
+    beside->adapter = request_adapter(beside, false, &r);
+    bool opened = beside->adapter && request_device(beside, &w->choice, &unused);
+    beside->instance = NULL; /* it is the caller's */
+    if (opened)
+        return beside;
+    webgpu_close(&beside->base);
+    return NULL;
 }
 
 /* WebGPU does not report it. */
@@ -429,6 +453,7 @@ void webgpu_close(gpu *g)
 {
     webgpu *w = (webgpu *)g;
     w->closing = true;
+    webgpu_compilers_free(w->compilers);
     for (int i = 0; i < WEBGPU_SPARE_READS; i++)
         if (w->spare_reads[i])
             w->lib->BufferRelease(w->spare_reads[i]);

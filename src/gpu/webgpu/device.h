@@ -18,7 +18,10 @@ typedef struct webgpu_commands {
 
 typedef struct webgpu_pipeline_cache webgpu_pipeline_cache;
 typedef struct webgpu_compile webgpu_compile;
+typedef struct webgpu_compilers webgpu_compilers;
+typedef struct webgpu_job webgpu_job;
 
+enum { DAWN_COMPILER_THREADS = 2 }; /* of its own pool, on an H200 with 16 cores: docs/speed.md */
 enum { WEBGPU_SPARE_READS = 4, WEBGPU_SPARE_READ_BYTES = 256 };
 
 typedef struct webgpu {
@@ -28,12 +31,15 @@ typedef struct webgpu {
     WGPUAdapter adapter;
     WGPUDevice device;
     WGPUQueue queue;
+    gpu_choice choice; /* by which it was opened */
     uint32_t vendor_id, device_id;
     bool timed_waits;                  /* InstanceWaitAny may block */
     bool unsent;                       /* writes that no submit has taken along yet */
+    bool is_beside;                    /* webgpu_open_beside made it */
     bool closing;                      /* losing the device is now expected */
     const gpu_kernel_desc *compiling;  /* errors that come up now are this kernel's */
-    webgpu_compile *compiles;          /* pipelines that compile in the background */
+    webgpu_compile *compiles;          /* pipelines that compile in the background, */
+    webgpu_compilers *compilers;       /* and who compiles instead of the library's threads; NULL: nobody */
     webgpu_recording *spare_recording; /* one of each kept, so that recording allocates nothing */
     webgpu_commands *spare_commands;
     /* Mappable buffers that small reads take in turns: a token comes back every time, a buffer need not be made for it. */
@@ -51,7 +57,8 @@ typedef struct webgpu_kernel {
     WGPUShaderModule module;
     WGPUBindGroupLayout layout;
     WGPUComputePipeline pipeline;
-    webgpu_compile *compile; /* of one that was made ahead */
+    webgpu_compile *compile; /* of one that was made ahead; */
+    webgpu_job *job;         /* or this */
 } webgpu_kernel;
 
 typedef struct webgpu_bindings {
@@ -72,6 +79,8 @@ static inline WGPUStringView webgpu_text(const char *s)
 
 /* Opening and waiting (device.c). */
 gpu *webgpu_open(const gpu_choice *choice, err *e);
+/* Another device like this one, for another thread, which compiles there and does nothing else; NULL: there is none. */
+webgpu *webgpu_open_beside(const webgpu *w, WGPUInstance instance);
 void webgpu_close(gpu *g);
 void webgpu_lose(gpu *g);
 memory_size webgpu_memory(gpu *g);

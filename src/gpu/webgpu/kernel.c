@@ -1,6 +1,7 @@
-/* Kernels on a WebGPU device: compiled by the call, or by a thread of the library's own. */
+/* Kernels on a WebGPU device: compiled by the call, ahead by threads of Solo's (compilers.c), or by the library's own. */
+#include "gpu/webgpu/compilers.h"
+
 #include "base/str.h"
-#include "gpu/webgpu/device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,32 +135,63 @@ static void begin_pipeline(webgpu *w, const gpu_kernel_desc *desc, webgpu_kernel
     w->lib->PipelineLayoutRelease(p.layout);
 }
 
+/* Here and now. */
+static void make_now(webgpu *w, const gpu_kernel_desc *desc, webgpu_kernel *k)
+{
+    w->compiling = desc;
+    k->module = make_module(w, desc);
+    k->layout = make_layout(w, desc);
+    /* A module that failed causes a second, less useful error: stop here. */
+    if (w->base.error.kind == ERR_NONE)
+        k->pipeline = make_pipeline(w, desc, k);
+    w->compiling = NULL;
+}
+
+/* By the library's threads. What goes wrong here is nobody's error yet. */
+static void make_by_library(webgpu *w, const gpu_kernel_desc *desc, webgpu_kernel *k)
+{
+    gpu *g = &w->base;
+    err before = g->error;
+    err_clear(&g->error);
+    w->compiling = desc;
+    k->module = make_module(w, desc);
+    k->layout = make_layout(w, desc);
+    begin_pipeline(w, desc, k);
+    w->compiling = NULL;
+    if (!g->lost)
+        g->error = before;
+}
+
+/* Its threads begin at once, where those of Solo have to open a device first; and what was compiled before takes it no time. */
+static bool is_for_library(const webgpu *w, const gpu_kernel_desc *desc)
+{
+    uint32_t busy = 0;
+    for (const webgpu_compile *c = w->compiles; c; c = c->next)
+        busy += !c->done;
+    return !w->compilers || busy < DAWN_COMPILER_THREADS || webgpu_compilers_know(w->compilers, desc);
+}
+
 gpu_kernel *webgpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
 {
     webgpu *w = (webgpu *)g;
     webgpu_kernel *k = mem_alloc(sizeof *k);
+    k->base.owner = g;
     if (g->lost)
         return &k->base;
-    err before = g->error;
-    if (desc->ahead) /* what goes wrong here is nobody's error yet */
-        err_clear(&g->error);
-    w->compiling = desc;
-    k->module = make_module(w, desc);
-    k->layout = make_layout(w, desc);
-    if (desc->ahead)
-        begin_pipeline(w, desc, k);
-    /* A module that failed causes a second, less useful error: stop here. */
-    else if (g->error.kind == ERR_NONE)
-        k->pipeline = make_pipeline(w, desc, k);
-    w->compiling = NULL;
-    if (desc->ahead && !g->lost)
-        g->error = before;
+    if (!desc->ahead)
+        make_now(w, desc, k);
+    else if (is_for_library(w, desc))
+        make_by_library(w, desc, k);
+    else
+        k->job = webgpu_compilers_give(w->compilers, desc);
     return &k->base;
 }
 
 bool webgpu_kernel_is_ready(gpu_kernel *base)
 {
     const webgpu_kernel *k = (const webgpu_kernel *)base;
+    if (k->job)
+        return webgpu_job_is_done(((webgpu *)base->owner)->compilers, k->job);
     if (k->compile && !k->compile->done)
         webgpu_poll(base->owner);
     return !k->compile || k->compile->done;
@@ -180,10 +212,19 @@ static void wait_for_compiler(webgpu *w, const webgpu_compile *c)
 void webgpu_kernel_finish(gpu_kernel *base, const gpu_kernel_desc *desc)
 {
     webgpu_kernel *k = (webgpu_kernel *)base;
+    webgpu *w = (webgpu *)base->owner;
     webgpu_compile *c = k->compile;
+    if (k->job) {
+        bool was_compiled = webgpu_job_finish(w->compilers, k->job);
+        k->job = NULL;
+        if (!w->base.lost)
+            make_now(w, desc, k);
+        if (k->pipeline && !was_compiled && w->base.error.kind == ERR_NONE)
+            webgpu_compilers_note(w->compilers, desc);
+    }
     if (!c)
         return;
-    wait_for_compiler(c->w, c);
+    wait_for_compiler(w, c);
     k->compile = NULL;
     if (!c->done) {
         c->abandoned = true;
@@ -191,6 +232,8 @@ void webgpu_kernel_finish(gpu_kernel *base, const gpu_kernel_desc *desc)
     }
     if (c->why)
         webgpu_shader_error(base->owner, desc, c->why);
+    else if (w->compilers && !webgpu_compilers_know(w->compilers, desc))
+        webgpu_compilers_note(w->compilers, desc);
     k->pipeline = c->pipeline;
     c->pipeline = NULL;
     free_compile(c);
@@ -199,7 +242,10 @@ void webgpu_kernel_finish(gpu_kernel *base, const gpu_kernel_desc *desc)
 void webgpu_kernel_free(gpu_kernel *base)
 {
     webgpu_kernel *k = (webgpu_kernel *)base;
-    const webgpu_library *lib = ((webgpu *)base->owner)->lib;
+    webgpu *w = (webgpu *)base->owner;
+    const webgpu_library *lib = w->lib;
+    if (k->job)
+        webgpu_job_abandon(w->compilers, k->job);
     if (k->compile && k->compile->done)
         free_compile(k->compile);
     else if (k->compile)
