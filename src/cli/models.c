@@ -205,7 +205,7 @@ static void add_table(const entries *all, const char *root, const char *hub, str
         if (m->is_complete)
             snprintf(files, sizeof files, "%zu", m->files);
         str_addf(out, "%-*s  %5s  %9s  %s  %s", (int)widest, m->name, files, size, pulled,
-                 m->is_complete ? used : "unfinished: solo pull goes on with it");
+                 m->is_complete ? used : "unfinished: solo pull resumes it");
         if (strcmp(m->hub, hub) != 0)
             str_addf(out, "  (%s)", m->hub);
         str_add(out, "\n");
@@ -287,9 +287,9 @@ static const options DEFAULTS = {0};
 
 const cli_command command_models = {
     .name = "models",
-    .summary = "the models that were fetched, and removing them",
-    .about = "Lists what `solo pull` and names of repositories have brought into the cache, with what it takes on the "
-             "disk, or removes some of it.",
+    .summary = "list or remove downloaded models",
+    .about = "Lists the models that `solo pull`, or a command with the name of a repository, has downloaded into the "
+             "cache, with their sizes, or removes some of them.",
     .groups = {{NULL, TABLE, 0}},
     .defaults = &DEFAULTS,
     .bytes = sizeof(options),

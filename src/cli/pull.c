@@ -32,13 +32,13 @@ static const options DEFAULTS = {0};
 
 const cli_command command_pull = {
     .name = "pull",
-    .summary = "fetch a model from Hugging Face, or another hub",
+    .summary = "download a model from Hugging Face or another hub",
     .about =
-        "Fetches a model into the cache and prints its path. Commands that take a MODEL take the same name, and fetch "
-        "what is not there yet.\n\n"
-        "Without :FILE it is a GGUF file of Q4_K_M or what comes near, or else the folder of safetensors; all parts of "
-        "a split file come. What an earlier try has left is gone on with, and every file is compared with the hub's "
-        "checksum before it gets its name. Of a model that is here already, only what has changed is fetched.",
+        "Downloads a model into the cache and prints its path. Commands that take a MODEL accept the same name, and "
+        "download what is missing.\n\n"
+        "Without :FILE it takes a GGUF model of Q4_K_M or the nearest type, else the folder of safetensors. All parts "
+        "of a split file are downloaded. Interrupted downloads are resumed, and every file is compared with the hub's "
+        "checksum. Of a model that is already in the cache, only files that have changed are downloaded.",
     .notes = "  SOLO_HUB=URL         the hub, https://huggingface.co otherwise; off: nothing is ever fetched\n"
              "  SOLO_HUB_TIMEOUT=S   how long a server may be silent, 30 seconds otherwise\n"
              "  HF_TOKEN=TOKEN       for models that not everybody gets; sent to the hub alone\n"

@@ -33,6 +33,15 @@ static const uint32_t ROUND_256[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+static inline void round_256(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f, uint32_t g,
+                             uint32_t *h, uint32_t added)
+{
+    uint32_t first =
+        *h + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) + ((e & f) ^ (~e & g)) + added;
+    *d += first;
+    *h = first + (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void add_block_256(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64], s[8];
@@ -44,15 +53,16 @@ static void add_block_256(uint32_t state[8], const uint8_t *block)
                (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10);
     }
     memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t a = s[0], e = s[4];
-        uint32_t first = s[7] + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
-                         ((e & s[5]) ^ (~e & s[6])) + ROUND_256[i] + w[i];
-        uint32_t second = (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) +
-                          ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += first;
-        s[0] = first + second;
+    /* what a round shifts is renamed instead: eight rounds later all have their old names */
+    for (int i = 0; i < 64; i += 8) {
+        round_256(s[0], s[1], s[2], &s[3], s[4], s[5], s[6], &s[7], ROUND_256[i] + w[i]);
+        round_256(s[7], s[0], s[1], &s[2], s[3], s[4], s[5], &s[6], ROUND_256[i + 1] + w[i + 1]);
+        round_256(s[6], s[7], s[0], &s[1], s[2], s[3], s[4], &s[5], ROUND_256[i + 2] + w[i + 2]);
+        round_256(s[5], s[6], s[7], &s[0], s[1], s[2], s[3], &s[4], ROUND_256[i + 3] + w[i + 3]);
+        round_256(s[4], s[5], s[6], &s[7], s[0], s[1], s[2], &s[3], ROUND_256[i + 4] + w[i + 4]);
+        round_256(s[3], s[4], s[5], &s[6], s[7], s[0], s[1], &s[2], ROUND_256[i + 5] + w[i + 5]);
+        round_256(s[2], s[3], s[4], &s[5], s[6], s[7], s[0], &s[1], ROUND_256[i + 6] + w[i + 6]);
+        round_256(s[1], s[2], s[3], &s[4], s[5], s[6], s[7], &s[0], ROUND_256[i + 7] + w[i + 7]);
     }
     for (int i = 0; i < 8; i++)
         state[i] += s[i];

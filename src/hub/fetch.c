@@ -1,4 +1,4 @@
-/* fetch: downloads into FILE.part, goes on where an earlier try stopped, compares the checksum, renames. */
+/* fetch: downloads into FILE.part, resumes what an earlier try left, compares the checksum, renames. */
 #include "hub/fetch.h"
 #include "base/cache_folder.h"
 #include "base/progress.h"
@@ -47,13 +47,16 @@ static bool read_into(int fd, checksum *sum, uint64_t bytes, const volatile sig_
 {
     char *piece = mem_alloc(PIECE_BYTES);
     uint64_t at = 0;
+    progress shown = progress_start("comparing checksums", bytes);
     while (at < bytes && !*stop) {
         ssize_t got = pread(fd, piece, bytes - at < PIECE_BYTES ? (size_t)(bytes - at) : PIECE_BYTES, (off_t)at);
         if (got <= 0)
             break;
         checksum_add(sum, piece, (size_t)got);
         at += (uint64_t)got;
+        progress_at(&shown, at);
     }
+    progress_end(&shown);
     free(piece);
     return at == bytes;
 }
@@ -132,7 +135,7 @@ static bool take(void *user, const char *bytes, size_t count, err *e)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return err_set(e, "%s: cannot write: %s; what has come stays, and the same command goes on from there",
+            return err_set(e, "%s: cannot write: %s; the part that arrived is kept: run the same command to resume",
                            p->f->file->path, written < 0 ? strerror(errno) : "no room");
         checksum_add(&p->sum, bytes, (size_t)written);
         p->done += (uint64_t)written;
@@ -207,7 +210,7 @@ static bool download(part *p, err *e)
         if (result == HTTP_DONE)
             continue;
         if (*f->stop)
-            return err_set(e, "%s: stopped; the same command goes on from there", f->file->path);
+            return err_set(e, "%s: stopped; run the same command to resume", f->file->path);
         if (!may_try_again(result, r.status) || tries == MOST_TRIES) {
             if (result == HTTP_REFUSED)
                 hub_refusal(&why, f->file->path, r.status, f->site);

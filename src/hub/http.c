@@ -295,10 +295,16 @@ static CURLcode perform(transfer *t, const char *url, bool with_token)
     return code;
 }
 
+/* A server chose the address, as a rule: it is shown without what may stand behind a question mark, which are signatures,
+ * and without what a terminal would obey. */
 static http_result say(http_result result, err *e, const char *what, const char *url)
 {
-    /* without what may stand behind a question mark: signatures */
-    err_set(e, "%.*s: %s", (int)(strcspn(url, "?") < 300 ? strcspn(url, "?") : 300), url, what);
+    char shown[300];
+    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(url, "?"), url);
+    for (char *at = shown; *at; at++)
+        if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
+            *at = '?';
+    err_set(e, "%s: %s", shown, what);
     return result;
 }
 

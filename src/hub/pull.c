@@ -118,7 +118,7 @@ static bool read_list(pull *p, err *e)
         ok = pages < MOST_PAGES || err_set(e, "the hub's list of files is too long");
         ok = ok && read_page(p, url.data, &next, e);
         ok = ok && (!next.length || is_of_hub(p, next.data) ||
-                    err_set(e, "the hub's list of files goes on at another host, which is refused"));
+                    err_set(e, "the hub's list of files continues at another host, which is refused"));
         str_free(&url);
         url = next;
     }

@@ -1,7 +1,7 @@
 /* store: the models that were fetched, in the user's cache folder: models/HUB/OWNER/REPO/FILE.
  *
  * A file under its own name is complete and was checked. One that is being fetched has a hidden name that ends in .part
- * and has its checksum in it, so that the next try goes on with the same contents or begins anew. Of a folder of
+ * and has its checksum in it, so that the next try resumes the same contents or begins anew. Of a folder of
  * safetensors config.json comes last, so that a folder which has it is complete. There is no other record: what lies there
  * is what is so. */
 #ifndef SOLO_HUB_STORE_H

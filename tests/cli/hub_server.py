@@ -28,7 +28,9 @@ lock = threading.Lock()
 def digest(data):
     """Large files go by their SHA-256, small ones as git calls them."""
     git = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-    return {"oid": git, "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data)}} if len(data) > 10_000 else {"oid": git}
+    if len(data) < 10_000:
+        return {"oid": git}
+    return {"oid": git, "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 135}}
 
 
 def entries_of(repo):
@@ -142,6 +144,8 @@ class Hub(BaseHTTPRequestHandler):
             return self.reply(302, Location=f"{here}{self.path}")
         if owner == "local":
             return self.reply(302, Location="file:///etc/passwd")
+        if owner == "escape":
+            return self.reply(302, Location=f"{here}/a\x1b[2Jb\x9b")
         if owner == "html":
             return self.reply(200, b"<html>Sorry</html>" * 1000, Content_Type="text/html; charset=utf-8")
         if owner == "trouble" and times <= 2:

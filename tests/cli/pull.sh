@@ -182,7 +182,7 @@ mkdir -p "$store/plain"
 mv "$store/dead/one" "$store/plain/one"
 : >"$work/log"
 path=$("$SOLO" pull plain/one 2>/dev/null)
-is_whole "and the next pull goes on"
+is_whole "and the next pull resumes it"
 same "from there" "$(grep -o 'range=bytes=[0-9]*' "$work/log")" "range=bytes=1500000"
 same "the part is gone" "$(find "$store" -name '*.part')" ""
 in_new_cache "a server that cuts and knows no ranges" "story-Q8_0.gguf" "$SOLO" pull norange/one
@@ -227,8 +227,10 @@ in_new_cache "a file that is gone" "story-Q8_0.gguf: the hub has no such thing" 
 in_new_cache "asked too often" "asked too often" "$SOLO" pull busy/one
 in_new_cache "redirects in a circle" "redirects too often" "$SOLO" pull circle/one
 in_new_cache "a redirect to a file" "refused" "$SOLO" pull local/one
+in_new_cache "a redirect with control characters" "127.0.0.1" "$SOLO" pull escape/one
+same "which no terminal gets" "$(tr -d '[:print:]\n' <"$work/err" | wc -c)" 0
 in_new_cache "a list without an end" "too long" "$SOLO" pull endless/one
-in_new_cache "a list that goes on elsewhere" "goes on at another host" "$SOLO" pull elsewhere/one
+in_new_cache "a list that continues elsewhere" "continues at another host" "$SOLO" pull elsewhere/one
 for name in climb absolute inside control newline long deep backslash empty nul; do
     in_new_cache "a hostile name ($name)" "list of files" "$SOLO" pull hostile-$name/one
 done
@@ -282,11 +284,11 @@ new_cache
 (
     trap '' XFSZ
     ulimit -f 2000 # blocks of 512 bytes
-    refuses "a disk that is full in the middle" "what has come stays" "$SOLO" pull plain/one
+    refuses "a disk that is full in the middle" "the part that arrived is kept" "$SOLO" pull plain/one
 )
 same "what came before stays" "$(find "$store" -name '.*.part' -size +900k | wc -l)" 1
 path=$("$SOLO" pull plain/one 2>/dev/null)
-is_whole "and is gone on with"
+is_whole "and is resumed"
 same "by a range" "$(grep -c 'range=bytes=1024000-' "$work/log")" 1
 new_cache
 mkdir -p "$SOLO_CACHE"
@@ -319,7 +321,7 @@ new_cache
 if python3 -c 'import pty' 2>/dev/null; then
     python3 tests/cli/pull_terminal.py "$SOLO" slow/one
     path=$("$SOLO" pull slow/one 2>/dev/null)
-    is_whole "what Ctrl-C left is gone on with"
+    is_whole "what Ctrl-C left is resumed"
     same "from there, not from the beginning" "$(grep resolve "$work/log" | tail -n 1 | grep -c 'range=bytes=[1-9]')" 1
 else
     echo "skip pull on a terminal (no python3 with pty)"
@@ -355,6 +357,7 @@ same "one is removed" "$("$SOLO" models remove plain/many:Q6_K)" "removed plain/
 same "the other stays" "$(cd "$store/plain/many" && echo *)" Story.Q2_K.gguf
 same "several are removed" "$("$SOLO" models remove plain/many plain/shards dead/one | grep -c '^removed')" 3
 same "with their folders" "$(cd "$store" && find . | sort | tr '\n' ' ')" ". ./plain ./plain/one ./plain/one/.lock ./plain/one/story-Q8_0.gguf "
+same "what is not among them" "$("$SOLO" models remove plain/one:Q9 2>&1)" "solo: plain/one:Q9: there is no model 'Q9' in it, but story-Q8_0.gguf"
 "$SOLO" models remove plain/one:story-Q8_0.gguf >/dev/null
 same "and the last with all of them" "$(ls -A "$SOLO_CACHE/models")" ""
 refuses "what is not here" "plain/one: is not here" "$SOLO" models remove plain/one
