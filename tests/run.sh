@@ -23,6 +23,8 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046 # a list of numbers
 trap 'trap "" INT TERM; kill $(cat "$work"/*.pid 2>/dev/null) 2>/dev/null; kill 0; exit 130' INT TERM
 export SOLO_CACHE="$work/cache"
+# names of repositories are fetched by those tests alone that have a hub of their own
+export SOLO_HUB=off
 
 # Reads TAP, or a script's lines. Prints: passed failed skipped announced
 count_tests() {

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 // Each folder of src/ may include only from itself and from those that stand before it here (docs/architecture.md) ...
-const FOLDERS = ["base", "gpu", "launch", "graph", "model", "llm", "sim", "serve", "lab", "api", "cli", "web"];
-// ... except these: a simulation needs neither graphs nor models
-const NOT_FOR = { sim: ["graph", "model", "llm"] };
+const FOLDERS = ["base", "gpu", "launch", "graph", "model", "llm", "sim", "serve", "hub", "lab", "api", "cli", "web"];
+// ... except these: a simulation needs neither graphs nor models, fetching files only src/base, and the library fetches nothing
+const NOT_FOR = { sim: ["graph", "model", "llm"], hub: ["gpu", "launch", "graph", "model", "llm", "sim"], api: ["hub"] };
 // what a back end of src/gpu must have is nobody else's business
 const PRIVATE = { "gpu/backend.h": "gpu" };
 

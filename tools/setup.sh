@@ -150,6 +150,7 @@ if [ "$goal" != driver ]; then
     have_header histedit.h || want libedit-dev
     have_header vulkan/vulkan.h || want libvulkan-dev
     have_header microhttpd.h || want libmicrohttpd-dev
+    have_header curl/curl.h || want libcurl4-openssl-dev
     have node || want nodejs
     { npm_done "$npm_part" && oracle_done; } || have npm || want npm
     if { ! wgpu_done || ! dawn_done; } && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&

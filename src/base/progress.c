@@ -18,7 +18,16 @@ void progress_show(void)
 
 progress progress_start(const char *what, uint64_t total)
 {
-    return (progress){.what = what, .total = total, .started_ns = clock_ns(), .on = is_shown && isatty(STDERR_FILENO)};
+    return progress_start_at(what, total, 0);
+}
+
+progress progress_start_at(const char *what, uint64_t total, uint64_t first)
+{
+    return (progress){.what = what,
+                      .total = total,
+                      .first = first,
+                      .started_ns = clock_ns(),
+                      .on = is_shown && isatty(STDERR_FILENO)};
 }
 
 void progress_at(progress *p, uint64_t done)
@@ -28,7 +37,9 @@ void progress_at(progress *p, uint64_t done)
         return;
     p->shown_ns = now;
     double share = (double)done / (double)p->total;
-    double left_s = share > 0 ? (double)(now - p->started_ns) / 1e9 * (1 - share) / share : 0;
+    double left_s = done > p->first ? (double)(now - p->started_ns) / 1e9 * ((double)p->total - (double)done) /
+                                          (double)(done - p->first)
+                                    : 0;
     fprintf(stderr, "\r%s [", p->what);
     for (int i = 0; i < BAR_CELLS; i++)
         fputc(i < share * BAR_CELLS ? '#' : '.', stderr);

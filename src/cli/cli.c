@@ -46,12 +46,14 @@ const char *cli_adapter_name(uint32_t i)
     "the fusion level; none: a dispatch for each operator; ops: for each group of them; token: for each token; loop: " \
     "for many tokens"
 
-const option MODEL_TABLE[] = {{.value = "MODEL",
-                               .files = OPTION_FILES,
-                               INTO(cli_model, path),
-                               .help = "a GGUF file or a Hugging Face folder",
-                               .otherwise = "the built-in model"},
-                              {0}};
+const option MODEL_TABLE[] = {
+    {.value = "MODEL",
+     .files = OPTION_FILES,
+     INTO(cli_model, path),
+     .is_model = true,
+     .help = "a GGUF file, a Hugging Face folder, or OWNER/REPO[:FILE] on a hub (solo pull --help)",
+     .otherwise = "the built-in model"},
+    {0}};
 
 const option BEST_LEVEL_TABLE[] = {{.name = "fuse",
                                     .value = "LEVEL",

@@ -19,7 +19,9 @@ static const option TABLE[] = {
      .files = OPTION_FILES,
      .required = true,
      INTO(options, from),
-     .help = "a Hugging Face folder, or a GGUF file with weights of f32, f16 or bf16"},
+     .is_model = true,
+     .help = "a Hugging Face folder, OWNER/REPO:safetensors on a hub (solo pull --help), or a GGUF file with weights "
+             "of f32, f16 or bf16"},
     {.value = "OUT.gguf",
      .files = OPTION_FILES,
      .required = true,

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/model_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +45,13 @@ static int run_command(const cli_command *c, int count, char *const *words)
         str text = {0};
         help_add_command(c, &text);
         print(&text, stdout);
-    } else
-        status = c->run(chosen);
+    } else {
+        text_list paths = {0};
+        status = cli_find_models(c, chosen, &paths, &e) ? c->run(chosen) : cli_fail(&e);
+        for (size_t i = 0; i < paths.count; i++)
+            free((char *)paths.items[i]);
+        free(paths.items);
+    }
     options_free(c, chosen);
     free(chosen);
     return status;

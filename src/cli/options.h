@@ -46,6 +46,7 @@ typedef struct option {
     bool lists;                     /* OPTION_TEXT: the value is a list, separated by commas */
     option_files files;             /* what a shell completes */
     bool required;                  /* it must be given */
+    bool is_model;                  /* OPTION_TEXT: a model's path, or its name on a hub (model_name.h) */
     bool alone;                     /* with it nothing else is required */
     bool in_usage;                  /* worth naming in the usage line */
     size_t at, bytes;               /* where the value goes: INTO */

@@ -204,6 +204,22 @@ static void what_is_required_is_missed(void **state)
     for_each_option(check_required);
 }
 
+static void check_model(const cli_command *c, const option_group *g, const option *o)
+{
+    (void)g;
+    bool called_so = option_is_operand(o) && strcmp(o->value, "MODEL") == 0;
+    if (o->is_model != called_so)
+        fail_msg("solo %s: %s", c->name,
+                 called_so ? "MODEL takes no names of a hub" : "a model that is not called MODEL");
+    assert_true(!o->is_model || (o->kind == OPTION_TEXT && o->bytes == sizeof(const char *)));
+}
+
+static void every_model_may_be_on_a_hub(void **state)
+{
+    (void)state;
+    for_each_option(check_model);
+}
+
 /* Each name and letter stands for one option, whatever tables a command takes. */
 static void names_are_unique(void **state)
 {
@@ -425,6 +441,7 @@ int main(void)
         cmocka_unit_test(value_after_a_space_or_an_equals_sign_is_the_same),
         cmocka_unit_test(wrong_values_are_refused_in_one_line),
         cmocka_unit_test(what_is_required_is_missed),
+        cmocka_unit_test(every_model_may_be_on_a_hub),
         cmocka_unit_test(names_are_unique),
         cmocka_unit_test(operands_are_taken_in_order_among_options),
         cmocka_unit_test(ranges_and_lists_are_kept_to),
