@@ -7,8 +7,10 @@
 #     OUT/MODEL.solo.json      solo bench llm: reading 512 tokens, making 128 after them, by ops and by loop; GPU memory
 #
 # What is there already is not run again: a run that was cut off goes on where it stopped. What fails leaves its reason as a
-# record. The next model's weights are written while one is measured: by one thread, with the lowest priority, and only where there
-# are more than two processors. Both measurements of a model share a folder of caches, so that kernels compile once.
+# record. The next models' weights are written while one is measured: by one thread each, with the lowest priority, and only where
+# there are more than two processors. There, too, a model's megakernel compiles while the next one starts up: `compile_s` in the
+# record is how long that took (a run with --wait, of a model whose other kernels were compiled). A model's measurements share a
+# folder of caches, so that kernels compile once.
 #
 #   -o FOLDER    records (default: results/presets)
 #   -w FOLDER    models, each removed when it is measured (default: /tmp/solo-presets); the two largest together have 31 GB
@@ -18,7 +20,7 @@
 #   -q           quick, to try the script itself: 32 tokens, 8 made, one sample; "builtin-q8_0" is a model, too
 #
 # Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--adapter gpu", say), MODEL_SECONDS (120: what one command may take
-# before it is given up), AHEAD (1: the next model's weights are written meanwhile, however many processors; 0: not), PYTHON (python3).
+# before it is given up), AHEAD (1: the next models are written and compiled meanwhile, however many processors; 0: not), PYTHON (python3).
 #
 # Exit status 1 if a model failed; the others are run all the same. `node tools/tables.mjs` then writes docs/llm.md.
 set -u
@@ -65,11 +67,11 @@ left() {
 }
 is_over() { [ "$most" -gt 0 ] && [ "$SECONDS" -ge "$most" ]; }
 
-# bounded COMMAND...: what it says is in $work/log; $why is what went wrong, in one line
+# bounded COMMAND...: what it says is in $work/log; $why is what went wrong, in one line. CACHES=MODEL: with that model's caches
 bounded() {
     local limit status
     limit=$(left)
-    timeout -k 5 "$limit" "$@" >"$work/log" 2>&1
+    ${CACHES:+with_caches "$CACHES"} timeout -k 5 "$limit" "$@" >"$work/log" 2>&1
     status=$?
     [ $status -ne 0 ] || return 0
     why=$(tr '\r' '\n' <"$work/log" | grep . | tail -n 1)
@@ -107,51 +109,90 @@ stop_makers() { # what is being written for models that nobody waits for any mor
         wait "${maker[$name]}" 2>/dev/null
         rm -f "$work/$name.gguf" "$work/$name.gguf".* "$work/$name.log"
     done
-    rm -rf "$work/cache"
+    for name in "${!compiler[@]}"; do kill "${compiler[$name]}" 2>/dev/null; done
+    rm -rf "$work"/cache-*
 }
 trap stop_makers EXIT
 trap 'exit 1' INT TERM
 
 # ---- one model -------------------------------------------------------------------------------------------
 
-bench() { # MODEL FILE LEVELS
-    # shellcheck disable=SC2086 # no word for the built-in model; flags are words
-    bounded env SOLO_CACHE="$work/cache/solo" __GL_SHADER_DISK_CACHE_PATH="$work/cache/gl" MESA_SHADER_CACHE_DIR="$work/cache/mesa" \
-        "$SOLO" bench llm $2 --fuse "$3" --submit batch -p $prompt_tok -n $generated_tok -d $depth_tok -r "$samples" \
-        --json "$work/record.json" ${SOLO_FLAGS:-} && mv "$work/record.json" "$out/$1.solo.json"
+# with_caches MODEL COMMAND...: with what this model has left there
+with_caches() {
+    local folder=$work/cache-$1
+    shift
+    env SOLO_CACHE="$folder/solo" __GL_SHADER_DISK_CACHE_PATH="$folder/gl" MESA_SHADER_CACHE_DIR="$folder/mesa" "$@"
+}
+# file_of MODEL: its word on a command line; none for the built-in model
+file_of() { [ "$1" = builtin-q8_0 ] || echo "$work/$1.gguf"; }
+
+start_up() { # MODEL
+    local path
+    path=$(file_of "$1")
+    [ -e "$out/$1.startup.json" ] ||
+        bounded "$python" bench/startup.py "${path:-builtin}" --seconds "$(left)" --cache "$work/cache-$1" --json "$out/$1.startup.json" || leave startup "$1"
+}
+
+declare -A compiler=() # the process that compiles a model's megakernel
+compile() { # MODEL
+    [ ! -e "$out/$1.solo.json" ] || return 0
+    local limit
+    limit=$(left)
+    # shellcheck disable=SC2046 # no word for the built-in model
+    {
+        began=$EPOCHREALTIME
+        with_caches "$1" timeout -k 5 "$limit" "$SOLO" run $(file_of "$1") -p x -n 1 --wait >/dev/null 2>&1 &&
+            "$python" -c "print($EPOCHREALTIME - $began)" >"$work/$1.compile_s"
+    } &
+    compiler[$1]=$!
+}
+
+bench() { # MODEL LEVELS
+    # shellcheck disable=SC2046,SC2086 # no word for the built-in model; flags are words
+    CACHES=$1 bounded "$SOLO" bench llm $(file_of "$1") --fuse "$2" --submit batch -p $prompt_tok -n $generated_tok -d $depth_tok \
+        -r "$samples" --json "$work/record.json" ${SOLO_FLAGS:-} && mv "$work/record.json" "$out/$1.solo.json"
 }
 
 measure() { # MODEL
-    local file="$work/$1.gguf" path="$work/$1.gguf" reason=
-    if [ "$1" = builtin-q8_0 ]; then file="" path=builtin; fi
-    rm -rf "$work/cache"
-    if [ ! -e "$out/$1.startup.json" ]; then
-        bounded "$python" bench/startup.py "$path" --seconds "$(left)" --cache "$work/cache" --json "$out/$1.startup.json" || leave startup "$1"
-    fi
-    is_over && return
+    local reason=
     [ ! -e "$out/$1.solo.json" ] || return 0
-    bench "$1" "$file" ops,loop && return
-    # one dispatch is not possible everywhere: the reason goes into the record
-    reason=$why
-    is_over || bench "$1" "$file" ops || { leave solo "$1"; return; }
-    "$python" bench/presets_record.py add "$out/$1.solo.json" "one dispatch" "$reason"
+    [ -z "${compiler[$1]:-}" ] || wait "${compiler[$1]}"
+    is_over && return
+    if ! bench "$1" ops,loop; then
+        # one dispatch is not possible everywhere: the reason goes into the record
+        reason=$why
+        is_over || bench "$1" ops || { leave solo "$1"; return; }
+        "$python" bench/presets_record.py add "$out/$1.solo.json" "one dispatch" "$reason"
+    fi
+    [ ! -e "$work/$1.compile_s" ] || "$python" bench/presets_record.py compiled "$out/$1.solo.json" "$(cat "$work/$1.compile_s")"
 }
 
+# finish MODEL: what comes behind its start-up
+finish() {
+    measure "$1"
+    [ ! -e "$out/$1.solo.json" ] || "$python" bench/presets_record.py line "$out/$1.solo.json" "$out/$1.startup.json"
+    [ ! -e "$out/$1.solo.json" ] || echo "; at $SECONDS s"
+    rm -rf "$work/$1.gguf" "$work/$1.compile_s" "$work/cache-$1"
+}
+
+before= # the model whose megakernel compiles
 for i in "${!wanted[@]}"; do
-    model=${wanted[i]} next=${wanted[i + 1]:-} began=$SECONDS
+    model=${wanted[i]}
     if is_over; then
         echo "presets.sh: stopped before $model after $most s; run it again to go on"
         break
     fi
-    if wait_for_weights "$model"; then
-        made=$((SECONDS - began))
-        [ -z "$next" ] || [ "$ahead" -eq 0 ] || make_weights "$next"
-        measure "$model"
-        [ ! -e "$out/$model.solo.json" ] ||
-            echo "$("$python" bench/presets_record.py line "$out/$model.solo.json" "$out/$model.startup.json"); $((SECONDS - began)) s, $made of them for weights"
-    else
+    [ "$ahead" -eq 0 ] || for next in "${wanted[@]:i:4}"; do make_weights "$next"; done
+    if ! wait_for_weights "$model"; then
         leave solo "$model"
+        continue
     fi
-    rm -f "$work/$model.gguf"
+    rm -rf "$work/cache-$model"
+    start_up "$model"
+    if [ "$ahead" -eq 0 ]; then finish "$model"; continue; fi
+    compile "$model"
+    [ -z "$before" ] || finish "$before"
+    before=$model
 done
+[ -z "$before" ] || finish "$before"
 exit $failed

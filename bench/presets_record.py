@@ -3,6 +3,7 @@
 
     presets_record.py failed FILE EXPERIMENT MODEL WHY
     presets_record.py add FILE WHAT WHY
+    presets_record.py compiled FILE SECONDS
     presets_record.py line MODEL.solo.json MODEL.startup.json
 """
 import json
@@ -31,6 +32,12 @@ def add(path, what, why):
     record.write(path, made)
 
 
+def compiled(path, seconds):
+    made = read(path)
+    made["params"]["compile_s"] = round(float(seconds), 2)
+    record.write(path, made)
+
+
 def line(solo_path, startup_path):
     solo, startup = read(solo_path), read(startup_path)
 
@@ -46,10 +53,11 @@ def line(solo_path, startup_path):
     print(f"{os.path.basename(solo_path).removesuffix('.solo.json'):22}"
           f" ops {ops['median'] if ops else 0:7.1f}  loop {loop['median'] if loop else 0:7.1f} tok/s {100 * share:3.0f}%"
           f"  prompt {prompt['median'] if prompt else 0:8.0f} tok/s, {prompt['first_token_ms'] if prompt else 0:6.1f} ms"
-          f"  start-up {text('first')} / {text('second')} s  {(memory or 0) / 1e9:5.2f} GB", end="")
+          f"  start-up {text('first')} / {text('second')} s, compiled in {solo['params'].get('compile_s', 0):4.1f} s"
+          f"  {(memory or 0) / 1e9:5.2f} GB", end="")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4 or sys.argv[1] not in ("failed", "add", "line"):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("failed", "add", "compiled", "line"):
         raise SystemExit(__doc__)
     globals()[sys.argv[1]](*sys.argv[2:])

@@ -43,10 +43,10 @@ export const PRESET_TABLES = {
             const text = (run) => middle(startup?.results.find((r) => r.name === "first text" && r.params.run === run));
             return [model, type, middle(ops), middle(loop), share ? `${(100 * share).toFixed(0)}%` : "–", middle(prompt),
                 prompt ? figure(prompt.first_token_ms) : "–", `${text("first")} / ${text("second")}`,
-                solo?.params.gpu_bytes ? figure(solo.params.gpu_bytes / 1e9) : "–"];
+                solo?.params.compile_s ? figure(solo.params.compile_s) : "–", solo?.params.gpu_bytes ? figure(solo.params.gpu_bytes / 1e9) : "–"];
         });
         const head = ["model", "type", "`ops`, tok/s", "`loop`, tok/s", "of the memory limit", "prompt, tok/s", "first token, ms",
-            "start-up, s: first / second run", "GPU memory, GB"];
+            "start-up, s: first / second run", "one dispatch compiles, s", "GPU memory, GB"];
         return [table(head, rows), ...reasons].join("\n\n");
     },
 };
