@@ -178,6 +178,27 @@ FAMILIES = {
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
                           "tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (BF16, F32), "new", 1),
+    # mixtures of experts: a tensor for each ("old"), or one for all of them
+    "mixtral-single": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
+                       "sliding_window": None} | rope(), (F16, F32), "old", 2),
+    "mixtral-window": ("mixtral", sizes(2, 36, 28, 3, 3, 67, 8) | {"num_local_experts": 4, "num_experts_per_tok": 3,
+                       "sliding_window": 5} | rope(), (BF16, F32), "new", 1),
+    "qwen3moe-single": ("qwen3_moe", sizes(2, 36, 30, 3, 1, 61, 12) | {"num_experts": 7, "num_experts_per_tok": 3,
+                        "moe_intermediate_size": 14, "norm_topk_prob": True} | rope(), (BF16, F32), "old", 1),
+    # more experts than threads of a workgroup, weights that do not add up to one
+    "qwen3moe-many": ("qwen3_moe", sizes(1, 32, 30, 2, 1, 67, 16) | {"num_experts": 260, "num_experts_per_tok": 9,
+                      "moe_intermediate_size": 8, "norm_topk_prob": False} | rope(), (F16, F32), "new", 1),
+    "qwen2moe-shared": ("qwen2_moe", sizes(2, 36, 30, 3, 3, 67) | {"num_experts": 5, "num_experts_per_tok": 2,
+                        "moe_intermediate_size": 18, "shared_expert_intermediate_size": 26, "norm_topk_prob": False} |
+                        rope(), (F16, F32), "new", 1),
+    # sinks, biases, windows in every other layer, clamped gates, angles stretched by yarn
+    "gpt-oss-turned": ("gpt_oss", sizes(3, 36, 22, 6, 2, 61, 8) | {"num_local_experts": 5, "num_experts_per_tok": 2,
+                       "sliding_window": 5} | rope("yarn", 1000.0, factor=4.0, truncate=False, beta_fast=8.0,
+                       original_max_position_embeddings=16), (BF16, F32), "new", 1),
+    # experts in blocks of MXFP4
+    "gpt-oss-blocks": ("gpt_oss", sizes(2, 64, 32, 4, 2, 67, 16) | {"num_local_experts": 4, "num_experts_per_tok": 4,
+                       "sliding_window": 6} | rope("yarn", 1000.0, factor=32.0, truncate=False, beta_fast=1e5,
+                       beta_slow=1e-3, original_max_position_embeddings=4096), (BF16, F32), "mxfp4", 1),
 }
 
 
@@ -201,6 +222,63 @@ EXPERTS = {
     "mixtral": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
                 "sliding_window": None} | rope(), "llama"),
 }
+
+
+def separate(tensors, model_type):
+    """A tensor for each expert, as folders had them before transformers 5."""
+    where, names = (("block_sparse_moe", ("w1", "w3", "w2")) if model_type == "mixtral" else
+                    ("mlp", ("gate_proj", "up_proj", "down_proj")))
+    result = {}
+    for name, weight in tensors.items():
+        stem = name.split(".mlp.")[0]
+        if name.endswith(".experts.gate_up_proj"):
+            for e, both in enumerate(weight):
+                for kind, half in zip(names, both.chunk(2, 0)):
+                    result[f"{stem}.{where}.experts.{e}.{kind}.weight"] = half.contiguous()
+        elif name.endswith(".experts.down_proj"):
+            for e, matrix in enumerate(weight):
+                result[f"{stem}.{where}.experts.{e}.{names[2]}.weight"] = matrix.contiguous()
+        else:
+            result[name.replace(".mlp.gate.", f".{where}.gate.")] = weight
+    return result
+
+
+MX_VALUES = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
+
+def to_blocks(weight):
+    """Experts' matrices [experts, in, out] as MXFP4: blocks [experts, out, in / 32, 16], two numbers to a byte, and scales."""
+    rows = weight.transpose(1, 2).reshape(weight.shape[0], weight.shape[2], -1, 32)
+    exponents = torch.floor(torch.log2(rows.abs().amax(-1).clamp(min=2.0 ** -100))) - 2
+    scaled = rows / (2.0 ** exponents)[..., None]
+    nearest = (scaled.abs()[..., None] - torch.tensor(MX_VALUES)).abs().argmin(-1) + 8 * (scaled < 0)
+    return (nearest[..., 0::2] + 16 * nearest[..., 1::2]).to(torch.uint8), (exponents + 127).to(torch.uint8)
+
+
+def in_blocks(tensors):
+    result = {}
+    for name, weight in tensors.items():
+        if name.endswith((".gate_up_proj", ".down_proj")) and weight.dim() == 3:
+            result[name + "_blocks"], result[name + "_scales"] = to_blocks(weight.float())
+        else:
+            result[name] = weight
+    return result
+
+
+def of_blocks(model, folder):
+    """Puts what the blocks of a folder mean into the model."""
+    from safetensors.torch import load_file
+    table = torch.tensor(MX_VALUES + [-value for value in MX_VALUES])
+    tensors = load_file(f"{folder}/model.safetensors")
+    weights = dict(model.named_parameters())
+    for name, blocks in tensors.items():
+        if name.endswith("_blocks"):
+            numbers = torch.stack((blocks & 15, blocks >> 4), -1).flatten(-2).long()
+            scales = 2.0 ** (tensors[name.replace("_blocks", "_scales")].float() - 127)
+            values = (table[numbers] * scales[..., None]).flatten(-2)
+            weights[name.removesuffix("_blocks")].data.copy_(values.transpose(1, 2))
+        elif name in weights:
+            weights[name].data.copy_(tensors[name].float())
 
 
 def older(config):
@@ -237,7 +315,7 @@ def randomise(model, seed):
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
-            if name.endswith(".bias"):
+            if name.endswith((".bias", "_bias", ".sinks")):
                 weight.copy_(0.5 * noise)
             elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
                 weight.copy_(0.3 * noise + (0 if gemma else 1))
@@ -245,7 +323,8 @@ def randomise(model, seed):
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
                 gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.3
-                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 else 1]))
+                turned = model.config.model_type == "gpt_oss"
+                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 and not turned else 1]))
 
 
 def save(folder, model, types, form, shards):
@@ -253,16 +332,21 @@ def save(folder, model, types, form, shards):
     os.makedirs(folder)
     matrices, vectors = types
     tied = model.config.tie_word_embeddings
-    tensors = {name: weight.detach().to(matrices if weight.dim() == 2 else vectors).contiguous()
+    tensors = {name: weight.detach().to(matrices if weight.dim() > 1 else vectors).contiguous()
                for name, weight in model.state_dict().items() if not (tied and name == "lm_head.weight")}
     if form == "old":  # as the folders people have call them
         if model.config.model_type == "gpt_neox":
             tensors["embed_out.weight"] = tensors.pop("lm_head.weight")
+        if "moe" in model.config.model_type or model.config.model_type == "mixtral":
+            tensors = separate(tensors, model.config.model_type)
         if model.config.model_type == "gpt2":
             tensors = {name.removeprefix("transformer."): weight for name, weight in tensors.items()}
     config = json.loads(model.config.to_json_string(use_diff=False))
     known = json.loads(model.config.to_json_string(use_diff=True))  # without what every model has
     config = {key: value for key, value in config.items() if key in known or key in vars(model.config.__class__)}
+    if form == "mxfp4":
+        tensors = in_blocks(tensors)
+        config["quantization_config"] = {"quant_method": "mxfp4"}
     config["dtype"] = str(matrices).removeprefix("torch.")
     config["architectures"] = [type(model).__name__]
     if form == "old":
@@ -409,10 +493,16 @@ def make(name, seed):
     kind, options, types, form, shards = (MODELS | FAMILIES | CROSSING)[name]
     folder = os.path.join(HERE, "models" if name in MODELS else "families" if name in FAMILIES else "crossing", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
+    plainly = {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, **plainly)
     randomise(model, seed)
     save(folder, model, types, form, shards)
-    written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+    if form == "mxfp4":  # transformers reads that only with packages for GPUs
+        model.config._attn_implementation = "eager"
+        of_blocks(model, folder)
+        written = model
+    else:
+        written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager", **plainly)
     contents, logits = golden(written, config.vocab_size, seed)
     write_golden(folder, contents)
     return folder, contents, (logits.max() - logits.min()).item()

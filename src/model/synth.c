@@ -425,7 +425,8 @@ static tensor_list list_tensors(const model_config *c, tensor_type type)
     tensor_list l = gguf_layout_of(c);
     /* as llama.cpp quantises: what makes the logits is finer */
     for (size_t i = 0; i < l.count; i++)
-        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
+        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns,
+                                               layout_wanted_type(&l.tensors[i], type), TYPE_Q6_K);
     return l;
 }
 
