@@ -1,7 +1,7 @@
-// Products with matrices that are chosen at run time, of several that lie one after the other in one matrix of weights (a
-// mixture of experts): only the chosen ones are read. TEAM threads share four rows. In three forms: a product for each
-// route; f(product) * second product for each route; or the products of a row's routes added up with their weights.
-// (Where one row of x, or many, can be worked on faster: matmul_row.wgsl and op_experts_rows.wgsl.)
+// Products with matrices that are chosen at run time, of several that lie one after the other in one matrix of weights
+// (a mixture of experts): only the chosen ones are read. TEAM threads share four rows. In three forms: a product for
+// each route; f(product) * second product for each route; or the products of a row's routes added up with their
+// weights. (Where one row of x, or many, can be worked on faster: matmul_row.wgsl and op_experts_rows.wgsl.)
 override THREADS = 64u;
 const TEAM = 32u;
 //!include "graph.wgsl"

@@ -1,4 +1,4 @@
-// Products with chosen matrices, as op_experts.wgsl, for many rows of x. A workgroup has some rows of one expert's matrix
+// Products with chosen matrices, as op_experts.wgsl, for many rows of x. A workgroup has rows of one expert's matrix
 // and looks for the routes that lead there; it multiplies TILE_ROUTES of them at a time, so that a weight that is read
 // serves them all. In two forms: a product for each route, or f(product) * second product.
 override THREADS = 256u;
@@ -113,7 +113,8 @@ fn body(args: u32, v: u32, local: u32) {
     workgroupBarrier();
     for (var base = 0u; base < all; base += THREADS) {
         let route = base + local;
-        if (route < all && u32(load(arg(args, EXPERTS_ROUTES) + route / slots * 2u * slots + route % slots)) == expert) {
+        let at = arg(args, EXPERTS_ROUTES) + min(route, all - 1u) / slots * 2u * slots + route % slots;
+        if (route < all && u32(load(at)) == expert) {
             found[atomicAdd(&found_count, 1u)] = route;
         }
         workgroupBarrier();

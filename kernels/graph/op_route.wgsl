@@ -6,12 +6,15 @@ override THREADS = 256u;
 //!include "graph.wgsl"
 //!include "polled.wgsl"
 //!include "floats.wgsl"
-const MOST_CHOSEN = 64u;
+//!include "shared_x.wgsl"
 const LANES = 32u;
-var<workgroup> tile_scores: array<f32, THREADS>;
-var<workgroup> chosen_places: array<u32, MOST_CHOSEN>;
-var<workgroup> chosen_scores: array<f32, MOST_CHOSEN>;
-var<workgroup> lane_sums: array<f32, LANES>;
+// In shared_x: a tile of scores; from here on the places and the scores of those that are chosen, and sums of lanes.
+const PLACES = 1024u;
+const SCORES = PLACES + 64u;
+const SUMS_OF_LANES = SCORES + 64u;
+
+fn shared_float(i: u32) -> f32 { return bitcast<f32>(shared_word(i)); }
+fn store_shared_float(i: u32, value: f32) { store_shared_word(i, bitcast<u32>(value)); }
 
 fn score_at(args: u32, v: u32, i: u32) -> f32 {
     let length = arg(args, ARG_LENGTH);
@@ -25,36 +28,36 @@ fn body(args: u32, v: u32, local: u32) {
         let mine = score_at(args, v, block + local);
         var rank = 0u;
         for (var tile = 0u; tile < length; tile += THREADS) {
-            tile_scores[local] = score_at(args, v, tile + local);
+            store_shared_float(local, score_at(args, v, tile + local));
             workgroupBarrier();
             for (var i = 0u; i < min(THREADS, length - tile); i++) {
-                let other = tile_scores[i];
+                let other = shared_float(i);
                 if (other > mine || (other == mine && tile + i < block + local)) { rank += 1u; }
             }
             workgroupBarrier();
         }
         if (block + local < length && rank < slots) {
-            chosen_places[rank] = block + local;
-            chosen_scores[rank] = mine;
+            store_shared_word(PLACES + rank, block + local);
+            store_shared_float(SCORES + rank, mine);
         }
     }
     workgroupBarrier();
-    let most = chosen_scores[0];
+    let most = shared_float(SCORES);
     if (local < LANES) {
         var sum = 0.0;
         if (arg(args, ROUTE_OF_ALL_SCORES) == 1u) {
             for (var i = local; i < length; i += LANES) { sum += exp(score_at(args, v, i) - most); }
         } else {
-            for (var i = local; i < slots; i += LANES) { sum += exp(chosen_scores[i] - most); }
+            for (var i = local; i < slots; i += LANES) { sum += exp(shared_float(SCORES + i) - most); }
         }
-        lane_sums[local] = sum;
+        store_shared_float(SUMS_OF_LANES + local, sum);
     }
     workgroupBarrier();
     if (local < slots) {
-        var total = lane_sums[0];
-        for (var i = 1u; i < LANES; i++) { total += lane_sums[i]; }
+        var total = shared_float(SUMS_OF_LANES);
+        for (var i = 1u; i < LANES; i++) { total += shared_float(SUMS_OF_LANES + i); }
         let at = arg(args, ARG_OUT) + v * 2u * slots + local;
-        store(at, f32(chosen_places[local]));
-        store(at + slots, exp(chosen_scores[local] - most) * inverse_of(total));
+        store(at, f32(shared_word(PLACES + local)));
+        store(at + slots, exp(shared_float(SCORES + local) - most) * inverse_of(total));
     }
 }

@@ -1,7 +1,7 @@
 // For matmul_row.wgsl: matrices that are chosen at run time, of several that lie one after the other (a mixture of
-// experts). A product for each route, gated or not, of one x or of an x for each (OWN_X); or, with MIXES, what the routes
-// make is added up with their weights: then x has a piece for each, which its weight multiplies, and so has a row of the
-// matrix, in another place.
+// experts). A product for each route, gated or not, of one x or of an x for each (OWN_X); or, with MIXES, what the
+// routes make is added up with their weights: then x has a piece for each, which its weight multiplies, and so has a
+// row of the matrix, in another place.
 var<workgroup> chosen_experts: array<u32, SLOTS>;
 var<workgroup> chosen_weights: array<f32, SLOTS>;
 const SLOT_CHUNKS = CHUNKS / select(1u, SLOTS, MIXES == 1u);

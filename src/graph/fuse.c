@@ -160,7 +160,8 @@ static bool same_routes(const plan *p, const plan_step *a, const plan_step *b)
 static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 {
     return is_product(a) && a->op == b->op && a->x == b->x && a->norm == b->norm && !a->combines_splits &&
-           !b->combines_splits && same_routes(p, a, b) && matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
+           !b->combines_splits && same_routes(p, a, b) &&
+           matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
            step_bytes(p, a) + step_bytes(p, b) <= p->most_matrix_bytes;
 }
 
@@ -276,8 +277,7 @@ static bool gates_together(fusing *f)
             memcmp(&graph_at(p->g, n->operands[0])->s, &graph_at(p->g, n->operands[1])->s, sizeof(shape)) != 0)
             continue;
         node a = plan_root(p->g, n->operands[0]), b = plan_root(p->g, n->operands[1]);
-        if (clamped ? of_experts(p, a) && gate_at(f, i, a, b)
-                    : gate_at(f, i, a, b) || gate_at(f, i, b, a))
+        if (clamped ? of_experts(p, a) && gate_at(f, i, a, b) : gate_at(f, i, a, b) || gate_at(f, i, b, a))
             return true;
     }
     return false;
@@ -323,8 +323,9 @@ static bool after_products(fusing *f)
         for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
             plan_part *part = &p->steps[i].parts[k];
             uint32_t reader = only_reader(f, part->result);
-            if (reader == NO_STEP || p->steps[i].op != OP_MATMUL || p->steps[i].part_count > 1 || p->steps[i].combines_splits || part->gate_of ||
-                part->rope || part->store || part->epilogue_count == PLAN_MAX_EPILOGUE)
+            if (reader == NO_STEP || p->steps[i].op != OP_MATMUL || p->steps[i].part_count > 1 ||
+                p->steps[i].combines_splits || part->gate_of || part->rope || part->store ||
+                part->epilogue_count == PLAN_MAX_EPILOGUE)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
@@ -364,7 +365,8 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader = p->steps[i].op == OP_MATMUL && p->steps[i].part_count == 1 && !p->steps[i].combines_splits && !part->gate_of && !part->store
+        uint32_t reader = p->steps[i].op == OP_MATMUL && p->steps[i].part_count == 1 && !p->steps[i].combines_splits &&
+                                  !part->gate_of && !part->store
                               ? only_reader(f, part->result)
                               : NO_STEP;
         /* Heads may lie across the pieces of a matrix that is not bound at once. */
@@ -441,8 +443,8 @@ static bool assigns_together(fusing *f)
 uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
-        [PASS_NORM] = norm_into_products,   [PASS_GATE] = gates_together,   [PASS_MIX] = mixes_into_experts,
-        [PASS_EPILOGUE] = after_products,   [PASS_ROPE] = turns_and_stores, [PASS_SIBLINGS] = siblings_together,
+        [PASS_NORM] = norm_into_products,     [PASS_GATE] = gates_together,    [PASS_MIX] = mixes_into_experts,
+        [PASS_EPILOGUE] = after_products,     [PASS_ROPE] = turns_and_stores,  [PASS_SIBLINGS] = siblings_together,
         [PASS_COMBINE] = joins_into_products, [PASS_ASSIGN] = assigns_together};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;

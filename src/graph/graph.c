@@ -356,8 +356,8 @@ node graph_attention(graph *g, node q, node keys, node values, node position, at
     if (!graph_set_operands(g, &n, spec.sinks ? 5 : 4, q, keys, values, position, spec.sinks))
         return 0;
     shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
-    if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] || s.dims[2] % k.dims[2] != 0 ||
-        !is_position(g, position))
+    if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] ||
+        s.dims[2] % k.dims[2] != 0 || !is_position(g, position))
         return graph_wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
     if (spec.sinks && !shape_same(operand(g, &n, 4)->s, shape1(s.dims[2])))
         return graph_wrong_shapes(g, &n, "a sink for each head is needed"), 0;
@@ -395,7 +395,8 @@ node graph_pick(graph *g, node x, node rows)
     if (!graph_set_operands(g, &n, 2, x, rows))
         return 0;
     const graph_node *from = operand(g, &n, 0), *r = operand(g, &n, 1);
-    if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 || !shape_same(r->s, shape1(r->s.dims[LAST])))
+    if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 ||
+        !shape_same(r->s, shape1(r->s.dims[LAST])))
         return graph_wrong_shapes(g, &n, "rows and a list of integers are needed"), 0;
     n.type = from->type;
     n.s = shape2(r->s.dims[LAST], from->s.dims[LAST]);

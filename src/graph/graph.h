@@ -94,7 +94,16 @@ typedef enum {
 } unary_kind;
 
 /* CLAMPED_GLU: a sigmoid(1.702 a) (b + 1) with a up to 7 and b from -7 to 7; never part of a product's epilogue. */
-typedef enum { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_MAX, BINARY_MIN, BINARY_CLAMPED_GLU, BINARY_COUNT } binary_kind;
+typedef enum {
+    BINARY_ADD,
+    BINARY_SUB,
+    BINARY_MUL,
+    BINARY_DIV,
+    BINARY_MAX,
+    BINARY_MIN,
+    BINARY_CLAMPED_GLU,
+    BINARY_COUNT
+} binary_kind;
 typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_ARGMAX, REDUCE_COUNT } reduce_kind;
 
 /* Rotation of pairs of a head's first `rotated` elements by position. */

@@ -9,7 +9,8 @@ node graph_route(graph *g, node scores, uint32_t count, route_kind kind)
     if (!graph_set_operands(g, &n, 1, scores))
         return 0;
     shape s = graph_at(g, scores)->s;
-    if (!shape_same(s, shape2(s.dims[LAST - 1], s.dims[LAST])) || count > s.dims[LAST] || count > GRAPH_MAX_EXPERTS_USED)
+    if (!shape_same(s, shape2(s.dims[LAST - 1], s.dims[LAST])) || count > s.dims[LAST] ||
+        count > GRAPH_MAX_EXPERTS_USED)
         return graph_wrong_shapes(g, &n, "rows of scores are needed, and a row has not that many"), 0;
     n.s = shape2(s.dims[LAST - 1], 2 * count);
     return graph_add(g, n);

@@ -13,6 +13,8 @@ void lower_route(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->args[ROUTE_SLOTS] = n->s.dims[LAST] / 2;
     l->args[ROUTE_OF_ALL_SCORES] = n->as.route == ROUTE_OF_ALL;
     l->args[ROUTE_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
+    if (c->t->specialize && c->form->threads)
+        kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     l->polls_epoch = l->epoch_only = true;
 }
 

@@ -204,8 +204,8 @@ static bool read_hf(hf_source *s)
     if (c->head_dim % 2)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
-    if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) || !hf_unrotated(s) ||
-        !hf_windows(s))
+    if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
+        !hf_unrotated(s) || !hf_windows(s))
         return false;
     config_set_unrotated(c);
     return config_check_shape(s->file, &keys, c, s->e);

@@ -67,8 +67,7 @@ bool hf_experts(hf_source *s)
     c->expert_weights_normed = true;
     if (mixtral)
         return true;
-    if (c->arch == ARCH_QWEN2_MOE &&
-        !hf_size(s, "shared_expert_intermediate_size", MAX_FFN, 5632, &c->shared_ffn_dim))
+    if (c->arch == ARCH_QWEN2_MOE && !hf_size(s, "shared_expert_intermediate_size", MAX_FFN, 5632, &c->shared_ffn_dim))
         return false;
     return hf_bool(s, "norm_topk_prob", false, &c->expert_weights_normed) && refuse_dense_layers(s);
 }

@@ -104,11 +104,11 @@ static node attention(building *b, node x, uint32_t layer)
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
     k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
     v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
-    attention_spec spec = {
-        .scale = c->attention_scale,
-        .softcap = c->attention_cap,
-        .window = c->is_windowed[layer] ? c->window_tok : 0,
-        .sinks = c->attention_sinks ? weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
+    attention_spec spec = {.scale = c->attention_scale,
+                           .softcap = c->attention_cap,
+                           .window = c->is_windowed[layer] ? c->window_tok : 0,
+                           .sinks =
+                               c->attention_sinks ? weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
     node keys = cached(b, k, "keys.%u", layer), values = cached(b, v, "values.%u", layer);
     node a = graph_attention(b->g, q, keys, values, b->position, spec);
     return linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
@@ -158,8 +158,7 @@ static node experts(building *b, node x, uint32_t layer)
     const model_config *c = b->c;
     uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
     node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
-    node routes =
-        graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
+    node routes = graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
     node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
     node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
     node y = multiplied(b, gate, up);

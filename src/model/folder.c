@@ -13,8 +13,8 @@ enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = MODEL_NAME_BYTES };
 struct folder {
     const model_config *c;
     safetensors *parts;
-    const char *prefix; /* of all names but the output's */
-    void **rearranged;  /* (tensors) what is not as in GGUF, in its order; NULL: it is */
+    const char *prefix;      /* of all names but the output's */
+    void **rearranged;       /* (tensors) what is not as in GGUF, in its order; NULL: it is */
     expert_weights *experts; /* or NULL */
     bool is_older_mixtral;   /* its router has a name of its own */
 };
@@ -27,14 +27,22 @@ typedef struct renamed {
 } renamed;
 
 static const renamed LAYER_NAMES[] = {
-    {"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
-    {"attn_output", "self_attn.o_proj"}, {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"}, {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},       {"attn_qkv", "self_attn.qkv_proj"},
-    {"ffn_gate_up", "mlp.gate_up_proj"}, {"ffn_gate_inp", "mlp.gate"},
-    {"attn_sinks", "self_attn.sinks"},   {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_gate_up", "mlp.gate_up_proj"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"attn_sinks", "self_attn.sinks"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
     {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
     {"ffn_down_shexp", "mlp.shared_expert.down_proj"},

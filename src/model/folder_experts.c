@@ -14,8 +14,8 @@ struct model_rows {
     uint32_t columns;
     tensor_type type;
     uint64_t row_step, column_step;
-    const uint8_t **part;             /* (experts); of MXFP4 the blocks of a row, */
-    const uint8_t **scales;           /* and here their scales, scale_step from row to row */
+    const uint8_t **part;   /* (experts); of MXFP4 the blocks of a row, */
+    const uint8_t **scales; /* and here their scales, scale_step from row to row */
     uint64_t scale_step;
     size_t *tensors, tensor_count; /* of the folder */
 };

@@ -66,8 +66,8 @@ static bool check_windows(const model_config *c, str *notes, err *e)
             return cannot_say(c, "windows", e);
     if (windowed && !qwen && !names_windows(c) && !has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
-    bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 || c->arch == ARCH_COHERE2 ||
-                 (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+    bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
+                 c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
     if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);
@@ -105,7 +105,8 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched by longrope", e);
     bool qwen3 = c->arch == ARCH_QWEN3_MOE;
     if (c->expert_count && (qwen3 || c->arch == ARCH_QWEN2_MOE) && c->expert_weights_normed != qwen3)
-        return cannot_say(c, qwen3 ? "experts whose weights do not add up to 1" : "experts whose weights add up to 1", e);
+        return cannot_say(c, qwen3 ? "experts whose weights do not add up to 1" : "experts whose weights add up to 1",
+                          e);
     if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs && c->arch == ARCH_GPT_OSS)
         str_addf(notes, "llama.cpp rounds the bounds of yarn's angles to whole pairs: its logits differ a little\n");
     else if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)

@@ -373,8 +373,7 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
 /* Rows that do not lie one after the other. All of a weight is kept; some of it, until the next call. */
 static const void *read_rows(const model *m, const model_weight *w, uint64_t first, uint64_t bytes)
 {
-    uint64_t row_bytes = w->bytes / w->rows, from = first / row_bytes,
-             to = (first + bytes + row_bytes - 1) / row_bytes;
+    uint64_t row_bytes = w->bytes / w->rows, from = first / row_bytes, to = (first + bytes + row_bytes - 1) / row_bytes;
     put_together *t = m->together;
     for (size_t i = 0; i < t->kept_count; i++)
         if (t->kept[i].from == w->rows_from)

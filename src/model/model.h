@@ -16,8 +16,8 @@ typedef struct model_weight {
     uint32_t rows, columns; /* a vector has one row */
     const void *data;       /* rows x columns; not aligned to anything; NULL: it has to be read from its place */
     uint64_t bytes;
-    uint64_t offset; /* that place, in the file */
-    size_t tensor;   /* the number of the file's tensor that it is, or is a part of */
+    uint64_t offset;                    /* that place, in the file */
+    size_t tensor;                      /* the number of the file's tensor that it is, or is a part of */
     const struct model_rows *rows_from; /* NULL, or where its rows are, if they do not lie one after the other */
 } model_weight;
 

@@ -31,8 +31,8 @@ typedef struct shape {
 /* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
  * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b. */
 static const shape SHAPES[] = {
-    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false,
-     0, NO_EXPERTS},
+    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0,
+     NO_EXPERTS},
     {"qwen2.5-1.5b", ARCH_QWEN2, 28, 1536, 8960, 12, 2, 128, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false,
      0, NO_EXPERTS},
     {"llama-3-8b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 128256, 8192, 0, 5e5f, 1e-5f, false, false, "llama-bpe",
@@ -41,18 +41,20 @@ static const shape SHAPES[] = {
      0, NO_EXPERTS},
     {"phi-3-mini", ARCH_PHI3, 32, 3072, 8192, 32, 32, 96, 32064, 4096, 2047, 1e4f, 1e-5f, false, false, "gpt-2", true,
      0, NO_EXPERTS},
-    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true, 0, NO_EXPERTS},
+    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true, 0,
+     NO_EXPERTS},
     {"llama-3.2-1b", ARCH_LLAMA, 16, 2048, 8192, 32, 8, 64, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
      true, 32, NO_EXPERTS},
     {"llama-3.2-3b", ARCH_LLAMA, 28, 3072, 8192, 24, 8, 128, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
      true, 32, NO_EXPERTS},
     {"qwen3-0.6b", ARCH_QWEN3, 28, 1024, 3072, 16, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false,
      0, NO_EXPERTS},
-    {"qwen3-4b", ARCH_QWEN3, 36, 2560, 9728, 32, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0, NO_EXPERTS},
-    {"qwen3-30b-a3b", ARCH_QWEN3_MOE, 48, 2048, 6144, 32, 4, 128, 151936, 40960, 0, 1e6f, 1e-6f, false, false, "qwen2",
-     false, 0, 128, 8, 768},
-    {"gpt-oss-20b", ARCH_GPT_OSS, 24, 2880, 2880, 64, 8, 64, 201088, 131072, 128, 150000, 1e-5f, false, true, "gpt-4o",
-     false, 32, 32, 4, 2880},
+    {"qwen3-4b", ARCH_QWEN3, 36, 2560, 9728, 32, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0,
+     NO_EXPERTS},
+    {"qwen3-30b-a3b", ARCH_QWEN3_MOE, 48,    2048,    6144,  32, 4,   128, 151936, 40960, 0, 1e6f,
+     1e-6f,           false,          false, "qwen2", false, 0,  128, 8,   768},
+    {"gpt-oss-20b", ARCH_GPT_OSS, 24,    2880, 2880,     64,    8,  64, 201088, 131072, 128,
+     150000,        1e-5f,        false, true, "gpt-4o", false, 32, 32, 4,      2880},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 

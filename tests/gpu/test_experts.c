@@ -55,9 +55,9 @@ static void experts_as_on_a_gpu(void **unused)
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
     static const form forms[] = {
-        {1, 64, 32, TYPE_F16, false},   {1, 96, 64, TYPE_Q8_0, true},   {1, 64, 128, TYPE_MXFP4, false},
+        {1, 64, 32, TYPE_F16, false},   {1, 96, 64, TYPE_Q8_0, true}, {1, 64, 128, TYPE_MXFP4, false},
         {1, 100, 36, TYPE_F32, true},   {1, 66, 34, TYPE_F32, false}, /* rows that do not make fours */
-        {37, 64, 96, TYPE_Q4_0, false}, {70, 68, 33, TYPE_F32, true},   {300, 32, 64, TYPE_F16, false},
+        {37, 64, 96, TYPE_Q4_0, false}, {70, 68, 33, TYPE_F32, true}, {300, 32, 64, TYPE_F16, false},
     };
     weight_box box = {.r = rng_seed(41)};
     setenv("SOLO_TUNE", "gpu", 1);

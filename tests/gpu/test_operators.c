@@ -166,8 +166,7 @@ static void chosen_matrices(void **unused)
                 bias = biased ? weight(g, &box, "bias.gate", TYPE_F32, shape2(EXPERTS, inner)) : 0;
                 node gate = graph_experts(g, y, weight(g, &box, "gate", TYPES[t], shape2(EXPERTS * inner, length)),
                                           bias, EXPERTS, routes);
-                z = form == 2 ? graph_binary(g, BINARY_MUL, z, gate)
-                              : graph_binary(g, BINARY_CLAMPED_GLU, gate, up);
+                z = form == 2 ? graph_binary(g, BINARY_MUL, z, gate) : graph_binary(g, BINARY_CLAMPED_GLU, gate, up);
             }
             bias = biased ? weight(g, &box, "bias.down", TYPE_F32, shape2(EXPERTS, out)) : 0;
             node down = weight(g, &box, "down", TYPES[t], shape2(EXPERTS * out, inner));

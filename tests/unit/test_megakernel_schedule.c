@@ -69,7 +69,8 @@ static void kernels_of_one_kind_are_one_place(void **unused)
 {
     (void)unused;
     static const uint32_t phases[] = {0, 1, 2, 1, 2, 4, 2, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 3};
-    static const schedule_kernel kernels[] = {{0}, {.prefetches = true}, {.prefetches = true}, {0}, {.prefetches = true}};
+    static const schedule_kernel kernels[] = {
+        {0}, {.prefetches = true}, {.prefetches = true}, {0}, {.prefetches = true}};
     str text = {0};
     schedule_add(&(schedule){phases, 8, kernels, 5, kinds}, &text);
     assert_int_equal(count_of(text.data, "time < 3u; time++"), 1);
@@ -105,10 +106,8 @@ static void epoch_bits_stand_in_for_barriers(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again_is_found),
-        cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once),
-        cmocka_unit_test(kernels_of_one_kind_are_one_place),
+        cmocka_unit_test(what_comes_again_is_found),        cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once),    cmocka_unit_test(kernels_of_one_kind_are_one_place),
         cmocka_unit_test(epoch_bits_stand_in_for_barriers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
