@@ -433,7 +433,8 @@ static void tell(const tensor_list *l, tensor_type wanted, str *notes)
 {
     for (size_t i = 0; i < l->count; i++) {
         const layout_tensor *t = &l->tensors[i];
-        if (!is_vector(t) && t->type != wanted && (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
+        if (!layout_stays_f32(t->role) && t->type != wanted &&
+            (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
             str_addf(notes, "%s is %s, not %s\n", t->name, type_find(t->type)->name, type_find(wanted)->name);
     }
 }
