@@ -176,6 +176,41 @@ static node random_gate(random_graph *b, node x)
     return graph_binary(b->g, BINARY_MUL, turned ? up : f, turned ? f : up);
 }
 
+static void random_output(random_graph *b, node n)
+{
+    char name[16];
+    snprintf(name, sizeof name, "o%u", b->output_count);
+    if (!n || graph_at(b->g, n)->name)
+        return;
+    graph_output(b->g, name, n);
+    b->output_count++;
+}
+
+/* Experts are chosen by numbers that are the same everywhere. */
+static node random_experts(random_graph *b, node x)
+{
+    node scores = graph_find(b->g, "x");
+    uint32_t count = random_width(b, scores), width = random_width(b, x), inner = random_below(b, 2) ? 6 : 32;
+    node routes =
+        graph_route(b->g, scores, 1 + random_below(b, 3), random_below(b, 2) ? ROUTE_OF_ALL : ROUTE_OF_CHOSEN);
+    node z = random_below(b, 2) ? random_norm(b, x) : x, y[2];
+    bool biased = random_below(b, 2);
+    for (int i = 0; i < 2; i++) {
+        node bias = biased ? random_weight_of(b, TYPE_F32, shape2(count, inner), 0, 1) : 0;
+        y[i] = graph_experts(b->g, z, random_matrix(b, count * inner, width), bias, count, routes);
+    }
+    if (random_below(b, 6) == 0)
+        random_output(b, y[random_below(b, 2)]);
+    z = random_below(b, 3) ? graph_binary(b->g, BINARY_MUL, graph_unary(b->g, UNARY_SILU, y[0]), y[1])
+                           : graph_binary(b->g, BINARY_CLAMPED_GLU, y[0], y[1]);
+    node bias = biased ? random_weight_of(b, TYPE_F32, shape2(count, width), 0, 1) : 0;
+    z = graph_experts(b->g, z, random_matrix(b, count * width, inner), bias, count, routes);
+    if (random_below(b, 6) == 0)
+        random_output(b, z);
+    z = graph_mix(b->g, z, routes);
+    return random_below(b, 2) ? z : graph_binary(b->g, BINARY_ADD, random_below(b, 2) ? x : z, z);
+}
+
 static node random_rope(random_graph *b, node x, uint32_t heads, node position)
 {
     uint32_t size = random_width(b, x) / heads;
@@ -217,21 +252,11 @@ static node random_attention(random_graph *b, node x)
                            spec);
 }
 
-static void random_output(random_graph *b, node n)
-{
-    char name[16];
-    snprintf(name, sizeof name, "o%u", b->output_count);
-    if (!n || graph_at(b->g, n)->name)
-        return;
-    graph_output(b->g, name, n);
-    b->output_count++;
-}
-
 static void random_step(random_graph *b)
 {
     node x = random_any(b);
     uint32_t width = random_width(b, x);
-    switch (random_below(b, 14)) {
+    switch (random_below(b, 15)) {
     case 0: random_keep(b, random_unary(b, x)); break;
     case 1: random_keep(b, random_binary(b, x)); break;
     case 2: random_keep(b, random_norm(b, x)); break;
@@ -252,6 +277,7 @@ static void random_step(random_graph *b)
         if (random_below(b, 2))
             graph_assign(b->g, b->ids, b->at, (assign_spec){.index = b->row});
         break;
+    case 11: random_keep(b, random_experts(b, x)); break;
     default: random_keep(b, random_after(b, random_product(b, x, random_new_width(b)))); break;
     }
 }

@@ -25,6 +25,7 @@ import sys
 import numpy as np
 import torch
 import transformers
+from fixtures_experts import in_blocks, of_blocks, save_gguf, separate
 from safetensors.torch import save_file
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data")
@@ -178,6 +179,27 @@ FAMILIES = {
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
                           "tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (BF16, F32), "new", 1),
+    # mixtures of experts: a tensor for each ("old"), or one for all of them
+    "mixtral-single": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
+                       "sliding_window": None} | rope(), (F16, F32), "old", 2),
+    "mixtral-window": ("mixtral", sizes(2, 36, 28, 3, 3, 67, 8) | {"num_local_experts": 4, "num_experts_per_tok": 3,
+                       "sliding_window": 5} | rope(), (BF16, F32), "new", 1),
+    "qwen3moe-single": ("qwen3_moe", sizes(2, 36, 30, 3, 1, 61, 12) | {"num_experts": 7, "num_experts_per_tok": 3,
+                        "moe_intermediate_size": 14, "norm_topk_prob": True} | rope(), (BF16, F32), "old", 1),
+    # more experts than threads of a workgroup, weights that do not add up to one
+    "qwen3moe-many": ("qwen3_moe", sizes(1, 32, 30, 2, 1, 67, 16) | {"num_experts": 260, "num_experts_per_tok": 9,
+                      "moe_intermediate_size": 8, "norm_topk_prob": False} | rope(), (F16, F32), "new", 1),
+    "qwen2moe-shared": ("qwen2_moe", sizes(2, 36, 30, 3, 3, 67) | {"num_experts": 5, "num_experts_per_tok": 2,
+                        "moe_intermediate_size": 18, "shared_expert_intermediate_size": 26, "norm_topk_prob": False} |
+                        rope(), (F16, F32), "new", 1),
+    # sinks, biases, windows in every other layer, clamped gates, angles stretched by yarn
+    "gpt-oss-turned": ("gpt_oss", sizes(3, 36, 22, 6, 2, 61, 8) | {"num_local_experts": 5, "num_experts_per_tok": 2,
+                       "sliding_window": 5} | rope("yarn", 1000.0, factor=4.0, truncate=False, beta_fast=8.0,
+                       original_max_position_embeddings=16), (BF16, F32), "new", 1),
+    # experts in blocks of MXFP4
+    "gpt-oss-blocks": ("gpt_oss", sizes(2, 64, 32, 4, 2, 67, 16) | {"num_local_experts": 4, "num_experts_per_tok": 4,
+                       "sliding_window": 6} | rope("yarn", 1000.0, factor=32.0, truncate=False, beta_fast=1e5,
+                       beta_slow=1e-3, original_max_position_embeddings=4096), (BF16, F32), "mxfp4", 1),
 }
 
 
@@ -237,7 +259,7 @@ def randomise(model, seed):
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
-            if name.endswith(".bias"):
+            if name.endswith((".bias", "_bias", ".sinks")):
                 weight.copy_(0.5 * noise)
             elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
                 weight.copy_(0.3 * noise + (0 if gemma else 1))
@@ -245,7 +267,8 @@ def randomise(model, seed):
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
                 gain = 1.8 if any(part in name for part in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.3
-                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 else 1]))
+                turned = model.config.model_type == "gpt_oss"
+                weight.copy_(gain * noise / math.sqrt(weight.shape[-1 if weight.dim() == 3 and not turned else 1]))
 
 
 def save(folder, model, types, form, shards):
@@ -253,16 +276,21 @@ def save(folder, model, types, form, shards):
     os.makedirs(folder)
     matrices, vectors = types
     tied = model.config.tie_word_embeddings
-    tensors = {name: weight.detach().to(matrices if weight.dim() == 2 else vectors).contiguous()
+    tensors = {name: weight.detach().to(matrices if weight.dim() > 1 else vectors).contiguous()
                for name, weight in model.state_dict().items() if not (tied and name == "lm_head.weight")}
     if form == "old":  # as the folders people have call them
         if model.config.model_type == "gpt_neox":
             tensors["embed_out.weight"] = tensors.pop("lm_head.weight")
+        if "moe" in model.config.model_type or model.config.model_type == "mixtral":
+            tensors = separate(tensors, model.config.model_type)
         if model.config.model_type == "gpt2":
             tensors = {name.removeprefix("transformer."): weight for name, weight in tensors.items()}
     config = json.loads(model.config.to_json_string(use_diff=False))
     known = json.loads(model.config.to_json_string(use_diff=True))  # without what every model has
     config = {key: value for key, value in config.items() if key in known or key in vars(model.config.__class__)}
+    if form == "mxfp4":
+        tensors = in_blocks(tensors)
+        config["quantization_config"] = {"quant_method": "mxfp4"}
     config["dtype"] = str(matrices).removeprefix("torch.")
     config["architectures"] = [type(model).__name__]
     if form == "old":
@@ -284,70 +312,6 @@ def save(folder, model, types, form, shards):
     with open(f"{folder}/model.safetensors.index.json", "w") as out:
         json.dump({"metadata": {}, "weight_map": index}, out, indent=1, sort_keys=True)
         out.write("\n")
-
-
-def gguf_tensors(model, heads, kv_heads, is_llama):
-    """Weights by GGUF's names; llama's rows of q and k have the two that turn together side by side."""
-    names = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.gate": "ffn_gate_inp",
-             "mlp.experts.down_proj": "ffn_down_exps", "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
-    names |= {f"self_attn.{x}_proj": f"attn_{x}" for x in "qkv"} | {"self_attn.o_proj": "attn_output"}
-    names |= {f"self_attn.{x}_norm": f"attn_{x}_norm" for x in "qk"}
-    names |= {f"mlp.shared_expert.{x}_proj": f"ffn_{x}_shexp" for x in ("gate", "up", "down")}
-    whole = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-             "lm_head.weight": "output.weight"}
-    for name, weight in model.state_dict().items():
-        if name in whole:
-            yield whole[name], weight
-            continue
-        layer, part = name.removeprefix("model.layers.").split(".", 1)
-        suffix = part.rsplit(".", 1)[1] if part.endswith((".weight", ".bias")) else "weight"
-        part = part.removesuffix("." + suffix)
-        if part == "mlp.experts.gate_up_proj":
-            gate, up = weight.chunk(2, 1)
-            yield f"blk.{layer}.ffn_gate_exps.weight", gate
-            yield f"blk.{layer}.ffn_up_exps.weight", up
-            continue
-        if is_llama and part in ("self_attn.q_proj", "self_attn.k_proj"):
-            count = heads if "q_proj" in part else kv_heads
-            weight = weight.reshape(count, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
-        if part == "mlp.shared_expert_gate":
-            weight = weight[0]
-        yield f"blk.{layer}.{names[part]}.{suffix}", weight
-
-
-def save_gguf(folder, model, arch):
-    import gguf
-
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    c = model.config
-    w = gguf.GGUFWriter(f"{folder}/model.gguf", arch)
-    w.add_context_length(c.max_position_embeddings)
-    w.add_embedding_length(c.hidden_size)
-    w.add_block_count(c.num_hidden_layers)
-    w.add_feed_forward_length(c.intermediate_size)
-    w.add_head_count(c.num_attention_heads)
-    w.add_head_count_kv(c.num_key_value_heads)
-    if getattr(c, "head_dim", None):
-        w.add_key_length(c.head_dim)
-        w.add_value_length(c.head_dim)
-    w.add_layer_norm_rms_eps(c.rms_norm_eps)
-    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
-    w.add_vocab_size(c.vocab_size)
-    w.add_expert_count(getattr(c, "num_local_experts", None) or c.num_experts)
-    w.add_expert_used_count(c.num_experts_per_tok)
-    if hasattr(c, "moe_intermediate_size"):
-        w.add_expert_feed_forward_length(c.moe_intermediate_size)
-    if hasattr(c, "shared_expert_intermediate_size"):
-        w.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
-    w.add_tokenizer_model("none")
-    for name, weight in gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads, arch == "llama"):
-        small = weight.dim() == 1 or "ffn_gate_inp" in name
-        w.add_tensor(name, weight.detach().contiguous().numpy().astype(np.float32 if small else np.float16))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
 
 
 def make_experts(name, seed):
@@ -409,10 +373,16 @@ def make(name, seed):
     kind, options, types, form, shards = (MODELS | FAMILIES | CROSSING)[name]
     folder = os.path.join(HERE, "models" if name in MODELS else "families" if name in FAMILIES else "crossing", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32)
+    plainly = {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, **plainly)
     randomise(model, seed)
     save(folder, model, types, form, shards)
-    written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager")
+    if form == "mxfp4":  # transformers reads that only with packages for GPUs
+        model.config._attn_implementation = "eager"
+        of_blocks(model, folder)
+        written = model
+    else:
+        written = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=F32, attn_implementation="eager", **plainly)
     contents, logits = golden(written, config.vocab_size, seed)
     write_golden(folder, contents)
     return folder, contents, (logits.max() - logits.min()).item()

@@ -23,6 +23,10 @@ fn body(args: u32, v: u32, local: u32) {
     for (var mine = local * 4u; mine < size; mine += THREADS * 4u) {
         var most = -3.4e38;
         var total = 0.0;
+        if (arg(args, ATTENTION_SINKS) > 0u) {
+            most = load(arg(args, ATTENTION_SINKS) - 1u + v % arg(args, ATTENTION_HEADS));
+            total = 1.0;
+        }
         var value = vec4<f32>();
         for (var p = last + 1u - seen; p <= last; p += 4u) {
             var scores = vec4<f32>();

@@ -37,6 +37,10 @@ fn body(args: u32, v: u32, local: u32) {
     let q_at = arg(args, ARG_X) + (min(row, arg(args, ATTENTION_ROWS) - 1u) * heads + head) * size;
     var most = -3.4e38;
     var total = 0.0;
+    if (arg(args, ATTENTION_SINKS) > 0u) {
+        most = load(arg(args, ATTENTION_SINKS) - 1u + head);
+        total = 1.0;
+    }
 //!for g LOADS
     let at_#g = kv + min(2u * (#gu * THREADS + local), size - 2u); // the pair that this thread reads
 //!for e LOAD_VEC4S

@@ -126,6 +126,10 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
     var most = -3.4e38;
     var total = 0.0; // of the weights of this row of threads
+    if (arg(args, ATTENTION_SINKS) > 0u && v % arg(args, ATTENTION_SPLITS) == 0u) {
+        most = load(arg(args, ATTENTION_SINKS) - 1u + row % arg(args, ATTENTION_HEADS));
+        total = select(0.0, 1.0, local < PAIRS);
+    }
     var value = vec2<f32>();
     var block = mine.x;
     for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {

@@ -25,6 +25,12 @@ override SPLITS = 1u; // then: splits of a head
 override COMBINED_WORDS = 1u; // elements of x that a thread combines at once
 override SPLITS_OF_X = 1u; // splits of all heads that there is room for
 override WARMED_WORDS = 0u; // words that warm_cache reads
+override DENSE = 1u; // 0: matrices are chosen at run time, and EXPERTS is 1 (include/row_experts.wgsl)
+override EXPERTS = 0u;
+override SLOTS = 1u; // then: matrices that are chosen for a row of x
+override MIXES = 0u; // 1: what they make is added up
+override OWN_X = 0u; // 1: each has an x of its own
+override LATE = 0u; // 1: which they are is not known when other kernels would prefetch
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -71,22 +77,39 @@ struct prefetched {
 
 // The row4s of workgroup v: from .x up to, not including, .y.
 fn row4s_of(args: u32, v: u32) -> vec2<u32> {
-    let first = v * arg(args, MATMUL_GROUP_ROW4S) + min(v, arg(args, MATMUL_LARGER_GROUPS));
-    return vec2<u32>(first, first + arg(args, MATMUL_GROUP_ROW4S) +
-        select(0u, 1u, v < arg(args, MATMUL_LARGER_GROUPS)));
+    var first = v * arg(args, MATMUL_GROUP_ROW4S) + min(v, arg(args, MATMUL_LARGER_GROUPS));
+    var more = select(0u, 1u, v < arg(args, MATMUL_LARGER_GROUPS));
+    if (OWN_X == 1u) {
+        let here = v % arg(args, MATMUL_ROW_GROUPS);
+        first = v / arg(args, MATMUL_ROW_GROUPS) * (part_arg(args, PART, PART_ROW4S) / SLOTS) +
+            here * arg(args, MATMUL_GROUP_ROW4S) + min(here, arg(args, MATMUL_LARGER_GROUPS));
+        more = select(0u, 1u, here < arg(args, MATMUL_LARGER_GROUPS));
+    }
+    return vec2<u32>(first, first + arg(args, MATMUL_GROUP_ROW4S) + more);
 }
+
+//!for _ DENSE
+fn read_routes(args: u32, local: u32) {}
+fn weighed(i: u32, value: f32) -> f32 { return value; }
+fn completed(args: u32, row4: u32, sums: vec4<f32>) -> vec4<f32> { return sums; }
 
 fn rows_of(args: u32, row4: u32) -> row4_rows {
     let p = part_of(args, row4);
     return row4_of(args, p.part, row4 - p.begin, CHUNKS);
 }
 
+fn fetch_here(args: u32, row4: u32, chunk: u32) -> row4_bits { return fetch_row4(rows_of(args, row4), CHUNKS, chunk); }
+//!end
+//!for _ EXPERTS
+//!include "row_experts.wgsl"
+//!end
+
 // fetch_i_s reads step s of the team's i-th row4 from `row4` on.
 //!for i AT_ONCE
 //!for s STEPS
 fn fetch_#i_#s(b: ptr<function, prefetched>, args: u32, row4: u32, end: u32, lane: u32) {
     if (row4 + #iu * TEAMS < end) {
-        (*b).held_#i_#s = fetch_row4(rows_of(args, row4 + #iu * TEAMS), CHUNKS, lane + #su * TEAM);
+        (*b).held_#i_#s = fetch_here(args, row4 + #iu * TEAMS, lane + #su * TEAM);
     }
 }
 //!end
@@ -246,7 +269,7 @@ fn share_x(b: ptr<function, prefetched>, args: u32, x: u32, pieces: u32, local: 
 //!for c CHAINS
         if (NORMS == 1u && #wu % CHAINS == #cu) { s.sum_#c = fma(value_#w, value_#w, s.sum_#c); }
 //!end
-        put_x(at_#w, select(value_#w, value_#w * norm_#w, NORMS == 1u), at_#w < CHUNKS * CHUNK);
+        put_x(at_#w, weighed(at_#w, select(value_#w, value_#w * norm_#w, NORMS == 1u)), at_#w < CHUNKS * CHUNK);
 //!end
         pack_x(piece, local, piece + 1u < pieces);
     }
@@ -269,6 +292,16 @@ fn sum_of_squares() -> f32 {
 
 // ---- products ---------------------------------------------------------------
 
+fn fetch_first(b: ptr<function, prefetched>, args: u32, v: u32, local: u32) {
+    let row4s = row4s_of(args, v);
+    read_routes(args, local);
+//!for i AT_ONCE
+//!for s STEPS
+    fetch_#i_#s(b, args, row4s.x + local / TEAM, row4s.y, local % TEAM);
+//!end
+//!end
+}
+
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
     // First, because memory answers in order, and these are needed as soon as x is there.
@@ -280,12 +313,7 @@ fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
 //!end
 //!end
     }
-    let row4s = row4s_of(args, v);
-//!for i AT_ONCE
-//!for s STEPS
-    fetch_#i_#s(&b, args, row4s.x + local / TEAM, row4s.y, local % TEAM);
-//!end
-//!end
+    if (LATE == 0u) { fetch_first(&b, args, v, local); }
     return b;
 }
 
@@ -309,10 +337,12 @@ fn sum_of_row(at: u32) -> f32 {
 
 fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
+    if (LATE == 1u) { fetch_first(&b, args, v, local); }
     let row4s = row4s_of(args, v);
     let lane = local % TEAM;
     let team = local / TEAM;
-    let x = arg(args, MATMUL_X);
+    var x = arg(args, MATMUL_X);
+    if (OWN_X == 1u) { x += v / arg(args, MATMUL_ROW_GROUPS) * LENGTH; }
 //!for s STEPS
     var x_#s: x_of_chunk;
 //!end
@@ -374,7 +404,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         if (NORMS == 1u && start == row4s.x && finishes) {
             scale = inverseSqrt(fma(sum_of_squares(), 1.0 / f32(LENGTH), arg_float(args, MATMUL_NORM_EPSILON)));
         }
-        if (finishes) { finish(args, p.part, q.first, q.rows, scale * total, 0u, r); }
+        if (finishes) { finish(args, p.part, q.first, q.rows, completed(args, row4, scale * total), 0u, r); }
         if (ONCE == 1u) { break; }
         if (SUM_BUFFERS == 2u) { sums_at = SUMS - sums_at; }
         start += AT_ONCE * TEAMS;

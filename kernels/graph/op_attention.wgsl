@@ -62,6 +62,10 @@ fn body(args: u32, v: u32, local: u32) {
     let element = local % pairs;
     var most = -3.4e38;
     var total = 0.0;
+    if (arg(args, ATTENTION_SINKS) > 0u && v % arg(args, ATTENTION_SPLITS) == 0u) {
+        most = load(arg(args, ATTENTION_SINKS) - 1u + row % arg(args, ATTENTION_HEADS));
+        total = 1.0;
+    }
     var value = vec2<f32>();
     for (var block = first; block < end; block += BLOCK) {
         var dot2 = vec2<f32>();

@@ -98,7 +98,9 @@ fn body(args: u32, v: u32, local: u32) {
     let scores_at = subgroup * AREA + row * SUM_LINE + mine * SHARE;
     let last = min(position + t0 + row_group * FRAGMENT_ROWS + row, bound);
 
-    var most = LOWEST;
+    var sink = LOWEST;
+    if (arg(args, ATTENTION_SINKS) > 0u) { sink = load(arg(args, ATTENTION_SINKS) - 1u + head); }
+    var most = sink;
 //!for i EACH
     var k#i = state_word(place_of(args, keys, begin, kv_head, local + #iu * THREADS));
 //!end
@@ -174,7 +176,7 @@ fn body(args: u32, v: u32, local: u32) {
     }
     shared_by_row[local] = total;
     workgroupBarrier();
-    total = 0.0;
+    total = select(0.0, exp(sink - most), arg(args, ATTENTION_SINKS) > 0u);
     for (var i = 0u; i < SPLITS * LANES_OF_ROW; i++) { total += shared_by_row[place_of_share(local, i)]; }
     let t = t0 + row_group * FRAGMENT_ROWS + row;
     let to = (t * heads + head) * SIZE;

@@ -114,6 +114,10 @@ fn body(args: u32, v: u32, local: u32) {
     let more = min(across + ACROSS, HEAD_VEC4S - 1u);
     var most = LOWEST;
     var total = 0.0;
+    if (arg(args, ATTENTION_SINKS) > 0u) {
+        most = load(arg(args, ATTENTION_SINKS) - 1u + head);
+        total = select(0.0, 1.0, mine == 0u);
+    }
     // Sums of values: a vector for each of its rows, elements 4 across to 4 across + 3, and in b those 64 behind.
     var a0 = vec4<f32>();
     var a1 = vec4<f32>();

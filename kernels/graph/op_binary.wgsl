@@ -3,6 +3,7 @@ override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "polled.wgsl"
 //!include "binary.wgsl"
+//!include "clamped_glu.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let i = v * THREADS + local;
@@ -15,5 +16,10 @@ fn body(args: u32, v: u32, local: u32) {
     }
     let x = polled(arg(args, ARG_X) + i, arg(args, BINARY_OP_X_COMPUTED) == 1u);
     let y = polled(at, arg(args, BINARY_OP_Y_COMPUTED) == 1u);
+    if (arg(args, BINARY_OP_KIND) == BINARY_CLAMPED_GLU) {
+        let factors = glu_factors(x, y);
+        store(arg(args, ARG_OUT) + i, factors.x * factors.y);
+        return;
+    }
     store(arg(args, ARG_OUT) + i, combine(arg(args, BINARY_OP_KIND), vec4<f32>(x), vec4<f32>(y)).x);
 }

@@ -180,7 +180,7 @@ typedef struct gpu_source {
     const char *cuda; /* NULL: the cuda back end cannot run it */
 } gpu_source;
 
-enum { GPU_MAX_BINDINGS = 16 };
+enum { GPU_MAX_BINDINGS = 20 };
 typedef enum { GPU_BIND_READ, GPU_BIND_WRITE, GPU_BIND_UNIFORM } gpu_bind_kind;
 
 typedef struct gpu_kernel_desc {

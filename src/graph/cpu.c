@@ -59,6 +59,12 @@ static float apply_unary(const graph_node *n, float x)
     return NAN;
 }
 
+static float clamped_glu(float gate, float up)
+{
+    double g = gate < 7 ? gate : 7, u = up < -7 ? -7 : up < 7 ? up : 7;
+    return (float)(g / (1 + exp(-1.702 * g)) * (u + 1));
+}
+
 static float apply_binary(binary_kind kind, float a, float b)
 {
     switch (kind) {
@@ -68,6 +74,7 @@ static float apply_binary(binary_kind kind, float a, float b)
     case BINARY_DIV: return a / b;
     case BINARY_MAX: return a > b ? a : b;
     case BINARY_MIN: return a < b ? a : b;
+    case BINARY_CLAMPED_GLU: return clamped_glu(a, b);
     case BINARY_COUNT: break;
     }
     return NAN;
@@ -248,10 +255,10 @@ static bool run_store(cpu_run *r, const graph_node *n, err *e)
 
 /* One head of one row over the positions it sees. */
 static void attend(const attention_spec *spec, const float *q, const float *k, const float *v, float *out,
-                   uint32_t size, uint32_t stride, uint32_t last, double *scores)
+                   uint32_t size, uint32_t stride, uint32_t last, const float *sink, double *scores)
 {
     uint32_t first = spec->window && last + 1 > spec->window ? last + 1 - spec->window : 0;
-    double most = -INFINITY, sum = 0;
+    double most = sink ? *sink : -INFINITY, sum = 0;
     for (uint32_t p = first; p <= last; p++) {
         double dot = 0;
         for (uint32_t i = 0; i < size; i++)
@@ -262,6 +269,7 @@ static void attend(const attention_spec *spec, const float *q, const float *k, c
     }
     for (uint32_t p = first; p <= last; p++)
         sum += scores[p] = exp(scores[p] - most);
+    sum += sink ? exp(*sink - most) : 0;
     for (uint32_t i = 0; i < size; i++) {
         double value = 0;
         for (uint32_t p = first; p <= last; p++)
@@ -283,7 +291,8 @@ static bool run_attention(cpu_run *r, const graph_node *n, float *out, err *e)
             uint32_t kv = h / (heads / kv_heads) * size;
             size_t at = ((size_t)t * heads + h) * size;
             attend(&n->as.attention, r->values[n->operands[0]].f + at, r->values[n->operands[1]].f + kv,
-                   r->values[n->operands[2]].f + kv, out + at, size, stride, position + t, scores);
+                   r->values[n->operands[2]].f + kv, out + at, size, stride, position + t,
+                   n->operand_count > 4 ? r->values[n->operands[4]].f + h : NULL, scores);
         }
     free(scores);
     return true;
@@ -308,21 +317,6 @@ static bool run_pick(const cpu_run *r, const graph_node *n, float *out, err *e)
                row_length(n) * sizeof *out);
     }
     return true;
-}
-
-/* Repeatedly takes the largest element not yet taken. */
-static void topk_row(const float *x, uint32_t length, uint32_t *out, uint32_t count)
-{
-    bool *taken = mem_alloc(length * sizeof *taken);
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t best = length;
-        for (uint32_t i = 0; i < length; i++)
-            if (!taken[i] && (best == length || x[i] > x[best]))
-                best = i;
-        taken[best] = true;
-        out[k] = best;
-    }
-    free(taken);
 }
 
 static void run_assign(const cpu_run *r, const graph_node *n)
@@ -393,15 +387,16 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_PICK: return run_pick(r, n, out.f, e);
     case OP_TOPK:
         for (uint64_t t = 0; t < row_count(first); t++)
-            topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
+            cpu_topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
         break;
-    case OP_TAKE: return cpu_take(n, first, x, r->values[n->operands[1]].u, out.f, e);
+    case OP_ROUTE:
+        for (uint64_t t = 0; t < row_count(first); t++)
+            cpu_route(n, x + t * length, length, out.f + t * row_length(n));
+        break;
     case OP_EXPERTS:
-        return cpu_experts(n, first, r->weights[n->operands[0]], r->values[n->operands[1]].f,
-                           shape_count(graph_at(r->g, n->operands[1])->s) / row_length(first) ==
-                                   (uint64_t)n->s.dims[1] * n->s.dims[2] &&
-                               n->s.dims[2] > 1,
-                           r->values[n->operands[2]].u, out.f, e);
+        cpu_experts(r->g, n, r->weights[n->operands[1]], x, r->values[n->operands[2]].f,
+                    n->operand_count > 3 ? r->values[n->operands[3]].f : NULL, out.f);
+        break;
     case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
     case OP_SAMPLE: run_sample(r, n); break;

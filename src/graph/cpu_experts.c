@@ -1,52 +1,70 @@
-/* cpu_experts: a mixture of experts on the CPU: elements by their places, products with chosen matrices, weighted sums. */
+/* cpu_experts: a mixture of experts on the CPU: who is chosen, products with chosen matrices, weighted sums. */
 #include "base/str.h"
 #include "graph/cpu_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { LAST = GRAPH_MAX_DIMS - 1 };
 
-bool cpu_take(const graph_node *n, const graph_node *from, const float *x, const uint32_t *ids, float *out, err *e)
+void cpu_topk_row(const float *x, uint32_t length, uint32_t *out, uint32_t count)
 {
-    uint32_t slots = n->s.dims[LAST], length = from->s.dims[LAST];
-    for (uint64_t i = 0; i < shape_count(n->s); i++) {
-        if (ids[i] >= length)
-            return err_set(e, "cpu: place %u of a row of %u", ids[i], length);
-        out[i] = x[i / slots * length + ids[i]];
+    bool *taken = mem_alloc(length * sizeof *taken);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t best = length;
+        for (uint32_t i = 0; i < length; i++)
+            if (!taken[i] && (best == length || x[i] > x[best]))
+                best = i;
+        taken[best] = true;
+        out[k] = best;
     }
-    return true;
+    free(taken);
 }
 
-bool cpu_experts(const graph_node *n, const graph_node *w, const void *weights, const float *x, bool own_rows,
-                 const uint32_t *ids, float *out, err *e)
+void cpu_route(const graph_node *n, const float *scores, uint32_t count, float *out)
 {
+    uint32_t slots = n->s.dims[LAST] / 2, *places = mem_alloc(slots * sizeof *places);
+    cpu_topk_row(scores, count, places, slots);
+    double most = scores[places[0]], sum = 0;
+    for (uint32_t i = 0; i < (n->as.route == ROUTE_OF_ALL ? count : slots); i++)
+        sum += exp(scores[n->as.route == ROUTE_OF_ALL ? i : places[i]] - most);
+    for (uint32_t s = 0; s < slots; s++) {
+        out[s] = (float)places[s];
+        out[slots + s] = (float)(exp(scores[places[s]] - most) / sum);
+    }
+    free(places);
+}
+
+void cpu_experts(const graph *g, const graph_node *n, const void *weights, const float *x, const float *routes,
+                 const float *bias, float *out)
+{
+    const graph_node *w = graph_at(g, n->operands[1]);
     uint32_t rows = n->s.dims[LAST], k = w->s.dims[LAST], slots = n->s.dims[2];
+    bool own_rows = shape_count(graph_at(g, n->operands[0])->s) == (uint64_t)n->s.dims[1] * slots * k;
     uint64_t row_bytes = type_bytes(w->as.weight, k);
     float *row = mem_alloc(k * sizeof *row);
-    bool ok = true;
-    for (uint64_t slot = 0; ok && slot < (uint64_t)n->s.dims[1] * slots; slot++) {
-        ok = ids[slot] < n->as.expert_count || err_set(e, "cpu: expert %u of %u", ids[slot], n->as.expert_count);
-        const float *in = x + (own_rows ? slot : slot / slots) * k;
-        for (uint32_t r = 0; ok && r < rows; r++) {
-            double sum = 0;
-            type_to_f32(w->as.weight, (const char *)weights + ((uint64_t)ids[slot] * rows + r) * row_bytes, row, k);
-            for (uint32_t i = 0; i < k; i++)
-                sum += (double)row[i] * in[i];
-            out[slot * rows + r] = (float)sum;
+    for (uint64_t i = 0; i < (uint64_t)n->s.dims[1] * slots; i++) {
+        uint64_t expert = (uint64_t)routes[i / slots * 2 * slots + i % slots];
+        const float *in = x + (own_rows ? i : i / slots) * k;
+        for (uint32_t r = 0; r < rows; r++) {
+            double sum = bias ? bias[expert * rows + r] : 0;
+            type_to_f32(w->as.weight, (const char *)weights + (expert * rows + r) * row_bytes, row, k);
+            for (uint32_t j = 0; j < k; j++)
+                sum += (double)row[j] * in[j];
+            out[i * rows + r] = (float)sum;
         }
     }
     free(row);
-    return ok;
 }
 
-void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *weights, float *out)
+void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *routes, float *out)
 {
     uint32_t length = n->s.dims[LAST];
     for (uint64_t i = 0; i < shape_count(n->s); i++) {
-        uint64_t row = i / length * slots;
+        const float *weights = routes + i / length * 2 * slots + slots;
         double sum = 0;
         for (uint32_t s = 0; s < slots; s++)
-            sum += (double)weights[row + s] * x[(row + s) * length + i % length];
+            sum += (double)weights[s] * x[(i / length * slots + s) * length + i % length];
         out[i] = (float)sum;
     }
 }

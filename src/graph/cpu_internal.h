@@ -4,10 +4,13 @@
 
 #include "graph/cpu.h"
 
-bool cpu_take(const graph_node *n, const graph_node *from, const float *x, const uint32_t *ids, float *out, err *e);
-/* own_rows: each chosen matrix has a row of x to itself. */
-bool cpu_experts(const graph_node *n, const graph_node *w, const void *weights, const float *x, bool own_rows,
-                 const uint32_t *ids, float *out, err *e);
-void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *weights, float *out);
+/* The places of the largest, by repeatedly taking the largest element not yet taken. */
+void cpu_topk_row(const float *x, uint32_t length, uint32_t *out, uint32_t count);
+/* One row of scores. */
+void cpu_route(const graph_node *n, const float *scores, uint32_t count, float *out);
+/* bias: or NULL. */
+void cpu_experts(const graph *g, const graph_node *n, const void *weights, const float *x, const float *routes,
+                 const float *bias, float *out);
+void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *routes, float *out);
 
 #endif

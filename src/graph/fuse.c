@@ -9,7 +9,7 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1, NO_STEP = UINT32_MAX };
 
-const char *const pass_names[PASS_COUNT] = {"norm", "gate", "after", "turn", "siblings", "join", "assign"};
+const char *const pass_names[PASS_COUNT] = {"norm", "gate", "mix", "after", "turn", "siblings", "join", "assign"};
 
 static bool reads(const plan *p, const plan_step *s, node n)
 {
@@ -144,11 +144,24 @@ static uint64_t step_bytes(const plan *p, const plan_step *s)
     return bytes;
 }
 
+static bool is_product(const plan_step *s)
+{
+    return s->op == OP_MATMUL || s->op == OP_EXPERTS;
+}
+
+/* Products with chosen matrices must be with those of the same experts, and have biases both or none. */
+static bool same_routes(const plan *p, const plan_step *a, const plan_step *b)
+{
+    const graph_node *m = graph_at(p->g, a->parts[0].matmul), *n = graph_at(p->g, b->parts[0].matmul);
+    return a->op == OP_MATMUL || (m->operands[2] == n->operands[2] && m->operand_count == n->operand_count);
+}
+
 /* May one step read the matrices of both? */
 static bool fit_together(const plan *p, const plan_step *a, const plan_step *b)
 {
-    return a->op == OP_MATMUL && b->op == OP_MATMUL && a->x == b->x && a->norm == b->norm && !a->combines_splits &&
-           !b->combines_splits && matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
+    return is_product(a) && a->op == b->op && a->x == b->x && a->norm == b->norm && !a->combines_splits &&
+           !b->combines_splits && same_routes(p, a, b) &&
+           matrix_of(p, &a->parts[0])->as.weight == matrix_of(p, &b->parts[0])->as.weight &&
            step_bytes(p, a) + step_bytes(p, b) <= p->most_matrix_bytes;
 }
 
@@ -173,14 +186,14 @@ static bool norm_into_products(fusing *f)
         for (uint32_t k = i + 1; all && k < p->count; k++)
             if (reads(p, &p->steps[k], norm)) {
                 const plan_step *s = &p->steps[k];
-                all = s->op == OP_MATMUL && s->x == norm && !s->norm && plan_rows(p, s) < PLAN_TILED_ROWS &&
+                all = is_product(s) && s->x == norm && !s->norm && plan_rows(p, s) < PLAN_TILED_ROWS &&
                       !also_added(p, s, norm);
                 readers++;
             }
         if (!all || !readers)
             continue;
         for (uint32_t k = i + 1; k < p->count; k++)
-            if (p->steps[k].op == OP_MATMUL && p->steps[k].x == norm && !p->steps[k].norm) {
+            if (is_product(&p->steps[k]) && p->steps[k].x == norm && !p->steps[k].norm) {
                 p->steps[k].norm = norm;
                 p->steps[k].x = graph_at(p->g, norm)->operands[0];
             }
@@ -247,17 +260,52 @@ static bool gate_at(fusing *f, uint32_t at, node gate, node up)
     return true;
 }
 
+/* Is it a product with chosen matrices, by itself? */
+static bool of_experts(const plan *p, node result)
+{
+    uint32_t part, step = product_of(p, result, &part);
+    return step != NO_STEP && p->steps[step].op == OP_EXPERTS && is_bare(&p->steps[step]);
+}
+
 static bool gates_together(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         const graph_node *n = graph_at(p->g, p->steps[i].at);
-        if (p->steps[i].op != OP_BINARY || n->as.binary != BINARY_MUL ||
+        bool clamped = n->op == OP_BINARY && n->as.binary == BINARY_CLAMPED_GLU;
+        if (p->steps[i].op != OP_BINARY || (n->as.binary != BINARY_MUL && !clamped) ||
             memcmp(&graph_at(p->g, n->operands[0])->s, &graph_at(p->g, n->operands[1])->s, sizeof(shape)) != 0)
             continue;
         node a = plan_root(p->g, n->operands[0]), b = plan_root(p->g, n->operands[1]);
-        if (gate_at(f, i, a, b) || gate_at(f, i, b, a))
+        if (clamped ? of_experts(p, a) && gate_at(f, i, a, b) : gate_at(f, i, a, b) || gate_at(f, i, b, a))
             return true;
+    }
+    return false;
+}
+
+/* What the experts of a row make is added up, and the residual to it: for few rows, whose matrices are read only once. */
+static bool mixes_into_experts(fusing *f)
+{
+    plan *p = f->p;
+    for (uint32_t i = 0; i < p->count; i++) {
+        plan_step *s = &p->steps[i];
+        plan_part *part = &s->parts[0];
+        uint32_t reader = s->op == OP_EXPERTS && !part->gate_of ? only_reader(f, part->result) : NO_STEP;
+        if (reader == NO_STEP || s->norm || part->epilogue_count || !may_wait(p, i, reader))
+            continue;
+        const graph_node *routed = graph_at(p->g, part->matmul), *n = graph_at(p->g, p->steps[reader].at);
+        plan_operand o;
+        if (!part->mix && n->op == OP_MIX && plan_root(p->g, n->operands[0]) == part->matmul &&
+            n->operands[1] == routed->operands[2] && routed->s.dims[1] < PLAN_TILED_ROWS &&
+            graph_at(p->g, routed->operands[0])->s.dims[1] == routed->s.dims[1])
+            part->result = part->mix = p->steps[reader].at;
+        else if (part->mix && n->op == OP_BINARY && n->as.binary == BINARY_ADD &&
+                 plan_operand_of(p->g, p->steps[reader].at, part->result, &o) && o.per_row)
+            part->result = part->epilogue[part->epilogue_count++] = p->steps[reader].at;
+        else
+            continue;
+        move_into(p, i, reader);
+        return true;
     }
     return false;
 }
@@ -275,8 +323,9 @@ static bool after_products(fusing *f)
         for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
             plan_part *part = &p->steps[i].parts[k];
             uint32_t reader = only_reader(f, part->result);
-            if (reader == NO_STEP || p->steps[i].part_count > 1 || p->steps[i].combines_splits || part->gate_of ||
-                part->rope || part->store || part->epilogue_count == PLAN_MAX_EPILOGUE)
+            if (reader == NO_STEP || p->steps[i].op != OP_MATMUL || p->steps[i].part_count > 1 ||
+                p->steps[i].combines_splits || part->gate_of || part->rope || part->store ||
+                part->epilogue_count == PLAN_MAX_EPILOGUE)
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
@@ -316,7 +365,8 @@ static bool turns_and_stores(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
         plan_part *part = &p->steps[i].parts[0];
-        uint32_t reader = p->steps[i].part_count == 1 && !p->steps[i].combines_splits && !part->gate_of && !part->store
+        uint32_t reader = p->steps[i].op == OP_MATMUL && p->steps[i].part_count == 1 && !p->steps[i].combines_splits &&
+                                  !part->gate_of && !part->store
                               ? only_reader(f, part->result)
                               : NO_STEP;
         /* Heads may lie across the pieces of a matrix that is not bound at once. */
@@ -393,9 +443,9 @@ static bool assigns_together(fusing *f)
 uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
-        [PASS_NORM] = norm_into_products, [PASS_GATE] = gates_together,        [PASS_EPILOGUE] = after_products,
-        [PASS_ROPE] = turns_and_stores,   [PASS_SIBLINGS] = siblings_together, [PASS_COMBINE] = joins_into_products,
-        [PASS_ASSIGN] = assigns_together};
+        [PASS_NORM] = norm_into_products,     [PASS_GATE] = gates_together,    [PASS_MIX] = mixes_into_experts,
+        [PASS_EPILOGUE] = after_products,     [PASS_ROPE] = turns_and_stores,  [PASS_SIBLINGS] = siblings_together,
+        [PASS_COMBINE] = joins_into_products, [PASS_ASSIGN] = assigns_together};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;
     fusing f = {p, mem_alloc(slots * sizeof(bool)), mem_alloc(slots * sizeof(uint32_t)),

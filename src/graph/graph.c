@@ -1,6 +1,7 @@
 /* graph: builds a graph node by node, infers shapes, and keeps the first mistake. */
 #include "graph/graph.h"
 #include "base/str.h"
+#include "graph/graph_internal.h"
 #include "graph/sample.h"
 
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 const char *const graph_op_names[OP_COUNT] = {"input",     "weight",  "state",     "unary",   "binary", "reduce",
                                               "softmax",   "rmsnorm", "layernorm", "matmul",  "gather", "rope",
                                               "attention", "store",   "slice",     "reshape", "pick",   "topk",
-                                              "take",      "experts", "mix",       "assign",  "sample"};
+                                              "route",     "experts", "mix",       "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -20,11 +21,6 @@ struct graph {
 };
 
 /* ---- shapes -------------------------------------------------------------- */
-
-static bool same(shape a, shape b)
-{
-    return memcmp(&a, &b, sizeof a) == 0;
-}
 
 enum { LAST = GRAPH_MAX_DIMS - 1 };
 
@@ -95,14 +91,14 @@ int graph_weight_uses(const graph *g, node weight)
         const graph_node *n = &g->nodes[i];
         for (uint32_t k = 0; k < n->operand_count; k++)
             if (n->operands[k] == weight)
-                uses |= (n->op == OP_MATMUL && k == 1) || ((n->op == OP_GATHER || n->op == OP_EXPERTS) && k == 0)
+                uses |= ((n->op == OP_MATMUL || n->op == OP_EXPERTS) && k == 1) || (n->op == OP_GATHER && k == 0)
                             ? WEIGHT_AS_MATRIX
                             : WEIGHT_AS_FLOATS;
     }
     return uses;
 }
 
-static node add(graph *g, graph_node n)
+node graph_add(graph *g, graph_node n)
 {
     if (shape_count(n.s) == 0)
         err_set(&g->error, "graph: %s %s has a dimension of 0", graph_op_names[n.op], n.name ? n.name : "");
@@ -121,7 +117,7 @@ static node add(graph *g, graph_node n)
 
 /* Checks that the operands of a new node exist. After an error they are not checked any more: the graph is already
  * invalid. */
-static bool operands(graph *g, graph_node *n, uint32_t count, ...)
+bool graph_set_operands(graph *g, graph_node *n, uint32_t count, ...)
 {
     va_list ap;
     va_start(ap, count);
@@ -135,7 +131,7 @@ static bool operands(graph *g, graph_node *n, uint32_t count, ...)
     return g->error.kind == ERR_NONE;
 }
 
-static bool wrong_shapes(graph *g, const graph_node *n, const char *why)
+bool graph_wrong_shapes(graph *g, const graph_node *n, const char *why)
 {
     char a[64] = "", b[64] = "";
     shape_text(g->nodes[n->operands[0]].s, a);
@@ -153,7 +149,7 @@ static const graph_node *operand(const graph *g, const graph_node *n, int i)
 
 node graph_input(graph *g, const char *name, dtype type, shape s)
 {
-    return add(g, (graph_node){.op = OP_INPUT, .type = type, .s = s, .name = name});
+    return graph_add(g, (graph_node){.op = OP_INPUT, .type = type, .s = s, .name = name});
 }
 
 void graph_set_tuning_hint(graph *g, node input, uint32_t word)
@@ -168,7 +164,7 @@ node graph_weight(graph *g, const char *name, tensor_type type, shape s)
     if (!info || s.dims[LAST] % info->block_weights != 0)
         err_set(&g->error, "graph: weight %s has rows of %u, which %s cannot hold", name, s.dims[LAST],
                 info ? info->name : "an unknown type");
-    return add(g, (graph_node){.op = OP_WEIGHT, .type = DTYPE_F32, .s = s, .name = name, .as.weight = type});
+    return graph_add(g, (graph_node){.op = OP_WEIGHT, .type = DTYPE_F32, .s = s, .name = name, .as.weight = type});
 }
 
 uint64_t dtype_bytes(dtype type, uint64_t elements)
@@ -186,7 +182,7 @@ node graph_state(graph *g, const char *name, dtype type, shape s)
     uint32_t row = s.dims[2] * s.dims[3];
     if (type >= DTYPE_Q8_0 && row % 64)
         err_set(&g->error, "keys and values of %u numbers cannot be quantised in the cache: only whole 64s are", row);
-    return add(g, (graph_node){.op = OP_STATE, .type = type, .s = s, .name = name});
+    return graph_add(g, (graph_node){.op = OP_STATE, .type = type, .s = s, .name = name});
 }
 
 void graph_output(graph *g, const char *name, node n)
@@ -204,10 +200,10 @@ void graph_output(graph *g, const char *name, node n)
 static node unary(graph *g, unary_kind kind, node x, float a, float b)
 {
     graph_node n = {.op = OP_UNARY, .as.unary = {kind, a, b}};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.s = operand(g, &n, 0)->s;
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_unary(graph *g, unary_kind kind, node x)
@@ -228,71 +224,71 @@ node graph_softcap(graph *g, node x, float cap)
 node graph_binary(graph *g, binary_kind kind, node a, node b)
 {
     graph_node n = {.op = OP_BINARY, .as.binary = kind};
-    if (!operands(g, &n, 2, a, b))
+    if (!graph_set_operands(g, &n, 2, a, b))
         return 0;
     n.s = operand(g, &n, 0)->s;
     shape other = operand(g, &n, 1)->s;
     for (int i = 0; i < GRAPH_MAX_DIMS; i++)
         if (other.dims[i] != n.s.dims[i] && other.dims[i] != 1)
-            return wrong_shapes(g, &n, "the second must fit the first or be 1 there"), 0;
-    return add(g, n);
+            return graph_wrong_shapes(g, &n, "the second must fit the first or be 1 there"), 0;
+    return graph_add(g, n);
 }
 
 node graph_reduce(graph *g, reduce_kind kind, node x)
 {
     graph_node n = {.op = OP_REDUCE, .as.reduce = kind, .type = kind == REDUCE_ARGMAX ? DTYPE_U32 : DTYPE_F32};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.s = operand(g, &n, 0)->s;
     n.s.dims[LAST] = 1;
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_softmax(graph *g, node x, float scale)
 {
     graph_node n = {.op = OP_SOFTMAX, .as.softmax_scale = scale};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.s = operand(g, &n, 0)->s;
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_rmsnorm(graph *g, node x, node weight, float epsilon, float weight_offset)
 {
     graph_node n = {.op = OP_RMSNORM, .as.rmsnorm = {epsilon, weight_offset}};
-    if (!operands(g, &n, 2, x, weight))
+    if (!graph_set_operands(g, &n, 2, x, weight))
         return 0;
     n.s = operand(g, &n, 0)->s;
-    if (!same(operand(g, &n, 1)->s, shape1(n.s.dims[LAST])))
-        return wrong_shapes(g, &n, "a weight for each element of a row is needed"), 0;
-    return add(g, n);
+    if (!shape_same(operand(g, &n, 1)->s, shape1(n.s.dims[LAST])))
+        return graph_wrong_shapes(g, &n, "a weight for each element of a row is needed"), 0;
+    return graph_add(g, n);
 }
 
 node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon)
 {
     graph_node n = {.op = OP_LAYERNORM, .as.layernorm_epsilon = epsilon};
-    if (!operands(g, &n, bias ? 3 : 2, x, weight, bias))
+    if (!graph_set_operands(g, &n, bias ? 3 : 2, x, weight, bias))
         return 0;
     n.s = operand(g, &n, 0)->s;
     shape row = shape1(n.s.dims[LAST]);
-    if (!same(operand(g, &n, 1)->s, row) || (bias && !same(operand(g, &n, 2)->s, row)))
-        return wrong_shapes(g, &n, "a weight and a bias for each element of a row are needed"), 0;
-    return add(g, n);
+    if (!shape_same(operand(g, &n, 1)->s, row) || (bias && !shape_same(operand(g, &n, 2)->s, row)))
+        return graph_wrong_shapes(g, &n, "a weight and a bias for each element of a row are needed"), 0;
+    return graph_add(g, n);
 }
 
 node graph_matmul(graph *g, node x, node weight)
 {
     graph_node n = {.op = OP_MATMUL};
-    if (!operands(g, &n, 2, x, weight))
+    if (!graph_set_operands(g, &n, 2, x, weight))
         return 0;
     shape w = operand(g, &n, 1)->s;
     n.s = operand(g, &n, 0)->s;
     if (operand(g, &n, 1)->op != OP_WEIGHT)
-        return wrong_shapes(g, &n, "the second must be a weight"), 0;
+        return graph_wrong_shapes(g, &n, "the second must be a weight"), 0;
     if (w.dims[0] != 1 || w.dims[1] != 1 || w.dims[LAST] != n.s.dims[LAST])
-        return wrong_shapes(g, &n, "rows of both must be of one length"), 0;
+        return graph_wrong_shapes(g, &n, "rows of both must be of one length"), 0;
     n.s.dims[LAST] = w.dims[LAST - 1];
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 /* One integer, known only at run time: the position of row 0. */
@@ -305,16 +301,16 @@ static bool is_position(const graph *g, node n)
 static node gather(graph *g, node weight, node rows, uint32_t count, bool consecutive)
 {
     graph_node n = {.op = OP_GATHER, .as.gather_consecutive = consecutive};
-    if (!operands(g, &n, 2, weight, rows))
+    if (!graph_set_operands(g, &n, 2, weight, rows))
         return 0;
     shape w = operand(g, &n, 0)->s;
     const graph_node *r = operand(g, &n, 1);
     if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
-        return wrong_shapes(g, &n, "rows are taken from a weight"), 0;
-    if (consecutive ? !is_position(g, rows) : r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "the rows must be integers"), 0;
+        return graph_wrong_shapes(g, &n, "rows are taken from a weight"), 0;
+    if (consecutive ? !is_position(g, rows) : r->type != DTYPE_U32 || !shape_same(r->s, shape1(r->s.dims[LAST])))
+        return graph_wrong_shapes(g, &n, "the rows must be integers"), 0;
     n.s = shape2(consecutive ? count : r->s.dims[LAST], w.dims[LAST]);
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_gather(graph *g, node weight, node rows)
@@ -330,139 +326,100 @@ node graph_gather_from(graph *g, node weight, node first, uint32_t count)
 node graph_rope(graph *g, node x, node position, rope_spec spec)
 {
     graph_node n = {.op = OP_ROPE, .as.rope = spec};
-    if (!operands(g, &n, spec.factors ? 3 : 2, x, position, spec.factors))
+    if (!graph_set_operands(g, &n, spec.factors ? 3 : 2, x, position, spec.factors))
         return 0;
     n.s = operand(g, &n, 0)->s;
     if (n.s.dims[0] != 1 || !is_position(g, position) || spec.rotated % 2 || spec.rotated > n.s.dims[LAST])
-        return wrong_shapes(g, &n, "rows of heads, a position and an even part of a head are needed"), 0;
+        return graph_wrong_shapes(g, &n, "rows of heads, a position and an even part of a head are needed"), 0;
     if (spec.factors && shape_count(operand(g, &n, 2)->s) != spec.rotated / 2)
-        return wrong_shapes(g, &n, "a factor for each pair is needed"), 0;
-    return add(g, n);
+        return graph_wrong_shapes(g, &n, "a factor for each pair is needed"), 0;
+    return graph_add(g, n);
 }
 
 node graph_store(graph *g, node state, node x, node position)
 {
     graph_node n = {.op = OP_STORE};
-    if (!operands(g, &n, 3, state, x, position))
+    if (!graph_set_operands(g, &n, 3, state, x, position))
         return 0;
     const graph_node *s = operand(g, &n, 0), *rows = operand(g, &n, 1);
     n.s = s->s;
     n.type = s->type;
     if (s->op != OP_STATE || s->s.dims[0] != 1 || rows->s.dims[0] != 1 || s->s.dims[2] != rows->s.dims[2] ||
         s->s.dims[3] != rows->s.dims[3] || rows->s.dims[1] > s->s.dims[1] || !is_position(g, position))
-        return wrong_shapes(g, &n, "rows that fit a state, and a position, are needed"), 0;
-    return add(g, n);
+        return graph_wrong_shapes(g, &n, "rows that fit a state, and a position, are needed"), 0;
+    return graph_add(g, n);
 }
 
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec)
 {
     graph_node n = {.op = OP_ATTENTION, .as.attention = spec};
-    if (!operands(g, &n, 4, q, keys, values, position))
+    if (!graph_set_operands(g, &n, spec.sinks ? 5 : 4, q, keys, values, position, spec.sinks))
         return 0;
     shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
-    if (!same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] || s.dims[2] % k.dims[2] != 0 ||
-        !is_position(g, position))
-        return wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
+    if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] ||
+        s.dims[2] % k.dims[2] != 0 || !is_position(g, position))
+        return graph_wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
+    if (spec.sinks && !shape_same(operand(g, &n, 4)->s, shape1(s.dims[2])))
+        return graph_wrong_shapes(g, &n, "a sink for each head is needed"), 0;
     n.s = shape2(s.dims[1], s.dims[2] * s.dims[3]);
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count)
 {
     graph_node n = {.op = OP_SLICE, .as.slice_start = start};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.s = operand(g, &n, 0)->s;
     n.type = operand(g, &n, 0)->type;
     if (start > n.s.dims[LAST] || count > n.s.dims[LAST] - start)
-        return wrong_shapes(g, &n, "the slice ends beyond the row"), 0;
+        return graph_wrong_shapes(g, &n, "the slice ends beyond the row"), 0;
     n.s.dims[LAST] = count;
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_reshape(graph *g, node x, shape s)
 {
     graph_node n = {.op = OP_RESHAPE, .s = s};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.type = operand(g, &n, 0)->type;
     if (shape_count(s) != shape_count(operand(g, &n, 0)->s))
-        return wrong_shapes(g, &n, "the new shape holds another number of elements"), 0;
-    return add(g, n);
+        return graph_wrong_shapes(g, &n, "the new shape holds another number of elements"), 0;
+    return graph_add(g, n);
 }
 
 node graph_pick(graph *g, node x, node rows)
 {
     graph_node n = {.op = OP_PICK};
-    if (!operands(g, &n, 2, x, rows))
+    if (!graph_set_operands(g, &n, 2, x, rows))
         return 0;
     const graph_node *from = operand(g, &n, 0), *r = operand(g, &n, 1);
-    if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 || !same(r->s, shape1(r->s.dims[LAST])))
-        return wrong_shapes(g, &n, "rows and a list of integers are needed"), 0;
+    if (from->s.dims[0] != 1 || from->s.dims[1] != 1 || r->type != DTYPE_U32 ||
+        !shape_same(r->s, shape1(r->s.dims[LAST])))
+        return graph_wrong_shapes(g, &n, "rows and a list of integers are needed"), 0;
     n.type = from->type;
     n.s = shape2(r->s.dims[LAST], from->s.dims[LAST]);
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_topk(graph *g, node x, uint32_t count)
 {
     graph_node n = {.op = OP_TOPK, .type = DTYPE_U32};
-    if (!operands(g, &n, 1, x))
+    if (!graph_set_operands(g, &n, 1, x))
         return 0;
     n.s = operand(g, &n, 0)->s;
     if (count > n.s.dims[LAST])
-        return wrong_shapes(g, &n, "a row has not that many"), 0;
+        return graph_wrong_shapes(g, &n, "a row has not that many"), 0;
     n.s.dims[LAST] = count;
-    return add(g, n);
-}
-
-node graph_take(graph *g, node x, node places)
-{
-    graph_node n = {.op = OP_TAKE};
-    if (!operands(g, &n, 2, x, places))
-        return 0;
-    shape from = operand(g, &n, 0)->s;
-    n.s = operand(g, &n, 1)->s;
-    if (operand(g, &n, 1)->type != DTYPE_U32 || !same(from, shape2(n.s.dims[LAST - 1], from.dims[LAST])) ||
-        !same(n.s, shape2(n.s.dims[LAST - 1], n.s.dims[LAST])))
-        return wrong_shapes(g, &n, "rows and places are needed"), 0;
-    return add(g, n);
-}
-
-node graph_experts(graph *g, node weight, uint32_t count, node x, node ids)
-{
-    graph_node n = {.op = OP_EXPERTS, .as.expert_count = count};
-    if (!operands(g, &n, 3, weight, x, ids))
-        return 0;
-    shape w = operand(g, &n, 0)->s, s = operand(g, &n, 1)->s;
-    const graph_node *chosen = operand(g, &n, 2);
-    uint32_t rows = chosen->s.dims[LAST - 1], slots = chosen->s.dims[LAST];
-    if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1 || count == 0 ||
-        w.dims[LAST - 1] % count || w.dims[LAST] != s.dims[LAST] || chosen->type != DTYPE_U32 ||
-        !same(chosen->s, shape2(rows, slots)) ||
-        (!same(s, shape2(rows, w.dims[LAST])) && !same(s, shape3(rows, slots, w.dims[LAST]))))
-        return wrong_shapes(g, &n, "matrices, rows of their length and numbers are needed"), 0;
-    n.s = shape3(rows, slots, w.dims[LAST - 1] / count);
-    return add(g, n);
-}
-
-node graph_mix(graph *g, node x, node weights)
-{
-    graph_node n = {.op = OP_MIX};
-    if (!operands(g, &n, 2, x, weights))
-        return 0;
-    shape s = operand(g, &n, 0)->s;
-    if (s.dims[0] != 1 || !same(operand(g, &n, 1)->s, shape2(s.dims[1], s.dims[2])))
-        return wrong_shapes(g, &n, "rows, and a weight for each, are needed"), 0;
-    n.s = shape2(s.dims[1], s.dims[LAST]);
-    return add(g, n);
+    return graph_add(g, n);
 }
 
 node graph_assign(graph *g, node target, node value, assign_spec spec)
 {
     graph_node n = {.op = OP_ASSIGN, .type = DTYPE_U32, .as.assign = spec};
     node also = spec.more ? spec.more : spec.index;
-    if (!operands(g, &n, 2 + (also != 0) + (spec.more && spec.index), value, target, also, spec.index))
+    if (!graph_set_operands(g, &n, 2 + (also != 0) + (spec.more && spec.index), value, target, also, spec.index))
         return 0;
     const graph_node *from = operand(g, &n, 0), *to = operand(g, &n, 1);
     n.s = to->s;
@@ -470,14 +427,14 @@ node graph_assign(graph *g, node target, node value, assign_spec spec)
                            : shape_count(from->s) <= shape_count(to->s);
     if (!fits || to->op != OP_INPUT || to->type != DTYPE_U32 || from->type != DTYPE_U32 ||
         (spec.more && !is_position(g, spec.more)))
-        return wrong_shapes(g, &n, "integers that fit an input of integers are needed"), 0;
-    return add(g, n);
+        return graph_wrong_shapes(g, &n, "integers that fit an input of integers are needed"), 0;
+    return graph_add(g, n);
 }
 
 node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history)
 {
     graph_node n = {.op = OP_SAMPLE, .type = DTYPE_U32};
-    if (!operands(g, &n, 5, logits, target, settings, so_far, history))
+    if (!graph_set_operands(g, &n, 5, logits, target, settings, so_far, history))
         return 0;
     const graph_node *x = operand(g, &n, 0), *to = operand(g, &n, 1), *words = operand(g, &n, 2),
                      *ring = operand(g, &n, 4);
@@ -486,6 +443,6 @@ node graph_sample(graph *g, node target, node logits, node settings, node so_far
         to->op != OP_INPUT || to->type != DTYPE_U32 || words->type != DTYPE_U32 ||
         shape_count(words->s) != SAMPLE_WORDS || !is_position(g, so_far) || ring->op != OP_INPUT ||
         ring->type != DTYPE_U32)
-        return wrong_shapes(g, &n, "a row of logits and inputs of integers are needed"), 0;
-    return add(g, n);
+        return graph_wrong_shapes(g, &n, "a row of logits and inputs of integers are needed"), 0;
+    return graph_add(g, n);
 }

@@ -28,7 +28,7 @@
 typedef struct graph graph;
 typedef uint32_t node; /* 0 is no node */
 
-enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 5 };
+enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 5, GRAPH_MAX_EXPERTS_USED = 64 /* of a row */ };
 
 typedef struct shape {
     uint32_t dims[GRAPH_MAX_DIMS]; /* outermost first; unused leading ones are 1 */
@@ -63,7 +63,7 @@ typedef enum {
     OP_RESHAPE,
     OP_PICK,    /* rows of activations */
     OP_TOPK,    /* the places of the largest of a row */
-    OP_TAKE,    /* elements by their places in a row */
+    OP_ROUTE,   /* which experts a row gets, and what each weighs */
     OP_EXPERTS, /* products with matrices that are chosen at run time */
     OP_MIX,     /* sums of rows with weights */
     OP_ASSIGN,  /* integers into an input, for the next run */
@@ -93,7 +93,17 @@ typedef enum {
     UNARY_COUNT
 } unary_kind;
 
-typedef enum { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_MAX, BINARY_MIN, BINARY_COUNT } binary_kind;
+/* CLAMPED_GLU: a sigmoid(1.702 a) (b + 1) with a up to 7 and b from -7 to 7; never part of a product's epilogue. */
+typedef enum {
+    BINARY_ADD,
+    BINARY_SUB,
+    BINARY_MUL,
+    BINARY_DIV,
+    BINARY_MAX,
+    BINARY_MIN,
+    BINARY_CLAMPED_GLU,
+    BINARY_COUNT
+} binary_kind;
 typedef enum { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_ARGMAX, REDUCE_COUNT } reduce_kind;
 
 /* Rotation of pairs of a head's first `rotated` elements by position. */
@@ -117,7 +127,11 @@ typedef struct attention_spec {
     float scale;     /* of q . k */
     float softcap;   /* 0: none */
     uint32_t window; /* how many positions back are seen, itself included; 0: all */
+    node sinks;      /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
 } attention_spec;
+
+/* The weights of experts: a softmax over the scores of those that are chosen, or over all scores. */
+typedef enum { ROUTE_OF_CHOSEN, ROUTE_OF_ALL } route_kind;
 
 /* A node as the graph stores it. */
 typedef struct graph_node {
@@ -146,6 +160,7 @@ typedef struct graph_node {
         rope_spec rope;
         attention_spec attention;
         uint32_t slice_start;
+        route_kind route;
         uint32_t expert_count;
         assign_spec assign;
     } as;
@@ -199,11 +214,13 @@ node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
 node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, k] */
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
-node graph_take(graph *g, node x, node places);    /* [t, n] and u32 [t, s] to [t, s] */
-/* A mixture of experts: a weight [count * n, k] is `count` matrices, of which u32 ids [t, s] choose some for each row.
- * x [t, k], or [t, s, k] if each has a row of its own, to [t, s, n]. */
-node graph_experts(graph *g, node weight, uint32_t count, node x, node ids);
-node graph_mix(graph *g, node x, node weights); /* [t, s, k] and [t, s] to [t, k] */
+/* A mixture of experts. Scores [t, n] choose the `count` experts with the largest (of equals the first) for each row: to
+ * [t, 2 * count], their numbers, which are exact as floats, and then their weights. */
+node graph_route(graph *g, node scores, uint32_t count, route_kind kind);
+/* A weight [count * n, k] is `count` matrices, of which routes [t, 2 * s] choose some for each row. x [t, k], or [t, s, k]
+ * if each has a row of its own, to [t, s, n]. bias: [count, n], a row for each matrix, or 0. */
+node graph_experts(graph *g, node x, node weight, node bias, uint32_t count, node routes);
+node graph_mix(graph *g, node x, node routes); /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
 /* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at

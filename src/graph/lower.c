@@ -291,6 +291,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     l->args[ATTENTION_SCALE] = as_word(n->as.attention.scale);
     l->args[ATTENTION_SOFTCAP] = as_word(n->as.attention.softcap);
     l->args[ATTENTION_WINDOW] = n->as.attention.window;
+    l->args[ATTENTION_SINKS] = n->operand_count > 4 ? at(c, n->operands[4]) + 1 : 0;
     l->args[ATTENTION_KEYS] = at(c, n->operands[1]);
     l->args[ATTENTION_VALUES] = at(c, n->operands[2]);
     l->args[ATTENTION_CACHE] = lower_cache(k->type);
@@ -415,8 +416,7 @@ static const char *kernel_name(graph_op op)
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
-    case OP_TAKE: return "op_take";
-    case OP_EXPERTS: return "op_experts";
+    case OP_ROUTE: return "op_route";
     case OP_MIX: return "op_mix";
     case OP_ASSIGN: return "op_assign";
     case OP_SAMPLE: return "op_sample";
@@ -426,17 +426,17 @@ static const char *kernel_name(graph_op op)
 
 static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch_desc *l, err *e)
 {
-    if (s->op == OP_MATMUL)
-        return lower_matmul(c, l, s, e);
+    if (s->op == OP_MATMUL || s->op == OP_EXPERTS)
+        return s->op == OP_MATMUL ? lower_matmul(c, l, s, e) : lower_experts(c, l, s, e);
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST],
              rows = (uint32_t)(shape_count(x->s) / length);
     bool norm = n->op == OP_RMSNORM || n->op == OP_LAYERNORM;
-    bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK;
+    bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK || n->op == OP_ROUTE;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
-    if (by_row || n->op == OP_ATTENTION)
+    if ((by_row && n->op != OP_ROUTE) || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
     if (by_row && c->t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->row_threads);
@@ -444,7 +444,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
-    l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_EXPERTS ? 0 : at(c, n->operands[0]);
+    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(c, n->operands[0]);
     if (by_row)
         l->args[ARG_LENGTH] = length;
     switch (n->op) {
@@ -462,9 +462,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
     case OP_RMSNORM:
     case OP_LAYERNORM: lower_norm(c, l, s, n); break;
-    case OP_TAKE:
-    case OP_EXPERTS:
-    case OP_MIX: return lower_experts(c, l, n, e);
+    case OP_ROUTE: lower_route(c, l, n); break;
+    case OP_MIX: lower_mix(c, l, n); break;
     case OP_GATHER: return lower_gather(c, l, n);
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;

@@ -95,8 +95,15 @@ bool lower_many_rows(const lowering *c, uint32_t rows);
 uint32_t lower_matmul_plain(const lowering *c, dispatch_desc *l, uint32_t rows, tensor_type type);
 /* All products with weights of a type share one kernel there, which omits everything that none of them needs. */
 void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type);
-/* Operators of a mixture of experts; 0 with an error. */
-uint32_t lower_experts(const lowering *c, dispatch_desc *l, const graph_node *n, err *e);
+/* Operators of a mixture of experts. Products with chosen matrices return 0 with an error. */
+uint32_t lower_experts(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
+void lower_route(const lowering *c, dispatch_desc *l, const graph_node *n);
+void lower_mix(const lowering *c, dispatch_desc *l, const graph_node *n);
+/* Such a product by matmul_row.wgsl, its arguments being there: chooses how the work is shared out, as lower_matmul_grid
+ * does. False if it is not for that kernel. */
+bool lower_experts_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t chunks, const layout *lies);
+/* The arguments of the norm of x that is a part of a product, if there is one. */
+void lower_norm_of_x(const lowering *c, dispatch_desc *l, const plan_step *s);
 /* The arguments of a norm that is a step of its own. */
 void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n);
 /* The dispatches of matrix products; 0 with an error. */

@@ -89,6 +89,17 @@ static bool lies_beside(const lowering *c, const dispatch_desc *l, const plan_st
     return true;
 }
 
+void lower_norm_of_x(const lowering *c, dispatch_desc *l, const plan_step *s)
+{
+    if (!s->norm)
+        return;
+    const graph_node *norm = node_at(c, s->norm);
+    l->args[MATMUL_X_FORM] = X_NORMED;
+    l->args[MATMUL_NORM_WEIGHT] = at(c, norm->operands[1]);
+    l->args[MATMUL_NORM_EPSILON] = as_word(norm->as.rmsnorm.epsilon);
+    l->args[MATMUL_NORM_OFFSET] = as_word(norm->as.rmsnorm.weight_offset);
+}
+
 /* One dispatch for all parts if each is in one piece; else a dispatch for each piece of the only part. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e)
 {
@@ -99,13 +110,7 @@ uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, e
     common.args[MATMUL_LENGTH] = k;
     common.args[MATMUL_X] = at(c, s->x);
     common.args[MATMUL_X_COMPUTED] = lower_is_computed(c, s->x);
-    if (s->norm) {
-        const graph_node *norm = node_at(c, s->norm);
-        common.args[MATMUL_X_FORM] = X_NORMED;
-        common.args[MATMUL_NORM_WEIGHT] = at(c, norm->operands[1]);
-        common.args[MATMUL_NORM_EPSILON] = as_word(norm->as.rmsnorm.epsilon);
-        common.args[MATMUL_NORM_OFFSET] = as_word(norm->as.rmsnorm.weight_offset);
-    }
+    lower_norm_of_x(c, &common, s);
     if (s->combines_splits) {
         const plan_step *attention = s - 1; /* PASS_COMBINE has checked that */
         common.args[MATMUL_X] = at(c, attention->at);

@@ -317,6 +317,15 @@ static void leave_out(dispatch_desc *l, uint32_t parts)
         kernel_set_constant(&l->kernel, CONSTANT_FUNCTION, function);
 }
 
+bool lower_experts_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t chunks, const layout *lies)
+{
+    if (!choose_row(c, l, row4s, 1, chunks, lies))
+        return false;
+    leave_out(l, 1);
+    l->warms_cache = false; /* which weights they are is not known before */
+    return true;
+}
+
 void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t chunks, const layout *lies)
 {
     uint32_t row4s = 0, rows = plan_rows(c->p, s), filled = 0;

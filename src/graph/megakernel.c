@@ -78,7 +78,7 @@ static bool find_kernels(megakernel *o, err *e)
     if (!lower(o, e) || !phase_kernels_find(k, o->from.profile, &o->form, &o->plan, e))
         return false;
     o->uniform_table = phase_table_bytes(k) <= info->max_uniform_binding_bytes;
-    o->epoch_marked = !o->single && k->polls_epoch && schedule_possible(k->of_phase, k->phases);
+    o->epoch_marked = !o->single && k->polls_epoch && schedule_possible(k->kind_of, k->phases);
     uint32_t most = max_arenas(info, o->uniform_table);
     return k->arenas <= most ||
            err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
@@ -96,6 +96,7 @@ static gpu_source *make_text(megakernel *o)
                                                               .compact = k->compact,
                                                               .row_words = k->row_words,
                                                               .phase_kernels = k->of_phase,
+                                                              .phase_kinds = k->kind_of,
                                                               .phases = k->phases,
                                                               .uniform_table = o->uniform_table});
     o->text_hash = str_hash(STR_HASH_BEGIN, source->wgsl, strlen(source->wgsl));

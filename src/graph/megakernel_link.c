@@ -309,13 +309,13 @@ gpu_source *megakernel_link(const megakernel_module *m)
     str_add(&text, launch.data);
     for (uint32_t i = 0; i < m->kernel_count; i++)
         prefetches[i] = add_kernel(&m->kernels[i], i, m->compact, &shared, &given, &text);
-    if (!m->compact && schedule_possible(m->phase_kernels, m->phases)) {
+    if (!m->compact && schedule_possible(m->phase_kinds ? m->phase_kinds : m->phase_kernels, m->phases)) {
         schedule_kernel kinds[MEGAKERNEL_MAX_KERNELS];
         for (uint32_t i = 0; i < m->kernel_count; i++)
             kinds[i] =
                 (schedule_kernel){prefetches[i], m->kernels[i].single_pass, m->kernels[i].per_iteration,
                                   m->epoch_marked && m->kernels[i].epoch_only, !m->single && m->kernels[i].warms_cache};
-        schedule_add(&(schedule){m->phase_kernels, m->phases, kinds, m->kernel_count}, &text);
+        schedule_add(&(schedule){m->phase_kernels, m->phases, kinds, m->kernel_count, m->phase_kinds}, &text);
     } else {
         add_choice(m->kernel_count, &text);
         kernel_file_add("include/megakernel_table.wgsl", NULL, &text);

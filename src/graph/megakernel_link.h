@@ -37,6 +37,7 @@ typedef struct megakernel_module {
     uint32_t kernel_count, arenas;
     bool single;                   /* memory without atomics: for one workgroup only */
     const uint32_t *phase_kernels; /* [phase] the number of its kernel */
+    const uint32_t *phase_kinds;   /* see schedule; NULL: each kernel is a kind */
     uint32_t row_words, phases;    /* the table: word 0 virtual workgroups, 1 the kernel's number, then its slots */
     bool compact;       /* as little code as possible: argument i is also word MEGAKERNEL_FIRST_SLOT + i of a row */
     bool epoch_marked;  /* floats carry an epoch bit that all readers poll */

@@ -20,6 +20,15 @@ static uint32_t kernel_of(const phase_kernels *k, const dispatch_desc *d)
     return i;
 }
 
+/* The first kernel that differs from kernel i in nothing but the buffer of weights that it reads. */
+static uint32_t kind_of(const phase_kernels *k, uint32_t i)
+{
+    uint32_t first = 0;
+    while (!kernel_same_variant(&k->items[first].kernel, &k->items[i].kernel))
+        first++;
+    return first;
+}
+
 /* Does argument w depend on the number of workgroups? */
 static bool depends_on_groups(const dispatch_desc *d, uint32_t w)
 {
@@ -31,6 +40,7 @@ static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t grou
 {
     k->phases = plan->count;
     k->of_phase = mem_alloc((plan->count + 1) * sizeof *k->of_phase);
+    k->kind_of = mem_alloc((plan->count + 1) * sizeof *k->kind_of);
     for (uint32_t p = 0; p < plan->count; p++) {
         const dispatch_desc *d = &plan->items[p];
         uint32_t i = kernel_of(k, d);
@@ -58,6 +68,7 @@ static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t grou
         kernel->warms_cache &= d->warms_cache;
         k->polls_epoch &= d->polls_epoch;
         k->of_phase[p] = i;
+        k->kind_of[p] = kind_of(k, i);
     }
     return true;
 }
@@ -80,8 +91,8 @@ static bool is_per_iteration(const phase_kernels *k, uint32_t kernel, schedule_l
  * up; those that depend on the number of workgroups are the same in each. */
 static void find_strides(phase_kernels *k, const lowered_plan *plan)
 {
-    schedule_loop l = schedule_find_loop(k->of_phase, k->phases);
-    if (!schedule_possible(k->of_phase, k->phases))
+    schedule_loop l = schedule_find_loop(k->kind_of, k->phases);
+    if (!schedule_possible(k->kind_of, k->phases))
         return;
     for (uint32_t i = 0; i < k->count; i++) {
         phase_kernel *kernel = &k->items[i];
@@ -136,7 +147,8 @@ bool phase_kernels_find(phase_kernels *k, const device_profile *profile, const l
 void phase_kernels_free(phase_kernels *k)
 {
     free(k->of_phase);
-    k->of_phase = NULL;
+    free(k->kind_of);
+    k->of_phase = k->kind_of = NULL;
 }
 
 uint64_t phase_table_bytes(const phase_kernels *k)

@@ -12,6 +12,7 @@ typedef struct phase_kernels {
     phase_kernel items[MEGAKERNEL_MAX_KERNELS];
     uint32_t count;
     uint32_t *of_phase; /* [phase] the number of its kernel */
+    uint32_t *kind_of;  /* [phase] of kernels that differ in nothing but their weights' buffer the first one's */
     uint32_t phases;
     uint32_t arenas;    /* buffers of weights that are bound */
     uint32_t row_words; /* of the table */

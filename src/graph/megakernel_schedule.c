@@ -3,14 +3,14 @@
 
 enum { MOST_PERIOD = 16 };
 
-schedule_loop schedule_find_loop(const uint32_t *kernels, uint32_t phases)
+schedule_loop schedule_find_loop(const uint32_t *kinds, uint32_t phases)
 {
     schedule_loop best = {.period = 1, .times = 1};
     uint32_t most_saved = 0;
     for (uint32_t period = 1; period <= MOST_PERIOD && period < phases; period++)
         for (uint32_t first = 0; first + 2 * period <= phases; first++) {
             uint32_t same = 0;
-            while (first + period + same < phases && kernels[first + same] == kernels[first + period + same])
+            while (first + period + same < phases && kinds[first + same] == kinds[first + period + same])
                 same++;
             uint32_t saved = same / period * period;
             if (saved > most_saved) {
@@ -26,16 +26,30 @@ static uint32_t sites_of(schedule_loop l, uint32_t phases)
     return phases - l.period * (l.times - 1);
 }
 
-bool schedule_possible(const uint32_t *kernels, uint32_t phases)
+bool schedule_possible(const uint32_t *kinds, uint32_t phases)
 {
-    return sites_of(schedule_find_loop(kernels, phases), phases) <= SCHEDULE_MAX_SITES;
+    return sites_of(schedule_find_loop(kinds, phases), phases) <= SCHEDULE_MAX_SITES;
+}
+
+/* The first iteration after `time` that has another kernel than it at a site of the loop. */
+static uint32_t same_until(const schedule *c, schedule_loop l, uint32_t phase, uint32_t time)
+{
+    uint32_t end = time + 1;
+    while (end < l.times && c->phase_kernels[phase + end * l.period] == c->phase_kernels[phase + time * l.period])
+        end++;
+    return end;
+}
+
+static bool has_one_kernel(const schedule *c, schedule_loop l, uint32_t phase)
+{
+    return same_until(c, l, phase, 0) == l.times;
 }
 
 /* A phase's arguments, and how many virtual workgroups it has. In the loop, which has its phases in the text once, that depends on
  * the iteration. */
-static void add_args(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+static void add_args(const schedule *c, schedule_loop l, uint32_t phase, uint32_t kernel, bool inside, str *out)
 {
-    if (c->kernels[c->phase_kernels[phase]].per_iteration)
+    if (c->kernels[kernel].per_iteration)
         str_addf(out, "{ let args = %s; let count = phase_word(%uu * PHASE_WORDS, 0u);\n", inside ? "time" : "0u",
                  phase);
     else if (inside)
@@ -45,52 +59,72 @@ static void add_args(const schedule *c, schedule_loop l, uint32_t phase, bool in
         str_addf(out, "{ let args = %uu * PHASE_WORDS; let count = phase_word(args, 0u);\n", phase);
 }
 
-/* Data prefetched before is no longer needed. */
-static void add_forget(const schedule *c, uint32_t phase, str *out)
+/* Does a site prefetch? Not if it has several kernels: data for each would occupy registers. */
+static bool prefetches_at(const schedule *c, schedule_loop l, uint32_t phase, bool inside)
 {
-    if (c->kernels[c->phase_kernels[phase]].prefetches)
+    return c->kernels[c->phase_kernels[phase]].prefetches && (!inside || has_one_kernel(c, l, phase));
+}
+
+/* Data prefetched before is no longer needed. */
+static void add_forget(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+{
+    if (prefetches_at(c, l, phase, inside))
         str_addf(out, "fetched_%u = prefetched_%u();\n", c->phase_kernels[phase], c->phase_kernels[phase]);
 }
 
 static void add_prefetch(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
 {
     uint32_t kernel = c->phase_kernels[phase];
-    if (!c->kernels[kernel].prefetches)
+    if (!prefetches_at(c, l, phase, inside))
         return;
-    add_forget(c, phase, out);
-    add_args(c, l, phase, inside, out);
+    add_forget(c, l, phase, inside, out);
+    add_args(c, l, phase, kernel, inside, out);
     str_addf(out, "if (group.x < count) { fetched_%u = prefetch_%u(args, group.x, local); } }\n", kernel, kernel);
 }
 
 /* The work of virtual workgroup v. */
-static void add_work(const schedule *c, uint32_t kernel, const char *v, str *out)
+static void add_work(uint32_t kernel, bool prefetched, const char *v, str *out)
 {
-    if (c->kernels[kernel].prefetches)
+    if (prefetched)
         str_addf(out, "work_%u(args, %s, local, fetched_%u);", kernel, v, kernel);
     else
         str_addf(out, "body_%u(args, %s, local);", kernel, v);
 }
 
-static void add_body(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+static void add_kernel(const schedule *c, schedule_loop l, uint32_t phase, uint32_t kernel, bool inside, str *out)
 {
-    uint32_t kernel = c->phase_kernels[phase];
-    add_args(c, l, phase, inside, out);
+    bool prefetched = prefetches_at(c, l, phase, inside);
+    add_args(c, l, phase, kernel, inside, out);
     if (c->kernels[kernel].single_pass) {
         str_add(out, "if (group.x < count) { ");
-        add_work(c, kernel, "group.x", out);
+        add_work(kernel, prefetched, "group.x", out);
         str_add(out, " } }\n");
         return;
     }
     str_add(out, "var v = group.x;\nfor (var most = count; most > 0u; most--) {\n    if (v >= count) { break; }\n    ");
-    add_work(c, kernel, "v", out);
+    add_work(kernel, prefetched, "v", out);
     /* Virtual workgroups share workgroup memory. */
     str_add(out, "\n    v += groups.x;\n    if (v < count) {\n        workgroupBarrier();\n");
-    if (c->kernels[kernel].prefetches)
+    if (prefetched)
         str_addf(out, "        fetched_%u = prefetch_%u(args, v, local);\n", kernel, kernel);
     str_add(out, "    }\n}\n}\n");
 }
 
-/* Do epoch bits stand in for the barrier between two phases? */
+/* In the loop, iterations may have several kernels. */
+static void add_body(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+{
+    if (!inside || has_one_kernel(c, l, phase)) {
+        add_kernel(c, l, phase, c->phase_kernels[phase], inside, out);
+        return;
+    }
+    for (uint32_t time = 0; time < l.times; time = same_until(c, l, phase, time)) {
+        str_addf(out, "if (time >= %uu && time < %uu) {\n", time, same_until(c, l, phase, time));
+        add_kernel(c, l, phase, c->phase_kernels[phase + time * l.period], inside, out);
+        str_add(out, "}\n");
+    }
+}
+
+/* Do epoch bits stand in for the barrier between two phases? (Kernels of one kind do the same.) */
 static bool epochs_between(const schedule *c, uint32_t before, uint32_t after)
 {
     return c->kernels[c->phase_kernels[before]].epoch_only && c->kernels[c->phase_kernels[after]].epoch_only;
@@ -122,7 +156,7 @@ static void add_waiting(bool epoch_only, str *out)
 static bool warms_next(const schedule *c, schedule_loop l, uint32_t phase)
 {
     return phase > l.first && phase + 1 < l.first + l.period && c->kernels[c->phase_kernels[phase + 1]].warms_cache &&
-           !c->kernels[c->phase_kernels[phase]].warms_cache;
+           !c->kernels[c->phase_kernels[phase]].warms_cache && has_one_kernel(c, l, phase + 1);
 }
 
 static void add_warm_cache(const schedule *c, schedule_loop l, uint32_t phase, str *out)
@@ -131,7 +165,7 @@ static void add_warm_cache(const schedule *c, schedule_loop l, uint32_t phase, s
     if (!warms_next(c, l, phase))
         return;
     str_addf(out, "warmed_by_%u = warmed_%u();\n", kernel, kernel);
-    add_args(c, l, phase + 1, true, out);
+    add_args(c, l, phase + 1, kernel, true, out);
     str_addf(out, "if (group.x < count) { warmed_by_%u = warm_cache_%u(args, group.x, local); } }\n", kernel, kernel);
 }
 
@@ -166,10 +200,10 @@ static void add_last_of_loop(const schedule *c, schedule_loop l, str *out)
     add_body(c, l, last, true, out);
     add_arrival(epoch_only, out);
     str_addf(out, "if (time + 1u < %uu) {\nlet next = time + 1u;\n{ let time = next;\n", l.times);
-    add_forget(c, is_end ? 0 : behind, out);
+    add_forget(c, l, is_end ? 0 : behind, false, out);
     add_prefetch(c, l, l.first, true, out);
     str_add(out, "}\n} else {\n");
-    add_forget(c, l.first, out);
+    add_forget(c, l, l.first, true, out);
     add_prefetch(c, l, is_end ? 0 : behind, false, out);
     str_add(out, "}\n");
     add_waiting(epoch_only, out);
@@ -189,7 +223,7 @@ static void add_loop(const schedule *c, schedule_loop l, str *out)
  * outside of it starts: those may be the ones that write kept results. */
 void schedule_add(const schedule *c, str *out)
 {
-    schedule_loop l = schedule_find_loop(c->phase_kernels, c->phases);
+    schedule_loop l = schedule_find_loop(c->phase_kinds ? c->phase_kinds : c->phase_kernels, c->phases);
     str_add(out, "\n@compute @workgroup_size(THREADS)\n"
                  "fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, "
                  "@builtin(local_invocation_index) local: u32) {\n"

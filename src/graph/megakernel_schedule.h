@@ -27,15 +27,18 @@ typedef struct schedule {
     uint32_t phases;
     const schedule_kernel *kernels;
     uint32_t kernel_count;
+    /* Kernels that differ in nothing but the buffer of weights that they read are of one kind: the loop is found by kinds,
+     * and has a branch where its iterations have several kernels. NULL: each kernel is a kind. */
+    const uint32_t *phase_kinds;
 } schedule;
 
-/* Phases first ... first + period * times - 1 are `times` times the same kernels. */
+/* Phases first ... first + period * times - 1 are `times` times the same kinds. */
 typedef struct schedule_loop {
     uint32_t first, period, times;
 } schedule_loop;
-schedule_loop schedule_find_loop(const uint32_t *kernels, uint32_t phases);
+schedule_loop schedule_find_loop(const uint32_t *kinds, uint32_t phases);
 /* Are there few enough places? */
-bool schedule_possible(const uint32_t *kernels, uint32_t phases);
+bool schedule_possible(const uint32_t *kinds, uint32_t phases);
 /* fn main. */
 void schedule_add(const schedule *c, str *out);
 

@@ -24,7 +24,7 @@ plan *plan_new(const graph *g, uint64_t most_matrix_bytes)
             continue;
         plan_step *s = &p->steps[p->count++];
         *s = (plan_step){.op = n->op, .at = i};
-        if (n->op == OP_MATMUL) {
+        if (n->op == OP_MATMUL || n->op == OP_EXPERTS) {
             s->x = n->operands[0];
             s->parts[s->part_count++] = (plan_part){.matmul = i, .result = i};
         }
@@ -69,10 +69,11 @@ static void list(node_list *l, node n)
 static void list_part_reads(const plan *p, node_list *l, const plan_part *part)
 {
     const graph *g = p->g;
-    node before = part->matmul;
-    list(l, graph_at(g, part->matmul)->operands[1]);
-    if (part->gate_of)
-        list(l, graph_at(g, part->gate_of)->operands[1]);
+    node before = part->mix ? part->mix : part->matmul;
+    for (uint32_t i = 1; i < graph_at(g, part->matmul)->operand_count; i++)
+        list(l, graph_at(g, part->matmul)->operands[i]);
+    for (uint32_t i = 1; part->gate_of && i < graph_at(g, part->gate_of)->operand_count; i++)
+        list(l, graph_at(g, part->gate_of)->operands[i]);
     for (uint32_t i = 0; i < part->epilogue_count; before = part->epilogue[i++]) {
         plan_operand o;
         if (graph_at(g, part->epilogue[i])->op == OP_BINARY && plan_operand_of(g, part->epilogue[i], before, &o))
@@ -89,7 +90,7 @@ static void list_part_reads(const plan *p, node_list *l, const plan_part *part)
 uint32_t plan_reads(const plan *p, const plan_step *s, node *out)
 {
     node_list l = {p->g, out, 0};
-    if (s->op == OP_MATMUL) {
+    if (s->part_count) {
         list(&l, s->x);
         if (s->norm)
             list(&l, graph_at(p->g, s->norm)->operands[1]);
@@ -121,7 +122,7 @@ uint32_t plan_writes(const plan *p, const plan_step *s, node *out)
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out)
 {
     node_list l = {p->g, out, 0};
-    if (s->op == OP_GATHER || s->op == OP_EXPERTS)
+    if (s->op == OP_GATHER)
         list(&l, graph_at(p->g, s->at)->operands[0]);
     for (uint32_t i = 0; i < s->part_count; i++) {
         list(&l, graph_at(p->g, s->parts[i].matmul)->operands[1]);
@@ -138,8 +139,8 @@ uint32_t plan_nodes(const plan *p, const plan_step *s, node *out)
         list(&l, s->norm);
     for (uint32_t i = 0; i < s->part_count; i++) {
         const plan_part *part = &s->parts[i];
-        node others[] = {part->matmul, part->gate_of, part->act};
-        for (int k = 0; k < 3; k++)
+        node others[] = {part->matmul, part->gate_of, part->act, part->mix};
+        for (int k = 0; k < 4; k++)
             if (others[k])
                 list(&l, others[k]);
         for (uint32_t k = 0; k < part->epilogue_count; k++)
@@ -189,7 +190,7 @@ bool plan_operand_of(const graph *g, node binary, node before, plan_operand *o)
 {
     const graph_node *n = graph_at(g, binary);
     bool is[2] = {plan_root(g, n->operands[0]) == before, plan_root(g, n->operands[1]) == before};
-    if (n->op != OP_BINARY || is[0] == is[1])
+    if (n->op != OP_BINARY || n->as.binary == BINARY_CLAMPED_GLU || is[0] == is[1])
         return false;
     shape left = graph_at(g, n->operands[0])->s, right = graph_at(g, n->operands[1])->s;
     o->other = n->operands[is[0]];
@@ -229,9 +230,15 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
 static uint64_t elements_looked_at(const plan *p, const plan_step *s)
 {
     const graph_node *n = graph_at(p->g, s->at);
-    if (s->op == OP_REDUCE || s->op == OP_TOPK || s->op == OP_SAMPLE)
+    if (s->op == OP_REDUCE || s->op == OP_TOPK || s->op == OP_ROUTE || s->op == OP_SAMPLE)
         return shape_count(graph_at(p->g, n->operands[0])->s);
     return shape_count(s->op == OP_STORE ? graph_at(p->g, n->operands[1])->s : n->s);
+}
+
+/* Rows of chosen matrices that are multiplied. */
+static uint64_t expert_rows(const plan *p, const plan_step *s)
+{
+    return shape_count(graph_at(p->g, s->parts[0].matmul)->s);
 }
 
 plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
@@ -243,8 +250,8 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
         const graph_node *n = graph_at(p->g, nodes[i]);
         if (n->op == OP_WEIGHT && s->op == OP_GATHER)
             c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * graph_at(p->g, s->at)->s.dims[LAST - 1];
-        else if (n->op == OP_WEIGHT && s->op == OP_EXPERTS) /* the chosen ones */
-            c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * shape_count(graph_at(p->g, s->at)->s);
+        else if (n->op == OP_WEIGHT && s->op == OP_EXPERTS && graph_weight_uses(p->g, nodes[i]) & WEIGHT_AS_MATRIX)
+            c.weight_bytes += matrix_bytes(n) / n->s.dims[LAST - 1] * expert_rows(p, s); /* the chosen ones */
         else if (n->op == OP_WEIGHT)
             c.weight_bytes +=
                 graph_weight_uses(p->g, nodes[i]) & WEIGHT_AS_MATRIX ? matrix_bytes(n) : shape_count(n->s) * 4;
@@ -262,8 +269,7 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
     for (uint32_t i = 0; i < count; i++)
         c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
     if (s->op == OP_EXPERTS)
-        c.flops = 2 * shape_count(graph_at(p->g, s->at)->s) *
-                  graph_at(p->g, graph_at(p->g, s->at)->operands[0])->s.dims[LAST];
+        c.flops = 2 * expert_rows(p, s) * graph_at(p->g, s->x)->s.dims[LAST] * (s->parts[0].gate_of ? 2 : 1);
     if (c.flops == 0)
         c.flops = elements_looked_at(p, s);
     return c;

@@ -9,7 +9,8 @@
  * matrices, its parts, and each part has an epilogue for its sums:
  *
  *     x -> [norm] -> times matrix -> [biases, functions, residuals] -> [rotated] -> [into a state]
- *                    or f(times gate) * (times up)                                              */
+ *                    or f(times gate) * (times up)
+ *                    or the sum over chosen matrices, [residual]                                */
 #ifndef SOLO_GRAPH_PLAN_H
 #define SOLO_GRAPH_PLAN_H
 
@@ -28,13 +29,14 @@ typedef struct plan_part {
     node epilogue[PLAN_MAX_EPILOGUE]; /* unary and binary nodes, in order */
     uint32_t epilogue_count;
     node rope, store; /* or 0 */
+    node mix;         /* OP_EXPERTS: the weighted sum of what the experts make, or 0 */
     node result;      /* the node that other steps read: the last of these */
 } plan_part;
 
 typedef struct plan_step {
     graph_op op;
     node at; /* the node it computes; of a product the last */
-    /* OP_MATMUL */
+    /* OP_MATMUL; OP_EXPERTS, whose products are with matrices that are chosen at run time: one part */
     node x, norm; /* x is the norm's operand if there is one */
     plan_part parts[PLAN_MAX_PARTS];
     uint32_t part_count;
@@ -58,6 +60,7 @@ typedef struct plan {
 typedef enum {
     PASS_NORM,     /* norms into the products that follow */
     PASS_GATE,     /* f(gate) * up: both products in one */
+    PASS_MIX,      /* weighted sums of what experts make, and the residual, into the products before */
     PASS_EPILOGUE, /* biases, functions and residuals after a product */
     PASS_ROPE,     /* rotation, and the write into a state */
     PASS_SIBLINGS, /* products of the same x together */

@@ -1,5 +1,7 @@
 /* shape: the shapes of tensors. */
-#include "graph/graph.h"
+#include "graph/graph_internal.h"
+
+#include <string.h>
 
 shape shape4(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -27,4 +29,9 @@ uint64_t shape_count(shape s)
     for (int i = 0; i < GRAPH_MAX_DIMS; i++)
         count *= s.dims[i];
     return count;
+}
+
+bool shape_same(shape a, shape b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
 }

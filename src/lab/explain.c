@@ -36,7 +36,7 @@ static void step_shape(const plan *p, const plan_step *s, uint32_t depth, char *
 {
     const graph_node *n = graph_at(p->g, s->at), *x = graph_at(p->g, n->operands[0]);
     str text = {0};
-    if (s->op == OP_MATMUL)
+    if (s->part_count)
         product_shape(p, s, &text);
     else if (s->op == OP_ATTENTION) {
         uint32_t seen = depth + x->s.dims[1], window = n->as.attention.window;
@@ -63,8 +63,8 @@ static void step_kernel(const plan *p, const plan_step *s, char out[48])
     if (s->op == OP_MATMUL)
         snprintf(out, 48, "matmul_%s.%s", plan_rows(p, s) < PLAN_TILED_ROWS ? "vec" : "tile",
                  type_find(matrix_type(p, s))->name);
-    else if (s->op == OP_GATHER)
-        snprintf(out, 48, "op_gather.%s", type_find(matrix_type(p, s))->name);
+    else if (s->op == OP_GATHER || s->op == OP_EXPERTS)
+        snprintf(out, 48, "op_%s.%s", graph_op_names[s->op], type_find(matrix_type(p, s))->name);
     else
         snprintf(out, 48, "op_%s", graph_op_names[s->op]);
 }

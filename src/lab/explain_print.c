@@ -37,6 +37,7 @@ static void add_amounts(str *out, const plan_cost *c)
 
 static const char *const PASS_WORDS[PASS_COUNT] = {[PASS_NORM] = "norms go into the products that follow",
                                                    [PASS_GATE] = "f(gate) * up: both products in one",
+                                                   [PASS_MIX] = "sums over experts, and the residual",
                                                    [PASS_EPILOGUE] = "biases, functions, residuals after a product",
                                                    [PASS_ROPE] = "rope, and the write into the cache",
                                                    [PASS_SIBLINGS] = "products of the same x together",

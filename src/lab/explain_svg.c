@@ -227,6 +227,7 @@ static const char *kind_of(graph_op op)
 {
     switch (op) {
     case OP_MATMUL:
+    case OP_EXPERTS:
     case OP_GATHER: return "product";
     case OP_ATTENTION: return "attention";
     case OP_ROPE:

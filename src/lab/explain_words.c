@@ -10,7 +10,7 @@ enum { LAST = GRAPH_MAX_DIMS - 1, NAME_ROOM = 48 };
 static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     "square", "sqrt",   "exp",
                                                      "log",  "tanh", "sigmoid", "relu",   "silu",   "gelu",
                                                      "sin",  "cos",  "gelu",    "scale",  "softcap"};
-static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min"};
+static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min", "clamped glu"};
 static const char *const REDUCE_WORDS[REDUCE_COUNT] = {"sum", "mean", "maximum", "place of the maximum"};
 
 /* A weight's name without what all of them have: "blk.3.attn_q.weight" is "attn_q". */
@@ -57,6 +57,7 @@ static void value_name(const graph *g, node of, char out[NAME_ROOM])
     const graph_node *n = graph_at(g, plan_root(g, of));
     char inner[NAME_ROOM];
     switch (n->op) {
+    case OP_EXPERTS:
     case OP_MATMUL: product_name(g, plan_root(g, of), out); return;
     case OP_INPUT:
     case OP_WEIGHT:
@@ -146,6 +147,8 @@ static void product_words(const plan *p, const plan_step *s, str *out)
         str_add(out, "norm + ");
     if (s->combines_splits)
         str_add(out, "parts joined + ");
+    if (s->op == OP_EXPERTS)
+        str_add(out, "chosen of ");
     for (uint32_t i = 0; i < s->part_count; i++) {
         const plan_part *part = &s->parts[i];
         product_name(p->g, part->matmul, name);
@@ -153,12 +156,16 @@ static void product_words(const plan *p, const plan_step *s, str *out)
         if (part->gate_of) {
             product_name(p->g, part->gate_of, other);
             str_addf(out, ", %s + ", other);
-            if (part->act)
+            if (s->op == OP_EXPERTS && graph_at(p->g, part->result)->as.binary == BINARY_CLAMPED_GLU)
+                str_addf(out, "%s of both", BINARY_WORDS[BINARY_CLAMPED_GLU]);
+            else if (part->act)
                 str_addf(out, "%s(%s) * %s", UNARY_WORDS[graph_at(p->g, part->act)->as.unary.kind], name, other);
             else
                 str_addf(out, "%s * %s", name, other);
         }
     }
+    if (s->parts[0].mix)
+        str_add(out, " + weighted sum");
     for (uint32_t i = 0; i < s->part_count; i++)
         for (uint32_t k = 0; part_word(p, &s->parts[i], k, name); k++)
             add_word(p, s, i, name, out);
@@ -226,11 +233,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the selected rows"); break;
     case OP_TOPK: str_add(out, "places of the largest"); break;
-    case OP_TAKE: str_add(out, "elements at these places"); break;
-    case OP_EXPERTS:
-        bare_name(graph_at(p->g, n->operands[0])->name, name);
-        str_addf(out, "chosen of %s", name);
-        break;
+    case OP_ROUTE: str_add(out, "choice of experts"); break;
     case OP_MIX: str_add(out, "weighted sum"); break;
     case OP_ASSIGN: assign_words(p, s, out); break;
     case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;
@@ -241,7 +244,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
 void explain_words(const plan *p, const plan_step *s, char *out, size_t room)
 {
     str text = {0};
-    if (s->op == OP_MATMUL)
+    if (s->part_count)
         product_words(p, s, &text);
     else
         operator_words(p, s, &text);

@@ -1,5 +1,6 @@
 /* config: the architectures, and the checks and defaults of a configuration wherever it comes from. */
 #include "base/str.h"
+#include "graph/graph.h"
 #include "model/config_internal.h"
 #include "model/config_test.h"
 
@@ -47,6 +48,8 @@ const arch_info config_archs[] = {
                       .parallel = true, .one_norm = true, .adjacent = true},
     [ARCH_STABLELM] = {"stablelm", "stablelm", 4096, LAYER_NORM, .norm_bias = true, .rotary_share = 0.25f},
     [ARCH_QWEN2_MOE] = {"qwen2_moe", "qwen2moe", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
+    [ARCH_GPT_OSS] = {"gpt_oss", "gpt-oss", 131072, 64, 128, EVERY(2), EPSILON_5, .act = ACT_CLAMPED_GLU,
+                      .rope_base = 150000},
     [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
                         .qk_norm = QK_NORM_HEADS},
 };
@@ -57,7 +60,7 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}};
+} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -112,6 +115,13 @@ bool config_check_number(const char *file, const char *key, double value, double
     if (value >= low && value <= high) /* not true of NaN */
         return true;
     return err_set(e, "%s: \"%s\" is %g, must be %g to %g", file, key, value, low, high);
+}
+
+bool config_check_experts(const char *file, const model_config *c, err *e)
+{
+    return c->expert_used <= GRAPH_MAX_EXPERTS_USED ||
+           err_set(e, "%s: %u experts for a token: more than %d are not supported", file, c->expert_used,
+                   GRAPH_MAX_EXPERTS_USED);
 }
 
 void config_set_defaults(model_config *c, model_arch arch)

@@ -57,7 +57,8 @@ typedef enum {
     ARCH_COHERE2,
     ARCH_STABLELM,
     ARCH_QWEN2_MOE,
-    ARCH_QWEN3_MOE
+    ARCH_QWEN3_MOE,
+    ARCH_GPT_OSS
 } model_arch;
 
 typedef enum {
@@ -65,7 +66,8 @@ typedef enum {
     ACT_GELU_TANH, /* the approximation with tanh */
     ACT_GELU,
     ACT_RELU,
-    ACT_RELU2 /* squared */
+    ACT_RELU2,      /* squared */
+    ACT_CLAMPED_GLU /* of gate and up together: BINARY_CLAMPED_GLU of graph.h */
 } model_act;
 
 typedef enum {
@@ -114,6 +116,7 @@ typedef struct model_config {
     uint8_t is_windowed[CONFIG_MAX_LAYERS];  /* (layer_count); all 0 if window_tok is 0 */
     uint8_t is_unrotated[CONFIG_MAX_LAYERS]; /* (layer_count): layers without rope */
     bool qkv_bias, output_bias, ffn_bias, head_bias;
+    bool attention_sinks; /* each head has the score of a position more, whose value is 0 */
     qk_norms qk_norm;
 
     /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
@@ -137,6 +140,7 @@ typedef struct model_config {
     uint32_t expert_count, expert_used, expert_ffn_dim;
     uint32_t shared_ffn_dim;    /* of one that all tokens have, by a sigmoid gate of its own; 0: there is none */
     bool expert_weights_normed; /* the weights of those that are chosen add up to 1 */
+    bool expert_bias;           /* of the router and of all matrices */
 
     /* the rest */
     model_act act;

@@ -168,7 +168,7 @@ static bool gguf_yarn(gguf_source *s, float factor)
     if (fabs(total - magnitude) > 1e-3)
         return config_unsupported(s->file, s->key, "another number than follows from the factor", s->e);
     c->rope_magnitude = (float)(magnitude * scale);
-    config_stretch_yarn(c, factor, fast, slow, true);
+    config_stretch_yarn(c, factor, fast, slow, c->arch != ARCH_GPT_OSS); /* which was trained with fractions */
     return true;
 }
 
@@ -310,7 +310,7 @@ static bool gguf_experts(gguf_source *s)
 {
     model_config *c = s->c;
     const char *key = arch_key(s, "expert_count");
-    bool always = c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
+    bool gpt_oss = c->arch == ARCH_GPT_OSS, always = gpt_oss || c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
     uint32_t softmax = 1, gating = softmax;
     if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
         return false;
@@ -321,14 +321,15 @@ static bool gguf_experts(gguf_source *s)
     if (!config_check_number(s->file, key, c->expert_count, 1, CONFIG_MAX_EXPERTS, s->e) ||
         !gguf_size(s, "expert_used_count", c->expert_count, 0, &c->expert_used) ||
         !gguf_size(s, "expert_feed_forward_length", MAX_FFN, c->ffn_dim, &c->expert_ffn_dim) ||
-        !gguf_must_be(s, "expert_weights_scale", 1, 0))
+        !gguf_must_be(s, "expert_weights_scale", 1, 0) || !config_check_experts(s->file, c, s->e))
         return false;
     if (c->arch == ARCH_QWEN2_MOE &&
         !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
         return false;
     key = arch_key(s, "expert_gating_func");
-    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
+    if (!gpt_oss && gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
         return false;
+    c->attention_sinks = c->expert_bias = gpt_oss;
     c->expert_weights_normed = c->arch != ARCH_QWEN2_MOE;
     return gating == softmax || config_unsupported(s->file, key, "a router without softmax", s->e);
 }

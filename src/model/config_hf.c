@@ -19,7 +19,7 @@ static bool hf_act(hf_source *s)
     const char *key = hf_one_of(s, "hidden_activation", "activation_function", "hidden_act"), *name;
     if (!hf_text(s, s->root, key, &name))
         return false;
-    if (!name)
+    if (!name || (c->arch == ARCH_GPT_OSS && strcmp(name, "silu") == 0)) /* where it is a part of the function */
         return true;
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (strcmp(name, acts[i].name) == 0) {
@@ -45,6 +45,7 @@ static bool hf_biases(hf_source *s)
     case ARCH_PHI: c->head_bias = true; /* fall through */
     case ARCH_GPT2: c->qkv_bias = c->output_bias = c->ffn_bias = true; return true;
     case ARCH_STABLELM: return hf_bool(s, "use_qkv_bias", false, &c->qkv_bias);
+    case ARCH_QWEN2_MOE: return hf_bool(s, "qkv_bias", true, &c->qkv_bias);
     case ARCH_GLM4: return hf_bool(s, "attention_bias", true, &c->qkv_bias);
     case ARCH_STARCODER2:
         if (!hf_bool(s, "use_bias", true, &biased))
@@ -62,7 +63,7 @@ static bool hf_biases(hf_source *s)
         if (!hf_bool(s, "mlp_bias", false, &c->ffn_bias))
             return false; /* fall through */
     default:
-        if (!hf_bool(s, "attention_bias", false, &biased))
+        if (!hf_bool(s, "attention_bias", c->arch == ARCH_GPT_OSS, &biased))
             return false;
     }
     c->qkv_bias = c->output_bias = biased;
@@ -133,8 +134,6 @@ static bool hf_refuse_unsupported(hf_source *s)
         if (set != switches[i].usual)
             return config_unsupported(s->file, switches[i].key, switches[i].what, s->e);
     }
-    if (s->c->arch == ARCH_QWEN2_MOE || s->c->arch == ARCH_QWEN3_MOE)
-        return config_unsupported(s->file, "model_type", "a folder with a mixture of experts (GGUF is)", s->e);
     bool mlp_bias;
     if (!hf_bool(s, "mlp_bias", false, &mlp_bias))
         return false;
@@ -205,8 +204,8 @@ static bool read_hf(hf_source *s)
     if (c->head_dim % 2)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
-    if (!hf_act(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) || !hf_unrotated(s) ||
-        !hf_windows(s))
+    if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
+        !hf_unrotated(s) || !hf_windows(s))
         return false;
     config_set_unrotated(c);
     return config_check_shape(s->file, &keys, c, s->e);

@@ -38,4 +38,8 @@ bool hf_rope(hf_source *s);
 bool hf_unrotated(hf_source *s);
 bool hf_windows(hf_source *s); /* after hf_unrotated */
 
+/* ---- config_hf_experts.c --------------------------------------------------------------------------------- */
+
+bool hf_experts(hf_source *s);
+
 #endif

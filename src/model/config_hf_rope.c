@@ -218,7 +218,8 @@ bool hf_windows(hf_source *s)
                : json_integer_value(late) > CONFIG_MAX_LAYERS ? CONFIG_MAX_LAYERS
                                                               : (uint32_t)json_integer_value(late);
     }
-    uint32_t fallback = hf_is_null(s->root, "sliding_window") ? 0 : a->window_tok;
+    bool none = hf_is_null(s->root, "sliding_window") || (c->arch == ARCH_MISTRAL && c->expert_count);
+    uint32_t fallback = none ? 0 : a->window_tok;
     if (used && (fallback || json_get_present(s->root, "sliding_window")) &&
         !hf_size(s, "sliding_window", 1u << 31, fallback, &c->window_tok))
         return false;

@@ -73,6 +73,9 @@ void config_set_windows(model_config *c, uint32_t from, uint32_t period);
 /* The layers without rope, where that follows from their windows. */
 void config_set_unrotated(model_config *c);
 
+/* As many experts for a token as kernels have room for? */
+bool config_check_experts(const char *file, const model_config *c, err *e);
+
 /* The names that a source has for what is checked. */
 typedef struct shape_keys {
     const char *embedding, *heads, *kv_heads, *head_dim, *rope_dims;

@@ -19,8 +19,9 @@ typedef struct job {
     const uint8_t *data;
     tensor_type from, to;
     uint64_t rows, columns;
-    uint32_t turned_heads; /* see layout_tensor */
-    float plus;            /* added to every weight */
+    uint32_t turned_heads;              /* see layout_tensor */
+    float plus;                         /* added to every weight */
+    const struct model_rows *rows_from; /* instead of data: see model_weight */
 } job;
 
 typedef struct chunk {
@@ -46,9 +47,14 @@ static bool check_range(const job *j, const float *x, size_t count, err *e)
     return true;
 }
 
-static void load_rows(const job *j, uint64_t first, uint64_t rows, float *to)
+static void load_rows(const job *j, uint64_t first, uint64_t rows, uint8_t *room, float *to)
 {
     uint64_t row_bytes = type_bytes(j->from, j->columns);
+    if (j->rows_from) {
+        model_rows_put(j->rows_from, first, rows, room);
+        type_to_f32(j->from, room, to, rows * j->columns);
+        return;
+    }
     if (!j->turned_heads) {
         type_to_f32(j->from, j->data + first * row_bytes, to, rows * j->columns);
         return;
@@ -62,10 +68,14 @@ static bool write_rows(const job *j, uint64_t first, uint64_t rows, chunk *c, gg
 {
     if (j->from == j->to && !j->turned_heads && j->plus == 0) {
         uint64_t row_bytes = type_bytes(j->from, j->columns);
+        if (j->rows_from) {
+            model_rows_put(j->rows_from, first, rows, c->bytes);
+            return gguf_write_data(w, c->bytes, rows * row_bytes);
+        }
         return gguf_write_data(w, j->data + first * row_bytes, rows * row_bytes);
     }
     size_t count = rows * j->columns;
-    load_rows(j, first, rows, c->floats);
+    load_rows(j, first, rows, c->bytes, c->floats);
     for (size_t i = 0; j->plus != 0 && i < count; i++)
         c->floats[i] += j->plus;
     if (!check_range(j, c->floats, count, e) || !type_from_f32(j->to, c->floats, c->bytes, count))
@@ -153,7 +163,7 @@ static tensor_type choose(tensor_role role, const char *name, uint32_t columns, 
                           fallen *f)
 {
     tensor_type type = layout_choose_type(role, columns, w->type, w->finer);
-    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS)
+    if (layout_stays_f32(role))
         return type;
     if (role == ROLE_OUTPUT && type != w->type) {
         f->finer++;
@@ -162,7 +172,7 @@ static tensor_type choose(tensor_role role, const char *name, uint32_t columns, 
         f->smaller++;
         f->smaller_type = type;
     }
-    return role == ROLE_MATRIX ? layout_mixed_type(w->mix, name, columns, layers, type) : type;
+    return role == ROLE_MATRIX || role == ROLE_EXPERTS ? layout_mixed_type(w->mix, name, columns, layers, type) : type;
 }
 
 static void tell(const fallen *f, tensor_type wanted, str *notes)
@@ -192,6 +202,7 @@ static bool find_source(const model *m, const layout_tensor *t, job *j, err *e)
         return err_set(e, "weight %s is %u x %u and should be %u x %u", t->source, source.rows, source.columns, t->rows,
                        t->columns);
     j->data = source.data;
+    j->rows_from = source.rows_from;
     j->from = source.type;
     j->turned_heads = t->turned_heads;
     j->plus = t->role == ROLE_NORM && model_get_config(m)->norm_adds_one ? 1 : 0;
@@ -229,8 +240,12 @@ static bool from_folder(const model *m, const char *from, const char *to, const 
     bool ok = true;
     for (size_t i = 0; ok && i < l.count; i++) {
         layout_tensor *t = &l.tensors[i];
-        t->type = choose(t->role, t->name, t->columns, c->layer_count, wanted, &f);
+        struct wanted here = *wanted;
+        here.type = layout_wanted_type(t, wanted->type);
+        t->type = choose(t->role, t->name, t->columns, c->layer_count, &here, &f);
         ok = find_source(m, t, &jobs[i], e);
+        if (jobs[i].from == TYPE_MXFP4) /* from which too much is lost, and nothing gained */
+            jobs[i].to = t->type = TYPE_MXFP4;
     }
     gguf_writer *w = ok ? gguf_writer_open(to, e) : NULL;
     if (w) {

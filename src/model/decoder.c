@@ -37,6 +37,8 @@ static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt
         return 0;
     }
     b->used[w.tensor] = true;
+    if (w.rows_from)
+        model_rows_mark(w.rows_from, b->used);
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
 }
 
@@ -102,8 +104,11 @@ static node attention(building *b, node x, uint32_t layer)
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
     k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
     v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
-    attention_spec spec = {
-        .scale = c->attention_scale, .softcap = c->attention_cap, .window = c->is_windowed[layer] ? c->window_tok : 0};
+    attention_spec spec = {.scale = c->attention_scale,
+                           .softcap = c->attention_cap,
+                           .window = c->is_windowed[layer] ? c->window_tok : 0,
+                           .sinks =
+                               c->attention_sinks ? weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
     node keys = cached(b, k, "keys.%u", layer), values = cached(b, v, "values.%u", layer);
     node a = graph_attention(b->g, q, keys, values, b->position, spec);
     return linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
@@ -116,9 +121,17 @@ static node activated(building *b, node x)
     case ACT_GELU_TANH: return graph_unary(b->g, UNARY_GELU, x);
     case ACT_GELU: return graph_unary(b->g, UNARY_GELU_ERF, x);
     case ACT_RELU: return graph_unary(b->g, UNARY_RELU, x);
+    case ACT_CLAMPED_GLU: break; /* of a gate and what it multiplies */
     case ACT_RELU2: return graph_unary(b->g, UNARY_SQUARE, graph_unary(b->g, UNARY_RELU, x));
     }
     return 0;
+}
+
+static node multiplied(building *b, node gate, node up)
+{
+    if (b->c->act == ACT_CLAMPED_GLU)
+        return graph_binary(b->g, BINARY_CLAMPED_GLU, gate, up);
+    return graph_binary(b->g, BINARY_MUL, activated(b, gate), up);
 }
 
 static node feed_forward(building *b, node x, uint32_t layer)
@@ -126,15 +139,17 @@ static node feed_forward(building *b, node x, uint32_t layer)
     const model_config *c = b->c;
     node gate = c->gated ? linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
     node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
-    node y = c->gated ? graph_binary(b->g, BINARY_MUL, activated(b, gate), up) : activated(b, up);
+    node y = c->gated ? multiplied(b, gate, up) : activated(b, up);
     return linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
 }
 
 /* All matrices of one kind, one after the other; their product with the chosen ones. */
-static node chosen(building *b, node x, node ids, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
+static node chosen(building *b, node x, node routes, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
 {
     uint32_t count = b->c->expert_count;
-    return graph_experts(b->g, weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part), count, x, ids);
+    node w = weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part);
+    node bias = b->c->expert_bias ? weight(b, count, rows, "blk.%u.%s.bias", layer, part) : 0;
+    return graph_experts(b->g, x, w, bias, count, routes);
 }
 
 /* The router's scores choose experts and weigh what they make; one more, for all tokens, has a gate of its own. */
@@ -142,18 +157,17 @@ static node experts(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
-    node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, false);
-    node ids = graph_topk(b->g, scores, c->expert_used);
-    node weights = c->expert_weights_normed ? graph_softmax(b->g, graph_take(b->g, scores, ids), 1)
-                                            : graph_take(b->g, graph_softmax(b->g, scores, 1), ids);
-    node gate = activated(b, chosen(b, x, ids, inner, dim, "ffn_gate_exps", layer));
-    node y = graph_binary(b->g, BINARY_MUL, gate, chosen(b, x, ids, inner, dim, "ffn_up_exps", layer));
-    y = graph_mix(b->g, chosen(b, y, ids, dim, inner, "ffn_down_exps", layer), weights);
+    node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
+    node routes = graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
+    node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
+    node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
+    node y = multiplied(b, gate, up);
+    y = graph_mix(b->g, chosen(b, y, routes, dim, inner, "ffn_down_exps", layer), routes);
     if (!shared)
         return y;
     node share = graph_unary(b->g, UNARY_SIGMOID, linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false));
-    gate = activated(b, linear(b, x, shared, dim, "ffn_gate_shexp", layer, false));
-    node z = graph_binary(b->g, BINARY_MUL, gate, linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
+    gate = linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
+    node z = multiplied(b, gate, linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
     z = linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
     return graph_binary(b->g, BINARY_ADD, y, graph_binary(b->g, BINARY_MUL, z, share));
 }

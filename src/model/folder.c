@@ -1,5 +1,6 @@
 /* folder: names of weights at Hugging Face, for each architecture. */
 #include "model/folder.h"
+#include "model/folder_experts.h"
 #include "base/file.h"
 #include "base/str.h"
 
@@ -12,8 +13,10 @@ enum { CONFIG_MAX_BYTES = 4 << 20, NAME_MAX_BYTES = MODEL_NAME_BYTES };
 struct folder {
     const model_config *c;
     safetensors *parts;
-    const char *prefix; /* of all names but the output's */
-    void **rearranged;  /* (tensors) what is not as in GGUF, in its order; NULL: it is */
+    const char *prefix;      /* of all names but the output's */
+    void **rearranged;       /* (tensors) what is not as in GGUF, in its order; NULL: it is */
+    expert_weights *experts; /* or NULL */
+    bool is_older_mixtral;   /* its router has a name of its own */
 };
 
 /* ---- names --------------------------------------------------------------- */
@@ -24,13 +27,26 @@ typedef struct renamed {
 } renamed;
 
 static const renamed LAYER_NAMES[] = {
-    {"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
-    {"attn_output", "self_attn.o_proj"}, {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"}, {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},       {"attn_qkv", "self_attn.qkv_proj"},
-    {"ffn_gate_up", "mlp.gate_up_proj"}, {NULL, NULL},
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},
+    {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"},
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_gate_up", "mlp.gate_up_proj"},
+    {"ffn_gate_inp", "mlp.gate"},
+    {"attn_sinks", "self_attn.sinks"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+    {NULL, NULL},
 };
 /* Where a family has other names, these come first. */
 static const renamed FOUR_NORMS[] = {
@@ -57,6 +73,9 @@ static const renamed GPT_NEOX_NAMES[] = {
     {NULL, NULL},
 };
 
+static const renamed MIXTRAL_NAMES[] = {{"ffn_gate_inp", "block_sparse_moe.gate"}, {NULL, NULL}};
+static const renamed GPT_OSS_NAMES[] = {{"ffn_gate_inp", "mlp.router"}, {NULL, NULL}};
+
 typedef struct arch_names {
     const char *embedding, *layers, *norm;
     const renamed *own;
@@ -73,6 +92,7 @@ static arch_names names_of(const model_config *c)
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
     case ARCH_STARCODER2: n.own = STARCODER2_NAMES; return n;
     case ARCH_PHI: return (arch_names){"embed_tokens", "layers", "final_layernorm", PHI_NAMES};
+    case ARCH_GPT_OSS: n.own = GPT_OSS_NAMES; return n;
     case ARCH_GPT2: return (arch_names){"wte", "h", "ln_f", GPT2_NAMES};
     case ARCH_GPT_NEOX: return (arch_names){"embed_in", "layers", "final_layer_norm", GPT_NEOX_NAMES};
     default: return n;
@@ -109,6 +129,8 @@ static bool output_name(const folder *f, char out[NAME_MAX_BYTES], const char *s
 static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAME_MAX_BYTES])
 {
     arch_names n = names_of(f->c);
+    if (f->c->arch == ARCH_MISTRAL && f->is_older_mixtral)
+        n.own = MIXTRAL_NAMES;
     const char *suffix = strrchr(ours, '.');
     size_t length = suffix ? (size_t)(suffix - ours) : 0;
     unsigned layer;
@@ -128,6 +150,8 @@ static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAM
     const char *theirs = look_up(n.own, ours + prefix, length - (size_t)prefix);
     if (!theirs)
         theirs = look_up(LAYER_NAMES, ours + prefix, length - (size_t)prefix);
+    if (theirs && strcmp(theirs, "self_attn.sinks") == 0)
+        suffix = "";
     return theirs &&
            snprintf(out, NAME_MAX_BYTES, "%s%s.%u.%s%s", f->prefix, n.layers, layer, theirs, suffix) < NAME_MAX_BYTES;
 }
@@ -193,6 +217,12 @@ static void find_prefix(folder *f)
     }
 }
 
+static bool has_older_router(const folder *f)
+{
+    char name[NAME_MAX_BYTES];
+    return put_name(f, name, "layers.0.block_sparse_moe.gate", ".weight") && safetensors_has(f->parts, name);
+}
+
 static str config_path(const char *path)
 {
     str config = {0};
@@ -222,7 +252,13 @@ folder *folder_open(const char *path, const char *text, size_t length, model_con
     f->rearranged = mem_alloc(safetensors_count(parts) * sizeof *f->rearranged);
     for (size_t i = 0; i < safetensors_count(parts); i++)
         rearrange(f, i);
-    return f;
+    f->is_older_mixtral = has_older_router(f);
+    f->experts = expert_weights_find(parts, c, f->prefix, e);
+    if (!c->expert_count || f->experts)
+        return f;
+    err_context(e, "%s", path);
+    folder_close(f);
+    return NULL;
 }
 
 void folder_close(folder *f)
@@ -232,6 +268,7 @@ void folder_close(folder *f)
     for (size_t i = 0; i < safetensors_count(f->parts); i++)
         free(f->rearranged[i]);
     free(f->rearranged);
+    expert_weights_free(f->experts);
     safetensors_close(f->parts);
     free(f);
 }
@@ -241,6 +278,8 @@ void folder_close(folder *f)
 bool folder_find(const folder *f, const char *name, model_weight *w)
 {
     char theirs[NAME_MAX_BYTES];
+    if (expert_weights_get(f->experts, name, w))
+        return true;
     if (!name_at_hugging_face(f, name, theirs) || !safetensors_has(f->parts, theirs))
         return false;
     const safetensor *t = safetensors_find(f->parts, theirs, NULL);

@@ -57,7 +57,7 @@ static bool names_windows(const model_config *c)
 
 static bool check_windows(const model_config *c, str *notes, err *e)
 {
-    bool qwen = c->arch == ARCH_QWEN2 || c->arch == ARCH_QWEN3, windowed = c->window_tok > 0;
+    bool qwen = config_archs[c->arch].windows == WINDOW_LATE, windowed = c->window_tok > 0;
     for (uint32_t i = 0; i < c->layer_count && c->arch == ARCH_SMOLLM3; i++)
         if (c->is_unrotated[i] != ((i + 1) % smollm3_period == 0))
             return cannot_say(c, "rope in these layers only", e);
@@ -66,8 +66,8 @@ static bool check_windows(const model_config *c, str *notes, err *e)
             return cannot_say(c, "windows", e);
     if (windowed && !qwen && !names_windows(c) && !has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
-    bool known = qwen || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 || c->arch == ARCH_COHERE2 ||
-                 (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+    bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
+                 c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
     if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);
@@ -80,7 +80,8 @@ static bool check_windows(const model_config *c, str *notes, err *e)
 static void check_biases(const model_config *c, str *notes)
 {
     bool output = c->arch == ARCH_LLAMA || c->arch == ARCH_GRANITE || c->arch == ARCH_STARCODER2 ||
-                  c->arch == ARCH_GPT2 || c->arch == ARCH_GPT_NEOX || c->arch == ARCH_PHI || c->arch == ARCH_MISTRAL;
+                  c->arch == ARCH_GPT2 || c->arch == ARCH_GPT_NEOX || c->arch == ARCH_PHI || c->arch == ARCH_MISTRAL ||
+                  c->arch == ARCH_GPT_OSS;
     bool ffn = output; /* the same families have both */
     bool all = c->arch == ARCH_STARCODER2 || c->arch == ARCH_GPT_NEOX;
     if ((c->output_bias && !output) || (c->ffn_bias && !ffn) || (all && !(c->qkv_bias && c->ffn_bias)))
@@ -102,7 +103,13 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched as llama3's are", e);
     if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
         return cannot_say(c, "angles stretched by longrope", e);
-    if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
+    bool qwen3 = c->arch == ARCH_QWEN3_MOE;
+    if (c->expert_count && (qwen3 || c->arch == ARCH_QWEN2_MOE) && c->expert_weights_normed != qwen3)
+        return cannot_say(c, qwen3 ? "experts whose weights do not add up to 1" : "experts whose weights add up to 1",
+                          e);
+    if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs && c->arch == ARCH_GPT_OSS)
+        str_addf(notes, "llama.cpp rounds the bounds of yarn's angles to whole pairs: its logits differ a little\n");
+    else if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
         return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
     if (c->attention_scale != usual_scale(c) && c->arch != ARCH_GRANITE)
         str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
@@ -189,14 +196,52 @@ static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
     add_part(l, ROLE_MATRIX, c->embedding_dim, q, layer, "attn_output.weight");
     if (c->output_bias)
         add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "attn_output.bias");
+    if (c->attention_sinks)
+        add_part(l, ROLE_BIAS, 1, c->head_count, layer, "attn_sinks.weight");
     if (c->post_norms)
         add_norm(l, c, layer, "post_attention_norm");
 }
 
+/* All matrices of a kind, and their biases. */
+static void add_chosen(tensor_list *l, const model_config *c, uint32_t layer, const char *part, uint32_t rows,
+                       uint32_t columns)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.weight", part);
+    add_part(l, ROLE_EXPERTS, c->expert_count * rows, columns, layer, name)->experts = c->expert_count;
+    snprintf(name, sizeof name, "%s.bias", part);
+    if (c->expert_bias)
+        add_part(l, ROLE_FLOATS, c->expert_count, rows, layer, name);
+}
+
+static void add_experts(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
+    add_part(l, ROLE_FLOATS, c->expert_count, dim, layer, "ffn_gate_inp.weight");
+    if (c->expert_bias)
+        add_part(l, ROLE_BIAS, 1, c->expert_count, layer, "ffn_gate_inp.bias");
+    add_chosen(l, c, layer, "ffn_gate_exps", inner, dim);
+    add_chosen(l, c, layer, "ffn_up_exps", inner, dim);
+    add_chosen(l, c, layer, "ffn_down_exps", dim, inner);
+    if (!shared)
+        return;
+    add_part(l, ROLE_BIAS, 1, dim, layer, "ffn_gate_inp_shexp.weight");
+    add_part(l, ROLE_MATRIX, shared, dim, layer, "ffn_gate_shexp.weight");
+    add_part(l, ROLE_MATRIX, shared, dim, layer, "ffn_up_shexp.weight");
+    add_part(l, ROLE_MATRIX, dim, shared, layer, "ffn_down_shexp.weight");
+}
+
 static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t layer)
 {
-    if (c->pre_norms && !c->one_norm)
+    if (c->arch == ARCH_GPT_OSS) {
+        layout_tensor *t = add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
+        snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
+    } else if (c->pre_norms && !c->one_norm)
         add_norm(l, c, layer, "ffn_norm");
+    if (c->expert_count) {
+        add_experts(l, c, layer);
+        return;
+    }
     if (config_archs[c->arch].fused_gate) {
         layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_gate_up.weight", layer);
@@ -247,6 +292,8 @@ tensor_list gguf_layout_of(const model_config *c)
     }
     if (c->head_bias)
         add(&l, ROLE_BIAS, 1, c->vocab_tok, "output.bias");
+    for (size_t i = 0; i < l.count; i++)
+        l.tensors[i].beside_experts = c->expert_count && l.tensors[i].role != ROLE_EXPERTS;
     return l;
 }
 
@@ -261,9 +308,20 @@ static bool fits(tensor_type type, uint32_t columns)
     return columns % type_find(type)->block_weights == 0;
 }
 
+tensor_type layout_wanted_type(const layout_tensor *t, tensor_type wanted)
+{
+    return wanted == TYPE_MXFP4 && t->beside_experts ? TYPE_Q8_0 : wanted;
+}
+
+bool layout_stays_f32(tensor_role role)
+{
+    return role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS ||
+           role == ROLE_FLOATS;
+}
+
 tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer)
 {
-    if (role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS)
+    if (layout_stays_f32(role))
         return TYPE_F32;
     bool coarse = type_find(wanted)->block_weights > 1 && wanted != TYPE_Q8_0 && wanted != TYPE_Q6_K;
     tensor_type type = coarse && role == ROLE_OUTPUT ? finer : wanted;
@@ -312,9 +370,9 @@ tensor_type layout_mixed_type(const layout_mix *mix, const char *name, uint32_t 
 
 void layout_write_tensor(gguf_writer *w, const layout_tensor *t)
 {
-    uint64_t dims[2] = {t->columns, t->rows};
+    uint64_t dims[3] = {t->columns, t->experts ? t->rows / t->experts : t->rows, t->experts};
     bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS || t->role == ROLE_DIVISORS;
-    gguf_write_tensor(w, t->name, t->type, vector ? 1 : 2, dims);
+    gguf_write_tensor(w, t->name, t->type, vector ? 1 : t->experts ? 3 : 2, dims);
 }
 
 /* ---- keys ------------------------------------------------------------------------ */
@@ -422,6 +480,13 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
     if (c->logit_cap > 0)
         key_f32(&k, "final_logit_softcapping", c->logit_cap);
     write_own_keys(&k, c);
+    if (c->expert_count) {
+        key_u32(&k, "expert_count", c->expert_count);
+        key_u32(&k, "expert_used_count", c->expert_used);
+        key_u32(&k, "expert_feed_forward_length", c->expert_ffn_dim);
+    }
+    if (c->shared_ffn_dim)
+        key_u32(&k, "expert_shared_feed_forward_length", c->shared_ffn_dim);
     if (c->rope_dims)
         write_rope(&k, c);
 }

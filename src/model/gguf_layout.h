@@ -15,6 +15,8 @@ typedef enum {
     ROLE_NORM,
     ROLE_BIAS,
     ROLE_POSITIONS, /* learned ones */
+    ROLE_EXPERTS,   /* matrices one after the other */
+    ROLE_FLOATS,    /* a small matrix that stays as exact as it is: a router's, or biases of experts */
     ROLE_DIVISORS   /* of the rotation's angles: from the configuration, not from weights */
 } tensor_role;
 
@@ -28,6 +30,8 @@ typedef struct layout_tensor {
     uint32_t turned_heads;  /* rows of so many heads are in Hugging Face's order for rope, but adjacent in the file */
     tensor_type type;       /* chosen by layout_choose_type */
     const float *divisors;  /* (columns), into the configuration */
+    uint32_t experts;       /* matrices that its rows are; 0: it is one */
+    bool beside_experts;    /* a matrix of a model that has experts, too */
 } layout_tensor;
 
 typedef struct tensor_list {
@@ -47,6 +51,11 @@ void tensor_list_free(tensor_list *l);
  * 5-bit (or K) type leaves what makes the logits in `finer`; `wanted` falls back to
  * another type where rows are no whole number of blocks. */
 tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer);
+/* What a tensor is wanted as: MXFP4 is for experts, and what stands beside them is Q8_0 then, as in llama.cpp's files. */
+tensor_type layout_wanted_type(const layout_tensor *t, tensor_type wanted);
+
+/* Vectors, and what is as small. */
+bool layout_stays_f32(tensor_role role);
 
 /* A mix: most matrices of one type, those that matter most of a finer one, as llama.cpp chooses them. */
 typedef struct layout_mix {

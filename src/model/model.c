@@ -25,6 +25,19 @@ typedef struct replacement {
     model_weight w;
 } replacement;
 
+/* Rows of experts that were asked for. */
+typedef struct kept_rows {
+    const struct model_rows *from;
+    char *rows;
+} kept_rows;
+
+typedef struct put_together {
+    kept_rows *kept;
+    size_t kept_count;
+    char *some;
+    size_t some_bytes;
+} put_together;
+
 struct model {
     char *path;
     gguf *file; /* one of these two */
@@ -33,6 +46,7 @@ struct model {
     in_pieces *pieces; /* NULL: all of it can be looked at */
     replacement *replaced;
     size_t replaced_count;
+    put_together *together;
 };
 
 /* ---- opening ------------------------------------------------------------- */
@@ -57,6 +71,7 @@ static bool open_folder(model *m, err *e)
 {
     size_t length;
     char *text = folder_read_config(m->path, &length, e);
+    m->together = mem_alloc(sizeof *m->together);
     bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
               quantised_unpack(m, folder_tensors(m->parts), text, length, e);
     free(text);
@@ -149,6 +164,13 @@ void model_close(model *m)
     for (size_t i = 0; i < m->replaced_count; i++)
         free((void *)m->replaced[i].w.data);
     free(m->replaced);
+    for (size_t i = 0; m->together && i < m->together->kept_count; i++)
+        free(m->together->kept[i].rows);
+    if (m->together) {
+        free(m->together->kept);
+        free(m->together->some);
+    }
+    free(m->together);
     free(m->path);
     free(m);
 }
@@ -185,7 +207,16 @@ static bool find_whole(const model *m, const char *name, model_weight *w)
         *w = r->w;
         return true;
     }
-    return m->file ? find_in_gguf(m, name, w) : folder_find(m->parts, name, w);
+    if (!m->file)
+        return folder_find(m->parts, name, w);
+    unsigned layer;
+    char post[NAME_MAX_BYTES];
+    int end = 0;
+    if (m->config.arch == ARCH_GPT_OSS && sscanf(name, "blk.%u.ffn_norm.weight%n", &layer, &end) == 1 && end) {
+        snprintf(post, sizeof post, "blk.%u.post_attention_norm.weight", layer); /* what GGUF calls it there */
+        name = post;
+    }
+    return find_in_gguf(m, name, w);
 }
 
 void model_replace_weight(model *m, const char *name, const model_weight *w)
@@ -339,6 +370,28 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
     return true;
 }
 
+/* Rows that do not lie one after the other. All of a weight is kept; some of it, until the next call. */
+static const void *read_rows(const model *m, const model_weight *w, uint64_t first, uint64_t bytes)
+{
+    uint64_t row_bytes = w->bytes / w->rows, from = first / row_bytes, to = (first + bytes + row_bytes - 1) / row_bytes;
+    put_together *t = m->together;
+    for (size_t i = 0; i < t->kept_count; i++)
+        if (t->kept[i].from == w->rows_from)
+            return t->kept[i].rows + first;
+    if (bytes == w->bytes) {
+        t->kept = mem_grow(t->kept, (t->kept_count + 1) * sizeof *t->kept);
+        t->kept[t->kept_count] = (kept_rows){w->rows_from, mem_alloc((size_t)bytes)};
+        model_rows_put(w->rows_from, 0, w->rows, t->kept[t->kept_count].rows);
+        return t->kept[t->kept_count++].rows;
+    }
+    if (t->some_bytes < (to - from) * row_bytes) {
+        t->some_bytes = (size_t)((to - from) * row_bytes);
+        t->some = mem_grow(t->some, t->some_bytes);
+    }
+    model_rows_put(w->rows_from, from, to - from, t->some);
+    return t->some + (first - from * row_bytes);
+}
+
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e)
 {
     if (first > w->bytes || bytes > w->bytes - first) {
@@ -347,6 +400,8 @@ const void *model_read_weight(const model *m, const model_weight *w, uint64_t fi
     }
     if (w->data)
         return (const char *)w->data + first;
+    if (w->rows_from)
+        return read_rows(m, w, first, bytes);
     in_pieces *p = m->pieces;
     if (p->piece_bytes < bytes) {
         p->piece = mem_grow(p->piece, (size_t)bytes);

@@ -2,7 +2,8 @@
  *
  * Weights go by GGUF's names ("blk.3.attn_q.weight"), whatever the file calls
  * them; where a file keeps several in one (phi3's q, k and v), each is found by
- * its own name. Nothing is copied: data point into the mapped file.           */
+ * its own name. Nothing is copied: data point into the mapped file. Rows of
+ * experts are put together when they are asked for.                         */
 #ifndef SOLO_MODEL_H
 #define SOLO_MODEL_H
 
@@ -15,8 +16,9 @@ typedef struct model_weight {
     uint32_t rows, columns; /* a vector has one row */
     const void *data;       /* rows x columns; not aligned to anything; NULL: it has to be read from its place */
     uint64_t bytes;
-    uint64_t offset; /* that place, in the file */
-    size_t tensor;   /* the number of the file's tensor that it is, or is a part of */
+    uint64_t offset;                    /* that place, in the file */
+    size_t tensor;                      /* the number of the file's tensor that it is, or is a part of */
+    const struct model_rows *rows_from; /* NULL, or where its rows are, if they do not lie one after the other */
 } model_weight;
 
 /* A GGUF file that cannot be mapped: a page's, which comes in pieces from a disk or over a network. */
@@ -46,11 +48,14 @@ void model_replace_weight(model *m, const char *name, const model_weight *w);
 bool model_name_in_folder(const model *m, const char *name, char out[MODEL_NAME_BYTES]);
 
 bool model_find_weight(const model *m, const char *name, model_weight *w, err *e);
+/* Puts `count` rows of such a weight one after the other, and marks the tensors that it is made of. */
+void model_rows_put(const struct model_rows *m, uint64_t first, uint64_t count, void *to);
+void model_rows_mark(const struct model_rows *m, bool *used);
 /* The tensors of the file. One that a decoder does not use is an error, unless it is known not to matter: what is left
  * out (a bias, say) would make wrong results without a word. */
 size_t model_tensor_count(const model *m);
 bool model_refuse_unused(const model *m, const bool *used, err *e);
-/* Some bytes of a weight; they stay until the next call. */
+/* Some bytes of a weight; they stay until the next call, but all bytes of a weight stay as long as the model. */
 const void *model_read_weight(const model *m, const model_weight *w, uint64_t first, uint64_t bytes, err *e);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { METHOD_GPTQ, METHOD_AWQ, METHOD_FP8 } method;
+typedef enum { METHOD_GPTQ, METHOD_AWQ, METHOD_FP8, METHOD_MXFP4 /* of experts: folder_experts.c */ } method;
 
 typedef struct scheme {
     method method;
@@ -43,6 +43,10 @@ static bool read_scheme(const json_t *q, scheme *s, const char *file, err *e)
 {
     if (json_key_equals(q, "quant_method", "fp8"))
         return read_fp8(q, s, file, e);
+    if (json_key_equals(q, "quant_method", "mxfp4")) {
+        s->method = METHOD_MXFP4;
+        return true;
+    }
     bool gptq = json_key_equals(q, "quant_method", "gptq"), awq = json_key_equals(q, "quant_method", "awq");
     if (!gptq && !awq) {
         const char *name = json_string_value(json_object_get(q, "quant_method"));
@@ -311,7 +315,7 @@ bool quantised_unpack(model *m, const safetensors *folder, const char *config, s
     json_t *root = json_loadb(config, length, 0, NULL);
     const json_t *q = json_get_present(root, "quantization_config");
     bool ok = !q || read_scheme(q, &s, s.path, e);
-    bool wanted = ok && q;
+    bool wanted = ok && q && s.method != METHOD_MXFP4;
     json_decref(root);
     ok = ok && (!wanted || unpack_weight(m, folder, &s, "output.weight", e));
     for (uint32_t layer = 0; ok && wanted && layer < model_get_config(m)->layer_count; layer++)

@@ -22,30 +22,39 @@ typedef struct shape {
     bool tied, qkv_bias;
     const char *pre; /* GGUF's name of how it cuts text into words */
     bool add_bos;
-    float rope_factor; /* llama3's; 0: angles are as they are */
+    float rope_factor; /* llama3's, or gpt-oss's yarn; 0: angles are as they are */
+    uint32_t experts, experts_used, expert_ffn;
 } shape;
 
+#define NO_EXPERTS 0, 0, 0
+
 /* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
- * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3. */
+ * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b. */
 static const shape SHAPES[] = {
-    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false,
-     0},
+    {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0,
+     NO_EXPERTS},
     {"qwen2.5-1.5b", ARCH_QWEN2, 28, 1536, 8960, 12, 2, 128, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false,
-     0},
+     0, NO_EXPERTS},
     {"llama-3-8b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 128256, 8192, 0, 5e5f, 1e-5f, false, false, "llama-bpe",
-     true, 0},
+     true, 0, NO_EXPERTS},
     {"mistral-7b", ARCH_LLAMA, 32, 4096, 14336, 32, 8, 128, 32768, 32768, 0, 1e6f, 1e-5f, false, false, "gpt-2", true,
-     0},
+     0, NO_EXPERTS},
     {"phi-3-mini", ARCH_PHI3, 32, 3072, 8192, 32, 32, 96, 32064, 4096, 2047, 1e4f, 1e-5f, false, false, "gpt-2", true,
-     0},
-    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true, 0},
+     0, NO_EXPERTS},
+    {"gemma-2b", ARCH_GEMMA, 18, 2048, 16384, 8, 1, 256, 256000, 8192, 0, 1e4f, 1e-6f, true, false, "gpt-2", true, 0,
+     NO_EXPERTS},
     {"llama-3.2-1b", ARCH_LLAMA, 16, 2048, 8192, 32, 8, 64, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
-     true, 32},
+     true, 32, NO_EXPERTS},
     {"llama-3.2-3b", ARCH_LLAMA, 28, 3072, 8192, 24, 8, 128, 128256, 131072, 0, 5e5f, 1e-5f, true, false, "llama-bpe",
-     true, 32},
+     true, 32, NO_EXPERTS},
     {"qwen3-0.6b", ARCH_QWEN3, 28, 1024, 3072, 16, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false,
-     0},
-    {"qwen3-4b", ARCH_QWEN3, 36, 2560, 9728, 32, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0},
+     0, NO_EXPERTS},
+    {"qwen3-4b", ARCH_QWEN3, 36, 2560, 9728, 32, 8, 128, 151936, 40960, 0, 1e6f, 1e-6f, true, false, "qwen2", false, 0,
+     NO_EXPERTS},
+    {"qwen3-30b-a3b", ARCH_QWEN3_MOE, 48,    2048,    6144,  32, 4,   128, 151936, 40960, 0, 1e6f,
+     1e-6f,           false,          false, "qwen2", false, 0,  128, 8,   768},
+    {"gpt-oss-20b", ARCH_GPT_OSS, 24,    2880, 2880,     64,    8,  64, 201088, 131072, 128,
+     150000,        1e-5f,        false, true, "gpt-4o", false, 32, 32, 4,      2880},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -74,9 +83,18 @@ static model_config config_of(const shape *s)
     c.rope_base = s->rope_base;
     c.norm_epsilon = s->norm_epsilon;
     c.tied_embeddings = s->tied;
-    for (uint32_t i = 0; s->window && i < s->layers; i++)
-        c.is_windowed[i] = 1;
-    if (s->rope_factor > 0) {
+    config_set_windows(&c, 0, config_archs[s->arch].window_period);
+    c.expert_count = s->experts;
+    c.expert_used = s->experts_used;
+    c.expert_ffn_dim = s->expert_ffn;
+    c.expert_weights_normed = true;
+    if (s->arch == ARCH_GPT_OSS) {
+        c.output_bias = c.attention_sinks = c.expert_bias = true;
+        c.rope_order = ROPE_HALVES;
+        c.rope_original_tok = 4096;
+        c.rope_magnitude = (float)config_yarn_magnitude(s->rope_factor, 1);
+        config_stretch_yarn(&c, s->rope_factor, 32, 1, false);
+    } else if (s->rope_factor > 0) {
         c.rope_original_tok = 8192;
         config_stretch_slow_angles(&c, s->rope_factor, 1, 4);
     }
@@ -415,7 +433,8 @@ static void tell(const tensor_list *l, tensor_type wanted, str *notes)
 {
     for (size_t i = 0; i < l->count; i++) {
         const layout_tensor *t = &l->tensors[i];
-        if (!is_vector(t) && t->type != wanted && (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
+        if (!layout_stays_f32(t->role) && t->type != wanted &&
+            (t->role == ROLE_OUTPUT || strncmp(t->name, "blk.0.", 6) == 0))
             str_addf(notes, "%s is %s, not %s\n", t->name, type_find(t->type)->name, type_find(wanted)->name);
     }
 }
@@ -425,7 +444,8 @@ static tensor_list list_tensors(const model_config *c, tensor_type type)
     tensor_list l = gguf_layout_of(c);
     /* as llama.cpp quantises: what makes the logits is finer */
     for (size_t i = 0; i < l.count; i++)
-        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns, type, TYPE_Q6_K);
+        l.tensors[i].type = layout_choose_type(l.tensors[i].role, l.tensors[i].columns,
+                                               layout_wanted_type(&l.tensors[i], type), TYPE_Q6_K);
     return l;
 }
 

@@ -168,6 +168,8 @@ static inline void compare_attention(const attention_case *c, weight_box *box)
     node keys = graph_state(g, "keys", c->cache, shape3(CAPACITY, c->kv_heads, c->size));
     node values = graph_state(g, "values", c->cache, shape3(CAPACITY, c->kv_heads, c->size));
     attention_spec spec = {.scale = 1 / sqrtf((float)c->size), .softcap = c->softcap, .window = c->window};
+    if (c->heads > 2) /* a score more, in some cases */
+        spec.sinks = weight(g, box, "sinks", TYPE_F32, shape1(c->heads));
     graph_output(g, "y", graph_attention(g, q, graph_store(g, keys, k, at), graph_store(g, values, v, at), at, spec));
     /* Positions anywhere in the cache: what was not written is zero, here as there. */
     compare_ways(g, box, NAMES("q", "k", "v", "at"), NAMES("y"), CAPACITY - c->rows + 1, 2);

@@ -135,29 +135,47 @@ static void rows_from_a_position(void **unused)
     }
 }
 
-/* The largest three of seven matrices, for each row; then a row of its own for each. */
+/* Products with three of seven matrices, chosen for each row; then of a row of its own for each; added up. With or without
+ * norm, biases, a gate, a clamped gate, and something that is added to the result. */
 static void chosen_matrices(void **unused)
 {
     (void)unused;
-    enum { EXPERTS = 7, CHOSEN = 3 };
+    enum { EXPERTS = 7, CHOSEN = 3, FORMS = 4 };
+    static const uint32_t row_counts[] = {1, 2, 5, 40};
     weight_box box = {.r = rng_seed(35)};
     for (uint32_t t = 0; t < type_count; t++)
-        for (uint32_t rows = 1; rows < 6; rows += 4) {
-            uint32_t block = type_find(TYPES[t])->block_weights, length = block == 1 ? 39 : block * 2;
-            uint32_t inner = block == 1 ? 13 : block;
+        for (uint32_t i = 0; i < 8; i++) {
+            uint32_t rows = row_counts[(i + t) % 4], form = (i + t / 4) % FORMS;
+            if (is_rare(TYPES[t]) && i > 2)
+                break;
+            uint32_t block = type_find(TYPES[t])->block_weights, length = block == 1 ? (i % 2 ? 39 : 40) : block * 2;
+            uint32_t inner = block == 1 ? (i % 2 ? 13 : 16) : block, out = i % 2 ? 11 : 12;
             /* Weights in blocks of 256 are larger here, and sums of so many of their products cancel out. */
             tolerance = block >= 256 ? 1e-3f : 2e-4f;
             graph *g = graph_new();
             node x = graph_input(g, "x", DTYPE_F32, shape2(rows, length));
-            node scores = graph_matmul(g, x, weight(g, &box, "router", TYPE_F32, shape2(EXPERTS, length)));
-            node ids = graph_topk(g, scores, CHOSEN);
-            node w = graph_softmax(g, graph_take(g, scores, ids), 1);
-            node up =
-                graph_experts(g, weight(g, &box, "up", TYPES[t], shape2(EXPERTS * inner, length)), EXPERTS, x, ids);
-            node down = weight(g, &box, "down", TYPES[t], shape2(EXPERTS * 11, inner));
-            node y = graph_experts(g, down, EXPERTS, graph_unary(g, UNARY_SILU, up), ids);
-            graph_output(g, "y", graph_mix(g, y, w));
-            compare_ways(g, &box, NAMES("x"), NAMES("y"), 1, 1);
+            node y = graph_rmsnorm(g, x, weight(g, &box, "norm", TYPE_F32, shape1(length)), 1e-5f, 0);
+            node scores = graph_matmul(g, y, weight(g, &box, "router", TYPE_F32, shape2(EXPERTS, length)));
+            node routes = graph_route(g, scores, CHOSEN, form == 1 ? ROUTE_OF_ALL : ROUTE_OF_CHOSEN);
+            bool biased = form == 0 || form == 3;
+            node bias = biased ? weight(g, &box, "bias.up", TYPE_F32, shape2(EXPERTS, inner)) : 0;
+            node up = graph_experts(g, y, weight(g, &box, "up", TYPES[t], shape2(EXPERTS * inner, length)), bias,
+                                    EXPERTS, routes);
+            node z = graph_unary(g, UNARY_SILU, up);
+            if (form > 1) {
+                bias = biased ? weight(g, &box, "bias.gate", TYPE_F32, shape2(EXPERTS, inner)) : 0;
+                node gate = graph_experts(g, y, weight(g, &box, "gate", TYPES[t], shape2(EXPERTS * inner, length)),
+                                          bias, EXPERTS, routes);
+                z = form == 2 ? graph_binary(g, BINARY_MUL, z, gate) : graph_binary(g, BINARY_CLAMPED_GLU, gate, up);
+            }
+            bias = biased ? weight(g, &box, "bias.down", TYPE_F32, shape2(EXPERTS, out)) : 0;
+            node down = weight(g, &box, "down", TYPES[t], shape2(EXPERTS * out, inner));
+            node sum = graph_mix(g, graph_experts(g, z, down, bias, EXPERTS, routes), routes);
+            if (form)
+                sum = graph_binary(g, BINARY_ADD, graph_slice(g, x, 1, out), sum);
+            graph_output(g, "routes", routes);
+            graph_output(g, "y", sum);
+            compare_ways(g, &box, NAMES("x"), NAMES("y", "routes"), 1, 1);
         }
     tolerance = 2e-4f;
 }

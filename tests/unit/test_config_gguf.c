@@ -273,6 +273,11 @@ static void refuses_wrong_gguf(void **unused)
     key_u32(&m, ".expert_count", 1u << 30);
     key_tokens(&m, 10);
     finish_refused(&m, "\"llama.expert_count\" is 1.07374e+09");
+    m = make("llama");
+    key_u32(&m, ".expert_count", 100);
+    key_u32(&m, ".expert_used_count", 65);
+    key_tokens(&m, 10);
+    finish_refused(&m, "65 experts for a token: more than 64 are not supported");
     m = make("qwen2");
     key_u32(&m, ".expert_count", 8);
     key_tokens(&m, 10);

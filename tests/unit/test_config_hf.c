@@ -208,6 +208,23 @@ static void reads_qwen3(void **unused)
     assert_true(c.qk_norm && !c.qkv_bias && c.tied_embeddings && c.window_tok == 0);
 }
 
+static void reads_experts(void **unused)
+{
+    (void)unused;
+    model_config c = parse_small("qwen3_moe", "\"num_experts\":16,\"norm_topk_prob\":true");
+    assert_true(c.expert_count == 16 && c.expert_used == 8 && c.expert_ffn_dim == 768 && c.expert_weights_normed);
+    c = parse_small("qwen2_moe", "\"moe_intermediate_size\":12,\"shared_expert_intermediate_size\":20");
+    assert_true(c.expert_count == 60 && c.expert_used == 4 && c.expert_ffn_dim == 12 && c.shared_ffn_dim == 20);
+    assert_true(!c.expert_weights_normed && c.qkv_bias && !c.output_bias);
+    c = parse_small("mixtral", "\"num_local_experts\":6");
+    assert_true(c.arch == ARCH_MISTRAL && c.expert_count == 6 && c.expert_used == 2 && c.expert_ffn_dim == 96);
+    assert_true(c.window_tok == 0 && c.expert_weights_normed && !c.expert_bias);
+    c = parse_small("gpt_oss", "\"num_local_experts\":6,\"head_dim\":8");
+    assert_true(c.attention_sinks && c.expert_bias && c.qkv_bias && c.output_bias && c.act == ACT_CLAMPED_GLU);
+    assert_true(c.expert_used == 4 && c.window_tok == 128 && c.is_windowed[0] && !c.is_windowed[1]);
+    assert_true(parse_small("llama", "").expert_count == 0);
+}
+
 /* ---- single keys --------------------------------------------------------- */
 
 static void fills_in_what_is_left_out(void **unused)
@@ -379,6 +396,7 @@ int main(void)
         cmocka_unit_test(reads_gemma),
         cmocka_unit_test(reads_gemma_2),
         cmocka_unit_test(reads_qwen3),
+        cmocka_unit_test(reads_experts),
         cmocka_unit_test(fills_in_what_is_left_out),
         cmocka_unit_test(reads_biases_and_functions),
         cmocka_unit_test(knows_which_layers_have_windows),

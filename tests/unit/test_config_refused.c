@@ -132,6 +132,22 @@ static void refuses_what_is_not_supported(void **unused)
                    "a window in this architecture");
 }
 
+static void refuses_experts_that_cannot_be(void **unused)
+{
+    (void)unused;
+    assert_refused("qwen3_moe", "\"num_experts\":8,\"num_experts_per_tok\":9",
+                   "\"num_experts_per_tok\" is 9, must be 1 to 8");
+    assert_refused("qwen3_moe", "\"num_experts\":0", "\"num_experts\" is 0, must be 1 to 4096");
+    assert_refused("qwen2_moe", "\"num_local_experts\":1e3", "\"num_local_experts\" must be a whole number");
+    assert_refused("qwen3_moe", "\"num_experts\":90,\"num_experts_per_tok\":65",
+                   "65 experts for a token: more than 64");
+    assert_refused("qwen2_moe", "\"decoder_sparse_step\":2", "a layer without experts is not supported");
+    assert_refused("qwen3_moe", "\"mlp_only_layers\":[3]", "a layer without experts is not supported");
+    assert_refused("gpt_oss", "", "\"num_local_experts\" is missing");
+    assert_refused("gpt_oss", "\"num_local_experts\":8,\"swiglu_limit\":6.0", "\"swiglu_limit\": another number");
+    assert_refused("mixtral", "\"num_local_experts\":2,\"num_experts_per_tok\":3", "must be 1 to 2");
+}
+
 static void refuses_wrong_ropes(void **unused)
 {
     (void)unused;
@@ -208,6 +224,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_not_a_configuration),
         cmocka_unit_test(refuses_sizes_that_cannot_be),
         cmocka_unit_test(refuses_what_is_not_supported),
+        cmocka_unit_test(refuses_experts_that_cannot_be),
         cmocka_unit_test(refuses_wrong_ropes),
         cmocka_unit_test(survives_damage),
     };

@@ -53,7 +53,7 @@ static void phases_stand_in_the_text_once(void **unused)
                                               {.single_pass = true, .per_iteration = true},
                                               {0}};
     str text = {0};
-    schedule_add(&(schedule){phases, 8, kernels, 4}, &text);
+    schedule_add(&(schedule){phases, 8, kernels, 4, NULL}, &text);
     for (int i = 0; i < 4; i++) {
         char call[32];
         snprintf(call, sizeof call, i == 1 ? "work_%d(" : "body_%d(", i);
@@ -61,6 +61,25 @@ static void phases_stand_in_the_text_once(void **unused)
     }
     assert_int_equal(count_of(text.data, "prefetch_1("), 2); /* before the loop, and in it for the next time */
     assert_int_equal(count_of(text.data, "time < 3u"), 1);
+    str_free(&text);
+}
+
+/* Kernels that read other buffers of weights do not end the loop: each has its iterations, and none prefetches. */
+static void kernels_of_one_kind_are_one_place(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 1, 2, 4, 2, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 3};
+    static const schedule_kernel kernels[] = {
+        {0}, {.prefetches = true}, {.prefetches = true}, {0}, {.prefetches = true}};
+    str text = {0};
+    schedule_add(&(schedule){phases, 8, kernels, 5, kinds}, &text);
+    assert_int_equal(count_of(text.data, "time < 3u; time++"), 1);
+    assert_int_equal(count_of(text.data, "if (time >= 0u && time < 2u) {"), 1);
+    assert_int_equal(count_of(text.data, "if (time >= 2u && time < 3u) {"), 1);
+    assert_int_equal(count_of(text.data, "body_1("), 1);
+    assert_int_equal(count_of(text.data, "body_4("), 1);
+    assert_int_equal(count_of(text.data, "work_2("), 1);
+    assert_int_equal(count_of(text.data, "prefetch_4("), 0);
     str_free(&text);
 }
 
@@ -74,7 +93,7 @@ static void epoch_bits_stand_in_for_barriers(void **unused)
             schedule_kernel kernels[4] = {{.epoch_only = polled}, {.epoch_only = polled}, {.epoch_only = polled}, {0}};
             kernels[3].epoch_only = polled && last;
             str text = {0};
-            schedule_add(&(schedule){phases, 6, kernels, 4}, &text);
+            schedule_add(&(schedule){phases, 6, kernels, 4, NULL}, &text);
             /* 0 to 1, 1 to 2, and 2 to 1 or 3, which is one place; the end of a round is always a barrier. */
             assert_int_equal(count_of(text.data, "pass_without_barrier("), polled ? 2 + last : 0);
             assert_int_equal(count_of(text.data, "wait_for_all("), 4);
@@ -87,9 +106,8 @@ static void epoch_bits_stand_in_for_barriers(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again_is_found),
-        cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once),
+        cmocka_unit_test(what_comes_again_is_found),        cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once),    cmocka_unit_test(kernels_of_one_kind_are_one_place),
         cmocka_unit_test(epoch_bits_stand_in_for_barriers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

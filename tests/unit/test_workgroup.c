@@ -3,6 +3,8 @@
 #include "graph/workgroup_fit.h"
 #include "model/decoder.h"
 #include "model/synth_test.h"
+#include "graph/megakernel_phases.h"
+#include "graph/megakernel_schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,6 +84,7 @@ typedef struct outcome {
     uint32_t bytes;      /* that it declares; 0: it is not possible for another reason */
     uint32_t rows, vecs; /* products by matmul_row and by matmul_vec */
     bool polls_epoch;    /* every kernel does, so that most phases need no barrier between them */
+    bool loops;          /* its phases are written out, the layers as a loop */
     uint64_t hash;       /* of its text */
 } outcome;
 
@@ -98,6 +101,9 @@ static void count_products(const megakernel_source *from, outcome *o)
         o->vecs += strcmp(l.items[i].kernel.name, "matmul_vec") == 0;
         o->polls_epoch &= l.items[i].polls_epoch;
     }
+    phase_kernels k;
+    o->loops = phase_kernels_find(&k, t, &form, &l, &e) && schedule_possible(k.kind_of, k.phases);
+    phase_kernels_free(&k);
     lowered_plan_free(&l);
 }
 
@@ -152,10 +158,10 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-static void make_outline(const char *preset, const char *type)
+static void make_outline(const char *preset, const char *type, uint32_t layers)
 {
     err e = {0};
-    if (!synth_outline(preset, type, LAYERS, path, &e))
+    if (!synth_outline(preset, type, layers, path, &e))
         fail_msg("%s %s: %s", preset, type, e.text);
 }
 
@@ -170,7 +176,7 @@ static void every_preset_fits_every_limit(void **unused)
     const char *verbose = getenv("SOLO_TEST_TABLE");
     for (size_t i = 0; synth_name(i); i++)
         for (size_t t = 0; t < TYPES; t++) {
-            make_outline(synth_name(i), types[t]);
+            make_outline(synth_name(i), types[t], LAYERS);
             for (size_t k = 0; k < 3; k++) {
                 gpu *g = open_device(limits_kib[k], 32);
                 outcome o = outcome_of(g, path);
@@ -193,11 +199,29 @@ static void every_preset_fits_every_limit(void **unused)
         }
 }
 
+/* Weights of all layers do not fit one buffer: the layers are a loop all the same. */
+static void experts_in_several_buffers_make_a_loop(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *preset, *type;
+        uint32_t layers;
+    } cases[] = {{"qwen3-30b-a3b", "q4_0", 48}, {"qwen3-30b-a3b", "q4_k", 48}, {"gpt-oss-20b", "mxfp4", 24}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_outline(cases[i].preset, cases[i].type, cases[i].layers);
+        gpu *g = open_device(48, 32);
+        ((gpu_info *)gpu_get_info(g))->max_storage_buffers = 16;
+        outcome o = outcome_of(g, path);
+        assert_true(o.bytes > 0 && o.polls_epoch && o.loops);
+        gpu_close(g);
+    }
+}
+
 /* Without subgroups sums need more of that memory, and there is no smaller form. */
 static void a_refusal_says_why(void **unused)
 {
     (void)unused;
-    make_outline("llama-3.2-1b", "q4_0");
+    make_outline("llama-3.2-1b", "q4_0", LAYERS);
     gpu *g = open_device(16, 0);
     outcome o = outcome_of(g, path);
     gpu_close(g);
@@ -214,6 +238,7 @@ int main(void)
         cmocka_unit_test(sizes_are_counted),
         cmocka_unit_test(sizes_are_constant_expressions),
         cmocka_unit_test_setup_teardown(every_preset_fits_every_limit, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(experts_in_several_buffers_make_a_loop, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_refusal_says_why, make_path, remove_path),
     };
     return cmocka_run_group_tests_name("workgroup", tests, NULL, NULL);
