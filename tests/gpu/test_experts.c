@@ -1,7 +1,6 @@
 /* Mixtures of experts by the kernels that GPUs get, which software runs with SOLO_TUNE=gpu after a long time of compiling:
  * one row by matmul_row.wgsl, many by op_experts_rows.wgsl; and in one dispatch the same bits as by separate ones. */
 #include "gpu/compare.h"
-#include "gpu/make_tokens.h"
 
 #include <stdlib.h>
 
@@ -111,32 +110,9 @@ static void one_dispatch_makes_the_same_bits(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
-/* gpt-oss has all there is: sinks, windows in every other layer, biases, clamped gates. */
-static void a_model_in_one_dispatch_makes_the_same_tokens(void **unused)
-{
-    (void)unused;
-    enum { TOKENS = 6 };
-    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
-        skip();
-    err e = {0};
-    uint32_t apart[TOKENS], together[TOKENS];
-    model *m = model_open("tests/data/families/gpt-oss-blocks", &e);
-    if (!m)
-        fail_msg("%s", e.text);
-    setenv("SOLO_TUNE", "gpu", 1);
-    make_tokens(m, LEVEL_OPS, apart, TOKENS);
-    setenv("SOLO_ONE_GROUPS", "2", 1);
-    make_tokens(m, LEVEL_LOOP, together, TOKENS);
-    unsetenv("SOLO_ONE_GROUPS");
-    unsetenv("SOLO_TUNE");
-    model_close(m);
-    assert_memory_equal(apart, together, sizeof apart);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(experts_as_on_a_gpu),
-                                       cmocka_unit_test(one_dispatch_makes_the_same_bits),
-                                       cmocka_unit_test(a_model_in_one_dispatch_makes_the_same_tokens)};
+                                       cmocka_unit_test(one_dispatch_makes_the_same_bits)};
     return RUN_ON_EACH(tests);
 }

@@ -200,6 +200,55 @@ static void rope_rotates_pairs(void **unused)
 }
 
 /* Two query heads share one stored head; row by row and all at once agree. */
+/* Of equal scores the first comes first; four matrices of one row each. */
+static void experts_are_chosen_and_mixed(void **unused)
+{
+    (void)unused;
+    float w[4][2] = {{1, 0}, {0, 1}, {5, 5}, {2, -1}}, bias[4] = {0, 10, 0, 1};
+    named weights[] = {{"w", w}, {"bias", bias}, {0}};
+    graph *g = graph_new();
+    node x = graph_input(g, "x", DTYPE_F32, shape2(1, 2)), scores = graph_input(g, "scores", DTYPE_F32, shape2(1, 4));
+    node matrices = graph_weight(g, "w", TYPE_F32, shape2(4, 2)),
+         biases = graph_weight(g, "bias", TYPE_F32, shape2(4, 1));
+    node chosen = graph_route(g, scores, 2, ROUTE_OF_CHOSEN), all = graph_route(g, scores, 2, ROUTE_OF_ALL);
+    node each = graph_experts(g, x, matrices, biases, 4, chosen);
+    graph_output(g, "mixed", graph_mix(g, each, chosen));
+    graph_output(g, "of chosen", chosen);
+    graph_output(g, "of all", all);
+    graph_output(g, "each", each);
+    cpu_run *r = run_of(g, weights);
+    memcpy(cpu_floats(r, "x"), (float[]){3, 4}, 2 * sizeof(float));
+    memcpy(cpu_floats(r, "scores"), (float[]){0, 1, -1, 1}, 4 * sizeof(float));
+    run_ok(r);
+    float sum = 2 + expf(-1) + expf(-2);
+    near(cpu_floats(r, "of chosen"), (float[]){1, 3, 0.5f, 0.5f}, 4);
+    near(cpu_floats(r, "of all"), (float[]){1, 3, 1 / sum, 1 / sum}, 4);
+    near(cpu_floats(r, "each"), (float[]){14, 3}, 2);
+    near(cpu_floats(r, "mixed"), (float[]){8.5f}, 1);
+    cpu_run_free(r);
+    graph_free(g);
+}
+
+/* A sink takes its share of the weights, and gives nothing. */
+static void a_sink_takes_a_share(void **unused)
+{
+    (void)unused;
+    float sinks[1] = {0};
+    named weights[] = {{"sinks", sinks}, {0}};
+    graph *g = graph_new();
+    node q = graph_input(g, "q", DTYPE_F32, shape3(1, 1, 2)), at = graph_input(g, "at", DTYPE_U32, shape1(1));
+    node stored = graph_store(g, graph_state(g, "cache", DTYPE_F32, shape3(4, 1, 2)), q, at);
+    attention_spec spec = {.scale = 1, .sinks = graph_weight(g, "sinks", TYPE_F32, shape1(1))};
+    graph_output(g, "y", graph_attention(g, q, stored, stored, at, spec));
+    cpu_run *r = run_of(g, weights);
+    memcpy(cpu_floats(r, "q"), (float[]){1, 2}, 2 * sizeof(float)); /* a score of 5 beside one of 0 */
+    run_ok(r);
+    float share = expf(5) / (expf(5) + 1);
+    near(cpu_floats(r, "y"), (float[]){share, 2 * share}, 2);
+    cpu_run_free(r);
+    graph_free(g);
+}
+
 static void attention_sees_what_was_stored(void **unused)
 {
     (void)unused;
@@ -278,6 +327,16 @@ static void graphs_that_do_not_fit_say_so(void **unused)
     expect_graph_error(g, "weight w has rows of 33, which q4_0 cannot hold");
 
     g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(2, 4));
+    graph_route(g, x, 5, ROUTE_OF_ALL);
+    expect_graph_error(g, "a row has not that many");
+
+    g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(2, 4));
+    graph_experts(g, x, graph_weight(g, "w", TYPE_F32, shape2(15, 4)), 0, 5, graph_route(g, x, 2, ROUTE_OF_ALL));
+    expect_graph_error(g, "experts of 2x4 and 15x4: rows, matrices");
+
+    g = graph_new();
     graph_input(g, "x", DTYPE_F32, shape2(2, 0));
     expect_graph_error(g, "dimension of 0");
 
@@ -321,6 +380,8 @@ int main(void)
         cmocka_unit_test(reductions_and_softmax),
         cmocka_unit_test(norm_matmul_gather),
         cmocka_unit_test(rope_rotates_pairs),
+        cmocka_unit_test(experts_are_chosen_and_mixed),
+        cmocka_unit_test(a_sink_takes_a_share),
         cmocka_unit_test(attention_sees_what_was_stored),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),
