@@ -9,37 +9,64 @@ static const layout LAYOUTS[] = {
     [TYPE_F32] = {.chunk_weights = 4, .low_bytes = 16},
     [TYPE_F16] = {.chunk_weights = 8, .low_bytes = 16},
     [TYPE_BF16] = {.chunk_weights = 8, .low_bytes = 16},
-    [TYPE_Q4_0] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q4_1] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 4, .bytes = true},
-    [TYPE_Q5_0] =
-        {.chunk_weights = 32, .low_bytes = 16, .high_bytes = 4, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q5_1] =
-        {.chunk_weights = 32, .low_bytes = 16, .high_bytes = 4, .scale_chunks = 1, .factor_bytes = 4, .bytes = true},
-    [TYPE_Q8_0] = {.chunk_weights = 32, .low_bytes = 32, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q2_K] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 4},
-    [TYPE_Q3_K] =
-        {.chunk_weights = 32, .low_bytes = 8, .high_bytes = 4, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 2},
-    [TYPE_Q4_K] =
-        {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 4, .bytes = true},
+    [TYPE_Q4_0] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_Q4_1] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 4, .bytes = BYTES_ONE},
+    [TYPE_Q5_0] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .high_bytes = 4,
+                   .scale_chunks = 1,
+                   .factor_bytes = 2,
+                   .bytes = BYTES_ONE},
+    [TYPE_Q5_1] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .high_bytes = 4,
+                   .scale_chunks = 1,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_ONE},
+    [TYPE_Q8_0] = {.chunk_weights = 32, .low_bytes = 32, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_Q2_K] = {.chunk_weights = 32,
+                   .low_bytes = 8,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_HALVES},
+    [TYPE_Q3_K] = {.chunk_weights = 32,
+                   .low_bytes = 8,
+                   .high_bytes = 4,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 2,
+                   .bytes = BYTES_HALVES},
+    [TYPE_Q4_K] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_ONE},
     [TYPE_Q5_K] = {.chunk_weights = 32,
                    .low_bytes = 16,
                    .high_bytes = 4,
                    .scale_chunks = 8,
                    .scale_bytes = 16,
                    .factor_bytes = 4,
-                   .bytes = true},
+                   .bytes = BYTES_ONE},
     [TYPE_Q6_K] = {.chunk_weights = 32,
                    .low_bytes = 16,
                    .high_bytes = 8,
                    .scale_chunks = 8,
                    .scale_bytes = 16,
-                   .factor_bytes = 2},
-    [TYPE_IQ4_NL] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_MXFP4] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 1, .bytes = true},
-    [TYPE_IQ4_XS] =
-        {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 8, .scale_bytes = 8, .factor_bytes = 2, .bytes = true},
-    [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
-    [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
+                   .factor_bytes = 2,
+                   .bytes = BYTES_HALVES},
+    [TYPE_IQ4_NL] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_MXFP4] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 1, .bytes = BYTES_ONE},
+    [TYPE_IQ4_XS] = {.chunk_weights = 32,
+                     .low_bytes = 16,
+                     .scale_chunks = 8,
+                     .scale_bytes = 8,
+                     .factor_bytes = 2,
+                     .bytes = BYTES_ONE},
+    [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
 #ifndef __wasm__ /* TYPE_HAS_GRIDS */
 #define GRID(name) .grid = name, .grid_bytes = sizeof name
     [TYPE_IQ2_XXS] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, GRID(iq2_xxs_grid)},
@@ -153,12 +180,22 @@ static void put_twos(uint8_t *to, const four_bytes *q, int shift)
                               (q[3] >> shift & mask) << 6);
 }
 
-/* Bit `shift` of 32 bytes into 4 bytes. The product moves the lowest bit of byte i to bit 56 + i. */
-static void put_ones(uint8_t *to, const uint64_t *q, int shift)
+/* Bit `shift` of 32 bytes into 4 bytes. */
+static void put_ones(uint8_t *to, const four_bytes *q, int shift)
 {
     four_bytes word = 0;
-    for (int byte = 0; byte < 4; byte++)
-        word |= (four_bytes)((q[byte] >> shift & 0x0101010101010101) * 0x0102040810204080 >> 56) << 8 * byte;
+    for (int j = 0; j < 8; j++)
+        word |= (q[j] >> shift & 0x01010101) << j;
+    store(to, word);
+}
+
+/* 32 bits, of which bit i is weight i's in a file. The product moves bit i of four to bit 8 * i. */
+static void put_bits(uint8_t *to, const uint8_t *from)
+{
+    four_bytes bits, word = 0;
+    load(&bits, from, 1);
+    for (int j = 0; j < 8; j++)
+        word |= ((bits >> 4 * j & 15) * 0x00204081 & 0x01010101) << j;
     store(to, word);
 }
 
@@ -181,7 +218,7 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
             continue;
         }
         if (high_bytes) {
-            memcpy(high, rest, 4); /* bit i is weight i's there as well */
+            put_bits(high, rest);
             high += 4;
             rest += 4;
         }
@@ -205,14 +242,13 @@ static void pack_q2_k(const uint8_t *from, uint8_t *low, uint8_t *scales, uint8_
 
 static void pack_q3_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
 {
-    four_bytes q[16];
-    uint64_t top[4];
+    four_bytes q[16], top[8];
     memcpy(factors, from + 108, 2);
     for (int run = 0; run < 16; run++) {
         int low4 = from[96 + run % 8] >> run / 8 * 4 & 15, high2 = from[104 + run % 4] >> run / 4 * 2 & 3;
         scales[run] = (uint8_t)(int8_t)((low4 | high2 << 4) - 32);
     }
-    memcpy(top, from, sizeof top);
+    load(top, from, 8);
     load(q, from + 32, 16);
     for (int run = 0; run < 8; run++) {
         put_twos(low + 8 * run, q + run / 4 * 8, run % 4 * 2);
@@ -242,8 +278,8 @@ static void pack_q45_k(const uint8_t *from, bool five, uint8_t *low, uint8_t *hi
         put_nibbles(low + 16 * run, low + 16 * run + 16, q, 4);
     }
     if (five) {
-        uint64_t top[4];
-        memcpy(top, from + 16, sizeof top);
+        four_bytes top[8];
+        load(top, from + 16, 8);
         for (int run = 0; run < 8; run++)
             put_ones(high + 4 * run, top, run);
     }

@@ -11,7 +11,7 @@
  * 32 weights for the quantised ones. In a chunk of 32:
  *     4 bits   word w holds weights 8w .. 8w+7: byte b has 8w+b low and 8w+4+b high
  *     2 bits   word w holds weights 16w ..: byte b has 16w+b lowest, then 16w+4+b ...
- *     1 bit    bit i is weight i's
+ *     1 bit    byte b has 4j+b at bit j
  *     8 bits   word w holds weights 4w .. 4w+3
  * kernels/weight/NAME.wgsl reads it.                                            */
 #ifndef SOLO_GRAPH_LAYOUT_H
@@ -23,6 +23,10 @@ enum { LAYOUT_ALIGN_BYTES = 256 };
 
 typedef enum { PLANE_GRID, PLANE_LOW, PLANE_HIGH, PLANE_SCALES, PLANE_FACTORS, PLANE_COUNT } layout_plane;
 
+/* What weights are beside floats: whole numbers of a byte at most, times one factor for a chunk, plus one offset; or,
+ * for each half of the chunk, times a whole number times such a factor, plus another times the offset. */
+typedef enum { BYTES_NONE, BYTES_ONE, BYTES_HALVES } layout_form;
+
 typedef struct layout {
     uint32_t chunk_weights;
     uint32_t low_bytes, high_bytes; /* of a chunk */
@@ -30,7 +34,7 @@ typedef struct layout {
     uint32_t scale_bytes, factor_bytes;
     const uint16_t *grid; /* (grid_bytes / 2) */
     uint32_t grid_bytes;  /* once in a matrix, or in each piece of a large one */
-    bool bytes; /* weights are whole numbers of a byte at most, times one factor for a chunk, plus one offset */
+    layout_form bytes;
 } layout;
 
 const layout *layout_of(tensor_type type);

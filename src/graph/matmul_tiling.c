@@ -168,7 +168,8 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t r
     }
     if (!best->team)
         return false;
-    uint32_t words = 4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes + lies->factor_bytes > 0));
+    uint32_t words =
+        4 * ((lies->low_bytes + lies->high_bytes + 3) / 4 + (lies->scale_bytes > 0) + (lies->factor_bytes > 0));
     uint32_t asked = (chunks * lies->chunk_weights + c->form->row_threads - 1) / c->form->row_threads;
     uint32_t others = best->steps * x_words + asked * (l->args[MATMUL_X_FORM] == X_NORMED ? 2 : 1);
     uint32_t left = others < MOST_WORDS ? MOST_WORDS - others : 0,
@@ -209,7 +210,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
 {
     uint32_t one = c->form->threads;
     bool combines = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
-    row_cut cut = {.packed = c->t->int8_dot && lies->bytes};
+    row_cut cut = {.packed = c->t->int8_dot && lies->bytes != BYTES_NONE};
     if (!c->t->specialize || c->t->vec_only || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
         return false;
     if (!choose_row_cut(c, l, row4s, chunks, lies, &cut))
@@ -218,7 +219,8 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
     uint32_t threads = all_threads || least > c->form->row_threads ? c->form->row_threads : least;
     uint32_t teams = threads / cut.team;
-    l->kernel.packed = cut.packed;
+    static const char *const stored[] = {[BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves"};
+    l->kernel.x = cut.packed ? stored[lies->bytes] : NULL;
     kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
     kernel_set_constant(&l->kernel, CONSTANT_TEAM, cut.team);
     kernel_set_constant(&l->kernel, CONSTANT_LENGTH, l->args[MATMUL_LENGTH]);

@@ -57,6 +57,12 @@ static uint32_t bit(uint32_t word, uint32_t i)
     return word >> i & 1;
 }
 
+/* Weight i's bit of a chunk's 32: four neighbours' are in four bytes. */
+static uint32_t one_bit(uint32_t word, uint32_t i)
+{
+    return byte_of(word, i % 4) >> i / 4 & 1;
+}
+
 static float signed_byte(uint32_t word, uint32_t i)
 {
     return (float)(int8_t)byte_of(word, i);
@@ -94,13 +100,13 @@ static float read_q4_1(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q5_0(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t high = bit(m->words[m->chunks * 4 + c], i);
+    uint32_t high = one_bit(m->words[m->chunks * 4 + c], i);
     return ((float)(nibble(m->words + c * 4, i) + 16 * high) - 16) * half_at(m, m->chunks * 5, c);
 }
 
 static float read_q5_1(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t high = bit(m->words[m->chunks * 4 + c], i), f = m->words[m->chunks * 5 + c];
+    uint32_t high = one_bit(m->words[m->chunks * 4 + c], i), f = m->words[m->chunks * 5 + c];
     return (float)(nibble(m->words + c * 4, i) + 16 * high) * half_of(f, 0) + half_of(f, 1);
 }
 
@@ -125,7 +131,7 @@ static float read_q2_k(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q3_k(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t scales = m->chunks * 3, high = bit(m->words[m->chunks * 2 + c], i);
+    uint32_t scales = m->chunks * 3, high = one_bit(m->words[m->chunks * 2 + c], i);
     float s = (float)(int8_t)scale_of_sixteen(m, scales, c, i) * half_at(m, scales + m->chunks / 2, c / 8);
     return ((float)(pair_of_bits(m->words + c * 2, i) + 4 * high) - 4) * s;
 }
@@ -146,7 +152,7 @@ static float read_q4_k(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q5_k(const matrix *m, uint32_t c, uint32_t i)
 {
-    return read_q45_k(m, m->chunks * 5, c, nibble(m->words + c * 4, i) + 16 * bit(m->words[m->chunks * 4 + c], i));
+    return read_q45_k(m, m->chunks * 5, c, nibble(m->words + c * 4, i) + 16 * one_bit(m->words[m->chunks * 4 + c], i));
 }
 
 static float read_q6_k(const matrix *m, uint32_t c, uint32_t i)
