@@ -40,6 +40,10 @@ fn moved(word: u32, k: u32, i: u32) -> u32 {
 fn signed_pair(word: u32) -> vec2<i32> {
     return bitcast<vec2<i32>>(vec2<u32>(word) << vec2<u32>(24u, 16u)) >> vec2<u32>(24u);
 }
+// A scale and a minimum, which are two bytes, times their f16 factors; minima are subtracted.
+fn scale_and_offset(pair: u32, f: u32) -> vec2<f32> {
+    return vec2<f32>(f32(pair & 255u), -f32((pair >> 8u) & 255u)) * unpack2x16float(f);
+}
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }
 

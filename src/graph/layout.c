@@ -256,15 +256,23 @@ static void pack_q3_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t 
     }
 }
 
+/* Four scales and four minima, each minimum behind its scale. */
+static void put_pairs(uint8_t *to, four_bytes scales, four_bytes minima)
+{
+    store(to, (scales & 0xff) | (minima & 0xff) << 8 | (scales & 0xff00) << 8 | (minima & 0xff00) << 16);
+    scales >>= 16;
+    minima >>= 16;
+    store(to + 4, (scales & 0xff) | (minima & 0xff) << 8 | (scales & 0xff00) << 8 | (minima & 0xff00) << 16);
+}
+
 /* Scales and minima of six bits, four at a time; type_k.c has them one by one. */
 static void put_scales(uint8_t *scales, const uint8_t *packed)
 {
     four_bytes p[3];
     load(p, packed, 3);
-    store(scales, p[0] & 0x3f3f3f3f);
-    store(scales + 4, (p[2] & 0x0f0f0f0f) | (p[0] >> 2 & 0x30303030));
-    store(scales + 8, p[1] & 0x3f3f3f3f);
-    store(scales + 12, (p[2] >> 4 & 0x0f0f0f0f) | (p[1] >> 2 & 0x30303030));
+    put_pairs(scales, p[0] & 0x3f3f3f3f, p[1] & 0x3f3f3f3f);
+    put_pairs(scales + 8, (p[2] & 0x0f0f0f0f) | (p[0] >> 2 & 0x30303030),
+              (p[2] >> 4 & 0x0f0f0f0f) | (p[1] >> 2 & 0x30303030));
 }
 
 static void pack_q45_k(const uint8_t *from, bool five, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)

@@ -136,12 +136,12 @@ static float read_q3_k(const matrix *m, uint32_t c, uint32_t i)
     return ((float)(pair_of_bits(m->words + c * 2, i) + 4 * high) - 4) * s;
 }
 
-/* Eight scales and eight minima to a block, a byte each. */
+/* Two bytes to a chunk, its scale and its minimum. */
 static float read_q45_k(const matrix *m, uint32_t scales, uint32_t c, uint32_t q)
 {
     uint32_t f = m->words[scales + m->chunks / 2 + c / 8];
-    const uint32_t *block = m->words + scales + c / 8 * 4;
-    float scale = (float)byte_of(block[c % 8 / 4], c % 4), minimum = (float)byte_of(block[2 + c % 8 / 4], c % 4);
+    uint32_t pair = m->words[scales + c / 2] >> c % 2 * 16;
+    float scale = (float)byte_of(pair, 0), minimum = (float)byte_of(pair, 1);
     return (float)q * (half_of(f, 0) * scale) - half_of(f, 1) * minimum;
 }
 
