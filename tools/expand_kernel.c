@@ -12,7 +12,7 @@
 /* All values of the placeholders REDUCE, EXCHANGE, XTYPE and UNITS with one of TYPE. */
 static bool check_type(const char *path, const char *type, err *e)
 {
-    static const char *const x[] = {"f32", "int8", "int8_halves"};
+    static const char *const x[] = {"f32", "int8", "int8_halves", "int8_pairs"};
     bool ok = true;
     for (size_t i = 0; i < 8 * sizeof x / sizeof *x && ok; i++) {
         kernel_variant v = {.type = type, .subgroup = i & 1 ? 32 : 0, .quads = i & 2, .matrix = i & 4, .x = x[i / 8]};

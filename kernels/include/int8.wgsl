@@ -1,6 +1,7 @@
 // x for matmul_row.wgsl in workgroup memory, quantized to int8 with a factor for each 32 elements, and with the sums of
-// those bytes that weights with a zero point or an offset need: sum_of_own(a, b, upper) of the file that includes this
-// one is what a thread has of them, as a float (include/x_int8.wgsl, include/x_int8_halves.wgsl).
+// those bytes that weights with a zero point or an offset need. The file that includes this one (include/x_int8*.wgsl)
+// declares sum_of_own(a, b, upper), what a thread has of those sums, as a float; and make_table(local), for what weights
+// need beside x.
 const PIECE = PIECE_WORDS * THREADS; // elements of x that are quantized at a time: up to 8 of each thread
 const LINES = 2u * STRIDE; // lines of bytes; behind them are the factors and sums
 const FLOATS = LINES + (CHUNKS + 1u) / 2u; // from this line on: a piece of x as floats
@@ -24,6 +25,7 @@ fn bytes_of_numbers(n: vec4<i32>) -> u32 {
 // subgroup were seen to come out wrong on NVIDIA.)
 fn pack_x(piece: u32, local: u32, more: bool) {
     workgroupBarrier();
+    if (piece == 0u) { make_table(local); }
     let in_piece = min(local / 4u, min(CHUNKS, PIECE / 32u) - 1u);
     let chunk = piece * (PIECE / 32u) + in_piece;
     let upper = local / 16u % 2u;

@@ -10,6 +10,9 @@
 //   scales_of(bits)       otherwise whole numbers for the halves of the chunk, by which that factor is multiplied,
 //   offsets_of(bits)      and those by which the offset is
 //   ZERO, OFFSETS         OFFSETS = 0: all offsets are 0
+// or, if they are indices of four bits in bits.q,
+//   value_of(n)           the byte of index n, which means that number times the factor
+//   factor_of(bits)
 struct matrix {
     at: u32,     // the word it begins at
     chunks: u32, // in all its rows

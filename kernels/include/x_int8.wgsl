@@ -1,6 +1,7 @@
 // x as int8 for weights that are bytes with a factor and an offset for each chunk: four products are then one
 // instruction.
 //!include "int8.wgsl"
+fn make_table(local: u32) {}
 
 fn sum_of_own(a: vec4<i32>, b: vec4<i32>, upper: u32) -> f32 {
     let four = a + b;

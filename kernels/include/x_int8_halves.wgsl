@@ -1,6 +1,7 @@
 // x as int8 for weights that are bytes with a whole number as a factor, and another as an offset, for each half of a
 // chunk, and with factors of those for the chunk: the halves' products are added as integers.
 //!include "int8.wgsl"
+fn make_table(local: u32) {}
 
 // Both halves' sums in one number, which a float has room for: each is less than 2^12 and its multiple less than 2^24.
 const SECOND = 8192i;

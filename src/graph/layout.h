@@ -24,8 +24,9 @@ enum { LAYOUT_ALIGN_BYTES = 256 };
 typedef enum { PLANE_GRID, PLANE_LOW, PLANE_HIGH, PLANE_SCALES, PLANE_FACTORS, PLANE_COUNT } layout_plane;
 
 /* What weights are beside floats: whole numbers of a byte at most, times one factor for a chunk, plus one offset; or,
- * for each half of the chunk, times a whole number times such a factor, plus another times the offset. */
-typedef enum { BYTES_NONE, BYTES_ONE, BYTES_HALVES } layout_form;
+ * for each half of the chunk, times a whole number times such a factor, plus another times the offset; or values of
+ * a table of 16, of which a byte of low bits has two. */
+typedef enum { BYTES_NONE, BYTES_ONE, BYTES_HALVES, BYTES_PAIRS } layout_form;
 
 typedef struct layout {
     uint32_t chunk_weights;

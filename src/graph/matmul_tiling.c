@@ -8,8 +8,9 @@ enum {
     TILE_ROWS = 64,        /* of x, as in matmul_tile.wgsl */
     TILE_COLUMNS = 8,      /* of row4s */
     TEAM = 32,             /* as in matmul_vec.wgsl */
-    ROW_MOST_ROW4S = 1 << 14, /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains, */
-    ROW_LEAST_CHUNKS = 32,    /* unless rows are this long and unpacking them to floats costs even more */
+    ROW_MOST_ROW4S =
+        1 << 14,           /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains, */
+    ROW_LEAST_CHUNKS = 32, /* unless rows are this long and unpacking them to floats costs even more */
     ROW_LEAST_THREADS = 128, /* that share x */
     ROW_SQUARED = 512,       /* as in matmul_row.wgsl: as many threads at most */
     ENOUGH_THREADS = 65536,  /* to keep a large GPU's memory busy */
@@ -228,7 +229,8 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     uint32_t least = cut.team > ROW_LEAST_THREADS ? cut.team : ROW_LEAST_THREADS;
     uint32_t threads = all_threads || least > c->form->row_threads ? c->form->row_threads : least;
     uint32_t teams = threads / cut.team;
-    static const char *const stored[] = {[BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves"};
+    static const char *const stored[] = {
+        [BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves", [BYTES_PAIRS] = "int8_pairs"};
     l->kernel.x = cut.packed ? stored[lies->bytes] : NULL;
     kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
     kernel_set_constant(&l->kernel, CONSTANT_TEAM, cut.team);
