@@ -1,7 +1,7 @@
 // x for matmul_row.wgsl in workgroup memory, quantized to int8 with a factor for each 32 elements, and with the sums of
 // those bytes that weights with a zero point or an offset need. The file that includes this one (include/x_int8*.wgsl)
-// declares sum_of_own(a, b, upper), what a thread has of those sums, as a float; and make_table(local), for what weights
-// need beside x.
+// declares sum_of_own(a, b, upper), what a thread has of those sums, as a float; and make_table(local), for what
+// weights need beside x.
 const PIECE = PIECE_WORDS * THREADS; // elements of x that are quantized at a time: up to 8 of each thread
 const LINES = 2u * STRIDE; // lines of bytes; behind them are the factors and sums
 const FLOATS = LINES + (CHUNKS + 1u) / 2u; // from this line on: a piece of x as floats

@@ -29,10 +29,6 @@ fn small(word: u32, mask: u32) -> vec4<f32> { return vec4<f32>((vec4<u32>(word) 
 fn signed(word: u32) -> vec4<f32> {
     return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(word) << (vec4<u32>(24u) - BYTES)) >> vec4<u32>(24u));
 }
-// Bits i, i+1, i+2, i+3 of a word, each as 0 or `worth`.
-fn bits(word: u32, i: u32, worth: f32) -> vec4<f32> {
-    return vec4<f32>((vec4<u32>(word) >> (vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(i))) & vec4<u32>(1u)) * worth;
-}
 // Numbers 4j to 4j+3 of a chunk of 32 numbers of four bits, one in each byte.
 fn nibbles(q: vec4<u32>, j: u32) -> u32 { return (q[j / 2u] >> (j % 2u * 4u)) & 0x0f0f0f0fu; }
 // A word with its bit i at bit k.
@@ -42,6 +38,11 @@ fn moved(word: u32, k: u32, i: u32) -> u32 {
 // A word's two lowest bytes, signed.
 fn signed_pair(word: u32) -> vec2<i32> {
     return bitcast<vec2<i32>>(vec2<u32>(word) << vec2<u32>(24u, 16u)) >> vec2<u32>(24u);
+}
+// Four bytes of numbers above 0, each with its sign: those of weights 4j to 4j+3 are bit j of each byte of `signs`.
+fn with_signs(numbers: u32, signs: u32, j: u32) -> u32 {
+    let negative = (signs >> j) & 0x01010101u;
+    return (numbers ^ (negative * 255u)) + negative;
 }
 // A scale and a minimum, which are two bytes, times their f16 factors; minima are subtracted.
 fn scale_and_offset(pair: u32, f: u32) -> vec2<f32> {

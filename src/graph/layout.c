@@ -68,37 +68,56 @@ static const layout LAYOUTS[] = {
     [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
     [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
 #ifndef __wasm__ /* TYPE_HAS_GRIDS */
-#define GRID(name) .grid = name, .grid_bytes = sizeof name
-    [TYPE_IQ2_XXS] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, GRID(iq2_xxs_grid)},
+#define GRID(name, words) .grid = name, .grid_bytes = sizeof name / sizeof *name * sizeof(uint32_t) * (words)
+    [TYPE_IQ2_XXS] = {.chunk_weights = 32,
+                      .low_bytes = 8,
+                      .scale_chunks = 8,
+                      .factor_bytes = 2,
+                      .bytes = BYTES_ONE,
+                      GRID(iq2_xxs_grid, 2)},
     [TYPE_IQ2_XS] = {.chunk_weights = 32,
                      .low_bytes = 8,
                      .scale_chunks = 8,
                      .scale_bytes = 8,
                      .factor_bytes = 2,
-                     GRID(iq2_xs_grid)},
+                     .bytes = BYTES_HALVES,
+                     GRID(iq2_xs_grid, 2)},
     [TYPE_IQ2_S] = {.chunk_weights = 32,
                     .low_bytes = 8,
                     .scale_chunks = 8,
                     .scale_bytes = 16,
                     .factor_bytes = 2,
-                    GRID(iq2_s_grid)},
+                    .bytes = BYTES_HALVES,
+                    GRID(iq2_s_grid, 2)},
     [TYPE_IQ3_XXS] = {.chunk_weights = 32,
                       .low_bytes = 8,
                       .high_bytes = 4,
                       .scale_chunks = 8,
                       .factor_bytes = 2,
-                      GRID(iq3_xxs_grid)},
+                      .bytes = BYTES_ONE,
+                      GRID(iq3_xxs_grid, 1)},
     [TYPE_IQ3_S] = {.chunk_weights = 32,
                     .low_bytes = 8,
                     .high_bytes = 4,
                     .scale_chunks = 8,
                     .scale_bytes = 16,
                     .factor_bytes = 2,
-                    GRID(iq3_s_grid)},
-    [TYPE_IQ1_S] =
-        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 2, GRID(iq1_grid)},
-    [TYPE_IQ1_M] =
-        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 24, .factor_bytes = 2, GRID(iq1_grid)},
+                    .bytes = BYTES_ONE,
+                    GRID(iq3_s_grid, 1)},
+    [TYPE_IQ1_S] = {.chunk_weights = 32,
+                    .low_bytes = 4,
+                    .scale_chunks = 8,
+                    .scale_bytes = 16,
+                    .factor_bytes = 2,
+                    .bytes = BYTES_ONE,
+                    GRID(iq1_grid, 1)},
+    [TYPE_IQ1_M] = {.chunk_weights = 32,
+                    .low_bytes = 4,
+                    .scale_chunks = 8,
+                    .scale_bytes = 24,
+                    .factor_bytes = 2,
+                    .bytes = BYTES_HALVES,
+                    GRID(iq1_grid, 1)},
 #endif
 };
 
@@ -189,16 +208,6 @@ static void put_ones(uint8_t *to, const four_bytes *q, int shift)
     store(to, word);
 }
 
-/* 32 bits, of which bit i is weight i's in a file. The product moves bit i of four to bit 8 * i. */
-static void put_bits(uint8_t *to, const uint8_t *from)
-{
-    four_bytes bits, word = 0;
-    load(&bits, from, 1);
-    for (int j = 0; j < 8; j++)
-        word |= ((bits >> 4 * j & 15) * 0x00204081 & 0x01010101) << j;
-    store(to, word);
-}
-
 /* Blocks of 32: type.c and type_iq.c describe their bits. Nibbles are weight i low, weight 16 + i high. */
 static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *planes[PLANE_COUNT])
 {
@@ -218,7 +227,7 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
             continue;
         }
         if (high_bytes) {
-            put_bits(high, rest);
+            layout_put_bits(high, rest);
             high += 4;
             rest += 4;
         }
@@ -351,7 +360,7 @@ void layout_pack(tensor_type type, const void *from, uint32_t rows, uint32_t col
     uint32_t block = type_find(type)->block_weights;
     size_t blocks = (size_t)rows * (columns / block);
     if (planes[PLANE_GRID])
-        memcpy(planes[PLANE_GRID], LAYOUTS[type].grid, LAYOUTS[type].grid_bytes);
+        layout_put_grid(type, &LAYOUTS[type], planes[PLANE_GRID]);
     if (block == 1)
         pack_floats(type, from, rows, columns, planes[PLANE_LOW]);
     else if (block == 32)

@@ -5,7 +5,8 @@
  * bits are stored in another order, and in planes: all low bits of a matrix, then all
  * high bits, then all scales. Nothing is rounded, and no type grows, except that rows
  * are padded to complete chunks, packed scales of 3, 4 or 6 bits take a byte each, and tq1_0 becomes tq2_0. A matrix of an I
- * type with a grid begins with that grid: a few kilobytes, in the same memory, so that kernels need no tables of their own.
+ * type with a grid begins with that grid: up to eight kilobytes, in the same memory, so that kernels need no tables of
+ * their own. Its entries are bytes, one for each weight; of iq1 four bits, as those of a chunk.
  *
  * Rows are made of chunks: what 16 bytes hold for the float types (4 or 8 weights),
  * 32 weights for the quantised ones. In a chunk of 32:
@@ -33,7 +34,7 @@ typedef struct layout {
     uint32_t low_bytes, high_bytes; /* of a chunk */
     uint32_t scale_chunks;          /* chunks that share an entry of the planes of scales and factors */
     uint32_t scale_bytes, factor_bytes;
-    const uint16_t *grid; /* (grid_bytes / 2) */
+    const uint16_t *grid; /* what it is made of: type_iq.h */
     uint32_t grid_bytes;  /* once in a matrix, or in each piece of a large one */
     layout_form bytes;
 } layout;
