@@ -46,7 +46,10 @@ static void bytes_as_on_a_gpu(void **unused)
         {TYPE_Q4_0, 130, 9600, PLAIN}, {TYPE_Q4_0, 3200, 4096, PLAIN}, {TYPE_Q8_0, 41, 9600, PLAIN},
         {TYPE_Q8_0, 24, 7168, PLAIN},  {TYPE_IQ4_NL, 37, 320, PLAIN},  {TYPE_TQ2_0, 30, 512, PLAIN},
         {TYPE_Q2_K, 37, 768, PLAIN},   {TYPE_Q3_K, 21, 2816, PLAIN},   {TYPE_Q6_K, 37, 768, PLAIN},
-        {TYPE_Q6_K, 24, 4096, NORMED}, {TYPE_Q6_K, 65540, 1024, PLAIN}}; /* more row4s than floats have by this kernel */
+        {TYPE_Q6_K, 24, 4096, NORMED}, {TYPE_IQ4_XS, 21, 768, PLAIN},  {TYPE_MXFP4, 21, 320, PLAIN},
+        {TYPE_IQ2_XXS, 9, 768, PLAIN}, {TYPE_IQ2_XS, 9, 768, PLAIN},   {TYPE_IQ2_S, 9, 768, PLAIN},
+        {TYPE_IQ3_XXS, 9, 768, PLAIN}, {TYPE_IQ3_S, 9, 768, PLAIN},    {TYPE_IQ1_S, 9, 768, PLAIN},
+        {TYPE_IQ1_M, 9, 768, PLAIN},   {TYPE_Q6_K, 65540, 1024, PLAIN}}; /* more row4s than products of floats have */
     weight_box box = {.r = rng_seed(17)};
     float usual = tolerance;
     setenv("SOLO_TUNE", "gpu", 1);
