@@ -12,10 +12,10 @@
 /* All values of the placeholders REDUCE, EXCHANGE, XTYPE and UNITS with one of TYPE. */
 static bool check_type(const char *path, const char *type, err *e)
 {
+    static const char *const x[] = {"f32", "int8", "int8_halves", "int8_pairs"};
     bool ok = true;
-    for (int bits = 0; bits < 16 && ok; bits++) {
-        kernel_variant v = {
-            .type = type, .subgroup = bits & 1 ? 32 : 0, .quads = bits & 2, .packed = bits & 4, .matrix = bits & 8};
+    for (size_t i = 0; i < 8 * sizeof x / sizeof *x && ok; i++) {
+        kernel_variant v = {.type = type, .subgroup = i & 1 ? 32 : 0, .quads = i & 2, .matrix = i & 4, .x = x[i / 8]};
         str text = {0};
         ok = kernel_expand(&v, path, &text, e);
         str_free(&text);

@@ -4,10 +4,15 @@
 //   bits_of_chunk         what is read of a chunk
 //   fetch(m, c)           reads chunk c of matrix m
 //   weight_vec4(bits, j)  its weights 4j to 4j+3; separate from fetch, so that reading can begin long before
-// and types with one factor and one offset for a chunk, for products of int8,
+// and for products of int8
 //   bytes_of(bits, j)     those weights as four bytes, which mean (byte - ZERO) * factor + offset
-//   factors_of(bits)      factor and offset
+//   factors_of(bits)      factor and offset, if a chunk has one of each;
+//   scales_of(bits)       otherwise whole numbers for the halves of the chunk, by which that factor is multiplied,
+//   offsets_of(bits)      and those by which the offset is
 //   ZERO, OFFSETS         OFFSETS = 0: all offsets are 0
+// or, if they are indices of four bits in bits.q,
+//   value_of(n)           the byte of index n, which means that number times the factor
+//   factor_of(bits)
 struct matrix {
     at: u32,     // the word it begins at
     chunks: u32, // in all its rows
@@ -24,14 +29,25 @@ fn small(word: u32, mask: u32) -> vec4<f32> { return vec4<f32>((vec4<u32>(word) 
 fn signed(word: u32) -> vec4<f32> {
     return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(word) << (vec4<u32>(24u) - BYTES)) >> vec4<u32>(24u));
 }
-// Bits i, i+1, i+2, i+3 of a word, each as 0 or `worth`.
-fn bits(word: u32, i: u32, worth: f32) -> vec4<f32> {
-    return vec4<f32>((vec4<u32>(word) >> (vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(i))) & vec4<u32>(1u)) * worth;
-}
 // Numbers 4j to 4j+3 of a chunk of 32 numbers of four bits, one in each byte.
 fn nibbles(q: vec4<u32>, j: u32) -> u32 { return (q[j / 2u] >> (j % 2u * 4u)) & 0x0f0f0f0fu; }
-// A word's four lowest bits, one in each byte.
-fn bit_to_byte(word: u32) -> u32 { return ((word & 15u) * 0x00204081u) & 0x01010101u; }
+// A word with its bit i at bit k.
+fn moved(word: u32, k: u32, i: u32) -> u32 {
+    return select(word << ((k - i) & 31u), word >> ((i - k) & 31u), i > k);
+}
+// A word's two lowest bytes, signed.
+fn signed_pair(word: u32) -> vec2<i32> {
+    return bitcast<vec2<i32>>(vec2<u32>(word) << vec2<u32>(24u, 16u)) >> vec2<u32>(24u);
+}
+// Four bytes of numbers above 0, each with its sign: those of weights 4j to 4j+3 are bit j of each byte of `signs`.
+fn with_signs(numbers: u32, signs: u32, j: u32) -> u32 {
+    let negative = (signs >> j) & 0x01010101u;
+    return (numbers ^ (negative * 255u)) + negative;
+}
+// A scale and a minimum, which are two bytes, times their f16 factors; minima are subtracted.
+fn scale_and_offset(pair: u32, f: u32) -> vec2<f32> {
+    return vec2<f32>(f32(pair & 255u), -f32((pair >> 8u) & 255u)) * unpack2x16float(f);
+}
 // The i-th half from word `at` on.
 fn half_at(at: u32, i: u32) -> f32 { return unpack2x16float(weight_words[at + i / 2u] >> ((i % 2u) * 16u)).x; }
 

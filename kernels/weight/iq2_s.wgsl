@@ -1,24 +1,33 @@
-// iq2_s: four groups of eight weights to a chunk, each an entry of a grid of 2-bit numbers (8, 25, 43), with a sign
-// for each weight; each 16 have a factor of 4 bits, each 256 an f16 factor of those.
+// iq2_s: four groups of eight weights to a chunk, each an entry of a grid of 8, 25 and 43, with a sign for each weight;
+// each 16 have a factor of 4 bits, each 256 an f16 factor of those.
 const CHUNK = 32u;
-const IQ2_S_WORDS = 512u;
-struct bits_of_chunk { first: u32, second: u32, signs: u32, d: vec2<f32> }
-// Entry i of the grid, which a matrix begins with.
-fn grid_at(m: matrix, i: u32) -> u32 { return (weight_words[m.at + i / 2u] >> (i % 2u * 16u)) & 0xffffu; }
-fn grid_pair(m: matrix, i: u32, k: u32) -> u32 { return grid_at(m, i) | (grid_at(m, k) << 16u); }
+const IQ2_S_WORDS = 2048u;
+// Everything as it comes, so that no thread waits for it before it needs it; `c`: where in words of scales.
+struct bits_of_chunk { grid: u32, q: u32, signs: u32, s: u32, d: u32, c: u32 }
 fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     let at = m.at + IQ2_S_WORDS;
     let scales = at + m.chunks * 2u;
-    let s = weight_words[scales + c / 2u] >> (c % 2u * 16u); // the upper bits of four indices, and two factors
-    let i = ((vec4<u32>(weight_words[at + c * 2u]) >> BYTES) & vec4<u32>(255u)) |
-        (((vec4<u32>(s) >> vec4<u32>(0u, 2u, 4u, 6u)) & vec4<u32>(3u)) << vec4<u32>(8u));
-    let d = half_at(scales + m.chunks / 2u, c / 8u) *
-        ((0.5 + vec2<f32>(f32((s >> 8u) & 15u), f32((s >> 12u) & 15u))) * 0.25);
-    return bits_of_chunk(grid_pair(m, i.x, i.y), grid_pair(m, i.z, i.w), weight_words[at + c * 2u + 1u], d);
+    return bits_of_chunk(m.at, weight_words[at + c * 2u], weight_words[at + c * 2u + 1u],
+        weight_words[scales + c / 2u], weight_words[scales + m.chunks / 2u + c / 16u], c);
 }
+// Word i of the grid, which a matrix begins with.
+fn grid_word(b: bits_of_chunk, i: u32) -> u32 { return weight_words[b.grid + i]; }
+fn half_of_block(b: bits_of_chunk) -> f32 { return unpack2x16float(b.d >> ((b.c & 8u) * 2u)).x; }
+// The upper bits of four indices, and two factors.
+fn own_scales(b: bits_of_chunk) -> u32 { return b.s >> (b.c % 2u * 16u); }
+// For products of int8: include/weight.wgsl.
+const ZERO = 0i;
+const OFFSETS = 0u;
+fn bytes_of(b: bits_of_chunk, j: u32) -> u32 {
+    let i = ((b.q >> (j / 2u * 8u)) & 255u) | (moved(own_scales(b), 8u, j / 2u * 2u) & 768u);
+    return with_signs(grid_word(b, i * 2u + j % 2u), b.signs, j);
+}
+fn scales_of(b: bits_of_chunk) -> vec2<i32> {
+    return bitcast<vec2<i32>>(((vec2<u32>(own_scales(b)) >> vec2<u32>(8u, 12u)) & vec2<u32>(15u)) * 2u + 1u);
+}
+fn offsets_of(b: bits_of_chunk) -> vec2<i32> { return vec2<i32>(); }
+fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(half_of_block(b) * 0.125, 0.0); }
 fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
-    let four = select(b.second, b.first, j < 4u) >> (j % 4u * 8u);
-    let n = (vec4<u32>(four) >> vec4<u32>(0u, 2u, 4u, 6u)) & vec4<u32>(3u);
-    let value = vec4<f32>(n * 17u + (n >> vec4<u32>(1u)) + 8u) * (1.0 - bits(b.signs, 4u * j, 2.0));
-    return value * select(b.d.y, b.d.x, j < 4u);
+    let d = vec2<f32>(scales_of(b)) * factors_of(b).x;
+    return signed(bytes_of(b, j)) * select(d.y, d.x, j < 4u);
 }

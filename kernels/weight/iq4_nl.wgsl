@@ -18,10 +18,5 @@ fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
     return vec4<f32>(iq4_values(b.q[j / 2u] >> (j % 2u * 4u))) * b.d;
 }
 // For products of int8: include/weight.wgsl.
-const ZERO = 0i;
-const OFFSETS = 0u;
-fn bytes_of(b: bits_of_chunk, j: u32) -> u32 {
-    let v = (bitcast<vec4<u32>>(iq4_values(b.q[j / 2u] >> (j % 2u * 4u))) & vec4<u32>(255u)) << BYTES;
-    return v.x | v.y | v.z | v.w;
-}
-fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, 0.0); }
+fn value_of(n: u32) -> u32 { return bitcast<u32>(iq4_values(n).x) & 255u; }
+fn factor_of(b: bits_of_chunk) -> f32 { return b.d; }

@@ -8,10 +8,10 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     return bits_of_chunk(q, h, d);
 }
 fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
-    return (small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + bits(b.h, 4u * j, 16.0) - 16.0) * b.d;
+    return (small(bytes_of(b, j), 31u) - 16.0) * b.d;
 }
 // For products of int8: include/weight.wgsl.
 const ZERO = 16i;
 const OFFSETS = 0u;
-fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j) | (bit_to_byte(b.h >> (4u * j)) << 4u); }
+fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j) | (moved(b.h, 4u, j) & 0x10101010u); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return vec2<f32>(b.d, 0.0); }

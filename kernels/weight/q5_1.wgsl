@@ -8,10 +8,10 @@ fn fetch(m: matrix, c: u32) -> bits_of_chunk {
     return bits_of_chunk(q, h, f);
 }
 fn weight_vec4(b: bits_of_chunk, j: u32) -> vec4<f32> {
-    return fma(small(b.q[j / 2u] >> (j % 2u * 4u), 15u) + bits(b.h, 4u * j, 16.0), vec4<f32>(b.f.x), vec4<f32>(b.f.y));
+    return fma(small(bytes_of(b, j), 31u), vec4<f32>(b.f.x), vec4<f32>(b.f.y));
 }
 // For products of int8: include/weight.wgsl.
 const ZERO = 0i;
 const OFFSETS = 1u;
-fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j) | (bit_to_byte(b.h >> (4u * j)) << 4u); }
+fn bytes_of(b: bits_of_chunk, j: u32) -> u32 { return nibbles(b.q, j) | (moved(b.h, 4u, j) & 0x10101010u); }
 fn factors_of(b: bits_of_chunk) -> vec2<f32> { return b.f; }

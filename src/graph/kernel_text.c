@@ -19,7 +19,7 @@ static void include_path(const kernel_variant *v, const char *name, size_t lengt
     } words[] = {{"TYPE", v->type ? v->type : ""},
                  {"REDUCE", v->subgroup ? "subgroup" : "shared"},
                  {"EXCHANGE", v->quads ? "quads" : "xor"},
-                 {"XTYPE", v->packed ? "int8" : "f32"},
+                 {"XTYPE", v->x ? v->x : "f32"},
                  {"UNITS", v->matrix ? "units" : "lanes"}};
     for (size_t i = 0; i < length;) {
         size_t w = 0, count = sizeof words / sizeof *words;
@@ -50,7 +50,7 @@ void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t 
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
 {
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup &&
-                a->quads == b->quads && a->packed == b->packed && a->matrix == b->matrix;
+                a->quads == b->quads && same_name(a->x, b->x) && a->matrix == b->matrix;
     for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
         same = same_name(a->constants[i].name.text, b->constants[i].name.text) &&
                a->constants[i].value == b->constants[i].value;

@@ -22,7 +22,8 @@ typedef struct kernel_constant {
 typedef struct kernel_variant {
     const char *name;  /* of the file in kernels/graph: "matmul_vec" */
     const char *type;  /* of its weights: "q4_0"; NULL: it has none */
-    bool packed;       /* x is int8, and products are dot products of four bytes */
+    const char *x;     /* how x is stored, where there is a choice: "f32", which is NULL, too; or "int8", "int8_halves",
+                          and products are dot products of four bytes */
     uint32_t subgroup; /* threads of a subgroup, by which sums are made; 0: through workgroup memory */
     bool matrix;       /* fragments are multiplied by matrix units */
     bool quads;        /* and exchanges within quads use quad operations */

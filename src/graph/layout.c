@@ -9,69 +9,115 @@ static const layout LAYOUTS[] = {
     [TYPE_F32] = {.chunk_weights = 4, .low_bytes = 16},
     [TYPE_F16] = {.chunk_weights = 8, .low_bytes = 16},
     [TYPE_BF16] = {.chunk_weights = 8, .low_bytes = 16},
-    [TYPE_Q4_0] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q4_1] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 4, .bytes = true},
-    [TYPE_Q5_0] =
-        {.chunk_weights = 32, .low_bytes = 16, .high_bytes = 4, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q5_1] =
-        {.chunk_weights = 32, .low_bytes = 16, .high_bytes = 4, .scale_chunks = 1, .factor_bytes = 4, .bytes = true},
-    [TYPE_Q8_0] = {.chunk_weights = 32, .low_bytes = 32, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_Q2_K] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 4},
-    [TYPE_Q3_K] =
-        {.chunk_weights = 32, .low_bytes = 8, .high_bytes = 4, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 2},
-    [TYPE_Q4_K] =
-        {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 4, .bytes = true},
+    [TYPE_Q4_0] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_Q4_1] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 4, .bytes = BYTES_ONE},
+    [TYPE_Q5_0] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .high_bytes = 4,
+                   .scale_chunks = 1,
+                   .factor_bytes = 2,
+                   .bytes = BYTES_ONE},
+    [TYPE_Q5_1] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .high_bytes = 4,
+                   .scale_chunks = 1,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_ONE},
+    [TYPE_Q8_0] = {.chunk_weights = 32, .low_bytes = 32, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_Q2_K] = {.chunk_weights = 32,
+                   .low_bytes = 8,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_HALVES},
+    [TYPE_Q3_K] = {.chunk_weights = 32,
+                   .low_bytes = 8,
+                   .high_bytes = 4,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 2,
+                   .bytes = BYTES_HALVES},
+    [TYPE_Q4_K] = {.chunk_weights = 32,
+                   .low_bytes = 16,
+                   .scale_chunks = 8,
+                   .scale_bytes = 16,
+                   .factor_bytes = 4,
+                   .bytes = BYTES_ONE},
     [TYPE_Q5_K] = {.chunk_weights = 32,
                    .low_bytes = 16,
                    .high_bytes = 4,
                    .scale_chunks = 8,
                    .scale_bytes = 16,
                    .factor_bytes = 4,
-                   .bytes = true},
+                   .bytes = BYTES_ONE},
     [TYPE_Q6_K] = {.chunk_weights = 32,
                    .low_bytes = 16,
                    .high_bytes = 8,
                    .scale_chunks = 8,
                    .scale_bytes = 16,
-                   .factor_bytes = 2},
-    [TYPE_IQ4_NL] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = true},
-    [TYPE_MXFP4] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 1, .bytes = true},
-    [TYPE_IQ4_XS] =
-        {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 8, .scale_bytes = 8, .factor_bytes = 2, .bytes = true},
-    [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
-    [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = true},
+                   .factor_bytes = 2,
+                   .bytes = BYTES_HALVES},
+    [TYPE_IQ4_NL] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 2, .bytes = BYTES_PAIRS},
+    [TYPE_MXFP4] = {.chunk_weights = 32, .low_bytes = 16, .scale_chunks = 1, .factor_bytes = 1, .bytes = BYTES_PAIRS},
+    [TYPE_IQ4_XS] = {.chunk_weights = 32,
+                     .low_bytes = 16,
+                     .scale_chunks = 8,
+                     .scale_bytes = 8,
+                     .factor_bytes = 2,
+                     .bytes = BYTES_PAIRS},
+    [TYPE_TQ1_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
+    [TYPE_TQ2_0] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, .bytes = BYTES_ONE},
 #ifndef __wasm__ /* TYPE_HAS_GRIDS */
-#define GRID(name) .grid = name, .grid_bytes = sizeof name
-    [TYPE_IQ2_XXS] = {.chunk_weights = 32, .low_bytes = 8, .scale_chunks = 8, .factor_bytes = 2, GRID(iq2_xxs_grid)},
+#define GRID(name, words) .grid = name, .grid_bytes = sizeof name / sizeof *name * sizeof(uint32_t) * (words)
+    [TYPE_IQ2_XXS] = {.chunk_weights = 32,
+                      .low_bytes = 8,
+                      .scale_chunks = 8,
+                      .factor_bytes = 2,
+                      .bytes = BYTES_ONE,
+                      GRID(iq2_xxs_grid, 2)},
     [TYPE_IQ2_XS] = {.chunk_weights = 32,
                      .low_bytes = 8,
                      .scale_chunks = 8,
                      .scale_bytes = 8,
                      .factor_bytes = 2,
-                     GRID(iq2_xs_grid)},
+                     .bytes = BYTES_HALVES,
+                     GRID(iq2_xs_grid, 2)},
     [TYPE_IQ2_S] = {.chunk_weights = 32,
                     .low_bytes = 8,
                     .scale_chunks = 8,
                     .scale_bytes = 16,
                     .factor_bytes = 2,
-                    GRID(iq2_s_grid)},
+                    .bytes = BYTES_HALVES,
+                    GRID(iq2_s_grid, 2)},
     [TYPE_IQ3_XXS] = {.chunk_weights = 32,
                       .low_bytes = 8,
                       .high_bytes = 4,
                       .scale_chunks = 8,
                       .factor_bytes = 2,
-                      GRID(iq3_xxs_grid)},
+                      .bytes = BYTES_ONE,
+                      GRID(iq3_xxs_grid, 1)},
     [TYPE_IQ3_S] = {.chunk_weights = 32,
                     .low_bytes = 8,
                     .high_bytes = 4,
                     .scale_chunks = 8,
                     .scale_bytes = 16,
                     .factor_bytes = 2,
-                    GRID(iq3_s_grid)},
-    [TYPE_IQ1_S] =
-        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 16, .factor_bytes = 2, GRID(iq1_grid)},
-    [TYPE_IQ1_M] =
-        {.chunk_weights = 32, .low_bytes = 4, .scale_chunks = 8, .scale_bytes = 24, .factor_bytes = 2, GRID(iq1_grid)},
+                    .bytes = BYTES_ONE,
+                    GRID(iq3_s_grid, 1)},
+    [TYPE_IQ1_S] = {.chunk_weights = 32,
+                    .low_bytes = 4,
+                    .scale_chunks = 8,
+                    .scale_bytes = 16,
+                    .factor_bytes = 2,
+                    .bytes = BYTES_ONE,
+                    GRID(iq1_grid, 1)},
+    [TYPE_IQ1_M] = {.chunk_weights = 32,
+                    .low_bytes = 4,
+                    .scale_chunks = 8,
+                    .scale_bytes = 24,
+                    .factor_bytes = 2,
+                    .bytes = BYTES_HALVES,
+                    GRID(iq1_grid, 1)},
 #endif
 };
 
@@ -153,12 +199,12 @@ static void put_twos(uint8_t *to, const four_bytes *q, int shift)
                               (q[3] >> shift & mask) << 6);
 }
 
-/* Bit `shift` of 32 bytes into 4 bytes. The product moves the lowest bit of byte i to bit 56 + i. */
-static void put_ones(uint8_t *to, const uint64_t *q, int shift)
+/* Bit `shift` of 32 bytes into 4 bytes. */
+static void put_ones(uint8_t *to, const four_bytes *q, int shift)
 {
     four_bytes word = 0;
-    for (int byte = 0; byte < 4; byte++)
-        word |= (four_bytes)((q[byte] >> shift & 0x0101010101010101) * 0x0102040810204080 >> 56) << 8 * byte;
+    for (int j = 0; j < 8; j++)
+        word |= (q[j] >> shift & 0x01010101) << j;
     store(to, word);
 }
 
@@ -181,7 +227,7 @@ static void pack_32(tensor_type type, const uint8_t *from, size_t blocks, void *
             continue;
         }
         if (high_bytes) {
-            memcpy(high, rest, 4); /* bit i is weight i's there as well */
+            layout_put_bits(high, rest);
             high += 4;
             rest += 4;
         }
@@ -205,14 +251,13 @@ static void pack_q2_k(const uint8_t *from, uint8_t *low, uint8_t *scales, uint8_
 
 static void pack_q3_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
 {
-    four_bytes q[16];
-    uint64_t top[4];
+    four_bytes q[16], top[8];
     memcpy(factors, from + 108, 2);
     for (int run = 0; run < 16; run++) {
         int low4 = from[96 + run % 8] >> run / 8 * 4 & 15, high2 = from[104 + run % 4] >> run / 4 * 2 & 3;
         scales[run] = (uint8_t)(int8_t)((low4 | high2 << 4) - 32);
     }
-    memcpy(top, from, sizeof top);
+    load(top, from, 8);
     load(q, from + 32, 16);
     for (int run = 0; run < 8; run++) {
         put_twos(low + 8 * run, q + run / 4 * 8, run % 4 * 2);
@@ -220,15 +265,23 @@ static void pack_q3_k(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t 
     }
 }
 
+/* Four scales and four minima, each minimum behind its scale. */
+static void put_pairs(uint8_t *to, four_bytes scales, four_bytes minima)
+{
+    store(to, (scales & 0xff) | (minima & 0xff) << 8 | (scales & 0xff00) << 8 | (minima & 0xff00) << 16);
+    scales >>= 16;
+    minima >>= 16;
+    store(to + 4, (scales & 0xff) | (minima & 0xff) << 8 | (scales & 0xff00) << 8 | (minima & 0xff00) << 16);
+}
+
 /* Scales and minima of six bits, four at a time; type_k.c has them one by one. */
 static void put_scales(uint8_t *scales, const uint8_t *packed)
 {
     four_bytes p[3];
     load(p, packed, 3);
-    store(scales, p[0] & 0x3f3f3f3f);
-    store(scales + 4, (p[2] & 0x0f0f0f0f) | (p[0] >> 2 & 0x30303030));
-    store(scales + 8, p[1] & 0x3f3f3f3f);
-    store(scales + 12, (p[2] >> 4 & 0x0f0f0f0f) | (p[1] >> 2 & 0x30303030));
+    put_pairs(scales, p[0] & 0x3f3f3f3f, p[1] & 0x3f3f3f3f);
+    put_pairs(scales + 8, (p[2] & 0x0f0f0f0f) | (p[0] >> 2 & 0x30303030),
+              (p[2] >> 4 & 0x0f0f0f0f) | (p[1] >> 2 & 0x30303030));
 }
 
 static void pack_q45_k(const uint8_t *from, bool five, uint8_t *low, uint8_t *high, uint8_t *scales, uint8_t *factors)
@@ -242,8 +295,8 @@ static void pack_q45_k(const uint8_t *from, bool five, uint8_t *low, uint8_t *hi
         put_nibbles(low + 16 * run, low + 16 * run + 16, q, 4);
     }
     if (five) {
-        uint64_t top[4];
-        memcpy(top, from + 16, sizeof top);
+        four_bytes top[8];
+        load(top, from + 16, 8);
         for (int run = 0; run < 8; run++)
             put_ones(high + 4 * run, top, run);
     }
@@ -307,7 +360,7 @@ void layout_pack(tensor_type type, const void *from, uint32_t rows, uint32_t col
     uint32_t block = type_find(type)->block_weights;
     size_t blocks = (size_t)rows * (columns / block);
     if (planes[PLANE_GRID])
-        memcpy(planes[PLANE_GRID], LAYOUTS[type].grid, LAYOUTS[type].grid_bytes);
+        layout_put_grid(type, &LAYOUTS[type], planes[PLANE_GRID]);
     if (block == 1)
         pack_floats(type, from, rows, columns, planes[PLANE_LOW]);
     else if (block == 32)

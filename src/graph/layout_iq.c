@@ -62,14 +62,64 @@ static void pack_tq2_0(const uint8_t *from, uint8_t *low, uint8_t *factors)
     }
 }
 
+/* The product moves bit i of four to bit 8 * i. */
+static uint32_t bits_in_order(uint32_t bits)
+{
+    uint32_t word = 0;
+    for (int j = 0; j < 8; j++)
+        word |= ((bits >> 4 * j & 15) * 0x00204081 & 0x01010101) << j;
+    return word;
+}
+
+void layout_put_bits(uint8_t *to, const uint8_t *from)
+{
+    store32(to, bits_in_order(load32(from)));
+}
+
 #ifndef __wasm__ /* TYPE_HAS_GRIDS */
+
+/* Four times seven signs, and another bit in place of each eighth. */
+static void put_signs(uint8_t *to, const uint32_t sevens[4], const uint32_t others[4])
+{
+    uint32_t bits = 0;
+    for (int k = 0; k < 4; k++)
+        bits |= (sevens[k] | others[k] << 7) << 8 * k;
+    store32(to, bits_in_order(bits));
+}
+
+/* Four times seven signs and a scale of four bits. */
+static void put_signs_and_scale(uint8_t *to, const uint8_t *from)
+{
+    uint32_t word = load32(from), sevens[4], others[4];
+    for (int k = 0; k < 4; k++) {
+        sevens[k] = word >> 7 * k & 127;
+        others[k] = word >> (28 + k) & 1;
+    }
+    put_signs(to, sevens, others);
+}
+
+/* Indices of nine bits with seven signs each: eight bits in bytes, and the ninth beside the signs. */
+static void pack_iq2_xs(const uint8_t *from, uint8_t *low, uint8_t *scales)
+{
+    for (int run = 0; run < 8; run++) {
+        uint32_t sevens[4], others[4];
+        for (int k = 0; k < 4; k++) {
+            const uint8_t *q = from + 2 + 8 * run + 2 * k;
+            low[8 * run + k] = q[0];
+            others[k] = q[1] & 1;
+            sevens[k] = q[1] >> 1;
+        }
+        put_signs(low + 8 * run + 4, sevens, others);
+    }
+    memcpy(scales, from + 66, 8);
+}
 
 /* For each 32 weights: four indices, four bytes of signs; upper bits of the indices, two scales. */
 static void pack_iq2_s(const uint8_t *from, uint8_t *low, uint8_t *scales)
 {
     for (int run = 0; run < 8; run++) {
         memcpy(low + 8 * run, from + 2 + 4 * run, 4);
-        memcpy(low + 8 * run + 4, from + 34 + 4 * run, 4);
+        layout_put_bits(low + 8 * run + 4, from + 34 + 4 * run);
         scales[2 * run] = from[66 + run];
         scales[2 * run + 1] = from[74 + run];
     }
@@ -78,8 +128,8 @@ static void pack_iq2_s(const uint8_t *from, uint8_t *low, uint8_t *scales)
 static void pack_iq3_s(const uint8_t *from, uint8_t *low, uint8_t *high, uint8_t *scales)
 {
     memcpy(low, from + 2, 64);
-    memcpy(high, from + 74, 32);
     for (int run = 0; run < 8; run++) {
+        layout_put_bits(high + 4 * run, from + 74 + 4 * run);
         scales[2 * run] = from[66 + run];
         scales[2 * run + 1] = from[106 + run / 2] >> run % 2 * 4 & 15;
     }
@@ -113,15 +163,52 @@ static void pack_grid(tensor_type type, const uint8_t *from, uint8_t *low, uint8
         memcpy(low, from + 2, 32);
         memcpy(scales, from + 34, 16);
         break;
+    case TYPE_IQ2_XS: pack_iq2_xs(from, low, scales); break;
     case TYPE_IQ3_XXS:
         memcpy(low, from + 2, 64);
-        memcpy(high, from + 66, 32);
+        for (int run = 0; run < 8; run++)
+            put_signs_and_scale(high + 4 * run, from + 66 + 4 * run);
         break;
-    default: /* iq2_xxs, iq2_xs */
-        memcpy(low, from + 2, 64);
-        if (type == TYPE_IQ2_XS)
-            memcpy(scales, from + 66, 8);
+    default: /* iq2_xxs */
+        for (int run = 0; run < 8; run++) {
+            memcpy(low + 8 * run, from + 2 + 8 * run, 4);
+            put_signs_and_scale(low + 8 * run + 4, from + 6 + 8 * run);
+        }
     }
+}
+
+/* Four numbers of `bits` bits as bytes of what they mean. */
+static uint32_t four_values(tensor_type type, uint32_t numbers, int bits)
+{
+    static const uint8_t iq2[] = {8, 25, 43}, iq3_xxs[] = {4, 12, 20, 28, 36, 44, 52, 62};
+    uint32_t word = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t n = numbers >> bits * i & ((1u << bits) - 1);
+        uint32_t value = type == TYPE_IQ3_XXS ? iq3_xxs[n] : type == TYPE_IQ3_S ? 2 * n + 1 : iq2[n];
+        word |= value << 8 * i;
+    }
+    return word;
+}
+
+void layout_put_grid(tensor_type type, const layout *l, uint8_t *to)
+{
+    bool threes = type == TYPE_IQ3_XXS || type == TYPE_IQ3_S, ones = type == TYPE_IQ1_S || type == TYPE_IQ1_M;
+    uint32_t entry_bytes = threes || ones ? 4 : 8;
+    for (uint32_t i = 0; i < l->grid_bytes / entry_bytes; i++, to += entry_bytes) {
+        uint32_t entry = l->grid[i], word = 0;
+        for (int k = 0; ones && k < 8; k++)
+            word |= (entry >> 2 * k & 3) << (k % 4 * 8 + k / 4 * 4);
+        store32(to, ones ? word : four_values(type, entry, threes ? 3 : 2));
+        if (entry_bytes == 8)
+            store32(to + 4, four_values(type, entry >> 8, 2));
+    }
+}
+
+#else
+
+void layout_put_grid(tensor_type type, const layout *l, uint8_t *to)
+{
+    (void)type, (void)l, (void)to;
 }
 
 #endif

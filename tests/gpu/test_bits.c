@@ -178,7 +178,9 @@ static void layers_make_the_same_bits(void **unused)
     (void)unused;
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
-    static const tensor_type types[] = {TYPE_Q8_0, TYPE_F16, TYPE_Q4_0, TYPE_IQ4_NL, TYPE_MXFP4};
+    static const tensor_type types[] = {TYPE_Q8_0, TYPE_F16,  TYPE_Q4_0, TYPE_IQ4_NL, TYPE_MXFP4,
+                                        TYPE_Q4_K, TYPE_Q3_K, TYPE_Q6_K, TYPE_IQ4_XS, TYPE_IQ3_S};
+    enum { BLOCKS_OF_32 = 5 }; /* of the first types, which fit rows of any model */
     bool software = gpu_get_info(device)->type == GPU_TYPE_SOFTWARE;
     size_t count = software ? 1 : sizeof types / sizeof *types; /* it takes long to compile them there */
     setenv("SOLO_TUNE", "gpu", 1);
@@ -189,7 +191,7 @@ static void layers_make_the_same_bits(void **unused)
     unsetenv("SOLO_ONE_THREADS");
     if (!software) {
         unsetenv("SOLO_ONE_GROUPS");
-        same &= makes_the_same_bits(&real, types, count);
+        same &= makes_the_same_bits(&real, types, BLOCKS_OF_32);
     }
     unsetenv("SOLO_TUNE");
     unsetenv("SOLO_ONE_GROUPS");

@@ -57,6 +57,12 @@ static uint32_t bit(uint32_t word, uint32_t i)
     return word >> i & 1;
 }
 
+/* Weight i's bit of a chunk's 32: four neighbours' are in four bytes. */
+static uint32_t one_bit(uint32_t word, uint32_t i)
+{
+    return byte_of(word, i % 4) >> i / 4 & 1;
+}
+
 static float signed_byte(uint32_t word, uint32_t i)
 {
     return (float)(int8_t)byte_of(word, i);
@@ -94,13 +100,13 @@ static float read_q4_1(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q5_0(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t high = bit(m->words[m->chunks * 4 + c], i);
+    uint32_t high = one_bit(m->words[m->chunks * 4 + c], i);
     return ((float)(nibble(m->words + c * 4, i) + 16 * high) - 16) * half_at(m, m->chunks * 5, c);
 }
 
 static float read_q5_1(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t high = bit(m->words[m->chunks * 4 + c], i), f = m->words[m->chunks * 5 + c];
+    uint32_t high = one_bit(m->words[m->chunks * 4 + c], i), f = m->words[m->chunks * 5 + c];
     return (float)(nibble(m->words + c * 4, i) + 16 * high) * half_of(f, 0) + half_of(f, 1);
 }
 
@@ -125,17 +131,17 @@ static float read_q2_k(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q3_k(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t scales = m->chunks * 3, high = bit(m->words[m->chunks * 2 + c], i);
+    uint32_t scales = m->chunks * 3, high = one_bit(m->words[m->chunks * 2 + c], i);
     float s = (float)(int8_t)scale_of_sixteen(m, scales, c, i) * half_at(m, scales + m->chunks / 2, c / 8);
     return ((float)(pair_of_bits(m->words + c * 2, i) + 4 * high) - 4) * s;
 }
 
-/* Eight scales and eight minima to a block, a byte each. */
+/* Two bytes to a chunk, its scale and its minimum. */
 static float read_q45_k(const matrix *m, uint32_t scales, uint32_t c, uint32_t q)
 {
     uint32_t f = m->words[scales + m->chunks / 2 + c / 8];
-    const uint32_t *block = m->words + scales + c / 8 * 4;
-    float scale = (float)byte_of(block[c % 8 / 4], c % 4), minimum = (float)byte_of(block[2 + c % 8 / 4], c % 4);
+    uint32_t pair = m->words[scales + c / 2] >> c % 2 * 16;
+    float scale = (float)byte_of(pair, 0), minimum = (float)byte_of(pair, 1);
     return (float)q * (half_of(f, 0) * scale) - half_of(f, 1) * minimum;
 }
 
@@ -146,7 +152,7 @@ static float read_q4_k(const matrix *m, uint32_t c, uint32_t i)
 
 static float read_q5_k(const matrix *m, uint32_t c, uint32_t i)
 {
-    return read_q45_k(m, m->chunks * 5, c, nibble(m->words + c * 4, i) + 16 * bit(m->words[m->chunks * 4 + c], i));
+    return read_q45_k(m, m->chunks * 5, c, nibble(m->words + c * 4, i) + 16 * one_bit(m->words[m->chunks * 4 + c], i));
 }
 
 static float read_q6_k(const matrix *m, uint32_t c, uint32_t i)
@@ -179,73 +185,93 @@ static float read_tq(const matrix *m, uint32_t c, uint32_t i)
     return ((float)pair_of_bits(m->words + c * 2, i) - 1) * half_at(m, m->chunks * 2, c / 8);
 }
 
-/* Entry k of the grid, which the matrix begins with: number i of `bits` bits. */
-static uint32_t of_grid(const matrix *m, uint32_t k, uint32_t i, uint32_t bits)
+/* Weight i of entry k of the grid, which the matrix begins with: bytes, four or eight to an entry; or of iq1 four bits. */
+static float of_grid(const matrix *m, uint32_t k, uint32_t i, uint32_t entry)
 {
-    return m->words[k / 2] >> (k % 2 * 16 + bits * i) & ((1u << bits) - 1);
+    return (float)byte_of(m->words[k * entry / 4 + i / 4], i % 4);
 }
 
-static float seven_signs(uint32_t signs, uint32_t i)
+static float of_iq1_grid(const matrix *m, uint32_t k, uint32_t i)
 {
-    return i < 7 ? 1 - 2 * (float)bit(signs, i) : 1 - 2 * (float)(__builtin_popcount(signs & 127) & 1);
+    return (float)(byte_of(m->words[k], i % 4) >> i / 4 * 4 & 15);
 }
 
-static const float IQ2[] = {8, 25, 43}, IQ3[] = {4, 12, 20, 28, 36, 44, 52, 62};
+static float sign(uint32_t signs, uint32_t i)
+{
+    return 1 - 2 * (float)one_bit(signs, i);
+}
+
+/* Each eighth makes the number of those set even. */
+static float sign_of_seven(uint32_t signs, uint32_t i)
+{
+    if (i % 8 < 7)
+        return sign(signs, i);
+    float all = 1;
+    for (uint32_t k = 0; k < 7; k++)
+        all *= sign(signs, i / 8 * 8 + k);
+    return all;
+}
+
+/* In place of each eighth sign. */
+static uint32_t scale_of_signs(uint32_t signs)
+{
+    return one_bit(signs, 7) | one_bit(signs, 15) << 1 | one_bit(signs, 23) << 2 | one_bit(signs, 31) << 3;
+}
 
 static float read_iq2_xxs(const matrix *m, uint32_t c, uint32_t i)
 {
-    const uint32_t at = 128, *q = m->words + at + c * 2;
-    float d = half_at(m, at + m->chunks * 2, c / 8) * (0.5f + (float)(q[1] >> 28)) * 0.25f;
-    return IQ2[of_grid(m, byte_of(q[0], i / 8), i % 8, 2)] * seven_signs(q[1] >> i / 8 * 7, i % 8) * d;
+    const uint32_t at = 512, *q = m->words + at + c * 2;
+    float d = half_at(m, at + m->chunks * 2, c / 8) * (0.5f + (float)scale_of_signs(q[1])) * 0.25f;
+    return of_grid(m, byte_of(q[0], i / 8), i % 8, 8) * sign_of_seven(q[1], i) * d;
 }
 
 static float read_iq2_xs(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t at = 256, q = m->words[at + c * 2 + i / 16] >> i % 16 / 8 * 16, scales = at + m->chunks * 2;
+    const uint32_t at = 1024, *q = m->words + at + c * 2, scales = at + m->chunks * 2;
     float s = (float)(byte_of(m->words[scales + c / 4], c % 4) >> i / 16 * 4 & 15);
-    return IQ2[of_grid(m, q & 511, i % 8, 2)] * seven_signs(q >> 9, i % 8) *
+    return of_grid(m, byte_of(q[0], i / 8) | one_bit(q[1], i / 8 * 8 + 7) << 8, i % 8, 8) * sign_of_seven(q[1], i) *
            (half_at(m, scales + m->chunks / 4, c / 8) * (0.5f + s) * 0.25f);
 }
 
 static float read_iq2_s(const matrix *m, uint32_t c, uint32_t i)
 {
-    const uint32_t at = 512, *q = m->words + at + c * 2, scales = at + m->chunks * 2;
+    const uint32_t at = 2048, *q = m->words + at + c * 2, scales = at + m->chunks * 2;
     uint32_t more = m->words[scales + c / 2] >> c % 2 * 16, k = byte_of(q[0], i / 8) | (more >> i / 8 * 2 & 3) << 8;
     float d = half_at(m, scales + m->chunks / 2, c / 8) * (0.5f + (float)(more >> (8 + i / 16 * 4) & 15)) * 0.25f;
-    return IQ2[of_grid(m, k, i % 8, 2)] * (1 - 2 * (float)bit(q[1], i)) * d;
+    return of_grid(m, k, i % 8, 8) * sign(q[1], i) * d;
 }
 
 static float read_iq3_xxs(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t at = 128, k = byte_of(m->words[at + c * 2 + i / 16], i % 16 / 4), more = m->words[at + m->chunks * 2 + c];
-    float d = half_at(m, at + m->chunks * 3, c / 8) * (0.5f + (float)(more >> 28)) * 0.5f;
-    return IQ3[of_grid(m, k, i % 4, 3)] * seven_signs(more >> i / 8 * 7, i % 8) * d;
+    uint32_t at = 256, k = byte_of(m->words[at + c * 2 + i / 16], i % 16 / 4), more = m->words[at + m->chunks * 2 + c];
+    float d = half_at(m, at + m->chunks * 3, c / 8) * (0.5f + (float)scale_of_signs(more)) * 0.5f;
+    return of_grid(m, k, i % 4, 4) * sign_of_seven(more, i) * d;
 }
 
 static float read_iq3_s(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t at = 256, scales = at + m->chunks * 3, more = m->words[scales + c / 2] >> c % 2 * 16;
+    uint32_t at = 512, scales = at + m->chunks * 3, more = m->words[scales + c / 2] >> c % 2 * 16;
     uint32_t k = byte_of(m->words[at + c * 2 + i / 16], i % 16 / 4) | bit(more, i / 4) << 8;
     float d = half_at(m, scales + m->chunks / 2, c / 8) * (float)(2 * (more >> 8 & 15) + 1);
-    return (float)(2 * of_grid(m, k, i % 4, 3) + 1) * (1 - 2 * (float)bit(m->words[at + m->chunks * 2 + c], i)) * d;
+    return of_grid(m, k, i % 4, 4) * sign(m->words[at + m->chunks * 2 + c], i) * d;
 }
 
 static float read_iq1_s(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t at = 1024, scales = at + m->chunks, more = m->words[scales + c / 2] >> c % 2 * 16;
+    uint32_t at = 2048, scales = at + m->chunks, more = m->words[scales + c / 2] >> c % 2 * 16;
     uint32_t k = byte_of(m->words[at + c], i / 8) | (more >> i / 8 * 3 & 7) << 8;
     float d = half_at(m, scales + m->chunks / 2, c / 8) * (float)(2 * (more >> 12 & 7) + 1);
-    return ((float)of_grid(m, k, i % 8, 2) - 1 + (bit(more, 15) ? -0.125f : 0.125f)) * d;
+    return (of_iq1_grid(m, k, i % 8) - 1 + (bit(more, 15) ? -0.125f : 0.125f)) * d;
 }
 
 static float read_iq1_m(const matrix *m, uint32_t c, uint32_t i)
 {
-    uint32_t at = 1024, scales = at + m->chunks + c / 8 * 6;
+    uint32_t at = 2048, scales = at + m->chunks + c / 8 * 6;
     uint32_t more = m->words[scales + c % 8 / 2] >> (c % 2 * 16 + i / 8 * 4) & 15;
     uint32_t k = byte_of(m->words[at + c], i / 8) | (more & 7) << 8;
     uint32_t s = byte_of(m->words[scales + 4 + c % 8 / 4], c % 4) >> i / 16 * 3 & 7;
     float d = half_at(m, at + m->chunks + m->chunks / 8 * 6, c / 8) * (float)(2 * s + 1);
-    return ((float)of_grid(m, k, i % 8, 2) - 1 + (more & 8 ? -0.125f : 0.125f)) * d;
+    return (of_iq1_grid(m, k, i % 8) - 1 + (more & 8 ? -0.125f : 0.125f)) * d;
 }
 
 typedef float (*reader)(const matrix *m, uint32_t c, uint32_t i);
