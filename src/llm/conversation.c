@@ -17,7 +17,8 @@ struct conversation {
     chat_think think;
     message *items;
     size_t count, capacity;
-    token_list taken; /* what the model's cache holds, from its start */
+    token_list taken;   /* what the model's cache holds, from its start */
+    uint32_t forgotten; /* messages that were dropped so far */
 };
 
 enum {
@@ -84,6 +85,7 @@ void conversation_reset(conversation *c)
 {
     while (c->count > system_count(c))
         remove_message(c, c->count - 1);
+    c->forgotten = 0;
 }
 
 void conversation_forget_cache(conversation *c)
@@ -164,7 +166,9 @@ static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgott
             return out->count > 0 || err_set(e, "the text is empty, and this model begins no text by itself");
         if (c->count <= system_count(c) + 1)
             break;
-        *forgotten += forget_oldest(c);
+        uint32_t gone = forget_oldest(c);
+        *forgotten += gone;
+        c->forgotten += gone;
     }
     /* a single message may take some of the room for the answer, but not all */
     if (out->count + LEAST_ANSWER <= context)
@@ -180,6 +184,7 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
     while (same + 1 < wanted->count && same < c->taken.count && wanted->ids[same] == c->taken.ids[same])
         same++;
     generation_rewind(c->n, (uint32_t)same);
+    generation_set_stream(c->n, c->forgotten);
     c->taken.count = same;
     report->reused_tok = (uint32_t)same;
     while (same < wanted->count) {

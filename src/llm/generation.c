@@ -161,6 +161,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->g = g;
     n->context_tok = o->context_tok ? o->context_tok : made_for;
     n->vocab_tok = c->vocab_tok;
+    n->trained_tok = c->context_tok;
     n->slides = o->slide;
     n->text_waits = o->text_waits;
     generation_set_submit(n, o->submit);
@@ -256,6 +257,14 @@ const char *generation_take_notice(generation *n, char *text, size_t size)
     snprintf(text, size, "%s", n->notice);
     n->notice[0] = '\0';
     return text;
+}
+
+void generation_warn_beyond_trained(generation *n)
+{
+    if (n->position <= n->trained_tok || n->notice[0]) /* another notice comes first */
+        return;
+    snprintf(n->notice, sizeof n->notice, GENERATION_BEYOND_TRAINED, n->trained_tok);
+    n->trained_tok = UINT32_MAX;
 }
 
 fusion_level generation_level(const generation *n)

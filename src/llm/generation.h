@@ -64,13 +64,18 @@ void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok);
 
 /* Holds for the tokens after the next feed. The same seed, settings and text give the same tokens. */
 void generation_set_sampling(generation *n, const sampling *s);
+/* Random numbers follow from the seed and the position. Where positions come again in one text, since its beginning was
+ * dropped, another stream keeps them from repeating: a context that slides counts them by itself, others give a number
+ * here after each rewind, which makes it 0. */
+void generation_set_stream(generation *n, uint32_t stream);
 
 /* After one of these tokens the GPU makes no further tokens ahead; up to 15. */
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count);
 /* At most this many more tokens will be fed or asked for before the next rewind: the GPU makes none beyond. */
 void generation_set_limit(generation *n, uint32_t tokens);
 
-/* A notice for the user, returned once: a level that is not possible here, or that timed out. NULL: none. */
+/* A notice for the user, returned once: a level that is not possible here, or that timed out; a text that is longer than
+ * the model was made for. NULL: none. */
 const char *generation_take_notice(generation *n, char *text, size_t size);
 fusion_level generation_level(const generation *n); /* as it is now */
 

@@ -25,6 +25,9 @@ enum {
     "the workgroups of one dispatch timed out waiting for each other; from here on each step has a dispatch of its " \
     "own"
 
+#define GENERATION_BEYOND_TRAINED \
+    "the text is longer than the %u tokens that the model was trained for: what follows may make less sense"
+
 /* Each program feeds as many tokens at a time as it has rows; the first one feeds them one by one, and also makes new
  * ones. */
 extern const uint32_t generation_rows[MAX_PROGRAMS];
@@ -74,6 +77,8 @@ struct generation {
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
+    uint32_t
+        trained_tok; /* the longest text the model was made for; UINT32_MAX: the notice about longer ones was given */
     bool slides, ahead;
     bool text_waits; /* for its first token */
     uint32_t *said;  /* (context_tok) the tokens so far */
@@ -81,6 +86,8 @@ struct generation {
     uint32_t written; /* the last token that the GPU may have put into the history */
     uint32_t limit;   /* no token beyond this position is needed */
     bool fed;
+    sampling how;
+    uint32_t stream; /* of random numbers: generation_set_stream */
     /* The token at `position` is made; those up to `asked` are being read back, one by one or in chunks. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
@@ -111,6 +118,10 @@ void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);
 /* Marks the tokens after `position` in the history as not made. */
 void generation_forget_beyond(generation *n, uint32_t position);
+/* Sends the sampling settings to the GPU. */
+void generation_put_sampling(generation *n);
+/* A notice, once, when the text is longer than the model was made for. */
+void generation_warn_beyond_trained(generation *n);
 /* Brings the GPU back to `position`, with no reads in flight. */
 void generation_settle(generation *n);
 /* Makes the angles those of a text of so many tokens, and the cache anew if they were others. */

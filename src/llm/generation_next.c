@@ -96,9 +96,10 @@ static bool wait_for(generation *n, const coming *c, err *e)
 
 static bool slide(generation *n, err *e)
 {
-    uint32_t kept = n->context_tok / 2, *tail = mem_alloc(kept * sizeof *tail);
+    uint32_t kept = n->context_tok / 2, stream = n->stream + 1, *tail = mem_alloc(kept * sizeof *tail);
     memcpy(tail, n->said + n->position - kept, kept * sizeof *tail);
     generation_rewind(n, 0);
+    generation_set_stream(n, stream);
     bool ok = generation_feed(n, tail, kept, e);
     free(tail);
     return ok;
@@ -231,6 +232,7 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         }
     }
     n->said[n->position++] = *token;
+    generation_warn_beyond_trained(n);
     if (n->asked < n->position)
         n->asked = n->position;
     return gpu_ok(n->g, e);
