@@ -140,7 +140,7 @@ typedef struct solo_sampling {
 typedef struct solo_session_options {
     solo_level level;
     solo_submit submit;
-    uint32_t context;       /* tokens of the context; 0: as many as the model was trained for, up to 2048 */
+    uint32_t context;       /* tokens of the context; 0: as many as the model was trained for, or as fit */
     bool slide;             /* solo_session_generate: a full context drops its older half instead of ending the text */
     bool exact_cache;       /* keys and values in 32 bits instead of 16 */
     const char *cache_type; /* or in "f16" (NULL), "q8_0", "q4_0": docs/files.md says what these cost */

@@ -339,12 +339,12 @@ static bool run_chat(options *o, const model *m, gpu *g, err *e)
         find_think(o->think, &how.think, e);
     if (o->template && file_exists(o->template))
         how.template = text = file_read(o->template, MAX_TEMPLATE_BYTES, &length, e);
-    c.s = e->kind == ERR_NONE ? cli_new_session(&o->model, &o->sampling, how, m, g, e) : NULL;
+    c.s = e->kind == ERR_NONE ? cli_begin_session(&o->model, &o->sampling, how, m, g, e) : NULL;
     free(text);
-    if (!c.s)
-        return false;
-    if (session_template_error(c.s)) {
-        err_set(e, "%s", session_template_error(c.s));
+    bool ready = c.s && session_read_texts(c.s, e);
+    if (ready && session_template_error(c.s))
+        ready = err_set(e, "%s", session_template_error(c.s));
+    if (!ready || !cli_prepare_session(c.s, m, e)) {
         session_free(c.s);
         return false;
     }

@@ -107,7 +107,10 @@ static bool talk(const options *o, session *s, const str *text, err *e)
     bool ok = session_continue(s, text->data, text->length, true, &how, &report, e);
     generation *n = session_generation(s);
     if (ok && report.end == ANSWER_FULL)
-        fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
+        fprintf(
+            stderr,
+            "\nsolo: the context of %u tokens is full: -c N makes it longer, --slide goes on without its older half\n",
+            generation_context(n));
     if (ok || printed)
         putchar('\n');
     fflush(stdout);
@@ -118,9 +121,10 @@ static bool talk(const options *o, session *s, const str *text, err *e)
 
 static bool run_model(const options *o, const str *text, const model *m, gpu *g, err *e)
 {
-    session *s = cli_new_session(&o->model, &o->sampling,
-                                 (session_options){.generation = {.slide = o->slide, .text_waits = true}}, m, g, e);
-    bool ok = s && talk(o, s, text, e);
+    session *s = cli_begin_session(&o->model, &o->sampling,
+                                   (session_options){.generation = {.slide = o->slide, .text_waits = true}}, m, g, e);
+    bool ok = s && (o->slide || session_expect(s, text->data, text->length, (uint32_t)o->tokens, e)) &&
+              cli_prepare_session(s, m, e) && talk(o, s, text, e);
     session_free(s);
     return ok;
 }

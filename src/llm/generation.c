@@ -157,9 +157,11 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
 {
     const model_config *c = model_get_config(m);
     generation *n = mem_alloc(sizeof *n);
-    uint32_t made_for = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
     n->g = g;
-    n->context_tok = o->context_tok ? o->context_tok : made_for;
+    if (!generation_choose_context(n, m, o, e)) {
+        generation_free(n);
+        return NULL;
+    }
     n->vocab_tok = c->vocab_tok;
     n->trained_tok = c->context_tok;
     n->slides = o->slide;
@@ -290,6 +292,11 @@ uint32_t generation_position(const generation *n)
 uint32_t generation_context(const generation *n)
 {
     return n->context_tok;
+}
+
+bool generation_context_is_short(const generation *n)
+{
+    return n->context_is_short;
 }
 
 bool generation_is_full(const generation *n)

@@ -148,8 +148,8 @@ bool generation_fit_angles(generation *n, uint32_t text_tok, err *e)
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     if (count > n->context_tok - n->position)
-        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken", count, n->position,
-                       n->context_tok);
+        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken (-c N makes it longer)", count,
+                       n->position, n->context_tok);
     for (uint32_t i = 0; i < count; i++)
         if (tokens[i] >= n->vocab_tok)
             return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);

@@ -1,6 +1,7 @@
 /* generation_internal: what the files of a generation share.
  *
- * generation.c makes one and answers questions about it, generation_feed.c feeds tokens, generation_next.c makes new ones,
+ * generation.c makes one and answers questions about it, context_fit.c chooses how much it remembers, generation_feed.c feeds
+ * tokens, generation_next.c makes new ones,
  * generation_check.c compares the megakernel with separate dispatches, generation_compile.c changes over to it in the
  * middle of a text. */
 #ifndef SOLO_GENERATION_INTERNAL_H
@@ -77,6 +78,7 @@ struct generation {
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
+    bool context_is_short;
     uint32_t
         trained_tok; /* the longest text the model was made for; UINT32_MAX: the notice about longer ones was given */
     bool slides, ahead;
@@ -113,6 +115,8 @@ static inline uint32_t generation_program(const generation *n, uint32_t program)
     return n->programs[n->level][program];
 }
 
+/* Sets the context's length, as the options say or as it fits. */
+bool generation_choose_context(generation *n, const model *m, const generation_options *o, err *e);
 /* How many tokens the next dispatch of the level `loop` makes. */
 void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);

@@ -82,6 +82,17 @@ static conversation *new_conversation(const session *s)
     return c;
 }
 
+bool session_expect(session *s, const char *text, size_t bytes, uint32_t most_tok, err *e)
+{
+    token_list prompt = {0};
+    bool ok =
+        session_read_texts(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
+    if (ok)
+        s->options.longest_tok = (uint32_t)prompt.count + most_tok;
+    token_list_free(&prompt);
+    return ok;
+}
+
 bool session_prepare(session *s, err *e)
 {
     uint32_t ends[TOKENIZER_MAX_ENDS];

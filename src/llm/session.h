@@ -27,7 +27,10 @@ session *session_new(gpu *g, const model *m, const session_options *o, err *e);
 void session_free(session *s);
 /* Reads the tokenizer and the template; files without them have logits all the same. */
 bool session_read_texts(session *s, err *e);
-/* The same, and uploads weights and compiles kernels: needed before everything below but session_logits. A second call
+/* Before it is prepared: all there will be is this text, and so many tokens after it, so a context of which nobody says
+ * how long it is need not be longer. */
+bool session_expect(session *s, const char *text, size_t bytes, uint32_t most_tok, err *e);
+/* Reads them, uploads weights and compiles kernels: needed before everything below but session_logits. A second call
  * does nothing. */
 bool session_prepare(session *s, err *e);
 

@@ -228,6 +228,61 @@ static void longer_texts_than_trained_are_noticed_once(void **unused)
     unlink(path);
 }
 
+/* As long as the model says, or as there is memory for; no longer than a text that is known to be short. */
+static void a_context_is_as_long_as_fits(void **unused)
+{
+    (void)unused;
+    enum { TOKEN_BYTES = 2 * 2 * 2 * 16 * 2, MADE_FOR = 1 << 19 };
+    static const tiny_model LONG = {.arch = "llama",
+                                    .layers = 2,
+                                    .embedding = 32,
+                                    .ffn = 48,
+                                    .heads = 2,
+                                    .kv_heads = 2,
+                                    .head_dim = 16,
+                                    .vocab = 50,
+                                    .type = TYPE_F32,
+                                    .tied = true,
+                                    .context = MADE_FOR};
+    static const struct {
+        const char *memory;
+        uint32_t given, longest, least, most;
+        bool is_short;
+    } CASES[] = {
+        {"8000000000", 0, 0, MADE_FOR / 2 + 1, MADE_FOR, false}, /* software takes 128 MiB: all of it */
+        {"4000000", 0, 0, 1750000 / TOKEN_BYTES * 3 / 4, 1750000 / TOKEN_BYTES, true},
+        {"8000000000", 0, 3000, 4096, 4096, false},
+        {"8000000000", 0, 30, 2048, 2048, false},
+        {"4000000", 100, 0, 100, 100, false},
+    };
+    err e = {0};
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&LONG, 2, path, &e));
+    model *m = model_open(path, &e);
+    uint64_t bound = gpu_get_info(device)->max_storage_binding_bytes / TOKEN_BYTES;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        setenv("SOLO_GPU_MEMORY", CASES[i].memory, 1);
+        generation *n = generation_new(device, m,
+                                       &(generation_options){.level = LEVEL_OPS,
+                                                             .submit = SUBMIT_BATCH,
+                                                             .context_tok = CASES[i].given,
+                                                             .longest_tok = CASES[i].longest},
+                                       &e);
+        if (!n)
+            fail_msg("case %zu: %s", i, e.text);
+        uint32_t context = generation_context(n);
+        if (context < CASES[i].least || context > CASES[i].most || context > bound)
+            fail_msg("case %zu: a context of %u", i, context);
+        if (bound >= MADE_FOR)
+            assert_int_equal(generation_context_is_short(n), CASES[i].is_short);
+        generation_free(n);
+    }
+    unsetenv("SOLO_GPU_MEMORY");
+    model_close(m);
+    unlink(path);
+}
+
 /* Enough tokens for attention to be split, at every level, and by kernels made for the shapes as a GPU has them. */
 static void long_texts_are_the_same(void **unused)
 {
@@ -273,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_full_context_slides_when_asked),
         cmocka_unit_test(sliding_does_not_repeat_random_numbers),
         cmocka_unit_test(longer_texts_than_trained_are_noticed_once),
+        cmocka_unit_test(a_context_is_as_long_as_fits),
     };
     return RUN_ON_EACH(tests);
 }
