@@ -92,6 +92,18 @@ void sampling_choose_seed(sampling_options *o)
     o->how.seed = (uint32_t)o->seed;
 }
 
+sampling sampling_over(const sampling *loaded, const sampling *given, const sampling *defaults, bool seed_is_given)
+{
+    sampling s = *loaded;
+    s.temperature = given->temperature != defaults->temperature ? given->temperature : s.temperature;
+    s.top_k = given->top_k != defaults->top_k ? given->top_k : s.top_k;
+    s.top_p = given->top_p != defaults->top_p ? given->top_p : s.top_p;
+    s.min_p = given->min_p != defaults->min_p ? given->min_p : s.min_p;
+    s.repeat_penalty = given->repeat_penalty != defaults->repeat_penalty ? given->repeat_penalty : s.repeat_penalty;
+    s.seed = seed_is_given ? given->seed : s.seed;
+    return s;
+}
+
 session *cli_begin_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened,
                            gpu *g, err *e)
 {

@@ -23,6 +23,9 @@ bool sampling_set(sampling_options *o, const char *name, const char *value, err 
 /* Without a seed each run is another. */
 void sampling_choose_seed(sampling_options *o);
 
+/* What was loaded from a file, and over it what the command line says otherwise than its defaults. */
+sampling sampling_over(const sampling *loaded, const sampling *given, const sampling *defaults, bool seed_is_given);
+
 /* A session with these options, to be prepared. */
 session *cli_begin_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened,
                            gpu *g, err *e);

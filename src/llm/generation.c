@@ -289,6 +289,16 @@ uint32_t generation_position(const generation *n)
     return n->position;
 }
 
+const uint32_t *generation_text(const generation *n)
+{
+    return n->said;
+}
+
+uint32_t generation_stream(const generation *n)
+{
+    return n->stream;
+}
+
 uint32_t generation_context(const generation *n)
 {
     return n->context_tok;

@@ -101,7 +101,9 @@ void generation_rewind(generation *n, uint32_t position);
 /* The logits (vocabulary) that the next token is chosen from. */
 bool generation_logits(generation *n, float *logits, err *e);
 
-uint32_t generation_position(const generation *n); /* tokens fed so far */
+uint32_t generation_position(const generation *n);    /* tokens fed so far */
+const uint32_t *generation_text(const generation *n); /* these */
+uint32_t generation_stream(const generation *n);
 uint32_t generation_context(const generation *n);
 /* Nobody said how long the context is, and it is shorter than the model was made for. */
 bool generation_context_is_short(const generation *n);

@@ -107,6 +107,7 @@ uint32_t generation_first_program(const generation *n, uint32_t prompt_tok)
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     generation_settle(n);
+    generation_complete_rows(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
     bool few = generation_first_program(n, count) == 0;

@@ -128,6 +128,8 @@ void generation_put_sampling(generation *n);
 void generation_warn_beyond_trained(generation *n);
 /* Brings the GPU back to `position`, with no reads in flight. */
 void generation_settle(generation *n);
+/* Before tokens follow those so far: keys and values of all of them are in the cache. */
+void generation_complete_rows(generation *n);
 /* Makes the angles those of a text of so many tokens, and the cache anew if they were others. */
 bool generation_fit_angles(generation *n, uint32_t text_tok, err *e);
 void generation_put_angles(generation *n);

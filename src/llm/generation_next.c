@@ -22,6 +22,13 @@ static void make_again(generation *n)
     n->written = n->asked = n->position;
 }
 
+/* At the level loop, the last token that was made may not have been fed yet. */
+void generation_complete_rows(generation *n)
+{
+    if (n->position > 0 && n->written < n->position)
+        make_again(n);
+}
+
 static void let_come(generation *n, const coming *c)
 {
     enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
