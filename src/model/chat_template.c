@@ -1,7 +1,7 @@
 /* chat_template: gives a conversation to a chat template, which is run (jinja.h). A page has this as a module of its own
  * (src/web/chat_module.c, chat_host.c). */
 #include "model/chat.h"
-#include "model/jinja.h"
+#include "model/jinja_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,25 @@ static void put_plain(jinja_run *r, jinja_value dict, const char *key, const cha
         jinja_put(r, dict, key, jinja_text_value(r, text, strlen(text), true));
 }
 
+static jinja_value *find(jinja_run *r, const jinja_value *dict, const char *key)
+{
+    if (!dict || dict->type != JINJA_DICT)
+        return NULL;
+    return jinja_pairs_find(&r->k, dict->as.pairs, jinja_text_value(r, key, strlen(key), false));
+}
+
+/* OpenAI's API has a call's arguments as a text of JSON; templates take the object, as in transformers. */
+static void open_arguments(jinja_run *r, jinja_value calls)
+{
+    for (size_t i = 0; i < calls.as.items->count; i++) {
+        jinja_value *arguments = find(r, find(r, &calls.as.items->at[i], "function"), "arguments"), object;
+        if (arguments && arguments->type == JINJA_TEXT &&
+            jinja_from_json(r, jinja_bytes(arguments->as.text), arguments->as.text.length, true, &object) &&
+            object.type == JINJA_DICT)
+            *arguments = object;
+    }
+}
+
 static bool put_json(jinja_run *r, jinja_value dict, const char *key, const char *json, err *e)
 {
     jinja_value value;
@@ -62,6 +81,7 @@ static bool put_json(jinja_run *r, jinja_value dict, const char *key, const char
         return true;
     if (!jinja_from_json(r, json, strlen(json), true, &value) || value.type != JINJA_LIST)
         return err_set(e, "the %s are no list of JSON", key);
+    open_arguments(r, value);
     jinja_put(r, dict, key, value);
     return true;
 }

@@ -116,31 +116,54 @@ static bool read_string(reader *j, jinja_value *out)
     return ok;
 }
 
-/* strtod would take hexadecimal numbers and names, too. */
+static bool skip_digits(const char **at)
+{
+    size_t digits = strspn(*at, "0123456789");
+    *at += digits;
+    return digits > 0;
+}
+
+/* strtod would take more: hexadecimal numbers, names, a point without digits. */
+static bool is_number(const char *text, bool *whole)
+{
+    const char *at = text + (*text == '-');
+    const bool zero = *at == '0';
+    if (!skip_digits(&at) || (zero && at - text > 1 + (*text == '-')))
+        return false;
+    *whole = !*at;
+    if (*at == '.' && (at++, !skip_digits(&at)))
+        return false;
+    if (*at == 'e' || *at == 'E') {
+        at++;
+        at += *at == '+' || *at == '-';
+        if (!skip_digits(&at))
+            return false;
+    }
+    return !*at;
+}
+
 static bool read_number(reader *j, jinja_value *out)
 {
-    char text[MAX_NUMBER + 1], *stop;
+    char text[MAX_NUMBER + 1];
     size_t length = 0;
-    bool whole = true;
+    bool whole;
     for (; j->at < j->end && *j->at && strchr("+-.0123456789eE", *j->at); j->at++) {
         if (length == MAX_NUMBER)
             return false;
-        whole = whole && !strchr(".eE", *j->at);
         text[length++] = *j->at;
     }
     text[length] = 0;
-    const char *digits = text + (*text == '-');
-    if (*digits < '0' || *digits > '9' || (*digits == '0' && digits[1] >= '0' && digits[1] <= '9'))
+    if (!is_number(text, &whole))
         return false;
     errno = 0;
-    long long number = strtoll(text, &stop, 10);
-    if (whole && errno == 0 && !*stop) {
+    long long number = strtoll(text, NULL, 10);
+    if (whole && errno == 0) {
         *out = jinja_whole(number);
         return true;
     }
-    double real = strtod(text, &stop);
+    double real = strtod(text, NULL);
     *out = jinja_real(real);
-    return !*stop && real - real == 0; /* finite */
+    return real - real == 0; /* finite */
 }
 
 static bool read_list(reader *j, jinja_value *out)
