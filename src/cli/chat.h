@@ -16,7 +16,7 @@
     "  /slide            from now on a full context drops its oldest turns\n" \
     "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen\n" \
     "  /think WHEN       on, off, or auto: whether the model thinks before it answers\n" \
-    "  /save FILE        the session, for /load and --session; the conversation as JSON if it is FILE.json\n" \
+    "  /save FILE        the session, for /load and --session; FILE.json: the messages as JSON\n" \
     "  /load FILE        another session instead of this one\n" \
     "  /quit             leave; so does Ctrl-D\n" \
     "  Ctrl-C            stops an answer, or cancels the line; Tab completes a command\n" \
