@@ -87,8 +87,10 @@ bool session_expect(session *s, const char *text, size_t bytes, uint32_t most_to
     token_list prompt = {0};
     bool ok =
         session_read_texts(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
-    if (ok)
+    if (ok) {
+        s->options.prompt_tok = (uint32_t)prompt.count;
         s->options.longest_tok = (uint32_t)prompt.count + most_tok;
+    }
     token_list_free(&prompt);
     return ok;
 }
