@@ -152,7 +152,7 @@ fuzz:
 	@for target in tests/fuzz/fuzz_*.c; do \
 	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
 	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph.c src/graph/type*.c src/sim/wgsl.c src/sim/source.c src/sim/table.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
+	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/source.c src/sim/table.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
 	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
 	done
 
@@ -276,7 +276,8 @@ JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c config_hf.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c folder.c gguf_layout.c gguf_write.c json_values.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c synth.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c chat_template.c) \
-             $(JINJA) $(addprefix src/graph/,cpu.c cpu_experts.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c
+             $(JINJA) $(addprefix src/graph/,cpu.c cpu_experts.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \
+             $(addprefix src/llm/,conversation_compact.c generation_state.c session_file.c session_save.c tool_calls.c)
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o

@@ -137,10 +137,13 @@ typedef struct solo_sampling {
     uint32_t seed;        /* the same seed, settings and text give the same tokens */
 } solo_sampling;
 
+/* Whether a model thinks before it answers, where its chat template asks. */
+typedef enum solo_think { SOLO_THINK_AUTO, SOLO_THINK_ON, SOLO_THINK_OFF } solo_think;
+
 typedef struct solo_session_options {
     solo_level level;
     solo_submit submit;
-    uint32_t context;       /* tokens of the context; 0: as many as the model was trained for, up to 2048 */
+    uint32_t context;       /* tokens of the context; 0: as many as the model was trained for, or as fit */
     bool slide;             /* solo_session_generate: a full context drops its older half instead of ending the text */
     bool exact_cache;       /* keys and values in 32 bits instead of 16 */
     const char *cache_type; /* or in "f16" (NULL), "q8_0", "q4_0": docs/files.md says what these cost */
@@ -152,6 +155,8 @@ typedef struct solo_session_options {
     /* "chatml", or a chat template itself (Jinja); "none": texts are continued; NULL: the model's own. */
     const char *chat_template;
     const char *system; /* the system message of a conversation; NULL: none */
+    solo_think think;
+    uint32_t think_budget; /* after so many tokens of thoughts they are ended, and the answer begins; 0: none */
     solo_sampling sampling;
     const char *const *stops; /* texts that end an answer, and NULL behind the last; NULL: none */
 } solo_session_options;
@@ -193,10 +198,41 @@ bool solo_session_reset(solo_session *s, const char *system,
                         solo_error *e); /* a new conversation; NULL: no system message */
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
 
+/* For callers who keep the messages themselves, and for tools: the conversation is these messages, the system's first,
+ * if there is one. What the cache begins with already is not read again. All texts are copied. */
+typedef enum solo_role { SOLO_ROLE_SYSTEM, SOLO_ROLE_USER, SOLO_ROLE_ASSISTANT, SOLO_ROLE_TOOL } solo_role;
+typedef struct solo_message {
+    solo_role role;
+    const char *content;
+    /* NULL, or of an answer: the tools that it calls, JSON as in OpenAI's API: [{"type": "function", "id": "...",
+     * "function": {"name": "...", "arguments": ...}}]. */
+    const char *tool_calls;
+    const char *tool_call_id, *name; /* NULL, or of a tool's result: of which call, and of which tool */
+} solo_message;
+bool solo_session_set_messages(solo_session *s, const solo_message *messages, size_t count, solo_error *e);
+bool solo_session_add_message(solo_session *s, const solo_message *m, solo_error *e);
+/* Answers the messages that are there; the answer becomes one of them. */
+bool solo_session_answer(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
+                         solo_error *e);
+size_t solo_session_message_count(const solo_session *s);
+/* Valid until the conversation changes. */
+solo_message solo_session_message(const solo_session *s, size_t i);
+/* The tools that the model may call, a list of JSON as in OpenAI's API, given to the chat template; NULL: none. */
+bool solo_session_set_tools(solo_session *s, const char *json, solo_error *e);
+/* Looks for calls in the last answer. If there are any in a form that is known (docs/chat.md), they become its
+ * tool_calls, and its content is what stands before them. */
+bool solo_session_take_calls(solo_session *s);
+
+/* Saves the conversation with its keys and values, and the sampling settings; loading goes on with it as if nothing had
+ * been between. A file of another model or type of cache, or one that was damaged, is refused and changes nothing. */
+bool solo_session_save(solo_session *s, const char *path, solo_error *e);
+bool solo_session_load(solo_session *s, const char *path, solo_error *e);
+
 /* The logits after each of the first tokens of a text, (count, vocabulary). This uploads the weights a second time, and
  * keeps them for the next call with as many tokens. Memory limits the number of tokens. */
 bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
 
+uint32_t solo_session_context(const solo_session *s); /* tokens; 0: nothing was answered yet */
 /* "own": the model's chat template, or the one that was given; "chatml"; NULL: there is none. */
 const char *solo_session_template(const solo_session *s);
 /* The level that makes tokens, and its dispatches; AUTO and 0 before the first token. */

@@ -21,6 +21,7 @@ typedef struct tiny_model {
     const char *left_out;     /* a tensor that it has not */
     uint32_t rope_freqs;      /* divisors of so many angles; 0: none */
     float linear_rope_factor; /* 0: none */
+    uint32_t context;         /* tokens it says it was made for; 0: 64 */
 } tiny_model;
 
 /* ---- the file's parts ------------------------------------------------------ */
@@ -142,7 +143,7 @@ static void add_keys(tiny_file *f, const tiny_model *m)
     put_text(&f->keys, m->arch);
     f->key_count++;
     key_u32(f, m->arch, "block_count", m->layers);
-    key_u32(f, m->arch, "context_length", 64);
+    key_u32(f, m->arch, "context_length", m->context ? m->context : 64);
     key_u32(f, m->arch, "embedding_length", m->embedding);
     key_u32(f, m->arch, "feed_forward_length", m->ffn);
     key_u32(f, m->arch, "attention.head_count", m->heads);

@@ -1,5 +1,5 @@
 // The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
-import { bytes, copy, seconds, short } from "./format.js";
+import { bytes, copy, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const DEFAULTS = { temperature: 0.7, top_k: 40, top_p: 0.95, min_p: 0, repeat_penalty: 1.1, max_tokens: 256, seed: "", level: "", context: "", system: "" };
@@ -64,11 +64,27 @@ export function startChat(page) {
         return parts.join(" · ");
     }
 
+    /** Thoughts are folded above the answer. */
+    function show(body, content) {
+        const { thoughts, answer } = splitThoughts(content);
+        if (!thoughts) return (body.textContent = answer);
+        if (!body.querySelector("details")) {
+            const details = document.createElement("details"), summary = document.createElement("summary"), inside = document.createElement("div");
+            details.className = "soft";
+            summary.textContent = "Thoughts";
+            details.append(summary, inside);
+            body.replaceChildren(details, "");
+        }
+        body.querySelector("details div").textContent = thoughts;
+        body.lastChild.textContent = answer;
+    }
+
     function element(message, isLast) {
         const item = document.createElement("li"), body = document.createElement("div"), under = document.createElement("div");
         item.className = message.role;
         body.className = "text";
-        body.textContent = message.content.trimStart();
+        if (message.role === "assistant") show(body, message.content);
+        else body.textContent = message.content.trimStart();
         under.className = "under";
         const who = document.createElement("span");
         who.className = "hidden";
@@ -153,8 +169,9 @@ export function startChat(page) {
             for await (const chunk of stream) {
                 const follow = atEnd();
                 const piece = chunk.choices[0].delta.content ?? "";
-                body.append(message.content.trim() ? piece : piece.trimStart());
+                if (!message.content.includes("think>")) body.append(message.content.trim() ? piece : piece.trimStart());
                 message.content += piece;
+                if (message.content.includes("think>")) show(body, message.content); // otherwise text is added, so that only that is read out
                 if (chunk.solo) message.report = chunk.solo;
                 if (follow) toEnd();
             }
@@ -239,7 +256,7 @@ export function startChat(page) {
     function describe(now, { gpu }) {
         model = now;
         $("model-name").textContent = model.name;
-        $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}`;
+        $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}${model.context < model.trained_context ? ` · context ${model.context} of ${model.trained_context} tokens` : ""}`;
         if (model.notice) page.trouble(new Error(model.notice));
     }
 

@@ -3,6 +3,13 @@ export const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(2)} GB` : n >= 1e6 
 export const seconds = (s) => (s >= 90 ? `${Math.round(s / 60)} min` : s >= 10 ? `${Math.round(s)} s` : s >= 1 ? `${s.toFixed(1)} s` : `${Math.round(s * 1000)} ms`);
 export const short = (x) => (!Number.isFinite(x) ? "–" : Number.isInteger(x) ? String(x) : Math.abs(x) >= 100 ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : Math.abs(x) >= 1 ? x.toFixed(2) : x.toPrecision(2));
 
+/** What a model thought before its answer, and the answer. The template may have written the tag that begins thoughts. */
+export function splitThoughts(content) {
+    const begun = content.replace(/^\s*<think>/, ""), [before, ...after] = begun.split("</think>");
+    if (after.length) return { thoughts: before.trim(), answer: after.join("</think>").trimStart() };
+    return begun === content ? { thoughts: "", answer: content.trimStart() } : { thoughts: begun.trim(), answer: "" };
+}
+
 /** To the clipboard, where that is allowed. */
 export const copy = (text) => Promise.resolve(navigator.clipboard?.writeText(text).then(() => true) ?? false).catch(() => false);
 

@@ -47,6 +47,8 @@ export interface ModelInfo {
     layers: number;
     vocabulary: number;
     context: number;
+    /** What the model was made for; the context is shorter where that does not fit. */
+    trained_context: number;
     /** "own": its chat template is used; null: there is none, or none that can be run, and texts simply go on. */
     format: string | null;
     /** Why its chat template cannot be run, with its line; else null. */

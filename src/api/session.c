@@ -1,5 +1,6 @@
 /* The public API's sessions: texts, conversations, logits. */
 #include "api/model.h"
+#include "api/session.h"
 #include "llm/session.h"
 
 #include <stdlib.h>
@@ -7,15 +8,11 @@
 
 _Static_assert((int)SOLO_LEVEL_LOOP == (int)LEVEL_LOOP && (int)SOLO_SUBMIT_BATCH == (int)SUBMIT_BATCH,
                "the same order");
+_Static_assert((int)SOLO_THINK_OFF == (int)CHAT_THINK_OFF, "the same order");
 _Static_assert((int)SOLO_END_MODEL == (int)ANSWER_ENDED && (int)SOLO_END_STOP == (int)ANSWER_STOPPED &&
                    (int)SOLO_END_LENGTH == (int)ANSWER_LONG && (int)SOLO_END_CONTEXT == (int)ANSWER_FULL &&
                    (int)SOLO_END_CALLER == (int)ANSWER_INTERRUPTED,
                "the same order");
-
-struct solo_session {
-    session *s;
-    char *system; /* until there is a conversation */
-};
 
 /* ---- making one ------------------------------------------------------------------------------- */
 
@@ -35,8 +32,9 @@ static bool are_known(const solo_session_options *o, err *e)
     dtype cache;
     if (!generation_find_cache(o->cache_type, &cache, e))
         return false;
-    return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH) ||
-           err_set_kind(e, ERR_USAGE, "there is no such level or submit policy");
+    return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH &&
+            (unsigned)o->think <= SOLO_THINK_OFF) ||
+           err_set_kind(e, ERR_USAGE, "there is no such level, submit policy or way to think");
 }
 
 solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *to)
@@ -54,6 +52,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
                                              .chunk_ms = o->chunk_ms,
                                              .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO},
                               .template = o->chat_template,
+                              .think = (chat_think)o->think,
                               .tokenizer = m->t};
     session *made = session_new(d->g, m->m, &inside, &e);
     if (!api_result(to, &e, made && session_read_texts(made, &e))) {
@@ -65,7 +64,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
     for (const char *const *stop = o->stops; stop && *stop; stop++)
         session_add_stop(made, *stop);
     solo_session *s = mem_alloc(sizeof *s);
-    *s = (solo_session){made, o->system ? mem_dup(o->system) : NULL};
+    *s = (solo_session){made, o->system ? mem_dup(o->system) : NULL, o->think_budget};
     return s;
 }
 
@@ -79,7 +78,7 @@ void solo_session_close(solo_session *s)
 }
 
 /* Starts the first conversation, with its system message. */
-static bool prepare(solo_session *s, err *e)
+bool api_session_prepare(solo_session *s, err *e)
 {
     if (!session_prepare(s->s, e))
         return false;
@@ -123,17 +122,19 @@ static void fill_answer(const answer_report *r, solo_answer *out)
                              .tok_per_s = r->tok_per_s};
 }
 
-typedef enum { CONTINUE, SAY, SAY_AGAIN } text_kind;
+typedef enum { CONTINUE, SAY, SAY_AGAIN, ANSWER } text_kind;
 
 static bool make_text(solo_session *s, text_kind kind, const char *text, const answer_options *o, answer_report *report,
                       err *e)
 {
-    if (!prepare(s, e))
+    if (!api_session_prepare(s, e))
         return false;
     if (kind == CONTINUE)
         return session_continue(s->s, text, strlen(text), false, o, report, e);
     if (kind == SAY)
         return session_say(s->s, text, o, report, e);
+    if (kind == ANSWER)
+        return session_answer(s->s, o, report, e);
     return session_again(s->s, o, report, e) ||
            (e->kind == ERR_NONE && err_set_kind(e, ERR_USAGE, "there is no answer yet"));
 }
@@ -144,7 +145,11 @@ static bool answer_to(solo_session *s, text_kind kind, const char *text, uint32_
     err e = {0};
     answer_report report = {0};
     listener l = {.on_text = on_text, .user = user};
-    answer_options o = {.most_tok = most_tok, .interrupted = &l.enough, .print = pass_piece, .context = &l};
+    answer_options o = {.most_tok = most_tok,
+                        .interrupted = &l.enough,
+                        .print = pass_piece,
+                        .context = &l,
+                        .think_tok = s ? s->think_tok : 0};
     if (!api_is_here(s, to))
         return false;
     bool ok = make_text(s, kind, text, &o, &report, &e);
@@ -171,10 +176,16 @@ bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on
     return answer_to(s, SAY_AGAIN, NULL, most_tok, on_text, user, out, to);
 }
 
+bool solo_session_answer(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
+                         solo_error *to)
+{
+    return answer_to(s, ANSWER, NULL, most_tok, on_text, user, out, to);
+}
+
 bool solo_session_reset(solo_session *s, const char *system, solo_error *to)
 {
     err e = {0};
-    if (!api_is_here(s, to) || !api_result(to, &e, prepare(s, &e)))
+    if (!api_is_here(s, to) || !api_result(to, &e, api_session_prepare(s, &e)))
         return false;
     conversation_reset(session_conversation(s->s));
     conversation_set_system(session_conversation(s->s), system);
@@ -208,6 +219,12 @@ solo_level solo_session_level(const solo_session *s)
 {
     const generation *n = session_generation(s->s);
     return n ? (solo_level)generation_level(n) : SOLO_LEVEL_AUTO;
+}
+
+uint32_t solo_session_context(const solo_session *s)
+{
+    const generation *n = session_generation(s->s);
+    return n ? generation_context(n) : 0;
 }
 
 uint32_t solo_session_dispatches(const solo_session *s)

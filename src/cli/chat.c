@@ -1,9 +1,7 @@
 /* solo chat: a conversation with a model. */
+#include "cli/chat.h"
 #include "base/file.h"
-#include "base/jsonw.h"
-#include "cli/cli.h"
-#include "cli/prompt.h"
-#include "cli/sampling_options.h"
+#include "llm/tool_calls.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,64 +9,63 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMANDS \
-    "  /system TEXT      tell the model this before everything; without a text: nothing\n" \
-    "  /reset            begin anew\n" \
-    "  /regenerate       another answer to the last message\n" \
-    "  /temp T           also /top-k /top-p /min-p /repeat-penalty /seed: how tokens are chosen\n" \
-    "  /think WHEN       on, off, or auto: whether the model thinks before it answers\n" \
-    "  /save FILE        the conversation as JSON\n" \
-    "  /quit             leave; so does Ctrl-D\n" \
-    "  Ctrl-C            stops an answer, or cancels the line\n" \
-    "  A line that ends in \\ goes on in the next one, and so does all between two lines with \"\"\".\n"
+enum { MAX_TEMPLATE_BYTES = 1 << 20, MAX_TOOLS_BYTES = 1 << 20 };
 
-enum { MAX_TEMPLATE_BYTES = 1 << 20 };
+typedef chat_settings options;
 
-typedef struct options {
-    cli_model model;
-    sampling_options sampling;
-    const char *system, *template, *think;
-    long tokens; /* 0: no limit */
-} options;
+static const option TABLE[] = {
+    {.name = "system", .value = "TEXT", INTO(options, system), .help = "the system message"},
+    {.name = "template",
+     .value = "FILE",
+     INTO(options, template),
+     .help = "another chat template: a file with Jinja in it, chatml, or none, which continues the text",
+     .otherwise = "as the model's files say"},
+    {.name = "think",
+     .value = "WHEN",
+     .names = chat_think_name,
+     INTO(options, think),
+     .help = "whether the model thinks before it answers: {names}; where its template asks",
+     .otherwise = "auto, as the template does by itself"},
+    {.name = "think-budget",
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000,
+     INTO(options, think_tok),
+     .help = "after N tokens of thoughts they are ended, and the answer begins",
+     .otherwise = "as the model ends them"},
+    {.name = "tools",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(options, tools),
+     .help = "tools that the model may call: a list of JSON as in OpenAI's API. Calls are shown, and you type their "
+             "results"},
+    {.name = "tool-command",
+     .value = "CMD",
+     INTO(options, tool_command),
+     .help = "this command gets each call on its standard input, as JSON with name and arguments, and writes the "
+             "result"},
+    {.name = "session",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(options, session),
+     .help = "go on with the session in this file, if it is there, and save it there at the end"},
+    {.name = "slide",
+     .kind = OPTION_FLAG,
+     INTO(options, slide),
+     .help = "a full context drops its oldest turns; without it a terminal is asked, and a pipe drops them"},
+    {.letter = 'n',
+     .value = "N",
+     .kind = OPTION_WHOLE,
+     .low = 1,
+     .high = 1000000,
+     INTO(options, tokens),
+     .help = "how many tokens an answer has at most",
+     .otherwise = "until the context is full"},
+    {0}};
 
-static const char *think_name(uint32_t i)
-{
-    static const char *const names[] = {"auto", "on", "off"}; /* as chat_think */
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
-static bool find_think(const char *name, chat_think *out, err *e)
-{
-    for (uint32_t i = 0; think_name(i); i++)
-        if (strcmp(name, think_name(i)) == 0) {
-            *out = (chat_think)i;
-            return true;
-        }
-    return err_set_kind(e, ERR_USAGE, "thinking is auto, on or off, not '%s'", name);
-}
-
-static const option TABLE[] = {{.name = "system", .value = "TEXT", INTO(options, system), .help = "the system message"},
-                               {.name = "template",
-                                .value = "FILE",
-                                INTO(options, template),
-                                .help = "another chat template: a file with Jinja in it, chatml, or none, which "
-                                        "continues the text",
-                                .otherwise = "as the model's files say"},
-                               {.name = "think",
-                                .value = "WHEN",
-                                .names = think_name,
-                                INTO(options, think),
-                                .help = "whether the model thinks before it answers: {names}; where its template asks",
-                                .otherwise = "auto, as the template does by itself"},
-                               {.letter = 'n',
-                                .value = "N",
-                                .kind = OPTION_WHOLE,
-                                .low = 1,
-                                .high = 1000000,
-                                INTO(options, tokens),
-                                .help = "how many tokens an answer has at most",
-                                .otherwise = "until the context is full"},
-                               {0}};
+static const options DEFAULTS = {
+    .sampling = {.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}, .seed = -1}};
 
 static bool check(void *chosen, err *e)
 {
@@ -77,17 +74,12 @@ static bool check(void *chosen, err *e)
     if (o->template && strcmp(o->template, "none") != 0 && strcmp(o->template, "chatml") != 0 &&
         !file_exists(o->template))
         return err_set_kind(e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
-    return !o->think || find_think(o->think, &think, e);
+    if (o->tool_command && !o->tools)
+        return err_set_kind(e, ERR_USAGE, "--tool-command needs --tools (solo chat --help)");
+    return !o->think || chat_find_think(o->think, &think, e);
 }
 
-/* ---- someone at a terminal ------------------------------------------------------------------- */
-
-typedef struct chat {
-    options *o;
-    session *s;
-    prompt *input;
-    bool said_forgotten, at_line_start;
-} chat;
+/* ---- answers -------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -97,20 +89,37 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-/* Something to know that is not part of the conversation. */
-static void note(const chat *c, const char *text)
+void chat_note(const chat *c, const char *text)
 {
     bool color = prompt_on_terminal(c->input);
     fflush(stdout);
     fprintf(stderr, color ? "\033[2m%s\033[0m\n" : "solo: %s\n", text);
 }
 
+static void write_out(chat *c, const char *text, size_t bytes, bool dimmed)
+{
+    if (bytes == 0)
+        return;
+    fputs(dimmed ? "\033[2m" : "", stdout);
+    fwrite(text, 1, bytes, stdout);
+    fputs(dimmed ? "\033[0m" : "", stdout);
+    fflush(stdout);
+    c->at_line_start = text[bytes - 1] == '\n';
+}
+
+/* A call of a tool is shown when it is whole. */
 static void print(void *context, const char *text, size_t bytes)
 {
     chat *c = context;
-    fwrite(text, 1, bytes, stdout);
-    fflush(stdout);
-    c->at_line_start = text[bytes - 1] == '\n';
+    str shown = {0};
+    stops_add(&c->calls, text, bytes, &shown);
+    write_out(c, shown.data, shown.length, false);
+    str_free(&shown);
+}
+
+static void print_thought(void *context, const char *text, size_t bytes)
+{
+    write_out(context, text, bytes, true);
 }
 
 static void print_speed(const chat *c, const answer_report *r)
@@ -122,7 +131,7 @@ static void print_speed(const chat *c, const answer_report *r)
              1000 * r->first_s, r->fed_tok);
     if (r->reused_tok)
         str_addf(&line, ", %u remembered", r->reused_tok);
-    note(c, line.data);
+    chat_note(c, line.data);
     str_free(&line);
 }
 
@@ -132,116 +141,72 @@ static void print_end(chat *c, const answer_report *r)
         putchar('\n');
     fflush(stdout);
     if (r->end == ANSWER_INTERRUPTED)
-        note(c, "(stopped)");
+        chat_note(c, "(stopped)");
     if (r->end == ANSWER_FULL)
-        note(c, "the context is full: the answer ends here");
+        chat_note(c, c->slides ? "the context is full: the answer ends here"
+                               : "the context is full: the answer ends here (/compact makes room)");
     if (r->forgotten && !c->said_forgotten) {
-        note(c, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
+        chat_note(c, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
         c->said_forgotten = true;
     }
     char notice[1200];
     if (generation_take_notice(session_generation(c->s), notice, sizeof notice))
-        note(c, notice);
+        chat_note(c, notice);
     print_speed(c, r);
 }
 
-/* `text` NULL: another answer to the last message. */
-static bool answer(chat *c, const char *text, err *e)
+static bool make_answer(chat *c, chat_asked asked, const char *text, answer_report *report, err *e)
 {
-    answer_report report;
-    answer_options o = {.most_tok = (uint32_t)c->o->tokens, .interrupted = &interrupted, .print = print, .context = c};
+    static const char *const call = TOOL_CALL_TAG;
+    answer_options o = {.most_tok = (uint32_t)c->o->tokens,
+                        .interrupted = &interrupted,
+                        .print = print,
+                        .print_thought = prompt_on_terminal(c->input) ? print_thought : NULL,
+                        .context = c,
+                        .think_tok = (uint32_t)c->o->think_tok,
+                        .keeps_all = !c->slides};
+    str shown = {0};
     interrupted = 0;
-    c->at_line_start = false;
-    bool ok = text ? session_say(c->s, text, &o, &report, e) : session_again(c->s, &o, &report, e);
+    c->at_line_start = c->o->tools != NULL; /* a call alone is no line */
+    c->calls = stops_of(&call, c->o->tools ? 1 : 0);
+    bool ok = asked == CHAT_SAY     ? session_say(c->s, text, &o, report, e)
+              : asked == CHAT_AGAIN ? session_again(c->s, &o, report, e)
+                                    : session_answer(c->s, &o, report, e);
+    stops_end(&c->calls, &shown);
+    write_out(c, shown.data, shown.length, false);
+    str_free(&shown);
+    stops_free(&c->calls);
+    return ok;
+}
+
+bool chat_answer(chat *c, chat_asked asked, const char *text, err *e)
+{
+    answer_report report = {0};
+    bool ok = make_answer(c, asked, text, &report, e);
+    if (!ok && report.is_full && asked == CHAT_SAY) {
+        char line[200];
+        snprintf(line, sizeof line,
+                 "the context of %u tokens is full: /compact summarises the older turns, /slide drops them; then your "
+                 "message is answered",
+                 generation_context(session_generation(c->s)));
+        chat_note(c, line);
+        err_clear(e);
+        free(c->waiting);
+        c->waiting = mem_dup(text);
+        return true;
+    }
     if (ok)
         print_end(c, &report);
+    return ok && (!c->o->tools || asked == CHAT_GO_ON || report.end == ANSWER_INTERRUPTED || chat_use_tools(c, e));
+}
+
+bool chat_answer_waiting(chat *c, err *e)
+{
+    char *text = c->waiting;
+    c->waiting = NULL;
+    bool ok = !text || chat_answer(c, CHAT_SAY, text, e);
+    free(text);
     return ok;
-}
-
-/* ---- commands ----------------------------------------------------------------------- */
-
-static bool save(const chat *c, const char *path, err *e)
-{
-    str out = {0};
-    jsonw j = jsonw_to(&out);
-    jsonw_object(&j, NULL);
-    jsonw_array(&j, "messages");
-    for (size_t i = 0; i < conversation_count(session_conversation(c->s)); i++) {
-        chat_message m = conversation_at(session_conversation(c->s), i);
-        jsonw_object(&j, NULL);
-        jsonw_text(&j, "role", chat_role_names[m.role]);
-        jsonw_text(&j, "content", m.content);
-        jsonw_end(&j);
-    }
-    jsonw_end(&j);
-    jsonw_end(&j);
-    str_add(&out, "\n");
-    bool ok = file_write(path, out.data, out.length, e);
-    str_free(&out);
-    return ok;
-}
-
-/* A sampling option by its name without the slash. */
-static bool set_sampling(chat *c, const char *name, const char *value, err *e)
-{
-    if (!sampling_set(&c->o->sampling, name, value, e)) {
-        if (e->kind == ERR_NONE)
-            err_set(e, "there is no command /%s (/help)", name);
-        return false;
-    }
-    session_set_sampling(c->s, &c->o->sampling.how);
-    return true;
-}
-
-static bool again(chat *c, err *e)
-{
-    /* the same seed would give the same answer */
-    c->o->sampling.how.seed++;
-    session_set_sampling(c->s, &c->o->sampling.how);
-    if (answer(c, NULL, e))
-        return true;
-    return e->kind != ERR_NONE ? false : err_set(e, "there is no answer yet");
-}
-
-static bool set_think(const chat *c, const char *when, err *e)
-{
-    chat_think think;
-    const chat_template *t = session_template(c->s);
-    if (!find_think(when, &think, e))
-        return false;
-    session_set_think(c->s, think);
-    return (t && chat_template_can_think(t)) || err_set(e, "this model's template does not ask about thinking");
-}
-
-/* False: leave. Errors are printed, and the conversation goes on. */
-static bool command(chat *c, const char *line)
-{
-    char name[32] = "";
-    size_t length = strcspn(line + 1, " \t\n");
-    const char *value = line + 1 + length;
-    value += strspn(value, " \t\n");
-    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), line + 1);
-    err e = {0};
-    bool ok = true;
-    if (strcmp(name, "quit") == 0 || strcmp(name, "exit") == 0)
-        return false;
-    if (strcmp(name, "help") == 0)
-        fputs(COMMANDS, stderr);
-    else if (strcmp(name, "system") == 0)
-        conversation_set_system(session_conversation(c->s), value);
-    else if (strcmp(name, "reset") == 0)
-        conversation_reset(session_conversation(c->s));
-    else if (strcmp(name, "regenerate") == 0)
-        ok = again(c, &e);
-    else if (strcmp(name, "think") == 0)
-        ok = set_think(c, value, &e);
-    else if (strcmp(name, "save") == 0)
-        ok = *value ? save(c, value, &e) : err_set(&e, "/save needs a file's name");
-    else
-        ok = set_sampling(c, name, value, &e);
-    if (!ok)
-        note(c, e.text);
-    return true;
 }
 
 /* ---- input ---------------------------------------------------------------------------- */
@@ -312,13 +277,13 @@ static bool converse(chat *c, err *e)
         if (message.length == 0 || is_blank(message.data))
             continue;
         if (message.data[0] == '/') {
-            if (!command(c, message.data))
+            if (!chat_command(c, message.data))
                 break;
-        } else if (!answer(c, message.data, e)) {
+        } else if (!chat_answer(c, CHAT_SAY, message.data, e)) {
             /* on a terminal one may say something shorter; in a pipe that is a failure */
             ok = prompt_on_terminal(c->input) && e->kind == ERR_FAILED && !generation_is_full(session_generation(c->s));
             if (ok) {
-                note(c, e->text);
+                chat_note(c, e->text);
                 err_clear(e);
             }
         }
@@ -329,36 +294,80 @@ static bool converse(chat *c, err *e)
 
 /* ---- the command ----------------------------------------------------------------------- */
 
-static bool run_chat(options *o, const model *m, gpu *g, err *e)
+/* The options with the texts of the files that they name. */
+static bool begin_session(chat *c, const model *m, gpu *g, err *e)
 {
-    chat c = {.o = o};
+    const options *o = c->o;
     session_options how = {.template = o->template};
     size_t length;
     char *text = NULL;
     if (o->think)
-        find_think(o->think, &how.think, e);
+        chat_find_think(o->think, &how.think, e);
     if (o->template && file_exists(o->template))
         how.template = text = file_read(o->template, MAX_TEMPLATE_BYTES, &length, e);
-    c.s = e->kind == ERR_NONE ? cli_new_session(&o->model, &o->sampling, how, m, g, e) : NULL;
+    c->s = e->kind == ERR_NONE ? cli_begin_session(&o->model, &o->sampling, how, m, g, e) : NULL;
     free(text);
-    if (!c.s)
+    if (!c->s || !session_read_texts(c->s, e))
         return false;
-    if (session_template_error(c.s)) {
-        err_set(e, "%s", session_template_error(c.s));
+    if (session_template_error(c->s))
+        return err_set(e, "%s", session_template_error(c->s));
+    return cli_prepare_session(c->s, m, e);
+}
+
+static bool give_tools(const chat *c, err *e)
+{
+    size_t length;
+    const chat_template *t = session_template(c->s);
+    char *json = c->o->tools ? file_read(c->o->tools, MAX_TOOLS_BYTES, &length, e) : NULL;
+    if (!json)
+        return !c->o->tools;
+    const char *fault = tool_list_fault(json);
+    bool ok = fault ? err_set(e, "%s is no list of tools: %s", c->o->tools, fault)
+                    : (t && chat_template_takes_tools(t)) || err_set(e, "this model's template takes no tools");
+    if (ok)
+        conversation_set_tools(session_conversation(c->s), json);
+    free(json);
+    return ok;
+}
+
+/* What the command line says counts more than the file. */
+static bool load_session(chat *c, bool seed_is_given, err *e)
+{
+    options *o = c->o;
+    chat_think think;
+    if (!o->session || !file_exists(o->session))
+        return true;
+    if (!session_load(c->s, o->session, e))
+        return false;
+    o->sampling.how = sampling_over(session_sampling(c->s), &o->sampling.how, &DEFAULTS.sampling.how, seed_is_given);
+    session_set_sampling(c->s, &o->sampling.how);
+    if (o->think && chat_find_think(o->think, &think, e))
+        session_set_think(c->s, think);
+    return true;
+}
+
+static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, err *e)
+{
+    chat c = {.o = o};
+    if (!begin_session(&c, m, g, e) || !give_tools(&c, e) || !load_session(&c, seed_is_given, e)) {
         session_free(c.s);
         return false;
     }
-    c.input = prompt_open();
-    conversation_set_system(session_conversation(c.s), o->system);
+    c.input = prompt_open(chat_commands);
+    c.slides = o->slide || !prompt_on_terminal(c.input);
+    if (o->system)
+        conversation_set_system(session_conversation(c.s), o->system);
     if (!session_template(c.s))
-        note(&c, "this model has no chat template: it goes on with what you type");
+        chat_note(&c, "this model has no chat template: it goes on with what you type");
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART}, before;
     if (prompt_on_terminal(c.input))
         sigaction(SIGINT, &action, &before);
     bool ok = converse(&c, e);
     if (prompt_on_terminal(c.input))
         sigaction(SIGINT, &before, NULL);
+    ok = ok && (!o->session || session_save(c.s, o->session, e));
     prompt_close(c.input);
+    free(c.waiting);
     session_free(c.s);
     return ok;
 }
@@ -367,18 +376,16 @@ static int run(void *chosen)
 {
     err e = {0};
     options *o = chosen;
+    bool seed_is_given = o->sampling.seed >= 0;
     sampling_choose_seed(&o->sampling);
     model *m = cli_open_model(&o->model, &e);
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
-    bool ok = g && run_chat(o, m, g, &e);
+    bool ok = g && run_chat(o, seed_is_given, m, g, &e);
     model_close(m);
     int status = ok ? 0 : cli_fail(&e);
     cli_close_gpu(g, status);
     return status;
 }
-
-static const options DEFAULTS = {
-    .sampling = {.how = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}, .seed = -1}};
 
 const cli_command command_chat = {
     .name = "chat",
@@ -386,7 +393,7 @@ const cli_command command_chat = {
     .about =
         "A conversation: type, and the model answers. Ctrl-C stops an answer, Ctrl-D leaves; /help says more. Where "
         "input is no terminal, each line is a message.",
-    .notes = "While it runs:\n" COMMANDS,
+    .notes = "While it runs:\n" CHAT_COMMANDS,
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
                {NULL, LORA_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},

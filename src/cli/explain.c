@@ -87,7 +87,7 @@ static const option TABLE[] = {
 /* Rows, depth and context that fit each other. */
 static bool settle_sizes(const options *o, const model_config *c, explain_options *x, err *e)
 {
-    long default_context = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
+    long default_context = c->context_tok < GENERATION_ENOUGH_CONTEXT ? c->context_tok : GENERATION_ENOUGH_CONTEXT;
     long context = o->context < 0 ? default_context : o->context, rows = o->rows, depth = o->depth;
     if (o->context < 0 && rows + (depth < 0 ? 0 : depth) > context)
         context = rows + (depth < 0 ? 0 : depth);

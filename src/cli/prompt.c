@@ -20,6 +20,7 @@ struct prompt {
     bool on_terminal;
     const char *label;
     bool cancelled;
+    const char *const *words; /* that Tab completes */
 #ifdef HAS_EDITLINE
     EditLine *editor;
     History *history;
@@ -50,6 +51,33 @@ static unsigned char cancel(EditLine *editor, int key)
     return CC_NEWLINE;
 }
 
+/* Tab: as many letters as all words that begin like the line have in common; a space behind the only one. */
+static unsigned char complete(EditLine *editor, int key)
+{
+    (void)key;
+    prompt *p;
+    el_get(editor, EL_CLIENTDATA, &p);
+    const LineInfo *line = el_line(editor);
+    size_t typed = (size_t)(line->cursor - line->buffer), common = 0;
+    const char *first = NULL;
+    int count = 0;
+    for (const char *const *w = p->words; *w && typed; w++) {
+        if (strncmp(*w, line->buffer, typed) != 0)
+            continue;
+        size_t same = 0;
+        while (first && same < common && first[same] == (*w)[same])
+            same++;
+        common = first ? same : strlen(*w);
+        first = *w;
+        count++;
+    }
+    if (!count || line->cursor != line->lastchar)
+        return CC_ERROR;
+    char more[64];
+    snprintf(more, sizeof more, "%.*s%s", (int)(common - typed), first + typed, count == 1 ? " " : "");
+    return *more && el_insertstr(editor, more) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static void open_editor(prompt *p)
 {
     HistEvent event;
@@ -72,6 +100,8 @@ static void open_editor(prompt *p)
     el_set(p->editor, EL_ADDFN, "cancel", "cancel the line", cancel);
     el_set(p->editor, EL_BIND, "^C", "cancel", NULL);
     el_set(p->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(p->editor, EL_ADDFN, "complete", "complete a command", complete);
+    el_set(p->editor, EL_BIND, "^I", "complete", NULL);
 }
 
 static void close_editor(prompt *p)
@@ -141,9 +171,10 @@ static char *read_plain(prompt *p, const char *label)
     return line;
 }
 
-prompt *prompt_open(void)
+prompt *prompt_open(const char *const *words)
 {
     prompt *p = mem_alloc(sizeof *p);
+    p->words = words;
     p->on_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 #ifdef HAS_EDITLINE
     if (p->on_terminal)

@@ -7,7 +7,8 @@
 
 typedef struct prompt prompt;
 
-prompt *prompt_open(void);
+/* `words`, which end with NULL and must outlive it: Tab completes a line that begins like one of them. */
+prompt *prompt_open(const char *const *words);
 void prompt_close(prompt *p); /* the terminal is as it was */
 
 bool prompt_on_terminal(const prompt *p);

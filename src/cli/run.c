@@ -1,4 +1,5 @@
 /* solo run: a text continued by a model. */
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
 
@@ -8,7 +9,7 @@
 typedef struct options {
     cli_model model;
     sampling_options sampling;
-    const char *prompt, *file;
+    const char *prompt, *file, *session;
     long tokens;
     bool slide;
     bool reads_input; /* because there is neither a text nor a file */
@@ -43,13 +44,28 @@ static const option TABLE[] = {
      .kind = OPTION_FLAG,
      INTO(options, slide),
      .help = "a full context forgets its older half and goes on, instead of being the end"},
+    {.name = "session",
+     .value = "FILE",
+     .files = OPTION_FILES,
+     INTO(options, session),
+     .help = "go on with the text in this file, if it is there, and save it there at the end"},
     {0}};
+
+static const options DEFAULTS = {.sampling.seed = -1, .tokens = 128};
+
+/* There is a text to go on with. */
+static bool has_session(const options *o)
+{
+    return o->session && file_exists(o->session);
+}
 
 static bool check(void *chosen, err *e)
 {
     options *o = chosen;
     if (o->prompt && o->file)
         return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
+    if (!o->prompt && !o->file && has_session(o) && isatty(STDIN_FILENO))
+        o->prompt = "";
     if (!o->prompt && !o->file) {
         if (isatty(STDIN_FILENO))
             return err_set_kind(e, ERR_USAGE, "%s", NO_TEXT);
@@ -68,8 +84,9 @@ static bool read_prompt(const options *o, str *text, err *e)
     }
     if (!cli_read_text(o->file, text, e))
         return false;
+    str_add(text, "");
     /* where nothing says what to read, nothing to read is a mistake */
-    if (o->reads_input && text->length == 0)
+    if (o->reads_input && text->length == 0 && !has_session(o))
         return err_set_kind(e, ERR_USAGE, "%s", NO_TEXT);
     if (text->length && text->data[text->length - 1] == '\n')
         text->length--;
@@ -104,10 +121,14 @@ static bool talk(const options *o, session *s, const str *text, err *e)
     bool printed = false;
     answer_report report = {0};
     answer_options how = {.most_tok = (uint32_t)o->tokens, .print = print, .context = &printed};
-    bool ok = session_continue(s, text->data, text->length, true, &how, &report, e);
+    bool ok = o->session ? session_continue_on(s, text->data, text->length, true, &how, &report, e)
+                         : session_continue(s, text->data, text->length, true, &how, &report, e);
     generation *n = session_generation(s);
     if (ok && report.end == ANSWER_FULL)
-        fprintf(stderr, "\nsolo: the context of %u tokens is full\n", generation_context(n));
+        fprintf(
+            stderr,
+            "\nsolo: the context of %u tokens is full: -c N makes it longer, --slide goes on without its older half\n",
+            generation_context(n));
     if (ok || printed)
         putchar('\n');
     fflush(stdout);
@@ -116,11 +137,27 @@ static bool talk(const options *o, session *s, const str *text, err *e)
     return ok;
 }
 
-static bool run_model(const options *o, const str *text, const model *m, gpu *g, err *e)
+/* What the command line says counts more than the file. */
+static bool load_session(const options *o, bool seed_is_given, session *s, err *e)
 {
-    session *s = cli_new_session(&o->model, &o->sampling,
-                                 (session_options){.generation = {.slide = o->slide, .text_waits = true}}, m, g, e);
-    bool ok = s && talk(o, s, text, e);
+    session_continues(s);
+    if (!has_session(o))
+        return true;
+    if (!session_load(s, o->session, e))
+        return false;
+    sampling how = sampling_over(session_sampling(s), &o->sampling.how, &DEFAULTS.sampling.how, seed_is_given);
+    session_set_sampling(s, &how);
+    return true;
+}
+
+static bool run_model(const options *o, bool seed_is_given, const str *text, const model *m, gpu *g, err *e)
+{
+    session *s = cli_begin_session(&o->model, &o->sampling,
+                                   (session_options){.generation = {.slide = o->slide, .text_waits = true}}, m, g, e);
+    bool is_open = o->slide || o->session; /* how long the text gets; otherwise it is known */
+    bool ok = s && (is_open || session_expect(s, text->data, text->length, (uint32_t)o->tokens, e)) &&
+              cli_prepare_session(s, m, e) && (!o->session || load_session(o, seed_is_given, s, e)) &&
+              talk(o, s, text, e) && (!o->session || session_save(s, o->session, e));
     session_free(s);
     return ok;
 }
@@ -130,18 +167,17 @@ static int run(void *chosen)
     err e = {0};
     options *o = chosen;
     str text = {0};
+    bool seed_is_given = o->sampling.seed >= 0;
     sampling_choose_seed(&o->sampling);
     model *m = read_prompt(o, &text, &e) ? cli_open_model(&o->model, &e) : NULL;
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
-    bool ok = g && run_model(o, &text, m, g, &e);
+    bool ok = g && run_model(o, seed_is_given, &text, m, g, &e);
     model_close(m);
     str_free(&text);
     int status = ok ? 0 : cli_fail(&e);
     cli_close_gpu(g, status);
     return status;
 }
-
-static const options DEFAULTS = {.sampling.seed = -1, .tokens = 128};
 
 const cli_command command_run = {
     .name = "run",

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ const option TEXT_TABLE[] = {{.name = "stop",
                               .high = MOST_CONTEXT_TOK,
                               INTO(sampling_options, context_tok),
                               .help = "at most so many tokens are remembered",
-                              .otherwise = "the model's, up to 2048"},
+                              .otherwise = "as many as the model was made for, or as fit the memory"},
                              {.name = "cache-type",
                               .value = "TYPE",
                               .names = generation_cache_name,
@@ -91,8 +92,20 @@ void sampling_choose_seed(sampling_options *o)
     o->how.seed = (uint32_t)o->seed;
 }
 
-session *cli_new_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened, gpu *g,
-                         err *e)
+sampling sampling_over(const sampling *loaded, const sampling *given, const sampling *defaults, bool seed_is_given)
+{
+    sampling s = *loaded;
+    s.temperature = given->temperature != defaults->temperature ? given->temperature : s.temperature;
+    s.top_k = given->top_k != defaults->top_k ? given->top_k : s.top_k;
+    s.top_p = given->top_p != defaults->top_p ? given->top_p : s.top_p;
+    s.min_p = given->min_p != defaults->min_p ? given->min_p : s.min_p;
+    s.repeat_penalty = given->repeat_penalty != defaults->repeat_penalty ? given->repeat_penalty : s.repeat_penalty;
+    s.seed = seed_is_given ? given->seed : s.seed;
+    return s;
+}
+
+session *cli_begin_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened,
+                           gpu *g, err *e)
 {
     o.generation.level = m->level;
     o.generation.compile = m->wait ? COMPILE_FIRST : COMPILE_AUTO;
@@ -105,10 +118,18 @@ session *cli_new_session(const cli_model *m, const sampling_options *s, session_
     session_set_sampling(made, &s->how);
     for (size_t i = 0; i < s->stops.count; i++)
         session_add_stop(made, s->stops.items[i]);
-    if (session_prepare(made, e)) {
-        cli_print_notice(session_generation(made));
-        return made;
-    }
-    session_free(made);
-    return NULL;
+    return made;
+}
+
+bool cli_prepare_session(session *s, const model *m, err *e)
+{
+    if (!session_prepare(s, e))
+        return false;
+    generation *n = session_generation(s);
+    cli_print_notice(n);
+    if (generation_context_is_short(n))
+        fprintf(stderr,
+                "solo: a context of %u tokens, of the %u that the model was made for: -c N asks for more memory\n",
+                generation_context(n), model_get_config(m)->context_tok);
+    return true;
 }

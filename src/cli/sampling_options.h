@@ -23,9 +23,13 @@ bool sampling_set(sampling_options *o, const char *name, const char *value, err 
 /* Without a seed each run is another. */
 void sampling_choose_seed(sampling_options *o);
 
-/* A session by what the command line says, with `o` for the rest, its weights on the device; what it has to say about
- * that goes to stderr. */
-session *cli_new_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened, gpu *g,
-                         err *e);
+/* What was loaded from a file, and over it what the command line says otherwise than its defaults. */
+sampling sampling_over(const sampling *loaded, const sampling *given, const sampling *defaults, bool seed_is_given);
+
+/* A session with these options, to be prepared. */
+session *cli_begin_session(const cli_model *m, const sampling_options *s, session_options o, const model *opened,
+                           gpu *g, err *e);
+/* Uploads and compiles; notices go to stderr, a line each. */
+bool cli_prepare_session(session *s, const model *m, err *e);
 
 #endif

@@ -90,10 +90,10 @@ static bool print_chat(const options *o, const tokenizer *t, const str *text, er
         most += text->data[i] == 0;
     chat_message *messages = mem_alloc((most + 1) * sizeof *messages);
     if (o->system)
-        messages[count++] = (chat_message){CHAT_SYSTEM, o->system};
+        messages[count++] = (chat_message){.role = CHAT_SYSTEM, .content = o->system};
     chat_role role = CHAT_USER;
     for (size_t at = 0; at < text->length; at += strlen(text->data + at) + 1) {
-        messages[count++] = (chat_message){role, text->data + at};
+        messages[count++] = (chat_message){.role = role, .content = text->data + at};
         role = role == CHAT_USER ? CHAT_ASSISTANT : CHAT_USER;
     }
     token_list list = {0};

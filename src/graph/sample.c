@@ -38,6 +38,11 @@ sample_words sample_pack(const sample_settings *s)
     return w;
 }
 
+uint32_t sample_stream_seed(uint32_t seed, uint32_t stream)
+{
+    return seed + stream * 0x85ebca6bu; /* odd: no two streams have the same */
+}
+
 uint32_t sample_slice_tok(uint32_t vocab)
 {
     uint32_t tok = LEAST_SLICE;

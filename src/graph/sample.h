@@ -58,6 +58,9 @@ _Static_assert(sizeof(sample_words) == SAMPLE_WORDS * 4, "they are words");
 
 /* Settings that make no sense (negative, NaN) count as those that change nothing. */
 sample_words sample_pack(const sample_settings *s);
+/* The seed for a text whose positions come a second time, a third, ...: `stream` 0 is the seed itself, and each has
+ * random numbers of its own. */
+uint32_t sample_stream_seed(uint32_t seed, uint32_t stream);
 
 /* Where things are among the activations, in words. */
 typedef struct sample_places {

@@ -2,6 +2,8 @@
 #include "llm/answer.h"
 #include "base/clock.h"
 
+#include <string.h>
+
 bool answer_interrupted(const answer_options *o)
 {
     return o->interrupted && *o->interrupted;
@@ -17,10 +19,33 @@ answer_stream answer_of(generation *n, const tokenizer *t, const answer_options 
                            .stops = stops_of(o->stops, o->stop_count)};
 }
 
+void answer_look_at_prompt(answer_stream *a, const int32_t *ids, size_t count)
+{
+    enum { LOOKED_AT = 12 }; /* tokens: the tag in small pieces, and line ends */
+    str end = {0};
+    for (size_t i = count < LOOKED_AT ? 0 : count - LOOKED_AT; i < count; i++)
+        tokenizer_piece(a->t, ids[i], true, &end);
+    size_t length = end.length, tag = strlen(THOUGHTS_BEGIN);
+    while (length && strchr(" \n", end.data[length - 1]))
+        length--;
+    if (length >= tag && memcmp(end.data + length - tag, THOUGHTS_BEGIN, tag) == 0)
+        a->thoughts.state = THOUGHTS_THINKING;
+    str_free(&end);
+}
+
+static void show_part(void *context, bool is_thought, const char *text, size_t bytes)
+{
+    const answer_options *o = context;
+    if (o->print_thought)
+        (is_thought ? o->print_thought : o->print)(o->context, text, bytes);
+}
+
 static void pass_on(answer_stream *a)
 {
     if (a->passed.length) {
-        a->o->print(a->o->context, a->passed.data, a->passed.length);
+        thoughts_add(&a->thoughts, a->passed.data, a->passed.length, show_part, (void *)a->o);
+        if (!a->o->print_thought)
+            a->o->print(a->o->context, a->passed.data, a->passed.length);
         str_add_bytes(&a->text, a->passed.data, a->passed.length);
     }
     a->passed.length = 0;
@@ -41,6 +66,25 @@ static bool add_token(answer_stream *a, int32_t id)
     bool stopped = stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
     pass_on(a);
     return stopped;
+}
+
+/* The tag that ends the thoughts is fed as if the model had written it. */
+static bool end_thoughts(answer_stream *a, answer_report *report, err *e)
+{
+    static const char end[] = "\n" THOUGHTS_END "\n\n";
+    token_list tokens = {0};
+    bool ok = tokenizer_encode(a->t, end, sizeof end - 1, true, false, &tokens, e);
+    size_t room = generation_context(a->n) - generation_position(a->n);
+    if (ok && tokens.count < room) {
+        ok = generation_feed(a->n, (const uint32_t *)tokens.ids, (uint32_t)tokens.count, e);
+        for (size_t i = 0; ok && i < tokens.count; i++) {
+            token_list_add(&a->tokens, tokens.ids[i]);
+            report->answer_tok++;
+            add_token(a, tokens.ids[i]);
+        }
+    }
+    token_list_free(&tokens);
+    return ok;
 }
 
 static double since_s(double began_us)
@@ -83,6 +127,9 @@ static bool make_tokens(answer_stream *a, answer_report *report, err *e)
                 report->end = ANSWER_ENDED;
             else if (add_token(a, (int32_t)token))
                 report->end = ANSWER_STOPPED;
+            else if (a->thoughts.state == THOUGHTS_THINKING && ++report->thought_tok == o->think_tok &&
+                     !end_thoughts(a, report, e))
+                return false;
             else
                 continue;
         }
@@ -104,6 +151,7 @@ void answer_finish(answer_stream *a)
     stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
     stops_end(&a->stops, &a->passed);
     pass_on(a);
+    thoughts_end(&a->thoughts, show_part, (void *)a->o);
 }
 
 void answer_free(answer_stream *a)
@@ -113,4 +161,5 @@ void answer_free(answer_stream *a)
     str_free(&a->piece);
     str_free(&a->passed);
     str_free(&a->text);
+    thoughts_free(&a->thoughts);
 }

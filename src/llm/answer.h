@@ -7,6 +7,7 @@
 
 #include "llm/generation.h"
 #include "llm/stops.h"
+#include "llm/thoughts.h"
 #include "model/tokenizer.h"
 
 #include <signal.h>
@@ -26,15 +27,21 @@ typedef struct answer_options {
     size_t stop_count;
     volatile sig_atomic_t *interrupted; /* checked between tokens; may be NULL */
     void (*print)(void *context, const char *text, size_t bytes);
+    /* Gets the thoughts, and `print` the rest, both without the tags; NULL: `print` gets all as it is. */
+    void (*print_thought)(void *context, const char *text, size_t bytes);
     void *context;
+    uint32_t think_tok; /* after so many tokens of thoughts they are ended, and the answer begins; 0: as it comes */
+    bool keeps_all;     /* a conversation that does not fit the context is an error, instead of dropping old turns */
 } answer_options;
 
 typedef struct answer_report {
     answer_end end;
     uint32_t fed_tok, reused_tok, answer_tok;
-    double first_s;     /* until the first token, including the time for the prompt */
-    double tok_per_s;   /* from then on */
-    uint32_t forgotten; /* messages that were dropped to make room for this answer */
+    double first_s;       /* until the first token, including the time for the prompt */
+    double tok_per_s;     /* from then on */
+    uint32_t forgotten;   /* messages that were dropped to make room for this answer */
+    uint32_t thought_tok; /* of the answer's tokens: thoughts */
+    bool is_full;         /* with keeps_all: there was no answer, since the conversation does not fit */
     /* The change to a level that compiled in the background: tokens before it (0: none, or at once), and when it was. */
     uint32_t changed_tok;
     double changed_s;
@@ -52,11 +59,14 @@ typedef struct answer_stream {
     stops stops;
     str piece, passed; /* of this token; text that may be shown */
     str text;          /* all that was shown */
+    thoughts thoughts;
     token_list tokens; /* the new ones; the last ends the text if the report has ANSWER_ENDED */
 } answer_stream;
 
 /* `begins_text`: a space that marks the beginning of a text is not shown. All arguments must outlive the answer. */
 answer_stream answer_of(generation *n, const tokenizer *t, const answer_options *o, bool begins_text);
+/* Does this prompt end with the tag that begins thoughts? Then the answer begins with them. */
+void answer_look_at_prompt(answer_stream *a, const int32_t *ids, size_t count);
 /* Shows tokens of the prompt. */
 void answer_show(answer_stream *a, const int32_t *ids, size_t count);
 /* Makes tokens after those that were fed, until the answer ends. */

@@ -1,24 +1,8 @@
 /* conversation: turns messages into tokens that fit the context, and answers them. */
-#include "llm/conversation.h"
+#include "llm/conversation_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct message {
-    chat_role role;
-    char *content;
-    token_list tokens; /* without a template: what it is */
-} message;
-
-struct conversation {
-    generation *n;
-    const tokenizer *t;
-    const chat_template *f;
-    chat_think think;
-    message *items;
-    size_t count, capacity;
-    token_list taken; /* what the model's cache holds, from its start */
-};
 
 enum {
     FEED_TOK = 256,   /* tokens fed between checks for an interruption */
@@ -36,15 +20,19 @@ conversation *conversation_new(generation *n, const tokenizer *t, const chat_tem
 
 /* ---- messages ------------------------------------------------------------------ */
 
-static void remove_message(conversation *c, size_t at)
+void conversation_remove(conversation *c, size_t at)
 {
-    free(c->items[at].content);
-    token_list_free(&c->items[at].tokens);
+    message *m = &c->items[at];
+    free(m->content);
+    free(m->tool_calls);
+    free(m->tool_call_id);
+    free(m->name);
+    token_list_free(&m->tokens);
     memmove(&c->items[at], &c->items[at + 1], (c->count - at - 1) * sizeof *c->items);
     c->count--;
 }
 
-static void insert_message(conversation *c, size_t at, message m)
+void conversation_insert(conversation *c, size_t at, message m)
 {
     if (c->count == c->capacity) {
         c->capacity = c->capacity ? 2 * c->capacity : 16;
@@ -63,7 +51,7 @@ static size_t system_count(const conversation *c)
 /* A message of the user or the system, without a format. */
 static message text_message(const conversation *c, chat_role role, const char *text)
 {
-    message m = {role, mem_dup(text), {0}};
+    message m = {.role = role, .content = mem_dup(text)};
     if (!c->f)
         tokenizer_encode(c->t, text, strlen(text), false, false, &m.tokens, NULL);
     return m;
@@ -74,8 +62,9 @@ void conversation_free(conversation *c)
     if (!c)
         return;
     while (c->count)
-        remove_message(c, c->count - 1);
+        conversation_remove(c, c->count - 1);
     free(c->items);
+    free(c->tools);
     token_list_free(&c->taken);
     free(c);
 }
@@ -83,7 +72,8 @@ void conversation_free(conversation *c)
 void conversation_reset(conversation *c)
 {
     while (c->count > system_count(c))
-        remove_message(c, c->count - 1);
+        conversation_remove(c, c->count - 1);
+    c->forgotten = 0;
 }
 
 void conversation_forget_cache(conversation *c)
@@ -94,14 +84,20 @@ void conversation_forget_cache(conversation *c)
 void conversation_set_system(conversation *c, const char *text)
 {
     if (system_count(c))
-        remove_message(c, 0);
+        conversation_remove(c, 0);
     if (text && *text)
-        insert_message(c, 0, text_message(c, CHAT_SYSTEM, text));
+        conversation_insert(c, 0, text_message(c, CHAT_SYSTEM, text));
 }
 
 void conversation_set_think(conversation *c, chat_think think)
 {
     c->think = think;
+}
+
+void conversation_set_tools(conversation *c, const char *json)
+{
+    free(c->tools);
+    c->tools = json ? mem_dup(json) : NULL;
 }
 
 size_t conversation_count(const conversation *c)
@@ -111,7 +107,8 @@ size_t conversation_count(const conversation *c)
 
 chat_message conversation_at(const conversation *c, size_t i)
 {
-    return (chat_message){c->items[i].role, c->items[i].content};
+    const message *m = &c->items[i];
+    return (chat_message){m->role, m->content, m->tool_calls, m->tool_call_id, m->name};
 }
 
 /* ---- the tokens to feed ------------------------------------------------------------ */
@@ -134,7 +131,8 @@ static bool encode_all(const conversation *c, token_list *out, err *e)
     chat_message *messages = mem_alloc(c->count * sizeof *messages);
     for (size_t i = 0; i < c->count; i++)
         messages[i] = conversation_at(c, i);
-    bool ok = chat_encode(c->f, c->t, messages, c->count, &(chat_options){.ask = true, .think = c->think}, out, e);
+    bool ok = chat_encode(c->f, c->t, messages, c->count,
+                          &(chat_options){.ask = true, .think = c->think, .tools = c->tools}, out, e);
     free(messages);
     return ok;
 }
@@ -145,14 +143,14 @@ static uint32_t forget_oldest(conversation *c)
     uint32_t gone = 0;
     size_t first = system_count(c);
     do {
-        remove_message(c, first);
+        conversation_remove(c, first);
         gone++;
     } while (c->count > first + 1 && c->items[first].role != CHAT_USER);
     return gone;
 }
 
 /* The tokens of the messages that fit, with room for an answer. */
-static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgotten, err *e)
+static bool encode_what_fits(conversation *c, const answer_options *o, token_list *out, answer_report *report, err *e)
 {
     uint32_t context = generation_context(c->n), share = context / ANSWER_SHARE;
     uint32_t room = share < ENOUGH_ANSWER ? share : ENOUGH_ANSWER;
@@ -164,7 +162,13 @@ static bool encode_what_fits(conversation *c, token_list *out, uint32_t *forgott
             return out->count > 0 || err_set(e, "the text is empty, and this model begins no text by itself");
         if (c->count <= system_count(c) + 1)
             break;
-        *forgotten += forget_oldest(c);
+        report->is_full = o->keeps_all;
+        if (o->keeps_all)
+            return err_set(e, "the conversation has %zu tokens, too many for a context of %u with an answer",
+                           out->count, context);
+        uint32_t gone = forget_oldest(c);
+        report->forgotten += gone;
+        c->forgotten += gone;
     }
     /* a single message may take some of the room for the answer, but not all */
     if (out->count + LEAST_ANSWER <= context)
@@ -180,6 +184,7 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
     while (same + 1 < wanted->count && same < c->taken.count && wanted->ids[same] == c->taken.ids[same])
         same++;
     generation_rewind(c->n, (uint32_t)same);
+    generation_set_stream(c->n, c->forgotten);
     c->taken.count = same;
     report->reused_tok = (uint32_t)same;
     while (same < wanted->count) {
@@ -200,10 +205,11 @@ static bool reply(conversation *c, const answer_options *o, answer_report *repor
 {
     token_list wanted = {0};
     *report = (answer_report){.end = ANSWER_INTERRUPTED};
-    bool ok = encode_what_fits(c, &wanted, &report->forgotten, e);
+    bool ok = encode_what_fits(c, o, &wanted, report, e);
     err trouble = {0};
     /* with turns the answer's first space stands for nothing; a text that goes on needs it */
     answer_stream a = answer_of(c->n, c->t, o, c->f != NULL);
+    answer_look_at_prompt(&a, wanted.ids, wanted.count);
     bool fed = ok && feed(c, &wanted, o, report, &trouble);
     token_list_free(&wanted);
     if (ok && !fed && trouble.kind != ERR_NONE)
@@ -216,14 +222,14 @@ static bool reply(conversation *c, const answer_options *o, answer_report *repor
     }
     if (ok) {
         str_add(&a.text, "");
-        message m = {CHAT_ASSISTANT, a.text.data, {0}};
+        message m = {.role = CHAT_ASSISTANT, .content = a.text.data};
         a.text = (str){0};
         if (!c->f) {
             m.tokens = a.tokens;
             m.tokens.count -= report->end == ANSWER_ENDED;
             a.tokens = (token_list){0};
         }
-        insert_message(c, c->count, m);
+        conversation_insert(c, c->count, m);
     }
     answer_free(&a);
     return ok;
@@ -243,7 +249,31 @@ static bool could_fit(const conversation *c, const char *text, err *e)
 
 void conversation_add(conversation *c, chat_role role, const char *text)
 {
-    insert_message(c, c->count, text_message(c, role, text));
+    conversation_insert(c, c->count, text_message(c, role, text));
+}
+
+static char *copy_of(const char *text)
+{
+    return text ? mem_dup(text) : NULL;
+}
+
+void conversation_add_message(conversation *c, const chat_message *m)
+{
+    message made = text_message(c, m->role, m->content);
+    made.tool_calls = copy_of(m->tool_calls);
+    made.tool_call_id = copy_of(m->tool_call_id);
+    made.name = copy_of(m->name);
+    conversation_insert(c, c->count, made);
+}
+
+void conversation_set_calls(conversation *c, const char *content, const char *tool_calls)
+{
+    message *m = &c->items[c->count - 1];
+    char *text = mem_dup(content);
+    free(m->content);
+    free(m->tool_calls);
+    m->content = text;
+    m->tool_calls = copy_of(tool_calls);
 }
 
 bool conversation_answer(conversation *c, const answer_options *o, answer_report *report, err *e)
@@ -255,10 +285,10 @@ bool conversation_say(conversation *c, const char *text, const answer_options *o
 {
     if (!could_fit(c, text, e))
         return false;
-    insert_message(c, c->count, text_message(c, CHAT_USER, text));
+    conversation_insert(c, c->count, text_message(c, CHAT_USER, text));
     if (reply(c, o, report, e))
         return true;
-    remove_message(c, c->count - 1);
+    conversation_remove(c, c->count - 1);
     return false;
 }
 
@@ -266,9 +296,9 @@ bool conversation_again(conversation *c, const answer_options *o, answer_report 
 {
     if (c->count < system_count(c) + 2 || c->items[c->count - 1].role != CHAT_ASSISTANT)
         return false;
-    remove_message(c, c->count - 1);
+    conversation_remove(c, c->count - 1);
     if (reply(c, o, report, e))
         return true;
-    remove_message(c, c->count - 1);
+    conversation_remove(c, c->count - 1);
     return false;
 }

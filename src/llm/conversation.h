@@ -25,6 +25,8 @@ void conversation_forget_cache(conversation *c);
 void conversation_set_system(conversation *c, const char *text);
 /* From the next answer on. */
 void conversation_set_think(conversation *c, chat_think think);
+/* The tools that the model may call, given to the template: a list of JSON as in OpenAI's API; NULL: none. */
+void conversation_set_tools(conversation *c, const char *json);
 
 /* Adds the user's message and makes the answer. False if it does not fit the context or the model failed: the message
  * is then not part of the conversation. */
@@ -35,7 +37,14 @@ bool conversation_again(conversation *c, const answer_options *o, answer_report 
 /* The same in steps, for callers that keep the messages themselves: add each message with its role, then make the
  * answer. False if that does not fit or fails; the messages stay. */
 void conversation_add(conversation *c, chat_role role, const char *text);
+void conversation_add_message(conversation *c, const chat_message *m); /* one with calls, or a tool's result */
+/* What the last message, an answer, really was: some text, and calls of tools. */
+void conversation_set_calls(conversation *c, const char *content, const char *tool_calls);
 bool conversation_answer(conversation *c, const answer_options *o, answer_report *report, err *e);
+
+/* Makes room: the model summarises all turns but the last, and the summary stands before that one. False: it failed, or
+ * there is nothing to summarise; the conversation is as it was. Of the options, only `interrupted` and the stops count. */
+bool conversation_compact(conversation *c, const answer_options *o, err *e);
 
 size_t conversation_count(const conversation *c); /* with the system's, if there is one */
 chat_message conversation_at(const conversation *c, size_t i);

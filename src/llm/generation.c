@@ -157,10 +157,13 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
 {
     const model_config *c = model_get_config(m);
     generation *n = mem_alloc(sizeof *n);
-    uint32_t made_for = c->context_tok < GENERATION_DEFAULT_CONTEXT ? c->context_tok : GENERATION_DEFAULT_CONTEXT;
     n->g = g;
-    n->context_tok = o->context_tok ? o->context_tok : made_for;
+    if (!generation_choose_context(n, m, o, e)) {
+        generation_free(n);
+        return NULL;
+    }
     n->vocab_tok = c->vocab_tok;
+    n->trained_tok = c->context_tok;
     n->slides = o->slide;
     n->text_waits = o->text_waits;
     generation_set_submit(n, o->submit);
@@ -258,6 +261,14 @@ const char *generation_take_notice(generation *n, char *text, size_t size)
     return text;
 }
 
+void generation_warn_beyond_trained(generation *n)
+{
+    if (n->position <= n->trained_tok || n->notice[0]) /* another notice comes first */
+        return;
+    snprintf(n->notice, sizeof n->notice, GENERATION_BEYOND_TRAINED, n->trained_tok);
+    n->trained_tok = UINT32_MAX;
+}
+
 fusion_level generation_level(const generation *n)
 {
     return n->level;
@@ -278,9 +289,24 @@ uint32_t generation_position(const generation *n)
     return n->position;
 }
 
+const uint32_t *generation_text(const generation *n)
+{
+    return n->said;
+}
+
+uint32_t generation_stream(const generation *n)
+{
+    return n->stream;
+}
+
 uint32_t generation_context(const generation *n)
 {
     return n->context_tok;
+}
+
+bool generation_context_is_short(const generation *n)
+{
+    return n->context_is_short;
 }
 
 bool generation_is_full(const generation *n)

@@ -20,7 +20,10 @@
 
 typedef struct generation generation;
 
-enum { GENERATION_DEFAULT_CONTEXT = 2048, GENERATION_DEFAULT_CHUNK_MS = 50 };
+enum {
+    GENERATION_ENOUGH_CONTEXT = 2048, /* tokens: for texts that are known to be shorter, and for explanations */
+    GENERATION_DEFAULT_CHUNK_MS = 50,
+};
 
 /* When the megakernel is made: before the first text, which waits for the compiler; or, where the device can compile in the
  * background, while the first text is made by `ops`. */
@@ -31,10 +34,12 @@ typedef enum {
 } generation_compile;
 
 typedef struct generation_options {
-    fusion_level level;         /* the highest level; LEVEL_AUTO: the best that is safe on the device */
-    bool all_levels;            /* the lower ones, too, over the same weights: generation_set_launch chooses */
-    submit_policy submit;       /* of the dispatches of a token */
-    uint32_t context_tok;       /* positions at most; 0: as many as the model was made for, up to the default */
+    fusion_level level;   /* the highest level; LEVEL_AUTO: the best that is safe on the device */
+    bool all_levels;      /* the lower ones, too, over the same weights: generation_set_launch chooses */
+    submit_policy submit; /* of the dispatches of a token */
+    /* Positions at most; 0: as many as the model was made for, or as there is memory for (docs/chat.md). */
+    uint32_t context_tok;
+    uint32_t longest_tok;       /* with context_tok 0: no text will be longer, so the context need not; 0: not known */
     const char *cache;          /* keys and values in "f16" (NULL), "f32", "q8_0" or "q4_0" */
     uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: GENERATION_DEFAULT_CHUNK_MS */
     bool slide;                 /* a full context drops its older half instead of ending the text */
@@ -64,13 +69,18 @@ void generation_add_choice(graph *g, uint32_t rows, uint32_t context_tok);
 
 /* Holds for the tokens after the next feed. The same seed, settings and text give the same tokens. */
 void generation_set_sampling(generation *n, const sampling *s);
+/* Random numbers follow from the seed and the position. Where positions come again in one text, since its beginning was
+ * dropped, another stream keeps them from repeating: a context that slides counts them by itself, others give a number
+ * here after each rewind, which makes it 0. */
+void generation_set_stream(generation *n, uint32_t stream);
 
 /* After one of these tokens the GPU makes no further tokens ahead; up to 15. */
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count);
 /* At most this many more tokens will be fed or asked for before the next rewind: the GPU makes none beyond. */
 void generation_set_limit(generation *n, uint32_t tokens);
 
-/* A notice for the user, returned once: a level that is not possible here, or that timed out. NULL: none. */
+/* A notice for the user, returned once: a level that is not possible here, or that timed out; a text that is longer than
+ * the model was made for. NULL: none. */
 const char *generation_take_notice(generation *n, char *text, size_t size);
 fusion_level generation_level(const generation *n); /* as it is now */
 
@@ -91,8 +101,12 @@ void generation_rewind(generation *n, uint32_t position);
 /* The logits (vocabulary) that the next token is chosen from. */
 bool generation_logits(generation *n, float *logits, err *e);
 
-uint32_t generation_position(const generation *n); /* tokens fed so far */
+uint32_t generation_position(const generation *n);    /* tokens fed so far */
+const uint32_t *generation_text(const generation *n); /* these */
+uint32_t generation_stream(const generation *n);
 uint32_t generation_context(const generation *n);
+/* Nobody said how long the context is, and it is shorter than the model was made for. */
+bool generation_context_is_short(const generation *n);
 bool generation_is_full(const generation *n);        /* there will be no further token; never if it slides */
 uint32_t generation_dispatches(const generation *n); /* per token */
 /* Workgroups of the megakernel, and the threads of each; 0 at the levels without one. */

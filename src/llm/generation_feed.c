@@ -107,6 +107,7 @@ uint32_t generation_first_program(const generation *n, uint32_t prompt_tok)
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     generation_settle(n);
+    generation_complete_rows(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
     bool few = generation_first_program(n, count) == 0;
@@ -133,9 +134,10 @@ bool generation_fit_angles(generation *n, uint32_t text_tok, err *e)
     bool is_long = n->angles[0] && text_tok > n->short_tok;
     if (is_long == n->is_long)
         return true;
-    uint32_t count = n->position, limit = n->limit, *text = mem_alloc((count + 1) * sizeof *text);
+    uint32_t count = n->position, limit = n->limit, stream = n->stream, *text = mem_alloc((count + 1) * sizeof *text);
     memcpy(text, n->said, count * sizeof *text);
     generation_rewind(n, 0);
+    generation_set_stream(n, stream);
     n->limit = limit;
     n->is_long = is_long;
     generation_put_angles(n);
@@ -147,12 +149,15 @@ bool generation_fit_angles(generation *n, uint32_t text_tok, err *e)
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     if (count > n->context_tok - n->position)
-        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken", count, n->position,
-                       n->context_tok);
+        return err_set(e, "%u tokens more do not fit the context: %u of %u are taken (-c N makes it longer)", count,
+                       n->position, n->context_tok);
     for (uint32_t i = 0; i < count; i++)
         if (tokens[i] >= n->vocab_tok)
             return err_set(e, "%u is no token of this model, which has %u", tokens[i], n->vocab_tok);
-    return generation_fit_angles(n, n->position + count, e) && feed(n, tokens, count, e);
+    if (!generation_fit_angles(n, n->position + count, e) || !feed(n, tokens, count, e))
+        return false;
+    generation_warn_beyond_trained(n);
+    return true;
 }
 
 void generation_rewind(generation *n, uint32_t position)
@@ -163,11 +168,27 @@ void generation_rewind(generation *n, uint32_t position)
         n->position = n->asked = position;
     n->fed = false;
     n->limit = n->context_tok;
+    generation_set_stream(n, 0);
+}
+
+void generation_put_sampling(generation *n)
+{
+    sample_words words = sample_pack(&n->how);
+    words.seed = sample_stream_seed(words.seed, n->stream);
+    generation_settle(n);
+    graph_run_put(n->run, n->settings, &words, SAMPLE_WORDS);
 }
 
 void generation_set_sampling(generation *n, const sampling *s)
 {
-    sample_words words = sample_pack(s);
-    generation_settle(n);
-    graph_run_put(n->run, n->settings, &words, SAMPLE_WORDS);
+    n->how = *s;
+    generation_put_sampling(n);
+}
+
+void generation_set_stream(generation *n, uint32_t stream)
+{
+    if (n->stream == stream)
+        return;
+    n->stream = stream;
+    generation_put_sampling(n);
 }

@@ -1,6 +1,7 @@
 /* generation_internal: what the files of a generation share.
  *
- * generation.c makes one and answers questions about it, generation_feed.c feeds tokens, generation_next.c makes new ones,
+ * generation.c makes one and answers questions about it, context_fit.c chooses how much it remembers, generation_feed.c feeds
+ * tokens, generation_next.c makes new ones,
  * generation_check.c compares the megakernel with separate dispatches, generation_compile.c changes over to it in the
  * middle of a text. */
 #ifndef SOLO_GENERATION_INTERNAL_H
@@ -24,6 +25,9 @@ enum {
 #define GENERATION_TIMED_OUT \
     "the workgroups of one dispatch timed out waiting for each other; from here on each step has a dispatch of its " \
     "own"
+
+#define GENERATION_BEYOND_TRAINED \
+    "the text is longer than the %u tokens that the model was trained for: what follows may make less sense"
 
 /* Each program feeds as many tokens at a time as it has rows; the first one feeds them one by one, and also makes new
  * ones. */
@@ -74,6 +78,9 @@ struct generation {
     submit_policy submit;
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
+    bool context_is_short;
+    uint32_t
+        trained_tok; /* the longest text the model was made for; UINT32_MAX: the notice about longer ones was given */
     bool slides, ahead;
     bool text_waits; /* for its first token */
     uint32_t *said;  /* (context_tok) the tokens so far */
@@ -81,6 +88,8 @@ struct generation {
     uint32_t written; /* the last token that the GPU may have put into the history */
     uint32_t limit;   /* no token beyond this position is needed */
     bool fed;
+    sampling how;
+    uint32_t stream; /* of random numbers: generation_set_stream */
     /* The token at `position` is made; those up to `asked` are being read back, one by one or in chunks. */
     uint32_t asked;
     arriving reads[READS]; /* of the token at position p: reads[p % READS] */
@@ -106,13 +115,21 @@ static inline uint32_t generation_program(const generation *n, uint32_t program)
     return n->programs[n->level][program];
 }
 
+/* Sets the context's length, as the options say or as it fits. */
+bool generation_choose_context(generation *n, const model *m, const generation_options *o, err *e);
 /* How many tokens the next dispatch of the level `loop` makes. */
 void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);
 /* Marks the tokens after `position` in the history as not made. */
 void generation_forget_beyond(generation *n, uint32_t position);
+/* Sends the sampling settings to the GPU. */
+void generation_put_sampling(generation *n);
+/* A notice, once, when the text is longer than the model was made for. */
+void generation_warn_beyond_trained(generation *n);
 /* Brings the GPU back to `position`, with no reads in flight. */
 void generation_settle(generation *n);
+/* Before tokens follow those so far: keys and values of all of them are in the cache. */
+void generation_complete_rows(generation *n);
 /* Makes the angles those of a text of so many tokens, and the cache anew if they were others. */
 bool generation_fit_angles(generation *n, uint32_t text_tok, err *e);
 void generation_put_angles(generation *n);

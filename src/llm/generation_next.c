@@ -22,6 +22,13 @@ static void make_again(generation *n)
     n->written = n->asked = n->position;
 }
 
+/* At the level loop, the last token that was made may not have been fed yet. */
+void generation_complete_rows(generation *n)
+{
+    if (n->position > 0 && n->written < n->position)
+        make_again(n);
+}
+
 static void let_come(generation *n, const coming *c)
 {
     enum { GRACE_NS = 1000000000 }; /* a lost device may never answer */
@@ -96,9 +103,10 @@ static bool wait_for(generation *n, const coming *c, err *e)
 
 static bool slide(generation *n, err *e)
 {
-    uint32_t kept = n->context_tok / 2, *tail = mem_alloc(kept * sizeof *tail);
+    uint32_t kept = n->context_tok / 2, stream = n->stream + 1, *tail = mem_alloc(kept * sizeof *tail);
     memcpy(tail, n->said + n->position - kept, kept * sizeof *tail);
     generation_rewind(n, 0);
+    generation_set_stream(n, stream);
     bool ok = generation_feed(n, tail, kept, e);
     free(tail);
     return ok;
@@ -231,6 +239,7 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         }
     }
     n->said[n->position++] = *token;
+    generation_warn_beyond_trained(n);
     if (n->asked < n->position)
         n->asked = n->position;
     return gpu_ok(n->g, e);

@@ -82,6 +82,19 @@ static conversation *new_conversation(const session *s)
     return c;
 }
 
+bool session_expect(session *s, const char *text, size_t bytes, uint32_t most_tok, err *e)
+{
+    token_list prompt = {0};
+    bool ok =
+        session_read_texts(s, e) && tokenizer_encode(s->t, text, bytes, true, tokenizer_adds_bos(s->t), &prompt, e);
+    if (ok) {
+        s->options.prompt_tok = (uint32_t)prompt.count;
+        s->options.longest_tok = (uint32_t)prompt.count + most_tok;
+    }
+    token_list_free(&prompt);
+    return ok;
+}
+
 bool session_prepare(session *s, err *e)
 {
     uint32_t ends[TOKENIZER_MAX_ENDS];
@@ -132,6 +145,11 @@ void session_set_sampling(session *s, const sampling *how)
         generation_set_sampling(s->n, how);
 }
 
+const sampling *session_sampling(const session *s)
+{
+    return &s->how;
+}
+
 void session_set_think(session *s, chat_think think)
 {
     s->think = think;
@@ -162,13 +180,16 @@ bool session_finish(session *s, err *e)
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
-static bool continue_tokens(session *s, const token_list *prompt, bool echo, const answer_options *o,
+/* After the first `kept` tokens of the text so far. */
+static bool continue_tokens(session *s, uint32_t kept, const token_list *prompt, bool echo, const answer_options *o,
                             answer_report *report, err *e)
 {
-    *report = (answer_report){.fed_tok = (uint32_t)prompt->count};
+    *report = (answer_report){.fed_tok = (uint32_t)prompt->count, .reused_tok = kept};
+    uint32_t stream = kept ? generation_stream(s->n) : 0;
     conversation_forget_cache(s->talk);
-    generation_rewind(s->n, 0);
-    answer_stream a = answer_of(s->n, s->t, o, echo);
+    generation_rewind(s->n, kept);
+    generation_set_stream(s->n, stream);
+    answer_stream a = answer_of(s->n, s->t, o, echo && !kept);
     bool ok = generation_feed(s->n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e);
     if (ok) {
         if (echo)
@@ -201,7 +222,26 @@ bool session_continue(session *s, const char *text, size_t bytes, bool echo, con
     if (ok && prompt.count == 0)
         ok = err_set(e, "the text is empty, and this model begins no text by itself");
     s->options.prompt_tok = (uint32_t)prompt.count;
-    ok = ok && session_prepare(s, e) && continue_tokens(s, &prompt, echo, &mine, report, e);
+    ok = ok && session_prepare(s, e) && continue_tokens(s, 0, &prompt, echo, &mine, report, e);
+    token_list_free(&prompt);
+    return ok;
+}
+
+bool session_continue_on(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
+                         answer_report *report, err *e)
+{
+    token_list prompt = {0};
+    answer_options mine = with_stops(s, o);
+    uint32_t kept = generation_position(s->n);
+    if (kept == 0)
+        return session_continue(s, text, bytes, echo, o, report, e);
+    bool ok = tokenizer_encode(s->t, text, bytes, true, false, &prompt, e);
+    if (ok && prompt.count == 0) { /* the last one is fed again, so that a next one can follow */
+        kept--;
+        echo = false;
+        token_list_add(&prompt, (int32_t)generation_text(s->n)[kept]);
+    }
+    ok = ok && continue_tokens(s, kept, &prompt, echo, &mine, report, e);
     token_list_free(&prompt);
     return ok;
 }

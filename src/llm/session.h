@@ -27,7 +27,10 @@ session *session_new(gpu *g, const model *m, const session_options *o, err *e);
 void session_free(session *s);
 /* Reads the tokenizer and the template; files without them have logits all the same. */
 bool session_read_texts(session *s, err *e);
-/* The same, and uploads weights and compiles kernels: needed before everything below but session_logits. A second call
+/* Before it is prepared: all there will be is this text, and so many tokens after it, so a context of which nobody says
+ * how long it is need not be longer. */
+bool session_expect(session *s, const char *text, size_t bytes, uint32_t most_tok, err *e);
+/* Reads them, uploads weights and compiles kernels: needed before everything below but session_logits. A second call
  * does nothing. */
 bool session_prepare(session *s, err *e);
 
@@ -53,10 +56,25 @@ bool session_finish(session *s, err *e);
 bool session_continue(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
                       answer_report *report, err *e);
 
+/* The same after the text that the cache holds: that of the last session_continue, or of a session that was loaded. An
+ * empty text is enough then. */
+bool session_continue_on(session *s, const char *text, size_t bytes, bool echo, const answer_options *o,
+                         answer_report *report, err *e);
+
+/* Saves what is needed to go on elsewhere as if nothing had been between: conversation, keys and values, sampling
+ * settings. Loading wants the same model and type of cache; what does not fit, is damaged or comes from somewhere else
+ * is refused, and changes nothing. With session_continues, what is saved and loaded is the text of session_continue
+ * instead. */
+bool session_save(session *s, const char *path, err *e);
+bool session_load(session *s, const char *path, err *e);
+void session_continues(session *s);
+const sampling *session_sampling(const session *s);
+
 /* The conversation: conversation_say, _again and _answer. */
 bool session_say(session *s, const char *text, const answer_options *o, answer_report *report, err *e);
 bool session_again(session *s, const answer_options *o, answer_report *report, err *e);
 bool session_answer(session *s, const answer_options *o, answer_report *report, err *e);
+bool session_compact(session *s, const answer_options *o, err *e); /* conversation_compact */
 /* Starts an empty conversation; tokens that are in the KV cache already stay. `turns` false: its messages are one text
  * that is continued, even if the model has turns. */
 void session_begin(session *s, bool turns);

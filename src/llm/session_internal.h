@@ -19,6 +19,8 @@ struct session {
     generation *n;
     conversation *talk;
     sampling how;
+    bool continues;      /* what is saved is the text, not the conversation */
+    uint64_t model_hash; /* 0: not computed yet */
     char **stops;
     size_t stop_count;
     /* session_logits.c */

@@ -7,14 +7,18 @@
 
 #include "model/tokenizer.h"
 
-typedef enum { CHAT_SYSTEM, CHAT_USER, CHAT_ASSISTANT } chat_role;
+typedef enum { CHAT_SYSTEM, CHAT_USER, CHAT_ASSISTANT, CHAT_TOOL, CHAT_ROLES } chat_role;
 
 typedef struct chat_message {
     chat_role role;
     const char *content; /* an answer with the thoughts before "</think>", if there are any */
+    /* NULL, or of an answer: the tools that it calls, as JSON: [{"type": "function", "id": "...", "function": {"name":
+     * "...", "arguments": {...}}}], arguments also as a text of JSON. */
+    const char *tool_calls;
+    const char *tool_call_id, *name; /* NULL, or of a tool's result: which call it belongs to, and the tool */
 } chat_message;
 
-extern const char *const chat_role_names[3];
+extern const char *const chat_role_names[CHAT_ROLES];
 
 typedef struct chat_template chat_template;
 
@@ -25,6 +29,8 @@ chat_template *chat_template_named(const char *name);
 void chat_template_free(chat_template *t);
 /* "own": the model's; else the name that was asked for. */
 const char *chat_template_name(const chat_template *t);
+/* Does it write the tools that a model may call? */
+bool chat_template_takes_tools(const chat_template *t);
 /* Does it ask whether the model is to think first? */
 bool chat_template_can_think(const chat_template *t);
 
@@ -34,7 +40,8 @@ typedef enum { CHAT_THINK_AUTO, CHAT_THINK_ON, CHAT_THINK_OFF } chat_think;
 typedef struct chat_options {
     bool ask; /* what follows is the assistant's */
     chat_think think;
-    int64_t local_s; /* seconds since 1970 in local time, for templates that write a date; 0: now */
+    const char *tools; /* that the model may call: JSON, a list as in OpenAI's API; NULL: none */
+    int64_t local_s;   /* seconds since 1970 in local time, for templates that write a date; 0: now */
 } chat_options;
 
 /* A text, and which parts of it are plain (tokenizer_encode_partly). Zero-initialise. */

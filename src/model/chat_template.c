@@ -1,7 +1,7 @@
 /* chat_template: gives a conversation to a chat template, which is run (jinja.h). A page has this as a module of its own
  * (src/web/chat_module.c, chat_host.c). */
 #include "model/chat.h"
-#include "model/jinja.h"
+#include "model/jinja_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct chat_template {
     bool without_tools;   /* no variable `tools`, where others want one that is none */
 };
 
-const char *const chat_role_names[3] = {"system", "user", "assistant"};
+const char *const chat_role_names[CHAT_ROLES] = {"system", "user", "assistant", "tool"};
 
 /* ---- messages as values ---------------------------------------------------------------------- */
 
@@ -49,7 +49,44 @@ static size_t split_thoughts(const char *content, token_text *thoughts)
     return (size_t)(stop - content) + strspn(stop, "\n");
 }
 
-static jinja_value message_value(jinja_run *r, const chat_template *t, const chat_message *m)
+static void put_plain(jinja_run *r, jinja_value dict, const char *key, const char *text)
+{
+    if (text)
+        jinja_put(r, dict, key, jinja_text_value(r, text, strlen(text), true));
+}
+
+static jinja_value *find(jinja_run *r, const jinja_value *dict, const char *key)
+{
+    if (!dict || dict->type != JINJA_DICT)
+        return NULL;
+    return jinja_pairs_find(&r->k, dict->as.pairs, jinja_text_value(r, key, strlen(key), false));
+}
+
+/* OpenAI's API has a call's arguments as a text of JSON; templates take the object, as in transformers. */
+static void open_arguments(jinja_run *r, jinja_value calls)
+{
+    for (size_t i = 0; i < calls.as.items->count; i++) {
+        jinja_value *arguments = find(r, find(r, &calls.as.items->at[i], "function"), "arguments"), object;
+        if (arguments && arguments->type == JINJA_TEXT &&
+            jinja_from_json(r, jinja_bytes(arguments->as.text), arguments->as.text.length, true, &object) &&
+            object.type == JINJA_DICT)
+            *arguments = object;
+    }
+}
+
+static bool put_json(jinja_run *r, jinja_value dict, const char *key, const char *json, err *e)
+{
+    jinja_value value;
+    if (!json)
+        return true;
+    if (!jinja_from_json(r, json, strlen(json), true, &value) || value.type != JINJA_LIST)
+        return err_set(e, "the %s are no list of JSON", key);
+    open_arguments(r, value);
+    jinja_put(r, dict, key, value);
+    return true;
+}
+
+static bool message_value(jinja_run *r, const chat_template *t, const chat_message *m, jinja_value *out, err *e)
 {
     jinja_value dict = jinja_dict(r);
     const char *role = chat_role_names[m->role], *content = m->content;
@@ -62,22 +99,20 @@ static jinja_value message_value(jinja_run *r, const chat_template *t, const cha
         jinja_put(r, dict, "reasoning_content", text);
         jinja_put(r, dict, "thinking", text); /* what gpt-oss calls them */
     }
-    return dict;
+    put_plain(r, dict, "tool_call_id", m->tool_call_id);
+    put_plain(r, dict, "name", m->name);
+    *out = dict;
+    return put_json(r, dict, "tool_calls", m->tool_calls, e);
 }
 
-static bool run(const chat_template *t, const chat_message *messages, size_t count, const chat_options *o,
-                const char *bos, const char *eos, jinja_output *out, err *e)
+/* What every template reads. */
+static void set_common(jinja_run *r, const chat_template *t, const chat_options *o, const char *bos, const char *eos)
 {
-    jinja_run *r = jinja_run_new(t->jinja);
-    jinja_value list = jinja_list(r);
-    for (size_t i = 0; i < count; i++)
-        jinja_push(r, list, message_value(r, t, &messages[i]));
-    jinja_set(r, "messages", list);
     jinja_set(r, "add_generation_prompt", jinja_bool(o->ask));
     jinja_set(r, "bos_token", jinja_text_value(r, bos, strlen(bos), false));
     jinja_set(r, "eos_token", jinja_text_value(r, eos, strlen(eos), false));
     jinja_set(r, "documents", jinja_none());
-    if (!t->without_tools)
+    if (!t->without_tools && !o->tools)
         jinja_set(r, "tools", jinja_none());
     if (o->think != CHAT_THINK_AUTO) {
         /* most have the first name, DeepSeek the second */
@@ -86,7 +121,27 @@ static bool run(const chat_template *t, const chat_message *messages, size_t cou
     }
     if (o->local_s)
         jinja_set_clock(r, o->local_s);
-    bool ok = jinja_render(r, out, e);
+}
+
+static bool run(const chat_template *t, const chat_message *messages, size_t count, const chat_options *o,
+                const char *bos, const char *eos, jinja_output *out, err *e)
+{
+    jinja_run *r = jinja_run_new(t->jinja);
+    jinja_value list = jinja_list(r), item, tools;
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = message_value(r, t, &messages[i], &item, e);
+        jinja_push(r, list, item);
+    }
+    jinja_set(r, "messages", list);
+    set_common(r, t, o, bos, eos);
+    if (ok && o->tools) {
+        ok = (jinja_from_json(r, o->tools, strlen(o->tools), true, &tools) && tools.type == JINJA_LIST) ||
+             err_set(e, "the tools are no list of JSON");
+        if (ok)
+            jinja_set(r, "tools", tools);
+    }
+    ok = ok && jinja_render(r, out, e);
     jinja_run_free(r);
     return ok;
 }
@@ -99,8 +154,8 @@ static bool shows_message(const chat_template *t)
     static const char word[] = "QZJX";
     err ignored = {0};
     jinja_output out = {0};
-    bool ok = run(t, &(chat_message){CHAT_USER, word}, 1, &(chat_options){.ask = true, .local_s = 1}, "", "", &out,
-                  &ignored) &&
+    bool ok = run(t, &(chat_message){.role = CHAT_USER, .content = word}, 1, &(chat_options){.ask = true, .local_s = 1},
+                  "", "", &out, &ignored) &&
               strstr(out.text.data, word);
     jinja_output_free(&out);
     return ok;
@@ -153,6 +208,11 @@ void chat_template_free(chat_template *t)
 const char *chat_template_name(const chat_template *t)
 {
     return t->name;
+}
+
+bool chat_template_takes_tools(const chat_template *t)
+{
+    return jinja_mentions(t->jinja, "tools");
 }
 
 bool chat_template_can_think(const chat_template *t)

@@ -57,6 +57,8 @@ void jinja_push(jinja_run *r, jinja_value list, jinja_value item);
 void jinja_put(jinja_run *r, jinja_value dict, const char *key, jinja_value item);
 /* A key that is not the template's own word. */
 void jinja_put_value(jinja_run *r, jinja_value dict, jinja_value key, jinja_value item);
+/* A text of JSON as a value; `plain`: its texts are somebody's message. False: it is none, or nests too deep. */
+bool jinja_from_json(jinja_run *r, const char *text, size_t length, bool plain, jinja_value *out);
 /* A variable of the template. */
 void jinja_set(jinja_run *r, const char *name, jinja_value value);
 

@@ -4,7 +4,7 @@
  *     jinja_parse*.c   tokens to a tree of nodes
  *     jinja_value.c    memory with a limit, lists and dicts, truth, equality, order
  *     jinja_text.c     texts with marks
- *     jinja_json.c     values as text: Python's repr, and JSON
+ *     jinja_json.c     values as text: Python's repr, and JSON; jinja_from_json.c: the way back
  *     jinja_run.c      statements, scopes, macros
  *     jinja_eval.c     expressions; jinja_args.c: arguments
  *     jinja_filters*.c, jinja_tests.c, jinja_methods*.c, jinja_functions.c

@@ -72,7 +72,7 @@ bool chat_render(const chat_template *t, const chat_message *messages, size_t co
     add_packed(&packed, bos);
     add_packed(&packed, eos);
     for (size_t i = 0; i < count; i++) {
-        str_add_bytes(&packed, &"012"[messages[i].role], 1);
+        str_add_bytes(&packed, &"0123"[messages[i].role], 1);
         add_packed(&packed, messages[i].content);
     }
     int32_t bytes = page_template_render(t->number, packed.data, (uint32_t)packed.length, o->ask, o->think);

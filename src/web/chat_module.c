@@ -47,9 +47,9 @@ int chat_render_packed(const chat_template *t, const char *packed, uint32_t byte
     while (at < end) {
         const char *text = next_text(&at, end);
         if (*text)
-            messages[count++] = (chat_message){(chat_role)((*text - '0') % 3), text + 1};
+            messages[count++] = (chat_message){.role = (chat_role)((*text - '0') % CHAT_ROLES), .content = text + 1};
     }
-    chat_options o = {ask != 0, (chat_think)think, (int64_t)local_s};
+    chat_options o = {.ask = ask != 0, .think = (chat_think)think, .local_s = (int64_t)local_s};
     bool ok = chat_render(t, messages, count, &o, bos, eos, &out, &e);
     str *said = reply_text();
     str_add(said, ok ? "" : e.text);

@@ -116,6 +116,7 @@ static int write_model(void)
     jsonw_count(&j, "layers", c->layer_count);
     jsonw_count(&j, "vocabulary", c->vocab_tok);
     jsonw_count(&j, "context", generation_context(n));
+    jsonw_count(&j, "trained_context", c->context_tok);
     jsonw_text(&j, "format", template ? chat_template_name(template) : NULL);
     jsonw_text(&j, "template_error", session_template_error(talk));
     jsonw_bool(&j, "improving", generation_is_compiling(n));

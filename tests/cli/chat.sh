@@ -34,6 +34,8 @@ for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do
     fails "value_of$option" 2 "$option takes a" "$solo" run x.gguf -p x $option -1
 done
 fails seed_is_whole 2 "--seed takes a whole number" "$solo" run x.gguf -p x --seed 1.5
+fails think_budget_is_a_number 2 "--think-budget takes a whole number" "$solo" chat x.gguf --think-budget 0
+fails command_without_tools 2 "--tool-command needs --tools" "$solo" chat x.gguf --tool-command cat
 fails stop_is_not_empty 2 "--stop takes a text" "$solo" chat x.gguf --stop ''
 fails context_is_a_number 2 "-c takes a whole number" "$solo" chat x.gguf -c none
 "$solo" chat --help | grep -q '/regenerate' && echo "ok help" || echo "not ok help"
@@ -136,8 +138,52 @@ same think_off "$(thinks --think off)" "$("$solo" run "$work/folder" -p hiY -n 6
 same think_auto "$(thinks)" "$("$solo" run "$work/folder" -p hiZ -n 6 | cut -c 4-)"
 same think_later "$(printf '/think on\nhi\n' | "$solo" chat "$work/folder" --temp 0 -n 6 2>/dev/null)" "$(thinks --think on)"
 
+# sessions: what was saved goes on as if nothing had been between
+run -p 'Once upon a time' -n 24 --temp 0.9 --seed 4 >"$work/whole"
+run -p 'Once upon a time' -n 12 --temp 0.9 --seed 4 --session "$work/text.session" >"$work/half"
+run -n 12 --session "$work/text.session" </dev/null >>"$work/half"
+same session_of_run "$(tr -d '\n' <"$work/half")" "$(cat "$work/whole")"
+run -p And -n 4 --session "$work/text.session" >"$work/out"
+same session_with_more "$(cut -c 1-4 "$work/out")" " And"
+printf 'Tom\nAnn\n' | chat -n 5 --template "$llama_2" >"$work/turns"
+printf 'Tom\n' | chat -n 5 --template "$llama_2" --session "$work/talk.session" >"$work/out"
+printf 'Ann\n' | chat -n 5 --template "$llama_2" --session "$work/talk.session" >>"$work/out"
+same session_of_chat "$(cat "$work/out")" "$(cat "$work/turns")"
+printf 'Tom\n/save %s/one.session\nNo\n/load %s/one.session\nAnn\n' "$work" "$work" | chat -n 5 --template "$llama_2" | sed -n '1p;3p' >"$work/out"
+same load "$(cat "$work/out")" "$(cat "$work/turns")"
+head -c 500 "$work/talk.session" >"$work/cut.session"
+printf '/load %s/cut.session\n/load %s/text.session\n/load %s/none\n/load\nTom\n' "$work" "$work" "$work" | chat -n 5 --template "$llama_2" >"$work/out"
+same refused_sessions "$(cat "$work/out") $(grep -c -e 'cut.session is damaged' -e 'text.session is a text of solo run' -e "$work/none: " -e "needs a file's name" "$work/errors")" "$first 4"
+fails foreign_session 1 "was saved with another model" "$solo" run -n 2 --session "$work/text.session" -p x
+cp "$work/cut.session" "$work/kept.session"
+fails damaged_session 1 "is damaged" "$solo" run $model -p x -n 2 --session "$work/kept.session"
+cmp -s "$work/cut.session" "$work/kept.session" && echo "ok damaged_session_stays" || echo "not ok damaged_session_stays"
+
+# tools, and a budget for thoughts, with a model that says what it is told to
+python3 tests/cli/make_bigram.py "$work/bigram"
+cat >"$work/tools.jinja" <<'END'
+{%- for t in tools or [] -%}[{{ t.function.name }}]{%- endfor -%}
+{%- for m in messages -%}<{{ m.role }}>{{ m.content }}
+{%- for c in m.tool_calls or [] -%}({{ c.function.name }} {{ c.function.arguments | tojson }}){%- endfor -%}
+{%- if m.role == 'tool' -%}#{{ m.name }} {{ m.tool_call_id }}{%- endif -%}{%- endfor -%}
+{{- '<|result|>' if messages[-1].role == 'tool' else '<|ask|>' if tools else '<|say|>' -}}
+END
+echo '[{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]' >"$work/tools.json"
+tools() { "$solo" chat "$work/bigram" --temp 0 --template "$work/tools.jinja" "$@" 2>"$work/errors"; }
+same without_tools "$(echo hi | tools)" "Hello."
+same tool_result_typed "$(printf 'hi\n4\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json") $(cat "$work/errors")" 'Four. solo: calls add({"a": 1, "b": 3})'
+same tool_messages "$(python3 -c 'import json,sys; print([(m["role"], m["content"], m.get("name")) for m in json.load(open(sys.argv[1]))["messages"]])' "$work/calls.json")" "[('user', 'hi', None), ('assistant', '', None), ('tool', '4', 'add'), ('assistant', 'Four.', None)]"
+same tool_command "$(printf 'hi\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json" --tool-command "sed 's/.*name.: .\([a-z]*\).*/got \1/'") $(grep -c '"content": "got add"' "$work/calls.json")" "Four. 1"
+printf 'hi\n' | tools --tools "$work/tools.json" --tool-command 'exit 3' >"$work/out"
+same tool_command_fails "$? $(grep -c 'failed for add, with status 3' "$work/errors")" "1 1"
+echo '{"a": 1}' >"$work/no.json"
+fails tools_are_a_list 1 "no.json is no list of tools: it is no list" "$solo" chat "$work/bigram" --template "$work/tools.jinja" --tools "$work/no.json"
+fails tools_need_a_template 1 "takes no tools" "$solo" chat "$work/bigram" --template chatml --tools "$work/tools.json"
+printf '{{ messages[-1].content }}<think>' >"$work/think.jinja"
+same think_budget "$(echo hi | "$solo" chat "$work/bigram" --temp 0 --template "$work/think.jinja" --think-budget 4 2>&1 | tr '\n' '|')" "hm hm hm hm |</think>||Yes.|"
+
 if python3 -c 'import pty' 2>/dev/null && python3 -c 'import os; os.waitstatus_to_exitcode' 2>/dev/null; then
-    python3 tests/cli/chat_terminal.py "$solo" $model
+    python3 tests/cli/chat_terminal.py "$solo" $model "$work/bigram"
 else
     echo "skip terminal (no python3 with pty)"
 fi

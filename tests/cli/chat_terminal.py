@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """solo chat on a terminal: keys go in, the screen comes back.
 
-    python3 tests/cli/chat_terminal.py SOLO MODEL
+    python3 tests/cli/chat_terminal.py SOLO MODEL BIGRAM
+
+BIGRAM is what make_bigram.py writes.
 
 Prints a line per test: `ok NAME` or `not ok NAME why`.
 """
@@ -12,12 +14,12 @@ import select
 import sys
 import time
 
-solo, model = sys.argv[1:3]
+solo, model, bigram = sys.argv[1:4]
 LIMIT_S = 1200  # for what hangs
 
 
 class Terminal:
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, model=model):
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -101,3 +103,43 @@ saved = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
 check("characters_of_several_bytes", "Größe" in saved and "漢字" in saved, saved)
 if saved:
     os.remove(path)
+
+# a full context: it says so, the message waits, and both ways out answer it
+folder = os.path.dirname(bigram)
+with open(f"{folder}/turns.jinja", "w") as f:
+    f.write("{% for m in messages %}{{ m.role }}: {{ m.content }}. {% endfor %}<|say|>")
+t = Terminal("-c", "256", "--temp", "0", "--template", f"{folder}/turns.jinja", model=bigram)
+for way in ("/compact", "/slide"):
+    t.wait_for("> ")
+    full = None
+    for _ in range(30):
+        t.type("Tell me more.\n")
+        full = t.wait_for(r"is full: /compact summarises|\d+ tokens, [\d.]+ per second", 120)
+        if not full or "is full" in full:
+            break
+        t.wait_for("> ")
+    check(f"says_full_before{way}", full and "is full" in full, t.seen)
+    t.type(f"{way}\n")
+    check(f"answers_after{way}", t.wait_for(r"\d+ tokens, [\d.]+ per second"), t.seen)
+t.type("\x04")
+status = t.status()
+check("leaves_after_full", status == 0, status)
+
+# Tab completes commands
+t = Terminal("--temp", "0")
+t.wait_for("> ")
+t.type("/reg\t\n")
+check("tab_completes", t.wait_for("there is no answer yet"), t.seen)
+t.type("\x04")
+t.status()
+
+# thoughts are dimmed, without their tags, and end after the budget
+with open(f"{folder}/think.jinja", "w") as f:
+    f.write("{{ messages[-1].content }}<think>")
+t = Terminal("--temp", "0", "--template", f"{folder}/think.jinja", "--think-budget", "3", model=bigram)
+t.wait_for("> ")
+t.type("hi\n")
+text = t.wait_for(r"per second") or ""
+check("thoughts_are_dimmed", text.count("\x1b[2mhm \x1b[0m") == 3 and "think>" not in text and "Yes." in text, text)
+t.type("\x04")
+t.status()

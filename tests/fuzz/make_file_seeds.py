@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the inputs that fuzzing split files, LoRA adapters and quantised folders starts from.
+"""Writes the inputs that fuzzing split files, LoRA adapters, quantised folders and saved sessions starts from.
 
     python3 tests/fuzz/make_file_seeds.py
 """
@@ -82,3 +82,18 @@ for method in ("gptq", "awq"):
 config = json.dumps({"quantization_config": {"quant_method": "fp8", "weight_block_size": [4, 4]}}).encode()
 save("quantised/fp8", struct.pack("<H", len(config)) + config + safetensors([
     (stem + "weight", "F8_E4M3", [6, 8], noise.randbytes(48)), (stem + "weight_scale_inv", "F32", [2, 2], struct.pack("<4f", 1, 2, 3, 4))]))
+
+
+def session(kind, tokens, messages, states):
+    """Without the checksum: the target adds it."""
+    packed = b"".join(bytes([role, sum(1 << i for i, t in enumerate(extra) if t)]) + content.encode() + b"\0" +
+                      b"".join(t.encode() + b"\0" for t in extra if t) + struct.pack(f"<I{len(ids)}i", len(ids), *ids)
+                      for role, content, extra, ids in messages)
+    return (b"SOLOSESS" + struct.pack("<IIQIIIIfIfffIIIQQ", 1, kind, 99, 1, len(tokens), len(messages), 0, 0.8, 40, 0.95, 0.05, 1.1, 64, 7, 0,
+                                      len(packed), len(states)) + struct.pack(f"<{len(tokens)}I", *tokens) + packed + states)
+
+
+save("session/text", session(0, [1, 2, 3], [], noise.randbytes(24)))
+save("session/turns", session(2, [5, 6], [(0, "Be brief.", (), []), (1, "Hello", (), []), (2, "", ('[{"function": {}}]', "", ""), []),
+                                          (3, "42", ("", "call_1", "add"), [])], noise.randbytes(8)))
+save("session/plain", session(1, [], [(1, "Once", (), [3, 4]), (2, " upon", (), [5])], b""))

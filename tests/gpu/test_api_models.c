@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -129,6 +130,54 @@ static void a_conversation(void **unused)
     assert_string_equal(anew.text, one.text);
     solo_session_close(s);
     solo_model_close(m);
+}
+
+/* Messages that the caller keeps, tools, and a session that goes on in another one. */
+static void messages_tools_and_saved_sessions(void **unused)
+{
+    (void)unused;
+    static const char template[] = "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}"
+                                   "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+    static const char tools[] = "[{\"type\": \"function\", \"function\": {\"name\": \"add\"}}]";
+    const solo_message talk[] = {{.role = SOLO_ROLE_USER, .content = "1+3?"},
+                                 {.role = SOLO_ROLE_ASSISTANT, .content = "", .tool_calls = "[]"},
+                                 {.role = SOLO_ROLE_TOOL, .content = "4", .tool_call_id = "c1", .name = "add"}};
+    char path[] = "/tmp/solo-api-XXXXXX";
+    close(mkstemp(path));
+    solo_error e = {0};
+    heard one = {0}, two = {0}, other = {0}, none = {0};
+    solo_answer a, b;
+    solo_model *m = solo_model_open(NULL, &e);
+    solo_session_options o = {
+        .context = 128, .chat_template = template, .sampling = {.temperature = 1, .top_k = 20, .seed = 3}};
+    solo_session *s = solo_session_open(device, m, &o, &e), *t = solo_session_open(device, m, &o, &e);
+    ok(s && t, &e);
+    assert_int_equal(solo_session_context(s), 0);
+    ok(solo_session_set_tools(s, tools, &e) && solo_session_set_messages(s, talk, 3, &e), &e);
+    ok(solo_session_answer(s, 5, hear, &one, &a, &e), &e);
+    assert_int_equal(solo_session_context(s), 128);
+    assert_int_equal(solo_session_message_count(s), 4);
+    solo_message last = solo_session_message(s, 3), result = solo_session_message(s, 2);
+    assert_true(last.role == SOLO_ROLE_ASSISTANT && strcmp(last.content, one.text) == 0);
+    assert_true(result.role == SOLO_ROLE_TOOL && strcmp(result.name, "add") == 0);
+    assert_false(solo_session_take_calls(s)); /* a story calls nothing */
+    ok(solo_session_save(s, path, &e) && solo_session_load(t, path, &e) && solo_session_set_tools(t, tools, &e), &e);
+    ok(solo_session_chat(s, "More", 5, hear, &two, &a, &e) && solo_session_chat(t, "More", 5, hear, &other, &b, &e),
+       &e);
+    assert_string_equal(two.text, other.text);
+    assert_true(a.reused_tok == b.reused_tok && a.reused_tok > 0);
+    assert_false(solo_session_set_tools(s, "{}", &e));
+    assert_non_null(strstr(e.text, "no list of tools"));
+    memset(&e, 0, sizeof e);
+    assert_false(solo_session_load(s, "/no/such", &e));
+    memset(&e, 0, sizeof e);
+    assert_false(solo_session_add_message(s, &(solo_message){.role = (solo_role)9, .content = ""}, &e));
+    memset(&e, 0, sizeof e);
+    ok(solo_session_chat(s, "More", 5, hear, &none, NULL, &e), &e); /* nothing was lost */
+    solo_session_close(s);
+    solo_session_close(t);
+    solo_model_close(m);
+    unlink(path);
 }
 
 enum { WIDE = 6, ROWS = 4 };
@@ -298,8 +347,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_there_and_back), cmocka_unit_test(a_text_and_its_logits),
-        cmocka_unit_test(a_conversation),        cmocka_unit_test(graphs_at_every_level),
-        cmocka_unit_test(callers_memory),        cmocka_unit_test(mistakes_are_errors),
+        cmocka_unit_test(a_conversation),        cmocka_unit_test(messages_tools_and_saved_sessions),
+        cmocka_unit_test(graphs_at_every_level), cmocka_unit_test(callers_memory),
+        cmocka_unit_test(mistakes_are_errors),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
 }

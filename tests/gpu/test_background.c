@@ -13,8 +13,8 @@
 
 enum { CONTEXT = 96, PROMPT = 5, TOKENS = 60, SLID = 150 };
 
-static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
-static const tiny_model OTHER = {"llama", 3, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
+static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true, .context = 256};
+static const tiny_model OTHER = {"llama", 3, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true, .context = 256};
 static model *tiny, *other;
 static char prepared_for[16];
 static uint32_t right[2][TOKENS], slid[SLID]; /* as ops makes them: the most likely, drawn; in a context that slides */

@@ -9,7 +9,7 @@
 
 enum { CONTEXT = 200, TOKENS = 150 };
 
-static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true};
+static const tiny_model TINY = {"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true, .context = 256};
 static model *tiny;
 static char prepared_for[16];     /* an implementation */
 static uint32_t right[2][TOKENS]; /* as `none` makes them: the most likely, drawn */

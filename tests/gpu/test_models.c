@@ -161,6 +161,128 @@ static void a_full_context_slides_when_asked(void **unused)
     unlink(path);
 }
 
+/* At a temperature at which all tokens are about equally likely, a token is a random number, whatever the text: after a
+ * slide the numbers must not be those of the same positions before it. */
+static void sliding_does_not_repeat_random_numbers(void **unused)
+{
+    (void)unused;
+    enum { CONTEXT = 16, HALF = CONTEXT / 2, TOKENS = 5 * HALF };
+    err e = {0};
+    uint32_t first[TOKENS], tokens[TOKENS];
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
+    model *m = model_open(path, &e);
+    for (int level = LEVEL_NONE; level < LEVEL_COUNT; level++) {
+        generation_options o = {
+            .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = CONTEXT, .slide = true};
+        generation *n = generation_new(device, m, &o, &e);
+        if (!n)
+            fail_msg("%s", e.text);
+        for (int twice = 0; twice < 2; twice++) { /* another text with the same seed is the same again */
+            uint32_t *to = level == LEVEL_NONE && !twice ? first : tokens;
+            generation_rewind(n, 0);
+            generation_set_sampling(n, &(sampling){.temperature = 1e20f, .seed = 3});
+            assert_true(generation_feed(n, (uint32_t[]){1, 7, 3}, 3, &e));
+            for (int i = 0; i < TOKENS; i++)
+                assert_true(generation_next(n, &to[i], &e));
+            assert_memory_equal(to, first, sizeof first);
+        }
+        generation_free(n);
+    }
+    for (int later = CONTEXT; later + HALF <= TOKENS; later += HALF) {
+        int same = 0;
+        for (int i = 0; i < HALF; i++)
+            same += first[later + i] == first[later + i - HALF];
+        assert_true(same < HALF / 2);
+    }
+    model_close(m);
+    unlink(path);
+}
+
+/* The model was made for 64 tokens: beyond, there is a notice, once. */
+static void longer_texts_than_trained_are_noticed_once(void **unused)
+{
+    (void)unused;
+    enum { TRAINED = 64 };
+    err e = {0};
+    char path[] = "/tmp/solo-tiny-XXXXXX", notice[1200];
+    uint32_t token;
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
+    model *m = model_open(path, &e);
+    generation *n = generation_new(
+        device, m, &(generation_options){.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = TRAINED + 8}, &e);
+    if (!n || !generation_feed(n, (uint32_t[]){1, 7, 3}, 3, &e))
+        fail_msg("%s", e.text);
+    while (generation_position(n) < TRAINED)
+        assert_true(generation_next(n, &token, &e));
+    assert_null(generation_take_notice(n, notice, sizeof notice));
+    assert_true(generation_next(n, &token, &e));
+    assert_non_null(generation_take_notice(n, notice, sizeof notice));
+    assert_non_null(strstr(notice, "longer than the 64 tokens"));
+    assert_true(generation_next(n, &token, &e));
+    assert_null(generation_take_notice(n, notice, sizeof notice));
+    generation_free(n);
+    model_close(m);
+    unlink(path);
+}
+
+/* As long as the model says, or as there is memory for; no longer than a text that is known to be short. */
+static void a_context_is_as_long_as_fits(void **unused)
+{
+    (void)unused;
+    enum { TOKEN_BYTES = 2 * 2 * 2 * 16 * 2, MADE_FOR = 1 << 19 };
+    static const tiny_model LONG = {.arch = "llama",
+                                    .layers = 2,
+                                    .embedding = 32,
+                                    .ffn = 48,
+                                    .heads = 2,
+                                    .kv_heads = 2,
+                                    .head_dim = 16,
+                                    .vocab = 50,
+                                    .type = TYPE_F32,
+                                    .tied = true,
+                                    .context = MADE_FOR};
+    static const struct {
+        const char *memory;
+        uint32_t given, longest, least, most;
+        bool is_short;
+    } CASES[] = {
+        {"8000000000", 0, 0, MADE_FOR / 2 + 1, MADE_FOR, false}, /* software takes 128 MiB: all of it */
+        {"4000000", 0, 0, 1750000 / TOKEN_BYTES * 3 / 4, 1750000 / TOKEN_BYTES, true},
+        {"8000000000", 0, 3000, 4096, 4096, false},
+        {"8000000000", 0, 30, 2048, 2048, false},
+        {"4000000", 100, 0, 100, 100, false},
+    };
+    err e = {0};
+    char path[] = "/tmp/solo-tiny-XXXXXX";
+    close(mkstemp(path));
+    assert_true(tiny_model_write(&LONG, 2, path, &e));
+    model *m = model_open(path, &e);
+    uint64_t bound = gpu_get_info(device)->max_storage_binding_bytes / TOKEN_BYTES;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        setenv("SOLO_GPU_MEMORY", CASES[i].memory, 1);
+        generation *n = generation_new(device, m,
+                                       &(generation_options){.level = LEVEL_OPS,
+                                                             .submit = SUBMIT_BATCH,
+                                                             .context_tok = CASES[i].given,
+                                                             .longest_tok = CASES[i].longest},
+                                       &e);
+        if (!n)
+            fail_msg("case %zu: %s", i, e.text);
+        uint32_t context = generation_context(n);
+        if (context < CASES[i].least || context > CASES[i].most || context > bound)
+            fail_msg("case %zu: a context of %u", i, context);
+        if (bound >= MADE_FOR)
+            assert_int_equal(generation_context_is_short(n), CASES[i].is_short);
+        generation_free(n);
+    }
+    unsetenv("SOLO_GPU_MEMORY");
+    model_close(m);
+    unlink(path);
+}
+
 /* Enough tokens for attention to be split, at every level, and by kernels made for the shapes as a GPU has them. */
 static void long_texts_are_the_same(void **unused)
 {
@@ -196,10 +318,17 @@ static void long_texts_are_the_same(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prompts_at_once),         cmocka_unit_test(tokens_one_by_one),
-        cmocka_unit_test(others_prompts_at_once),  cmocka_unit_test(others_tokens_one_by_one),
-        cmocka_unit_test(models_of_our_own),       cmocka_unit_test(generations_go_on_until_the_context_is_full),
-        cmocka_unit_test(long_texts_are_the_same), cmocka_unit_test(a_full_context_slides_when_asked),
+        cmocka_unit_test(prompts_at_once),
+        cmocka_unit_test(tokens_one_by_one),
+        cmocka_unit_test(others_prompts_at_once),
+        cmocka_unit_test(others_tokens_one_by_one),
+        cmocka_unit_test(models_of_our_own),
+        cmocka_unit_test(generations_go_on_until_the_context_is_full),
+        cmocka_unit_test(long_texts_are_the_same),
+        cmocka_unit_test(a_full_context_slides_when_asked),
+        cmocka_unit_test(sliding_does_not_repeat_random_numbers),
+        cmocka_unit_test(longer_texts_than_trained_are_noticed_once),
+        cmocka_unit_test(a_context_is_as_long_as_fits),
     };
     return RUN_ON_EACH(tests);
 }

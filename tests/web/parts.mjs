@@ -4,7 +4,7 @@ import { done, equal, test, thrown, yes } from "./check.mjs";
 
 const { Sha256 } = await import(`${process.env.SOLO_PAGE}/sha256.js`);
 const { bars } = await import(`${process.env.SOLO_PAGE}/plot.js`);
-const { bytes, seconds, short } = await import(`${process.env.SOLO_PAGE}/format.js`);
+const { bytes, seconds, short, splitThoughts } = await import(`${process.env.SOLO_PAGE}/format.js`);
 
 await test("SHA-256 of what comes in pieces", () => {
     for (const size of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000, 100_000]) {
@@ -18,6 +18,13 @@ await test("numbers for people", () => {
     equal([bytes(3_915_040), bytes(4.7e9), bytes(900)], ["3.9 MB", "4.70 GB", "1 kB"]);
     equal([seconds(0.25), seconds(4.2), seconds(300)], ["250 ms", "4.2 s", "5 min"]);
     equal([short(35), short(0.0123), short(1234.5), short(NaN)], ["35", "0.012", "1235", "–"]);
+});
+
+await test("thoughts and answers", () => {
+    equal(splitThoughts("<think>\nhm\n</think>\n\nYes."), { thoughts: "hm", answer: "Yes." });
+    equal(splitThoughts("hm</think>Yes </think>"), { thoughts: "hm", answer: "Yes </think>" }, "the template wrote the first tag");
+    equal(splitThoughts(" <think>still"), { thoughts: "still", answer: "" });
+    equal(splitThoughts(" Hello <think>"), { thoughts: "", answer: "Hello <think>" });
 });
 
 await test("plots leave nothing of a name as markup, and say what cannot be told", () => {

@@ -1,0 +1,129 @@
+/* chat_tools: what a model calls is shown, and its result comes from a command or from who types. */
+#include "cli/chat.h"
+#include "llm/tool_calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_ROUNDS = 16, MOST_RESULT_BYTES = 1 << 20 };
+
+/* ---- a command ------------------------------------------------------------------------------ */
+
+static void read_all(int fd, str *out)
+{
+    char piece[4096];
+    ssize_t got;
+    while ((got = read(fd, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0 && out->length < MOST_RESULT_BYTES)
+            str_add_bytes(out, piece, (size_t)got);
+    str_add(out, "");
+    out->length = strlen(out->data); /* a message is a text */
+}
+
+/* Runs the command with the call on its standard input, as a line of JSON; what it writes is the result. What the model
+ * says never becomes part of a shell's line. */
+static bool run_command(const char *command, const tool_call *call, str *result, err *e)
+{
+    int out[2], status = 0;
+    FILE *in = tmpfile();
+    if (!in || pipe(out) != 0)
+        return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
+    fprintf(in, "{\"name\": \"%s\", \"arguments\": %s}\n", call->name, call->arguments);
+    rewind(in);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(in), STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(out[0]);
+        close(out[1]);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    fclose(in);
+    if (child > 0)
+        read_all(out[0], result);
+    close(out[0]);
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+        return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return err_set(e, "the tool's command failed for %s, with status %d", call->name,
+                       WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    return true;
+}
+
+/* ---- a person --------------------------------------------------------------------------------- */
+
+static bool ask_person(const chat *c, const tool_call *call, str *result, err *e)
+{
+    bool cancelled = false;
+    char label[64];
+    snprintf(label, sizeof label, "%.40s = ", call->name);
+    char *line = prompt_read(c->input, label, &cancelled);
+    bool ok = line && !cancelled;
+    str_add(result, ok ? line : "");
+    free(line);
+    return ok || err_set(e, "%s has no result: the model waits for one", call->name);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------- */
+
+static bool call_tool(chat *c, const tool_call *call, err *e)
+{
+    str line = {0}, result = {0};
+    str_addf(&line, "calls %s(%s)", call->name, call->arguments);
+    chat_note(c, line.data);
+    bool ok = c->o->tool_command ? run_command(c->o->tool_command, call, &result, e) : ask_person(c, call, &result, e);
+    while (ok && result.length && result.data[result.length - 1] == '\n')
+        result.data[--result.length] = 0;
+    if (ok)
+        conversation_add_message(
+            session_conversation(c->s),
+            &(chat_message){.role = CHAT_TOOL, .content = result.data, .tool_call_id = call->id, .name = call->name});
+    str_free(&line);
+    str_free(&result);
+    return ok;
+}
+
+/* True if the last answer called tools, and all of them have results. */
+static bool call_tools(chat *c, bool *called, err *e)
+{
+    conversation *talk = session_conversation(c->s);
+    chat_message last = conversation_at(talk, conversation_count(talk) - 1);
+    str content = {0}, calls = {0};
+    *called = last.role == CHAT_ASSISTANT && tool_calls_find(last.content, &content, &calls);
+    const char *unread = *called ? NULL : strstr(last.content, TOOL_CALL_TAG);
+    bool ok = true;
+    if (unread) /* no call that is understood: as the model wrote it */
+        printf("%s\n", unread);
+    if (*called) {
+        size_t count;
+        conversation_set_calls(talk, content.data, calls.data);
+        tool_call *list = tool_calls_list(calls.data, &count);
+        for (size_t i = 0; ok && i < count; i++)
+            ok = call_tool(c, &list[i], e);
+        tool_calls_free(list, count);
+    }
+    str_free(&content);
+    str_free(&calls);
+    return ok;
+}
+
+bool chat_use_tools(chat *c, err *e)
+{
+    bool called = true;
+    for (int round = 0; round < MOST_ROUNDS && called; round++) {
+        if (!call_tools(c, &called, e))
+            return false;
+        if (called && !chat_answer(c, CHAT_GO_ON, NULL, e))
+            return false;
+    }
+    if (called)
+        chat_note(c, "the model called tools 16 times without an answer: it goes on with the next message");
+    return true;
+}

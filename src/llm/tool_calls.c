@@ -1,0 +1,116 @@
+/* tool_calls: finds calls of tools in answers, and lists them. */
+#include "llm/tool_calls.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- in a text -------------------------------------------------------------------------- */
+
+/* A call, from an object that a model wrote; NULL: it is none. */
+static json_t *call_of(const json_t *written, size_t number)
+{
+    const json_t *name = json_object_get(written, "name");
+    json_t *arguments = json_object_get(written, "arguments");
+    char id[32];
+    if (!arguments)
+        arguments = json_object_get(written, "parameters");
+    if (!json_is_string(name) || !json_is_object(arguments))
+        return NULL;
+    snprintf(id, sizeof id, "call_%zu", number);
+    return json_pack("{s:s, s:s, s:{s:s, s:O}}", "type", "function", "id", id, "function", "name",
+                     json_string_value(name), "arguments", arguments);
+}
+
+static bool add_call(json_t *list, const char *text, size_t length)
+{
+    json_t *written = json_loadb(text, length, 0, NULL);
+    json_t *call = written ? call_of(written, json_array_size(list) + 1) : NULL;
+    json_decref(written);
+    return call && json_array_append_new(list, call) == 0;
+}
+
+/* Between tags: false if what stands there is no call. */
+static bool add_tagged(json_t *list, const char *text)
+{
+    static const char begin[] = TOOL_CALL_TAG, end[] = "</tool_call>";
+    for (const char *at = strstr(text, begin); at; at = strstr(at, begin)) {
+        at += sizeof begin - 1;
+        const char *stop = strstr(at, end);
+        size_t length = stop ? (size_t)(stop - at) : strlen(at); /* the model may end its turn without the tag */
+        if (!add_call(list, at, length))
+            return false;
+        at += length;
+    }
+    return json_array_size(list) > 0;
+}
+
+bool tool_calls_find(const char *text, str *content, str *calls)
+{
+    const char *thoughts = strstr(text, "</think>"), *answer = thoughts ? thoughts + strlen("</think>") : text;
+    const char *first = strstr(answer, TOOL_CALL_TAG), *object = answer + strspn(answer, " \n\t");
+    json_t *list = json_array();
+    bool found = first ? add_tagged(list, first) : add_call(list, object, strlen(object));
+    char *json = found ? json_dumps(list, 0) : NULL;
+    json_decref(list);
+    if (!json)
+        return false;
+    str_add_bytes(content, text, (size_t)((first ? first : object) - text));
+    str_add(content, "");
+    str_add(calls, json);
+    free(json);
+    return true;
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static char *text_of(const json_t *value)
+{
+    if (json_is_string(value))
+        return mem_dup(json_string_value(value));
+    char *json = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *copy = mem_dup(json ? json : "");
+    free(json);
+    return copy;
+}
+
+tool_call *tool_calls_list(const char *calls, size_t *count)
+{
+    json_t *list = json_loads(calls, 0, NULL);
+    size_t most = list ? json_array_size(list) : 0;
+    tool_call *out = mem_alloc((most + 1) * sizeof *out);
+    *count = 0;
+    for (size_t i = 0; i < most; i++) {
+        const json_t *item = json_array_get(list, i);
+        const json_t *function = json_object_get(item, "function");
+        if (json_is_string(json_object_get(function, "name")))
+            out[(*count)++] =
+                (tool_call){text_of(json_object_get(item, "id")), text_of(json_object_get(function, "name")),
+                            text_of(json_object_get(function, "arguments"))};
+    }
+    json_decref(list);
+    return out;
+}
+
+void tool_calls_free(tool_call *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].id);
+        free(list[i].name);
+        free(list[i].arguments);
+    }
+    free(list);
+}
+
+const char *tool_list_fault(const char *json)
+{
+    json_t *list = json_loads(json, 0, NULL);
+    const char *fault = !list ? "it is not JSON" : !json_is_array(list) ? "it is no list" : NULL;
+    for (size_t i = 0; !fault && i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_string(json_object_get(json_object_get(item, "function"), "name")))
+            fault = "not all of its items have a function with a name";
+    }
+    json_decref(list);
+    return fault;
+}
