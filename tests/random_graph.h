@@ -252,11 +252,30 @@ static node random_attention(random_graph *b, node x)
                            spec);
 }
 
+/* States that go from row to row: a convolution, and a delta rule over what it makes. */
+static node random_recurrence(random_graph *b, node x)
+{
+    char name[16];
+    delta_spec d = {.key_heads = 1 + random_below(b, 2), .key_size = 4, .value_size = 6, .tiled = random_below(b, 2)};
+    d.heads = d.key_heads * (1 + random_below(b, 2));
+    uint32_t columns = 2 * d.key_heads * d.key_size + d.heads * d.value_size, width = 2 + random_below(b, 3);
+    node last = random_below(b, 2) ? b->row : 0;
+    snprintf(name, sizeof name, "s%u", b->state_count++);
+    node y =
+        graph_conv(b->g, random_product(b, x, columns), random_weight_of(b, TYPE_F32, shape2(columns, width), 0, 1),
+                   graph_state(b->g, name, DTYPE_F32, shape2(width - 1, columns)), b->at, last);
+    node alpha = random_product(b, x, d.heads), beta = random_product(b, x, d.heads);
+    snprintf(name, sizeof name, "s%u", b->state_count++);
+    node state = graph_state(b->g, name, DTYPE_F32, shape3(d.heads, d.key_size, d.value_size));
+    return graph_delta(b->g, y, alpha, beta, random_weight_of(b, TYPE_F32, shape1(d.heads), -1, 0.5f), state, b->at,
+                       last, d);
+}
+
 static void random_step(random_graph *b)
 {
     node x = random_any(b);
     uint32_t width = random_width(b, x);
-    switch (random_below(b, 15)) {
+    switch (random_below(b, 16)) {
     case 0: random_keep(b, random_unary(b, x)); break;
     case 1: random_keep(b, random_binary(b, x)); break;
     case 2: random_keep(b, random_norm(b, x)); break;
@@ -278,6 +297,7 @@ static void random_step(random_graph *b)
             graph_assign(b->g, b->ids, b->at, (assign_spec){.index = b->row});
         break;
     case 11: random_keep(b, random_experts(b, x)); break;
+    case 12: random_keep(b, random_recurrence(b, x)); break;
     default: random_keep(b, random_after(b, random_product(b, x, random_new_width(b)))); break;
     }
 }

@@ -344,6 +344,14 @@ static void run_sample(const cpu_run *r, const graph_node *n)
     r->values[n->operands[1]].u[0] = history[so_far % length] = token;
 }
 
+static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)
+{
+    cpu_operand operands[GRAPH_MAX_OPERANDS] = {{0}};
+    for (uint32_t i = 0; i < n->operand_count; i++)
+        operands[i] = (cpu_operand){r->values[n->operands[i]].f, r->values[n->operands[i]].u};
+    (n->op == OP_CONV ? cpu_conv : cpu_delta)(n, graph_at(r->g, n->operands[1]), operands, out);
+}
+
 static bool run_node(cpu_run *r, node at, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
@@ -398,6 +406,8 @@ static bool run_node(cpu_run *r, node at, err *e)
                     n->operand_count > 3 ? r->values[n->operands[3]].f : NULL, out.f);
         break;
     case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
+    case OP_CONV:
+    case OP_DELTA: run_recurrent(r, n, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
     case OP_SAMPLE: run_sample(r, n); break;
     case OP_COUNT: break;

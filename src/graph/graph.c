@@ -12,7 +12,7 @@
 const char *const graph_op_names[OP_COUNT] = {"input",     "weight",  "state",     "unary",   "binary", "reduce",
                                               "softmax",   "rmsnorm", "layernorm", "matmul",  "gather", "rope",
                                               "attention", "store",   "slice",     "reshape", "pick",   "topk",
-                                              "route",     "experts", "mix",       "assign",  "sample"};
+                                              "route",     "experts", "mix",       "conv", "delta", "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -143,6 +143,11 @@ bool graph_wrong_shapes(graph *g, const graph_node *n, const char *why)
 static const graph_node *operand(const graph *g, const graph_node *n, int i)
 {
     return &g->nodes[n->operands[i]];
+}
+
+node graph_add_node(graph *g, graph_node n, const char *wrong)
+{
+    return g->error.kind == ERR_NONE && (!wrong || graph_wrong_shapes(g, &n, wrong)) ? graph_add(g, n) : 0;
 }
 
 /* ---- leaves -------------------------------------------------------------- */

@@ -1,15 +1,13 @@
 /* Steps of a plan as dispatches: the kernel of each operator, and its arguments. Matrix products: lower_matmul.c. */
 #include "graph/lower_internal.h"
-#include "graph/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
     LAST = LOWER_LAST_DIM,
-    THREADS = 64,         /* of a workgroup, as in the files of small operators */
-    SAMPLE_THREADS = 256, /* as in op_sample.wgsl */
-    TEAM = 32,            /* as in matmul_vec.wgsl */
+    THREADS = 64, /* of a workgroup, as in the files of small operators */
+    TEAM = 32,    /* as in matmul_vec.wgsl */
 };
 
 /* Elements of x that fit workgroup memory beside what the kernels of most models need: a megakernel has the workgroup
@@ -319,60 +317,6 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     return 2;
 }
 
-static void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
-{
-    bool indexed = false, more = false;
-    memset(l->args, 0, sizeof l->args); /* it has several results and operands */
-    l->args[ARG_GROUPS] = 1;
-    l->args[ASSIGN_COUNT] = s->assign_count;
-    l->polls_epoch = true;
-    for (uint32_t i = 0; i < s->assign_count; i++) {
-        const graph_node *n = node_at(c, s->assigns[i]);
-        const assign_spec *spec = &n->as.assign;
-        uint32_t *copy = l->args + ASSIGN_COPIES + COPY_SIZE * i;
-        copy[COPY_TO] = at(c, n->operands[1]);
-        copy[COPY_FROM] = at(c, n->operands[0]);
-        copy[COPY_COUNT] = (uint32_t)shape_count(node_at(c, n->operands[0])->s);
-        copy[COPY_ADDED] = spec->added;
-        copy[COPY_MORE] = spec->more ? at(c, spec->more) + 1 : 0;
-        copy[COPY_INDEX] = spec->index ? at(c, spec->index) + 1 : 0;
-        copy[COPY_BOUND] = (uint32_t)shape_count(n->s);
-        indexed |= spec->index != 0;
-        more |= spec->more != 0;
-    }
-    if (c->t->compile_fast) {
-        l->kernel.name = "op_assign_single_thread";
-        kernel_set_constant(&l->kernel, CONSTANT_COPIES, s->assign_count);
-        kernel_set_constant(&l->kernel, CONSTANT_INDEXED, indexed);
-        kernel_set_constant(&l->kernel, CONSTANT_MORE, more);
-    }
-}
-
-static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n)
-{
-    sample_places places = {.out = at(c, n->operands[1]),
-                            .logits = at(c, n->operands[0]),
-                            .vocab = node_at(c, n->operands[0])->s.dims[LAST],
-                            .settings = at(c, n->operands[2]),
-                            .position = at(c, n->operands[3]),
-                            .history = at(c, n->operands[4]),
-                            .history_tok = (uint32_t)shape_count(node_at(c, n->operands[4])->s),
-                            .append = 1,
-                            .scratch = memory_scratch_at(c->m, c->which)};
-    l[0] = (dispatch_desc){.kernel.name = "op_sample_scan", .polls_epoch = true};
-    l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
-    sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].args, l[1].args);
-    l[0].args[SAMPLE_LOGITS_COMPUTED] = lower_is_computed(c, n->operands[0]);
-    if (c->t->compile_fast) { /* one thread, and one kernel that compiles fast */
-        l[1].kernel.name = "op_sample_single_thread";
-        l[0] = l[1];
-        return 1;
-    }
-    for (int half = 0; half < 2 && c->t->specialize && c->form->threads; half++)
-        kernel_set_constant(&l[half].kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
-    return 2;
-}
-
 /* A dispatch for each piece of the matrix. */
 static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
@@ -428,6 +372,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
 {
     if (s->op == OP_MATMUL || s->op == OP_EXPERTS)
         return s->op == OP_MATMUL ? lower_matmul(c, l, s, e) : lower_experts(c, l, s, e);
+    if (s->op == OP_CONV || s->op == OP_DELTA)
+        return lower_recurrent(c, l, s);
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
@@ -473,6 +419,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         l->args[SLICE_LENGTH] = n->s.dims[LAST];
         l->args[SLICE_ROW_LENGTH] = length;
         l->args[SLICE_START] = n->as.slice_start;
+        l->polls_epoch = l->epoch_only = n->type != DTYPE_U32;
+        l->args[SLICE_FORM] = l->polls_epoch ? 1 + lower_is_computed(c, n->operands[0]) : 0;
         break;
     case OP_PICK:
         l->args[ARG_GROUPS] = n->s.dims[LAST - 1];

@@ -237,6 +237,45 @@ static void attention_sees_what_was_stored(void **unused)
         assert_true(fabsf(outputs[0][i] - cosf((float)(i % 4) * 0.7f)) < 1e-6f);
 }
 
+/* A convolution of each row with the one before; a matrix of one number that fades by half and learns half. */
+static void states_go_from_row_to_row(void **unused)
+{
+    (void)unused;
+    static const float kernels[] = {2, 3}, rate[] = {-1};
+    named weights[] = {{"kernels", kernels}, {"rate", rate}, {0}};
+    graph *g = graph_new();
+    node at = graph_input(g, "at", DTYPE_U32, shape1(1)), last = graph_input(g, "last", DTYPE_U32, shape1(1));
+    node x = graph_input(g, "x", DTYPE_F32, shape2(2, 1)), qkv = graph_input(g, "qkv", DTYPE_F32, shape2(2, 3));
+    node gate = graph_input(g, "gate", DTYPE_F32, shape2(2, 1)); /* zeros: softplus is log 2, sigmoid 1/2 */
+    graph_output(g, "y",
+                 graph_conv(g, x, graph_weight(g, "kernels", TYPE_F32, shape2(1, 2)),
+                            graph_state(g, "row", DTYPE_F32, shape2(1, 1)), at, last));
+    graph_output(g, "z",
+                 graph_delta(g, qkv, gate, gate, graph_weight(g, "rate", TYPE_F32, shape1(1)),
+                             graph_state(g, "matrix", DTYPE_F32, shape3(1, 1, 1)), at, last,
+                             (delta_spec){.heads = 1, .key_heads = 1, .key_size = 1, .value_size = 1}));
+    cpu_run *r = run_of(g, weights);
+    memcpy(cpu_floats(r, "x"), (float[]){1, -1}, 8);
+    memcpy(cpu_floats(r, "qkv"), (float[]){3, 5, 2, -1, 1, 4}, 24);
+    for (int again = 0; again < 2; again++) { /* from the start: what was before does not count */
+        cpu_words(r, "at")[0] = 0;
+        cpu_words(r, "last")[0] = 1;
+        run_ok(r);
+        near(cpu_floats(r, "y"), (float[]){3 / (1 + expf(-3)), -1 / (1 + expf(1))}, 2);
+        near(cpu_floats(r, "z"), (float[]){1, -2.25f}, 2); /* 0 + 2/2; 1/2 + (4 - 1/2)/2 */
+        near(cpu_floats(r, "matrix"), (float[]){2.25f}, 1);
+    }
+    cpu_words(r, "at")[0] = 2; /* on from there, but the second row does not count */
+    cpu_words(r, "last")[0] = 0;
+    run_ok(r);
+    near(cpu_floats(r, "y"), (float[]){1 / (1 + expf(-1))}, 1); /* 3 - 2 */
+    near(cpu_floats(r, "z"), (float[]){1.5625f, 0}, 2);         /* 1.125 + (2 - 1.125)/2 */
+    near(cpu_floats(r, "matrix"), (float[]){1.5625f}, 1);
+    near(cpu_floats(r, "row"), (float[]){1}, 1);
+    cpu_run_free(r);
+    graph_free(g);
+}
+
 static void slices_and_shapes(void **unused)
 {
     (void)unused;
@@ -296,6 +335,20 @@ static void graphs_that_do_not_fit_say_so(void **unused)
     expect_graph_error(g, "beyond the row");
 
     g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(2, 4));
+    node at = graph_input(g, "at", DTYPE_U32, shape1(1)), gate;
+    graph_conv(g, x, graph_weight(g, "w", TYPE_F32, shape2(4, 3)), graph_state(g, "s", DTYPE_F32, shape2(3, 4)), at, 0);
+    expect_graph_error(g, "conv of 2x4 and 4x3");
+
+    g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(2, 3));
+    at = graph_input(g, "at", DTYPE_U32, shape1(1));
+    gate = graph_input(g, "gate", DTYPE_F32, shape2(2, 1));
+    node rate = graph_weight(g, "rate", TYPE_F32, shape1(1)), state = graph_state(g, "s", DTYPE_F32, shape3(1, 1, 2));
+    graph_delta(g, x, gate, gate, rate, state, at, 0, (delta_spec){1, 1, 1, 1, false});
+    expect_graph_error(g, "delta of 2x3 and 2x1");
+
+    g = graph_new();
     graph_output(g, "y", 0);
     expect_graph_error(g, "output y is no node");
 }
@@ -322,6 +375,7 @@ int main(void)
         cmocka_unit_test(norm_matmul_gather),
         cmocka_unit_test(rope_rotates_pairs),
         cmocka_unit_test(attention_sees_what_was_stored),
+        cmocka_unit_test(states_go_from_row_to_row),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),
         cmocka_unit_test(a_missing_weight_is_named),
