@@ -102,6 +102,11 @@ def gpt2(layers, embedding, heads, vocab, **more):
                 eos_token_id=2, pad_token_id=0) | more
 
 
+def delta_net(key_heads, heads, key_dim, value_dim, width):
+    return dict(linear_num_key_heads=key_heads, linear_num_value_heads=heads, linear_key_head_dim=key_dim,
+                linear_value_head_dim=value_dim, linear_conv_kernel_dim=width)
+
+
 # More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
 FAMILIES = {
     # biases in the feed-forward layers
@@ -175,6 +180,16 @@ FAMILIES = {
                    beta_fast=8.0, beta_slow=0.5, truncate=False, original_max_position_embeddings=16), (BF16, F32), "old", 1),
     # within what was trained, dynamic angles are as they are
     "llama-dynamic": ("llama", sizes(1, 36, 30, 3, 1, 61, 12) | rope("dynamic", 1000.0, factor=4.0), (F16, F32), "old", 1),
+    # gated delta nets in three layers of four; two heads of values share one of keys, and all sizes differ
+    "qwen35-shared": ("qwen3_5_text", sizes(4, 36, 30, 3, 1, 61, 12) | delta_net(2, 4, 6, 10, 4) |
+                      {"tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    # named layers; as many heads of keys as of values, of one size, a convolution over three tokens
+    "qwen35-named": ("qwen3_5_text", sizes(3, 40, 26, 4, 2, 67, 8) | delta_net(3, 3, 8, 8, 3) | {"layer_types":
+                     ["full_attention", "linear_attention", "linear_attention"], "attention_bias": True} |
+                     rope(theta=2000.0, partial_rotary_factor=0.25), (BF16, F32), "new", 1),
+    # as llama.cpp knows them: keys and values of one size
+    "qwen35-tiled": ("qwen3_5_text", sizes(4, 32, 30, 2, 1, 61, 16) | delta_net(2, 6, 8, 8, 4) | rope(
+                     partial_rotary_factor=0.5, mrope_section=[2, 1, 1]), (F16, F32), "new", 1),
     # LayerNorm with a gate, a quarter of a head turned
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
@@ -256,13 +271,16 @@ def older(config):
 def randomise(model, seed):
     random = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
+    from_zero = gemma or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
             if name.endswith((".bias", "_bias", ".sinks")):
                 weight.copy_(0.5 * noise)
-            elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
-                weight.copy_(0.3 * noise + (0 if gemma else 1))
+            elif name.endswith(".A_log"):  # rates from 0.2 to 2, about
+                weight.copy_(0.5 * noise - 0.5)
+            elif "norm" in name or ".ln_" in name:
+                weight.copy_(0.3 * noise + (0 if from_zero and not name.endswith("linear_attn.norm.weight") else 1))
             elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:

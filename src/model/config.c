@@ -52,6 +52,8 @@ const arch_info config_archs[] = {
                       .rope_base = 150000},
     [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
                         .qk_norm = QK_NORM_HEADS},
+    [ARCH_QWEN35] = {"qwen3_5_text", "qwen35", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS, .rotary_share = 0.25f,
+                     .norm_adds_one = true, .attention_gated = true},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
@@ -60,7 +62,7 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}};
+} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}, {"qwen3_5", ARCH_QWEN35}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -141,6 +143,7 @@ void config_set_defaults(model_config *c, model_arch arch)
         .one_norm = a->one_norm,
         .gated = !a->ungated,
         .learned_positions = a->learned_positions,
+        .attention_gated = a->attention_gated,
         .rope_factor = 1,
         .rope_magnitude = 1,
         .embedding_scale = 1,
@@ -165,6 +168,24 @@ bool config_check_shape(const char *file, const shape_keys *k, const model_confi
         return err_set(e, "%s: \"%s\" makes %u of a head's %u numbers turn with the position; must be even and no more",
                        file, k->rope_dims, c->rope_dims, c->head_dim);
     return true;
+}
+
+bool config_check_recurrence(const char *file, const recurrence_keys *k, const model_config *c, err *e)
+{
+    if (c->recurrent_heads % c->recurrent_key_heads)
+        return err_set(e, "%s: \"%s\" (%u) is not a multiple of \"%s\" (%u)", file, k->heads, c->recurrent_heads,
+                       k->key_heads, c->recurrent_key_heads);
+    if ((uint64_t)c->recurrent_heads * c->recurrent_value_dim > MAX_EMBEDDING ||
+        (uint64_t)c->recurrent_key_heads * c->recurrent_key_dim > MAX_EMBEDDING)
+        return err_set(e, "%s: \"%s\" (%u) heads are more than %d numbers", file, k->heads, c->recurrent_heads,
+                       MAX_EMBEDDING);
+    return true;
+}
+
+void config_set_recurrent(model_config *c, uint32_t period)
+{
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        c->is_recurrent[i] = (i + 1) % period != 0;
 }
 
 bool config_derive_head_dim(const char *file, const shape_keys *k, model_config *c, err *e)

@@ -10,9 +10,11 @@
  *     for every layer:
  *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
+ *                                                                (Wq also makes a gate: attention_gated)
  *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
- *         a = a * Wo [+ bo]                                      [output_bias]
+ *         a = a [. sigmoid(gate)] * Wo [+ bo]                    [output_bias]
+ *             or a recurrence in place of attention: below       [is_recurrent]
  *         x += [norm of: post_norms] a * residual_scale
  *         y = norm(x)                                            [not without pre_norms]
  *             or the norm of x before a was added, or y as it was for q, k and v  [parallel, one_norm]
@@ -22,6 +24,12 @@
  *         x += [norm of: post_norms] y * residual_scale
  *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
  *                                                                Woutput = embedding if tied_embeddings
+ *
+ * The recurrence (a gated delta net), whose matrices S, one for each head, go from token to token:
+ *
+ *     q, k, v = silu(a convolution of y * Wqkv over the last recurrent_width tokens)
+ *     S = S * exp(A * softplus(y * Walpha + dt));  S += k (v - k S) sigmoid(y * Wbeta)       q and k of length 1
+ *     a = (rms_norm(q S) . silu(y * Wgate)) * Wout
  *
  * norm is rms_norm(x, norm_epsilon) with weights, + 1 if norm_adds_one; or LayerNorm [layer_norm], with biases
  * [norm_bias]. cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
@@ -58,7 +66,8 @@ typedef enum {
     ARCH_STABLELM,
     ARCH_QWEN2_MOE,
     ARCH_QWEN3_MOE,
-    ARCH_GPT_OSS
+    ARCH_GPT_OSS,
+    ARCH_QWEN35
 } model_arch;
 
 typedef enum {
@@ -94,7 +103,7 @@ typedef enum {
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
-enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096 };
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_RECURRENT_KEY = 256 };
 
 typedef struct model_config {
     model_arch arch;
@@ -115,6 +124,7 @@ typedef struct model_config {
     uint32_t window_tok;                     /* positions that windowed layers see, the own among them; 0: none is */
     uint8_t is_windowed[CONFIG_MAX_LAYERS];  /* (layer_count); all 0 if window_tok is 0 */
     uint8_t is_unrotated[CONFIG_MAX_LAYERS]; /* (layer_count): layers without rope */
+    bool attention_gated;                    /* Wq makes q and a gate for each head */
     bool qkv_bias, output_bias, ffn_bias, head_bias;
     bool attention_sinks; /* each head has the score of a position more, whose value is 0 */
     qk_norms qk_norm;
@@ -135,6 +145,14 @@ typedef struct model_config {
                                                            * and fast beta */
     bool rope_whole_pairs;                                /* yarn's bounds are whole numbers of pairs */
     uint32_t rope_original_tok;                           /* positions trained at first; llama3, yarn and longrope */
+
+    /* layers with a recurrence in place of attention; recurrent_heads 0: there are none */
+    uint8_t is_recurrent[CONFIG_MAX_LAYERS];       /* (layer_count) */
+    uint32_t recurrent_heads, recurrent_key_heads; /* of v; of q and k: it divides those */
+    uint32_t recurrent_value_dim, recurrent_key_dim;
+    uint32_t recurrent_width; /* tokens that a convolution spans, the own among them */
+    bool recurrent_tiled;     /* head h of v has head h % recurrent_key_heads of q and k; else neighbours share one */
+    uint32_t extra_layers;    /* that the file has after the others, for guesses of more tokens: not used */
 
     /* a mixture of experts, gated each; expert_count 0: none. A router's scores choose expert_used for each token. */
     uint32_t expert_count, expert_used, expert_ffn_dim;

@@ -260,6 +260,42 @@ static bool gguf_attention(gguf_source *s)
     return gguf_windows(s);
 }
 
+/* A gated delta net in all layers but each fourth, or in those that the file names. */
+static bool gguf_recurrence(gguf_source *s)
+{
+    model_config *c = s->c;
+    uint32_t inner, period;
+    if (!gguf_size(s, "ssm.conv_kernel", MAX_CONV_WIDTH, 0, &c->recurrent_width) ||
+        !gguf_size(s, "ssm.state_size", CONFIG_MAX_RECURRENT_KEY, 0, &c->recurrent_key_dim) ||
+        !gguf_size(s, "ssm.group_count", MAX_HEADS, 0, &c->recurrent_key_heads) ||
+        !gguf_size(s, "ssm.time_step_rank", MAX_HEADS, 0, &c->recurrent_heads) ||
+        !gguf_size(s, "ssm.inner_size", MAX_EMBEDDING, 0, &inner) ||
+        !gguf_size(s, "full_attention_interval", CONFIG_MAX_LAYERS, qwen35_period, &period))
+        return false;
+    if (c->recurrent_width < 2)
+        return config_unsupported(s->file, arch_key(s, "ssm.conv_kernel"), "a convolution of one token", s->e);
+    if (inner % c->recurrent_heads)
+        return err_set(s->e, "%s: \"%s\" (%u) is not a multiple of the heads (%u)", s->file,
+                       arch_key(s, "ssm.inner_size"), inner, c->recurrent_heads);
+    c->recurrent_value_dim = inner / c->recurrent_heads;
+    c->recurrent_tiled = true;
+    config_set_recurrent(c, period);
+    const char *key = arch_key(s, "attention.recurrent_layers");
+    gguf_array layers;
+    if (gguf_has(s->g, key)) {
+        if (!gguf_get_numbers(s->g, key, &layers, s->e))
+            return false;
+        if (layers.count < c->layer_count)
+            return err_set(s->e, "%s: \"%s\" names %zu layers of %u", s->file, key, layers.count, c->layer_count);
+        for (uint32_t i = 0; i < c->layer_count; i++)
+            c->is_recurrent[i] = gguf_array_int(&layers, i) != 0;
+    }
+    char heads[64], key_heads[64];
+    snprintf(heads, sizeof heads, "%s", arch_key(s, "ssm.time_step_rank"));
+    snprintf(key_heads, sizeof key_heads, "%s", arch_key(s, "ssm.group_count"));
+    return config_check_recurrence(s->file, &(recurrence_keys){heads, key_heads}, c, s->e);
+}
+
 /* What only some families have. */
 static bool gguf_own_keys(gguf_source *s)
 {
@@ -292,6 +328,7 @@ static bool gguf_own_keys(gguf_source *s)
         const char *key = arch_key(s, "use_parallel_residual");
         return !gguf_has(s->g, key) || gguf_get_bool(s->g, key, &c->parallel, s->e);
     }
+    case ARCH_QWEN35: return gguf_recurrence(s);
     case ARCH_STABLELM: c->parallel = c->one_norm = !gguf_find_tensor(s->g, "blk.0.ffn_norm.weight"); return true;
     default: return true;
     }
@@ -344,6 +381,22 @@ static bool gguf_refuse_unsupported(gguf_source *s)
     return causal || config_unsupported(s->file, key, "attention to later positions", s->e);
 }
 
+/* The last ones may be there to guess more tokens at a time. */
+static bool gguf_layers(gguf_source *s)
+{
+    model_config *c = s->c;
+    const char *key = arch_key(s, "nextn_predict_layers");
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->extra_layers, s->e))
+        return false;
+    if (!gguf_size(s, "block_count", CONFIG_MAX_LAYERS, 0, &c->layer_count))
+        return false;
+    if (c->extra_layers >= c->layer_count)
+        return err_set(s->e, "%s: \"%s\" is %u: no layer is left", s->file, arch_key(s, "nextn_predict_layers"),
+                       c->extra_layers);
+    c->layer_count -= c->extra_layers;
+    return true;
+}
+
 bool config_from_gguf(const gguf *g, model_config *c, err *e)
 {
     static const char arch_is[] = "general.architecture";
@@ -366,7 +419,7 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
     snprintf(rope_dims, sizeof rope_dims, "%s.rope.dimension_count", a);
     shape_keys keys = {embedding, heads, kv_heads, head_dim, rope_dims};
 
-    if (!gguf_refuse_unsupported(s) || !gguf_size(s, "block_count", CONFIG_MAX_LAYERS, 0, &c->layer_count) ||
+    if (!gguf_refuse_unsupported(s) || !gguf_layers(s) ||
         !gguf_size(s, "context_length", MAX_CONTEXT, config_archs[arch].context_tok, &c->context_tok) ||
         !gguf_size(s, "embedding_length", MAX_EMBEDDING, 0, &c->embedding_dim) ||
         !gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) ||

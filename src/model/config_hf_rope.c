@@ -178,6 +178,11 @@ static bool hf_layer_types(hf_source *s, const json_t *types)
     for (uint32_t i = 0; i < c->layer_count; i++) {
         const char *type = json_string_value(json_array_get(types, i));
         bool windowed = type && strcmp(type, "sliding_attention") == 0;
+        if (c->recurrent_heads && type) {
+            c->is_recurrent[i] = strcmp(type, "linear_attention") == 0;
+            if (c->is_recurrent[i])
+                continue;
+        }
         if (!windowed && !(type && strcmp(type, "full_attention") == 0))
             return config_unsupported(s->file, "layer_types", "a layer other than full_attention or sliding_attention",
                                       s->e);

@@ -111,6 +111,8 @@ bool layout_check(const model_config *c, str *notes, err *e)
         str_addf(notes, "llama.cpp rounds the bounds of yarn's angles to whole pairs: its logits differ a little\n");
     else if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
         return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
+    if (c->recurrent_key_dim != c->recurrent_value_dim)
+        return cannot_say(c, "heads of keys and of values of different sizes", e);
     if (c->attention_scale != usual_scale(c) && c->arch != ARCH_GRANITE)
         str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
                  (double)c->attention_scale);
@@ -157,7 +159,8 @@ static void add_norm(tensor_list *l, const model_config *c, uint32_t layer, cons
 static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
 {
     char name[32];
-    uint32_t rows = heads * c->head_dim;
+    bool gated = c->attention_gated && strcmp(part, "attn_q") == 0;
+    uint32_t rows = (gated ? 2 : 1) * heads * c->head_dim;
     uint32_t turned = config_archs[c->arch].adjacent_in_gguf && c->rope_order == ROPE_HALVES ? heads : 0;
     snprintf(name, sizeof name, "%s.weight", part);
     add_part(l, ROLE_MATRIX, rows, c->embedding_dim, layer, name)->turned_heads = turned;
@@ -182,9 +185,39 @@ static void add_qkv(tensor_list *l, const model_config *c, uint32_t layer)
         add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
 }
 
+/* The heads of v in the order in which llama.cpp repeats those of q and k. */
+static layout_tiling tiled(const model_config *c, uint32_t first, uint32_t size, bool of_columns)
+{
+    if (c->recurrent_tiled || c->recurrent_heads == c->recurrent_key_heads)
+        return (layout_tiling){0};
+    return (layout_tiling){first, c->recurrent_key_heads, c->recurrent_heads / c->recurrent_key_heads, size,
+                           of_columns};
+}
+
+static void add_recurrence(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t keys = 2 * c->recurrent_key_heads * c->recurrent_key_dim, size = c->recurrent_value_dim;
+    uint32_t heads = c->recurrent_heads, inner = heads * size, dim = c->embedding_dim;
+    add_norm(l, c, layer, "attn_norm");
+    add_part(l, ROLE_MATRIX, keys + inner, dim, layer, "attn_qkv.weight")->tiling = tiled(c, keys, size, false);
+    add_part(l, ROLE_MATRIX, inner, dim, layer, "attn_gate.weight")->tiling = tiled(c, 0, size, false);
+    add_part(l, ROLE_FLOATS, keys + inner, c->recurrent_width, layer, "ssm_conv1d.weight")->tiling =
+        tiled(c, keys, size, false);
+    add_part(l, ROLE_BIAS, 1, heads, layer, "ssm_dt.bias")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_BIAS, 1, heads, layer, "ssm_a")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_MATRIX, heads, dim, layer, "ssm_beta.weight")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_MATRIX, heads, dim, layer, "ssm_alpha.weight")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_BIAS, 1, size, layer, "ssm_norm.weight"); /* a norm that never adds one */
+    add_part(l, ROLE_MATRIX, dim, inner, layer, "ssm_out.weight")->tiling = tiled(c, 0, size, true);
+}
+
 static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
 {
     uint32_t q = c->head_count * c->head_dim;
+    if (c->is_recurrent[layer]) {
+        add_recurrence(l, c, layer);
+        return;
+    }
     if (c->pre_norms)
         add_norm(l, c, layer, "attn_norm");
     add_qkv(l, c, layer);
@@ -237,7 +270,7 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         layout_tensor *t = add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
     } else if (c->pre_norms && !c->one_norm)
-        add_norm(l, c, layer, "ffn_norm");
+        add_norm(l, c, layer, c->recurrent_heads ? "post_attention_norm" : "ffn_norm");
     if (c->expert_count) {
         add_experts(l, c, layer);
         return;
@@ -429,6 +462,23 @@ static void write_rope(keys *k, const model_config *c)
     }
 }
 
+static void write_recurrence(keys *k, const model_config *c)
+{
+    /* Positions of a text are one number, not three as those of a picture: so it does not matter which pair has which. */
+    uint32_t pairs = c->rope_dims / 2, sections[] = {(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0};
+    key_u32(k, "ssm.conv_kernel", c->recurrent_width);
+    key_u32(k, "ssm.state_size", c->recurrent_key_dim);
+    key_u32(k, "ssm.group_count", c->recurrent_key_heads);
+    key_u32(k, "ssm.time_step_rank", c->recurrent_heads);
+    key_u32(k, "ssm.inner_size", c->recurrent_heads * c->recurrent_value_dim);
+    gguf_write_array(k->w, key_of(k, "attention.recurrent_layers"), GGUF_KIND_BOOL, c->layer_count);
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        gguf_write_item_whole(k->w, c->is_recurrent[i]);
+    gguf_write_array(k->w, key_of(k, "rope.dimension_sections"), GGUF_KIND_I32, 4);
+    for (int i = 0; i < 4; i++)
+        gguf_write_item_whole(k->w, sections[i]);
+}
+
 static void write_own_keys(keys *k, const model_config *c)
 {
     switch (c->arch) {
@@ -441,6 +491,7 @@ static void write_own_keys(keys *k, const model_config *c)
     case ARCH_COHERE2: key_f32(k, "logit_scale", c->logit_scale); break;
     case ARCH_GPT_NEOX:
     case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
+    case ARCH_QWEN35: write_recurrence(k, c); break;
     case ARCH_GEMMA3:
         if (c->rope_local_base != default_rope_base)
             key_f32(k, "rope.freq_base_swa", c->rope_local_base);

@@ -177,6 +177,54 @@ static void reads_gemma_2_from_gguf(void **unused)
     assert_true(near(c.attention_scale, 1 / 12.0) && c.window_tok == 4096 && windowed_layers(&c) == 23);
 }
 
+/* A gated delta net, by the names that its keys have; `changed` has another number. */
+static maker make_qwen35(const char *changed, uint32_t value)
+{
+    static const char *const keys[] = {".ssm.conv_kernel",    ".ssm.state_size", ".ssm.group_count",
+                                       ".ssm.time_step_rank", ".ssm.inner_size", ".nextn_predict_layers"};
+    static const uint32_t values[] = {4, 8, 2, 6, 60, 1};
+    maker m = make("qwen35");
+    key_tokens(&m, 3);
+    for (int i = 0; i < 6; i++)
+        key_u32(&m, keys[i], strcmp(keys[i], changed) == 0 ? value : values[i]);
+    return m;
+}
+
+static void reads_qwen3_5_from_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make_qwen35("", 0);
+    model_config c = finish_good(&m);
+    assert_true(c.attention_gated && c.recurrent_tiled && !c.norm_adds_one);
+    assert_true(c.layer_count == 3 && c.extra_layers == 1); /* the fourth guesses ahead */
+    assert_true(c.recurrent_width == 4 && c.recurrent_key_dim == 8 && c.recurrent_value_dim == 10);
+    assert_true(c.recurrent_key_heads == 2 && c.recurrent_heads == 6);
+    assert_true(c.is_recurrent[0] && c.is_recurrent[1] && c.is_recurrent[2]);
+    m = make_qwen35(".nextn_predict_layers", 2);
+    key_numbers(&m, ".attention.recurrent_layers", 0, 1);
+    c = finish_good(&m);
+    assert_true(c.layer_count == 2 && !c.is_recurrent[0] && c.is_recurrent[1]);
+
+    m = make_qwen35(".ssm.time_step_rank", 5);
+    finish_refused(&m, "\"qwen35.ssm.time_step_rank\" (5) is not a multiple of \"qwen35.ssm.group_count\" (2)");
+    m = make_qwen35(".ssm.inner_size", 61);
+    finish_refused(&m, "\"qwen35.ssm.inner_size\" (61) is not a multiple of the heads (6)");
+    m = make_qwen35(".ssm.state_size", 1 << 20);
+    finish_refused(&m, "\"qwen35.ssm.state_size\"");
+    m = make_qwen35(".ssm.conv_kernel", 1);
+    finish_refused(&m, "a convolution of one token");
+    m = make_qwen35(".ssm.group_count", 0);
+    finish_refused(&m, "\"qwen35.ssm.group_count\" is 0");
+    m = make_qwen35(".nextn_predict_layers", 4);
+    finish_refused(&m, "no layer is left");
+    m = make_qwen35("", 0);
+    key_numbers(&m, ".attention.recurrent_layers", 0, 1);
+    finish_refused(&m, "names 2 layers of 3");
+    m = make("qwen35");
+    key_tokens(&m, 3);
+    finish_refused(&m, "qwen35.ssm.conv_kernel");
+}
+
 static void reads_divisors_from_gguf(void **unused)
 {
     (void)unused;
@@ -342,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_gguf),
         cmocka_unit_test(reads_gemma_2_from_gguf),
+        cmocka_unit_test(reads_qwen3_5_from_gguf),
         cmocka_unit_test(reads_divisors_from_gguf),
         cmocka_unit_test(refuses_wrong_gguf),
         cmocka_unit_test(reads_a_trained_model),

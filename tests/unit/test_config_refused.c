@@ -148,6 +148,25 @@ static void refuses_experts_that_cannot_be(void **unused)
     assert_refused("mixtral", "\"num_local_experts\":2,\"num_experts_per_tok\":3", "must be 1 to 2");
 }
 
+static void refuses_recurrences_that_cannot_be(void **unused)
+{
+    (void)unused;
+    static const char arch[] = "qwen3_5_text";
+    assert_refused(arch, "\"linear_num_value_heads\":9,\"linear_num_key_heads\":2", "(9) is not a multiple of");
+    assert_refused(arch, "\"linear_num_key_heads\":0", "\"linear_num_key_heads\" is 0");
+    assert_refused(arch, "\"linear_num_value_heads\":1048576", "\"linear_num_value_heads\" is 1.04858e+06");
+    assert_refused(arch, "\"linear_key_head_dim\":257", "\"linear_key_head_dim\" is 257, must be 1 to 256");
+    assert_refused(arch, "\"linear_value_head_dim\":131072", "heads are more than 131072 numbers");
+    assert_refused(arch, "\"linear_conv_kernel_dim\":1", "a convolution of one token");
+    assert_refused(arch, "\"linear_conv_kernel_dim\":65", "\"linear_conv_kernel_dim\" is 65");
+    assert_refused(arch, "\"full_attention_interval\":0", "\"full_attention_interval\" is 0");
+    assert_refused(arch, "\"attn_output_gate\":false", "attention without a gate");
+    assert_refused(arch, "\"hidden_act\":\"gelu\"", "a function other than silu");
+    assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"full_attention\"]", "must be 4 texts");
+    assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"mamba\",\"full_attention\",\"full_attention\"]",
+                   "a layer other than");
+}
+
 static void refuses_wrong_ropes(void **unused)
 {
     (void)unused;
@@ -225,6 +244,7 @@ int main(void)
         cmocka_unit_test(refuses_sizes_that_cannot_be),
         cmocka_unit_test(refuses_what_is_not_supported),
         cmocka_unit_test(refuses_experts_that_cannot_be),
+        cmocka_unit_test(refuses_recurrences_that_cannot_be),
         cmocka_unit_test(refuses_wrong_ropes),
         cmocka_unit_test(survives_damage),
     };
