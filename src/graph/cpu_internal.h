@@ -13,6 +13,13 @@ void cpu_experts(const graph *g, const graph_node *n, const void *weights, const
                  const float *bias, float *out);
 void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *routes, float *out);
 
+/* Repeatedly takes the largest element not yet taken; of some groups only, if there are any. */
+void cpu_topk(const graph_node *n, const graph_node *from, const float *x, const graph_node *groups,
+              const uint32_t *group_ids, uint32_t *out);
+bool cpu_weigh(const graph_node *n, const graph_node *from, const float *x, const uint32_t *places, float *out, err *e);
+void cpu_heads(const graph_node *n, const graph_node *w, const void *weights, const float *x, float *out);
+void cpu_join(uint32_t length, const graph_node *second, const float *x, const float *y, float *out);
+
 typedef struct cpu_operand {
     float *f;
     const uint32_t *u;

@@ -66,6 +66,9 @@ typedef enum {
     OP_ROUTE,   /* which experts a row gets, and what each weighs */
     OP_EXPERTS, /* products with matrices that are chosen at run time */
     OP_MIX,     /* sums of rows with weights */
+    OP_WEIGH,   /* elements by their places in a row, as routes */
+    OP_HEADS,   /* products with a matrix for each head */
+    OP_JOIN,    /* rows one behind the other */
     OP_CONV,    /* a short convolution over rows, those of earlier runs included */
     OP_DELTA,   /* the gated delta rule: attention by a matrix that every row changes */
     OP_ASSIGN,  /* integers into an input, for the next run */
@@ -130,6 +133,7 @@ typedef struct attention_spec {
     float softcap;   /* 0: none */
     uint32_t window; /* how many positions back are seen, itself included; 0: all */
     node sinks;      /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
+    uint32_t value_size; /* elements of a value that count, the first ones; 0: all */
 } attention_spec;
 
 /* The weights of experts: a softmax over the scores of those that are chosen, or over all scores. */
@@ -171,6 +175,11 @@ typedef struct graph_node {
         uint32_t slice_start;
         route_kind route;
         uint32_t expert_count;
+        uint32_t topk_groups;
+        struct {
+            bool normed;
+            float scale;
+        } weigh;
         assign_spec assign;
         delta_spec delta;
     } as;
@@ -218,12 +227,20 @@ node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
- * up to position + i. To [t, heads * size]. */
+ * up to position + i. To [t, heads * size], or [t, heads * value_size]; values may be the keys. */
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
 node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, k] */
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
+/* The same among some groups only: a row is `count_of_groups` groups of neighbours, of which u32 groups [.., s] names s. */
+node graph_topk_of(graph *g, node x, uint32_t count, node groups, uint32_t count_of_groups);
+/* A weight [heads * n, k] is a matrix for each head: x [t, heads, k] to [t, heads, n]. */
+node graph_heads(graph *g, node weight, node x);
+node graph_join(graph *g, node a, node b);      /* [.., m] and [.., n] to [.., m + n] */
+/* The elements of x [t, n] at u32 places [t, s], as routes: [t, 2 * s], the places as floats, then the elements times
+ * `scale`, divided by their sum if `normed`. */
+node graph_weigh(graph *g, node x, node places, bool normed, float scale);
 /* A mixture of experts. Scores [t, n] choose the `count` experts with the largest (of equals the first) for each row: to
  * [t, 2 * count], their numbers, which are exact as floats, and then their weights. */
 node graph_route(graph *g, node scores, uint32_t count, route_kind kind);

@@ -276,6 +276,35 @@ static void states_go_from_row_to_row(void **unused)
     graph_free(g);
 }
 
+/* A matrix for each head, rows one behind the other, the largest of some groups, values that are part of keys. */
+static void heads_joins_and_groups(void **unused)
+{
+    (void)unused;
+    static const float matrices[] = {1, 2, 3, 4, 5, 6}; /* of head 0: (1, 2); of head 1: (3, 4); and so on */
+    named weights[] = {{"matrices", matrices}, {0}};
+    graph *g = graph_new();
+    node x = graph_input(g, "x", DTYPE_F32, shape3(1, 3, 2)), at = graph_input(g, "at", DTYPE_U32, shape1(1));
+    node y = graph_heads(g, graph_weight(g, "matrices", TYPE_F32, shape2(3, 2)), x);
+    node both = graph_join(g, x, y), row = graph_reshape(g, both, shape2(1, 9));
+    node groups = graph_input(g, "groups", DTYPE_U32, shape2(1, 2));
+    graph_output(g, "y", y);
+    graph_output(g, "both", both);
+    graph_output(g, "places", graph_topk_of(g, row, 2, groups, 3));
+    node keys = graph_store(g, graph_state(g, "keys", DTYPE_F32, shape3(2, 3, 3)), both, at);
+    graph_output(g, "z", graph_attention(g, both, keys, keys, at, (attention_spec){.scale = 1, .value_size = 1}));
+    cpu_run *r = run_of(g, weights);
+    memcpy(cpu_floats(r, "x"), (float[]){1, 1, 1, 0, 0, -1}, 24);
+    memcpy(cpu_words(r, "groups"), (uint32_t[]){2, 1}, 8);
+    run_ok(r);
+    near(cpu_floats(r, "y"), (float[]){3, 3, -6}, 3);
+    near(cpu_floats(r, "both"), (float[]){1, 1, 3, 1, 0, 3, 0, -1, -6}, 9);
+    assert_int_equal(cpu_words(r, "places")[0], 5); /* the 3 of group 0 does not count */
+    assert_int_equal(cpu_words(r, "places")[1], 3);
+    near(cpu_floats(r, "z"), (float[]){1, 1, 0}, 3); /* the only position's first elements */
+    cpu_run_free(r);
+    graph_free(g);
+}
+
 static void slices_and_shapes(void **unused)
 {
     (void)unused;
@@ -349,6 +378,21 @@ static void graphs_that_do_not_fit_say_so(void **unused)
     expect_graph_error(g, "delta of 2x3 and 2x1");
 
     g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape3(2, 3, 4));
+    graph_heads(g, graph_weight(g, "w", TYPE_F32, shape2(7, 4)), x);
+    expect_graph_error(g, "heads of 7x4 and 2x3x4");
+
+    g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(3, 4));
+    graph_join(g, x, graph_input(g, "y", DTYPE_F32, shape2(2, 4)));
+    expect_graph_error(g, "join of 3x4 and 2x4");
+
+    g = graph_new();
+    x = graph_input(g, "x", DTYPE_F32, shape2(1, 6));
+    graph_topk_of(g, x, 3, graph_topk(g, graph_input(g, "y", DTYPE_F32, shape2(1, 3)), 1), 3);
+    expect_graph_error(g, "with enough in them"); /* three of a group of two */
+
+    g = graph_new();
     graph_output(g, "y", 0);
     expect_graph_error(g, "output y is no node");
 }
@@ -376,6 +420,7 @@ int main(void)
         cmocka_unit_test(rope_rotates_pairs),
         cmocka_unit_test(attention_sees_what_was_stored),
         cmocka_unit_test(states_go_from_row_to_row),
+        cmocka_unit_test(heads_joins_and_groups),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),
         cmocka_unit_test(a_missing_weight_is_named),
