@@ -10,9 +10,9 @@
 #include <string.h>
 
 const char *const graph_op_names[OP_COUNT] = {
-    "input",  "weight",  "state", "unary",     "binary", "reduce", "softmax", "rmsnorm", "layernorm",
-    "matmul", "gather",  "rope",  "attention", "store",  "slice",  "reshape", "pick",    "topk",
-    "route",   "experts", "mix", "weigh",   "heads",     "join",   "conv",   "delta",   "assign",  "sample"};
+    "input",  "weight", "state",     "unary", "binary", "reduce",  "softmax", "rmsnorm", "layernorm", "matmul",
+    "gather", "rope",   "attention", "store", "slice",  "reshape", "pick",    "topk",    "route",     "experts",
+    "mix",    "weigh",  "heads",     "join",  "conv",   "delta",   "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */

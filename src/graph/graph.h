@@ -129,10 +129,10 @@ typedef struct assign_spec {
 } assign_spec;
 
 typedef struct attention_spec {
-    float scale;     /* of q . k */
-    float softcap;   /* 0: none */
-    uint32_t window; /* how many positions back are seen, itself included; 0: all */
-    node sinks;      /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
+    float scale;         /* of q . k */
+    float softcap;       /* 0: none */
+    uint32_t window;     /* how many positions back are seen, itself included; 0: all */
+    node sinks;          /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
     uint32_t value_size; /* elements of a value that count, the first ones; 0: all */
 } attention_spec;
 
@@ -237,7 +237,7 @@ node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]
 node graph_topk_of(graph *g, node x, uint32_t count, node groups, uint32_t count_of_groups);
 /* A weight [heads * n, k] is a matrix for each head: x [t, heads, k] to [t, heads, n]. */
 node graph_heads(graph *g, node weight, node x);
-node graph_join(graph *g, node a, node b);      /* [.., m] and [.., n] to [.., m + n] */
+node graph_join(graph *g, node a, node b); /* [.., m] and [.., n] to [.., m + n] */
 /* The elements of x [t, n] at u32 places [t, s], as routes: [t, 2 * s], the places as floats, then the elements times
  * `scale`, divided by their sum if `normed`. */
 node graph_weigh(graph *g, node x, node places, bool normed, float scale);

@@ -54,6 +54,8 @@ const arch_info config_archs[] = {
                         .qk_norm = QK_NORM_HEADS},
     [ARCH_QWEN35] = {"qwen3_5_text", "qwen35", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS, .rotary_share = 0.25f,
                      .norm_adds_one = true, .attention_gated = true},
+    [ARCH_DEEPSEEK2] = {"deepseek_v2", "deepseek2", 2048, EPSILON_6, .adjacent = true},
+    [ARCH_DEEPSEEK3] = {"deepseek_v3", NULL, 4096, EPSILON_6, .adjacent = true},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
@@ -62,7 +64,8 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}, {"qwen3_5", ARCH_QWEN35}};
+} ALIASES[] = {
+    {"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}, {"qwen3_5", ARCH_QWEN35}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -144,6 +147,8 @@ void config_set_defaults(model_config *c, model_arch arch)
         .gated = !a->ungated,
         .learned_positions = a->learned_positions,
         .attention_gated = a->attention_gated,
+        .expert_scale = 1,
+        .shared_gated = arch == ARCH_QWEN2_MOE,
         .rope_factor = 1,
         .rope_magnitude = 1,
         .embedding_scale = 1,
@@ -167,6 +172,30 @@ bool config_check_shape(const char *file, const shape_keys *k, const model_confi
     if (c->rope_dims == 0 || c->rope_dims % 2 || c->rope_dims > c->head_dim)
         return err_set(e, "%s: \"%s\" makes %u of a head's %u numbers turn with the position; must be even and no more",
                        file, k->rope_dims, c->rope_dims, c->head_dim);
+    return true;
+}
+
+bool config_check_groups(const char *file, const group_keys *k, const model_config *c, err *e)
+{
+    if (!c->expert_groups)
+        return true;
+    uint32_t each = c->expert_count / c->expert_groups;
+    if (c->expert_count % c->expert_groups || each < 2)
+        return err_set(e, "%s: \"%s\" (%u) groups of %u experts: two or more must be in each", file, k->groups,
+                       c->expert_groups, c->expert_count);
+    if (c->expert_groups_used > c->expert_groups || c->expert_used > c->expert_groups_used * each)
+        return err_set(e, "%s: \"%s\" (%u) groups of %u experts are not there, or less than the %u that are chosen",
+                       file, k->used, c->expert_groups_used, each, c->expert_used);
+    return true;
+}
+
+bool config_check_latent(const char *file, const char *key, const model_config *c, err *e)
+{
+    if (c->rope_dims >= c->head_dim)
+        return err_set(e, "%s: \"%s\": %u numbers turn of a head's %u, and none is left", file, key, c->rope_dims,
+                       c->head_dim);
+    if ((uint64_t)c->head_count * c->value_dim > MAX_EMBEDDING || (uint64_t)c->head_count * c->kv_rank > 1 << 22)
+        return err_set(e, "%s: \"%s\": %u heads of values of %u are too many", file, key, c->head_count, c->value_dim);
     return true;
 }
 

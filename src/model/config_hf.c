@@ -223,15 +223,19 @@ static bool read_hf(hf_source *s)
     if (!hf_refuse_unsupported(s) || !hf_text_config(s) || !hf_refuse_unsupported(s) || !hf_sizes(s))
         return false;
 
+    bool latent = arch == ARCH_DEEPSEEK2 || arch == ARCH_DEEPSEEK3;
     bool derived = !json_get_present(s->root, "head_dim") && (a->head_dim == 0 || hf_is_null(s->root, "head_dim"));
-    if (!(derived ? config_derive_head_dim(s->file, &keys, c, s->e)
-                  : hf_size(s, "head_dim", CONFIG_MAX_HEAD_DIM, a->head_dim, &c->head_dim)))
+    if (latent ? !hf_latent(s)
+               : !(derived ? config_derive_head_dim(s->file, &keys, c, s->e)
+                           : hf_size(s, "head_dim", CONFIG_MAX_HEAD_DIM, a->head_dim, &c->head_dim)))
         return false;
     if (c->head_dim % 2)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
     if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
         !hf_unrotated(s) || !hf_windows(s))
+        return false;
+    if (latent && (!hf_latent_scale(s) || !hf_latent_experts(s)))
         return false;
     config_set_unrotated(c);
     return config_check_shape(s->file, &keys, c, s->e);

@@ -163,9 +163,11 @@ bool hf_rope(hf_source *s)
         return false;
     if (share != 1 && a->rotary_share == 0 && c->arch != ARCH_PHI3)
         return config_unsupported(s->file, share_key, "a part of a head (but for families that have it)", s->e);
-    c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
     c->rope_base = (float)base;
-    c->rope_dims = (uint32_t)(c->head_dim * share);
+    if (!c->kv_rank) { /* else it is known which numbers turn */
+        c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
+        c->rope_dims = (uint32_t)(c->head_dim * share);
+    }
     return hf_rope_type(s, where);
 }
 

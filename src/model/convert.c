@@ -19,7 +19,7 @@ typedef struct job {
     const uint8_t *data;
     tensor_type from, to;
     uint64_t rows, columns;
-    uint32_t turned_heads;              /* see layout_tensor */
+    uint32_t turned_heads; /* see layout_tensor */
     layout_tiling tiling;
     float plus;                         /* added to every weight */
     const struct model_rows *rows_from; /* instead of data: see model_weight */

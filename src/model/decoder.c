@@ -61,22 +61,27 @@ static node heads_turned(building *b, node x, uint32_t heads, const char *norm_n
     node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, c->head_dim));
     if (c->qk_norm == QK_NORM_HEADS)
         h = decoder_norm(b, h, c->head_dim, norm_name, layer);
-    if (c->rope_dims == 0 || c->is_unrotated[layer])
-        return h;
+    return c->rope_dims == 0 || c->is_unrotated[layer] ? h : decoder_rope(b, h, layer);
+}
+
+node decoder_rope(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
     bool local = has_local_angles(c, layer);
     rope_spec spec = {.rotated = c->rope_dims,
                       .interleaved = c->rope_order == ROPE_ADJACENT,
                       .base = local ? c->rope_local_base : c->rope_base,
                       .factors = local ? 0 : b->divisors,
                       .magnitude = local ? 1 : c->rope_magnitude};
-    return graph_rope(b->g, h, b->position, spec);
+    return graph_rope(b->g, x, b->position, spec);
 }
 
-static node cached(building *b, node rows, const char *fmt, uint32_t layer)
+node decoder_cached(building *b, node rows, const char *fmt, uint32_t layer)
 {
     char name[32];
+    shape s = graph_at(b->g, rows)->s;
     snprintf(name, sizeof name, fmt, layer);
-    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, b->c->kv_head_count, b->c->head_dim));
+    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, s.dims[2], s.dims[3]));
     return graph_store(b->g, state, rows, b->position);
 }
 
@@ -102,12 +107,12 @@ static node attention(building *b, node x, uint32_t layer)
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
     k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
     v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
-    attention_spec spec = {.scale = c->attention_scale,
-                           .softcap = c->attention_cap,
-                           .window = c->is_windowed[layer] ? c->window_tok : 0,
-                           .sinks =
-                               c->attention_sinks ? decoder_weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
-    node keys = cached(b, k, "keys.%u", layer), values = cached(b, v, "values.%u", layer);
+    attention_spec spec = {
+        .scale = c->attention_scale,
+        .softcap = c->attention_cap,
+        .window = c->is_windowed[layer] ? c->window_tok : 0,
+        .sinks = c->attention_sinks ? decoder_weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
+    node keys = decoder_cached(b, k, "keys.%u", layer), values = decoder_cached(b, v, "values.%u", layer);
     node a = graph_attention(b->g, q, keys, values, b->position, spec);
     if (gate)
         a = graph_binary(b->g, BINARY_MUL, a, gate);
@@ -158,18 +163,20 @@ static node experts(building *b, node x, uint32_t layer)
     const model_config *c = b->c;
     uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
     node scores = decoder_linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
-    node routes = graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
+    node routes = decoder_route(b, scores, layer);
     node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
     node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
     node y = multiplied(b, gate, up);
     y = graph_mix(b->g, chosen(b, y, routes, dim, inner, "ffn_down_exps", layer), routes);
     if (!shared)
         return y;
-    node share = graph_unary(b->g, UNARY_SIGMOID, decoder_linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false));
+    node share = c->shared_gated ? decoder_linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false) : 0;
+    if (share)
+        share = graph_unary(b->g, UNARY_SIGMOID, share);
     gate = decoder_linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
     node z = multiplied(b, gate, decoder_linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
     z = decoder_linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
-    return graph_binary(b->g, BINARY_ADD, y, graph_binary(b->g, BINARY_MUL, z, share));
+    return graph_binary(b->g, BINARY_ADD, y, share ? graph_binary(b->g, BINARY_MUL, z, share) : z);
 }
 
 /* x + y, y normed and scaled where it is. */
@@ -187,7 +194,9 @@ static node layer_of(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     node y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, "blk.%u.attn_norm", layer) : x;
-    node a = c->is_recurrent[layer] ? decoder_recurrence(b, y, layer) : attention(b, y, layer);
+    node a = c->is_recurrent[layer] ? decoder_recurrence(b, y, layer)
+             : c->kv_rank           ? decoder_latent(b, y, layer)
+                                    : attention(b, y, layer);
     node z = added(b, x, a, "blk.%u.post_attention_norm", layer);
     if (!c->parallel)
         x = z;
@@ -195,7 +204,7 @@ static node layer_of(building *b, node x, uint32_t layer)
     const char *ffn_norm = c->recurrent_heads ? "blk.%u.post_attention_norm" : "blk.%u.ffn_norm";
     if (!c->one_norm)
         y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, ffn_norm, layer) : x;
-    y = c->expert_count ? experts(b, y, layer) : feed_forward(b, y, layer);
+    y = c->expert_count && layer >= c->dense_layers ? experts(b, y, layer) : feed_forward(b, y, layer);
     return added(b, z, y, "blk.%u.post_ffw_norm", layer);
 }
 

@@ -87,6 +87,15 @@ static const renamed QWEN35_NAMES[] = {
     {"ssm_out", "linear_attn.out_proj"},
     {NULL, NULL},
 };
+static const renamed DEEPSEEK_NAMES[] = {
+    {"attn_q_a", "self_attn.q_a_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+    {"attn_q_b", "self_attn.q_b_proj"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+    {"attn_kv_b", "self_attn.kv_b_proj"},
+    {NULL, NULL},
+};
 /* Names that end otherwise. */
 static const renamed WHOLE_NAMES[] = {
     {"ssm_a", "linear_attn.A_log"}, {"ssm_dt.bias", "linear_attn.dt_bias"}, {NULL, NULL}};
@@ -106,6 +115,8 @@ static arch_names names_of(const model_config *c)
     case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
     case ARCH_QWEN35: n.own = QWEN35_NAMES; return n;
+    case ARCH_DEEPSEEK2:
+    case ARCH_DEEPSEEK3: n.own = DEEPSEEK_NAMES; return n;
     case ARCH_STARCODER2: n.own = STARCODER2_NAMES; return n;
     case ARCH_PHI: return (arch_names){"embed_tokens", "layers", "final_layernorm", PHI_NAMES};
     case ARCH_GPT_OSS: n.own = GPT_OSS_NAMES; return n;

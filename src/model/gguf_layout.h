@@ -16,8 +16,8 @@ typedef enum {
     ROLE_BIAS,
     ROLE_POSITIONS, /* learned ones */
     ROLE_EXPERTS,   /* matrices one after the other */
-    ROLE_FLOATS,    /* a small matrix that stays as exact as it is: a router's, biases of experts, kernels of a convolution */
-    ROLE_DIVISORS   /* of the rotation's angles: from the configuration, not from weights */
+    ROLE_FLOATS, /* a small matrix that stays as exact as it is: a router's, biases of experts, kernels of a convolution */
+    ROLE_DIVISORS /* of the rotation's angles: from the configuration, not from weights */
 } tensor_role;
 
 enum { LAYOUT_NAME_BYTES = 48 };
@@ -36,10 +36,10 @@ typedef struct layout_tensor {
     uint32_t rows, columns; /* a vector has one row */
     uint32_t turned_heads;  /* rows of so many heads are in Hugging Face's order for rope, but adjacent in the file */
     layout_tiling tiling;
-    tensor_type type;       /* chosen by layout_choose_type */
-    const float *divisors;  /* (columns), into the configuration */
-    uint32_t experts;       /* matrices that its rows are; 0: it is one */
-    bool beside_experts;    /* a matrix of a model that has experts, too */
+    tensor_type type;      /* chosen by layout_choose_type */
+    const float *divisors; /* (columns), into the configuration */
+    uint32_t experts;      /* matrices that its rows are, of experts or heads; 0: it is one */
+    bool beside_experts;   /* a matrix of a model that has experts, too */
 } layout_tensor;
 
 typedef struct tensor_list {

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
+#include "model/latent.h"
 #include "model/quantised.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ static bool open_folder(model *m, err *e)
     char *text = folder_read_config(m->path, &length, e);
     m->together = mem_alloc(sizeof *m->together);
     bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
-              quantised_unpack(m, folder_tensors(m->parts), text, length, e);
+              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e);
     free(text);
     return ok;
 }
@@ -81,7 +82,7 @@ static bool open_folder(model *m, err *e)
 static bool open_file(model *m, bool builtin, err *e)
 {
     m->file = builtin ? builtin_open(e) : gguf_open(m->path, e);
-    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path));
+    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path)) && latent_split(m, e);
 }
 
 model *model_open(const char *path, err *e)

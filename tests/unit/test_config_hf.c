@@ -418,6 +418,23 @@ static void reads_qwen3_5(void **unused)
     assert_int_equal(c.recurrent_heads, 48);
 }
 
+static void reads_deepseek(void **unused)
+{
+    (void)unused;
+    model_config c =
+        parse_small("deepseek_v2", "\"n_routed_experts\":null,\"q_lora_rank\":null,\"num_key_value_heads\":4");
+    assert_true(c.kv_rank == 512 && c.q_rank == 0 && c.head_dim == 192 && c.rope_dims == 64 && c.value_dim == 128);
+    assert_true(c.kv_head_count == 1 && c.rope_order == ROPE_ADJACENT && c.expert_count == 0);
+    assert_true(near(c.attention_scale, 1 / sqrt(192)) && near(c.latent_epsilon, 1e-6));
+    c = parse_small("deepseek_v3",
+                    "\"first_k_dense_replace\":9,\"rope_interleave\":false,\"rope_scaling\":{\"type\":\"yarn\","
+                    "\"factor\":40,\"mscale\":1.0,\"mscale_all_dim\":1.0,"
+                    "\"original_max_position_embeddings\":4096}");
+    assert_true(c.q_rank == 1536 && c.rope_order == ROPE_HALVES && c.dense_layers == 4 && c.rope_scaling == ROPE_YARN);
+    double magnitude = 0.1 * log(40) + 1;
+    assert_true(near(c.attention_scale, magnitude * magnitude / sqrt(192)) && c.rope_magnitude == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +448,7 @@ int main(void)
         cmocka_unit_test(reads_qwen3),
         cmocka_unit_test(reads_experts),
         cmocka_unit_test(reads_qwen3_5),
+        cmocka_unit_test(reads_deepseek),
         cmocka_unit_test(fills_in_what_is_left_out),
         cmocka_unit_test(reads_biases_and_functions),
         cmocka_unit_test(knows_which_layers_have_windows),
