@@ -252,11 +252,50 @@ static node random_attention(random_graph *b, node x)
                            spec);
 }
 
+/* States that go from row to row: a convolution, and a delta rule over what it makes. */
+static node random_recurrence(random_graph *b, node x)
+{
+    char name[16];
+    delta_spec d = {.key_heads = 1 + random_below(b, 2), .key_size = 4, .value_size = 6, .tiled = random_below(b, 2)};
+    d.heads = d.key_heads * (1 + random_below(b, 2));
+    uint32_t columns = 2 * d.key_heads * d.key_size + d.heads * d.value_size, width = 2 + random_below(b, 3);
+    node last = random_below(b, 2) ? b->row : 0;
+    snprintf(name, sizeof name, "s%u", b->state_count++);
+    node y =
+        graph_conv(b->g, random_product(b, x, columns), random_weight_of(b, TYPE_F32, shape2(columns, width), 0, 1),
+                   graph_state(b->g, name, DTYPE_F32, shape2(width - 1, columns)), b->at, last);
+    node alpha = random_product(b, x, d.heads), beta = random_product(b, x, d.heads);
+    snprintf(name, sizeof name, "s%u", b->state_count++);
+    node state = graph_state(b->g, name, DTYPE_F32, shape3(d.heads, d.key_size, d.value_size));
+    return graph_delta(b->g, y, alpha, beta, random_weight_of(b, TYPE_F32, shape1(d.heads), -1, 0.5f), state, b->at,
+                       last, d);
+}
+
+/* Heads with a matrix each; rows joined into a state whose keys are also its values. */
+static node random_latent(random_graph *b, node x)
+{
+    uint32_t heads = 1 + random_below(b, 3), rank = 6, turned = 4;
+    char name[16];
+    node q = graph_reshape(b->g, random_product(b, x, heads * 8), shape3(b->rows, heads, 8));
+    node flat = graph_heads(b->g, random_matrix(b, heads * rank, 4), graph_slice(b->g, q, 0, 4));
+    node rest = graph_reshape(b->g, graph_slice(b->g, q, 4, turned), shape2(b->rows, heads * turned));
+    q = graph_join(b->g, flat, random_rope(b, rest, heads, b->at));
+    node both = random_product(b, x, rank + turned);
+    node key =
+        graph_join(b->g, random_norm(b, graph_slice(b->g, both, 0, rank)), graph_slice(b->g, both, rank, turned));
+    snprintf(name, sizeof name, "s%u", b->state_count++);
+    node state = graph_state(b->g, name, DTYPE_F32, shape3(RANDOM_CAPACITY, 1, rank + turned));
+    node keys = graph_store(b->g, state, graph_reshape(b->g, key, shape3(b->rows, 1, rank + turned)), b->at);
+    attention_spec spec = {.scale = 0.3f, .value_size = rank};
+    return graph_attention(b->g, graph_reshape(b->g, q, shape3(b->rows, heads, rank + turned)), keys, keys, b->at,
+                           spec);
+}
+
 static void random_step(random_graph *b)
 {
     node x = random_any(b);
     uint32_t width = random_width(b, x);
-    switch (random_below(b, 15)) {
+    switch (random_below(b, 17)) {
     case 0: random_keep(b, random_unary(b, x)); break;
     case 1: random_keep(b, random_binary(b, x)); break;
     case 2: random_keep(b, random_norm(b, x)); break;
@@ -278,6 +317,8 @@ static void random_step(random_graph *b)
             graph_assign(b->g, b->ids, b->at, (assign_spec){.index = b->row});
         break;
     case 11: random_keep(b, random_experts(b, x)); break;
+    case 12: random_keep(b, random_recurrence(b, x)); break;
+    case 13: random_keep(b, random_latent(b, x)); break;
     default: random_keep(b, random_after(b, random_product(b, x, random_new_width(b)))); break;
     }
 }

@@ -28,6 +28,8 @@ import transformers
 from fixtures_experts import in_blocks, of_blocks, save_gguf, separate
 from safetensors.torch import save_file
 
+from fixtures_gguf import save_gguf
+
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data")
 PROMPT_TOK, GREEDY_TOK, POSITIONS = 24, 12, [0, 1, 6, 15, 23]
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
@@ -100,6 +102,15 @@ def layered_rope(everywhere, local_theta):
 def gpt2(layers, embedding, heads, vocab, **more):
     return dict(n_layer=layers, n_embd=embedding, n_head=heads, vocab_size=vocab, n_positions=64, bos_token_id=1,
                 eos_token_id=2, pad_token_id=0) | more
+
+
+def delta_net(key_heads, heads, key_dim, value_dim, width):
+    return dict(linear_num_key_heads=key_heads, linear_num_value_heads=heads, linear_key_head_dim=key_dim,
+                linear_value_head_dim=value_dim, linear_conv_kernel_dim=width)
+
+
+def latent(q_rank, kv_rank, flat, turned, value, **more):
+    return dict(q_lora_rank=q_rank, kv_lora_rank=kv_rank, qk_nope_head_dim=flat, qk_rope_head_dim=turned, v_head_dim=value) | more
 
 
 # More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
@@ -175,6 +186,23 @@ FAMILIES = {
                    beta_fast=8.0, beta_slow=0.5, truncate=False, original_max_position_embeddings=16), (BF16, F32), "old", 1),
     # within what was trained, dynamic angles are as they are
     "llama-dynamic": ("llama", sizes(1, 36, 30, 3, 1, 61, 12) | rope("dynamic", 1000.0, factor=4.0), (F16, F32), "old", 1),
+    # gated delta nets in three layers of four; two heads of values share one of keys, and all sizes differ
+    "qwen35-shared": ("qwen3_5_text", sizes(4, 36, 30, 3, 1, 61, 12) | delta_net(2, 4, 6, 10, 4) |
+                      {"tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
+    # named layers; as many heads of keys as of values, of one size, a convolution over three tokens
+    "qwen35-named": ("qwen3_5_text", sizes(3, 40, 26, 4, 2, 67, 8) | delta_net(3, 3, 8, 8, 3) | {"layer_types":
+                     ["full_attention", "linear_attention", "linear_attention"], "attention_bias": True} |
+                     rope(theta=2000.0, partial_rotary_factor=0.25), (BF16, F32), "new", 1),
+    # as llama.cpp knows them: keys and values of one size
+    "qwen35-tiled": ("qwen3_5_text", sizes(4, 32, 30, 2, 1, 61, 16) | delta_net(2, 6, 8, 8, 4) | rope(
+                     partial_rotary_factor=0.5, mrope_section=[2, 1, 1]), (F16, F32), "new", 1),
+    # keys and values from one vector of 14 numbers, of which 6 more turn; no experts
+    "deepseek2-dense": ("deepseek_v2", sizes(2, 36, 30, 3, 3, 61) | latent(None, 14, 10, 6, 8, first_k_dense_replace=2) |
+                        rope(), (F16, F32), "new", 1),
+    # q from a vector, too; angles stretched by yarn, with the scale of attention that belongs to it
+    "deepseek3-yarn": ("deepseek_v3", sizes(2, 40, 26, 4, 4, 67) | latent(18, 12, 6, 8, 10, first_k_dense_replace=2,
+                       num_mtp_layers=0) | rope("yarn", 5000.0, factor=8.0, mscale=0.8, mscale_all_dim=0.8,
+                       original_max_position_embeddings=16), (BF16, F32), "old", 1),
     # LayerNorm with a gate, a quarter of a head turned
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
@@ -220,6 +248,23 @@ EXPERTS = {
     "qwen2moe": ("qwen2_moe", sizes(2, 36, 30, 3, 3, 67) | {"num_experts": 5, "num_experts_per_tok": 2,
                  "moe_intermediate_size": 18, "shared_expert_intermediate_size": 26, "norm_topk_prob": False} | rope(),
                  "qwen2moe"),
+    # latent attention; the first layer without experts, the others with two for all tokens
+    "deepseek2": ("deepseek_v2", sizes(3, 36, 30, 3, 3, 61) | latent(16, 14, 10, 6, 8, first_k_dense_replace=1,
+                  n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=14, n_shared_experts=2,
+                  routed_scaling_factor=1.7, norm_topk_prob=False) | rope(), "deepseek2"),
+    # as files were at first: keys and values in one matrix
+    "deepseek2-older": ("deepseek_v2", sizes(2, 36, 30, 3, 3, 61) | latent(16, 14, 10, 6, 8, first_k_dense_replace=1,
+                        n_routed_experts=5, num_experts_per_tok=2, moe_intermediate_size=14, n_shared_experts=1,
+                        norm_topk_prob=False) | rope(), "deepseek2"),
+    # experts of the best group of three only, by the best one in it
+    "deepseek2-groups": ("deepseek_v2", sizes(2, 36, 30, 3, 3, 61) | latent(16, 14, 10, 6, 8, first_k_dense_replace=0,
+                         n_routed_experts=12, num_experts_per_tok=3, moe_intermediate_size=14, n_shared_experts=1,
+                         topk_method="group_limited_greedy", n_group=3, topk_group=1, norm_topk_prob=False) | rope(), "deepseek2"),
+    # sigmoids with a bias; the best two of four groups, by the best two in each; angles stretched by yarn
+    "deepseek3": ("deepseek_v3", sizes(2, 40, 26, 4, 4, 67) | latent(18, 12, 6, 8, 10, first_k_dense_replace=1,
+                  n_routed_experts=12, num_experts_per_tok=3, moe_intermediate_size=14, n_shared_experts=1, n_group=4,
+                  topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True, num_mtp_layers=0) |
+                  rope("yarn", 5000.0, factor=8.0, mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=16), "deepseek2"),
     "mixtral": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
                 "sliding_window": None} | rope(), "llama"),
 }
@@ -256,13 +301,16 @@ def older(config):
 def randomise(model, seed):
     random = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
+    from_zero = gemma or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
             if name.endswith((".bias", "_bias", ".sinks")):
                 weight.copy_(0.5 * noise)
-            elif "norm" in name or ".ln_" in name:  # gemma's norms multiply by one more than their weight
-                weight.copy_(0.3 * noise + (0 if gemma else 1))
+            elif name.endswith(".A_log"):  # rates from 0.2 to 2, about
+                weight.copy_(0.5 * noise - 0.5)
+            elif "norm" in name or ".ln_" in name:
+                weight.copy_(0.3 * noise + (0 if from_zero and not name.endswith("linear_attn.norm.weight") else 1))
             elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:
@@ -321,11 +369,14 @@ def make_experts(name, seed):
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager",
                                                           experts_implementation="eager")
     randomise(model, seed)
+    for part, weight in model.named_buffers():
+        if part.endswith("e_score_correction_bias"):
+            weight.copy_(torch.rand(weight.shape, generator=torch.Generator().manual_seed(seed)))
     for part, weight in model.named_parameters():  # as the file has them
         with torch.no_grad():
             if weight.dim() > 1 and not part.endswith(("mlp.gate.weight", "shared_expert_gate.weight")):
                 weight.copy_(weight.to(F16).to(F32))
-    save_gguf(folder, model, arch)
+    save_gguf(folder, model, arch, name.endswith("-older"))
     contents, logits = golden(model, config.vocab_size, seed)
     write_golden(folder, contents)
     return folder, contents, (logits.max() - logits.min()).item()

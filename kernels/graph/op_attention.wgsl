@@ -57,9 +57,11 @@ fn body(args: u32, v: u32, local: u32) {
     let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     let end = min(first + share, last + 1u);
     // The threads that add up values: each has two elements of the head, and every `groups`-th position.
-    let groups = THREADS / pairs;
-    let mine = local / pairs;
-    let element = local % pairs;
+    let value_size = arg(args, ATTENTION_VALUE_SIZE);
+    let value_pairs = value_size / 2u;
+    let groups = THREADS / value_pairs;
+    let mine = local / value_pairs;
+    let element = local % value_pairs;
     var most = -3.4e38;
     var total = 0.0;
     if (arg(args, ATTENTION_SINKS) > 0u && v % arg(args, ATTENTION_SPLITS) == 0u) {
@@ -137,24 +139,24 @@ fn body(args: u32, v: u32, local: u32) {
     // One element of the pairs after the other: that needs half the workgroup memory.
     scores[local] = value.x;
     workgroupBarrier();
-    if (local < pairs) {
-        for (var g = 1u; g < groups; g++) { value.x += scores[g * pairs + local]; }
+    if (local < value_pairs) {
+        for (var g = 1u; g < groups; g++) { value.x += scores[g * value_pairs + local]; }
     }
     workgroupBarrier();
     scores[local] = value.y;
     workgroupBarrier();
-    if (local < pairs) {
-        for (var g = 1u; g < groups; g++) { value.y += scores[g * pairs + local]; }
+    if (local < value_pairs) {
+        for (var g = 1u; g < groups; g++) { value.y += scores[g * value_pairs + local]; }
         if (arg(args, ATTENTION_SPLITS) == 1u) {
-            store(arg(args, ARG_OUT) + row * size + 2u * local, value.x / total);
-            store(arg(args, ARG_OUT) + row * size + 2u * local + 1u, value.y / total);
+            store(arg(args, ARG_OUT) + row * value_size + 2u * local, value.x / total);
+            store(arg(args, ARG_OUT) + row * value_size + 2u * local + 1u, value.y / total);
         } else {
-            store(arg(args, ARG_OUT) + v * (size + 2u) + 2u * local, value.x);
-            store(arg(args, ARG_OUT) + v * (size + 2u) + 2u * local + 1u, value.y);
+            store(arg(args, ARG_OUT) + v * (value_size + 2u) + 2u * local, value.x);
+            store(arg(args, ARG_OUT) + v * (value_size + 2u) + 2u * local + 1u, value.y);
         }
     }
     if (arg(args, ATTENTION_SPLITS) > 1u && local == 0u) {
-        store(arg(args, ARG_OUT) + v * (size + 2u) + size, most);
-        store(arg(args, ARG_OUT) + v * (size + 2u) + size + 1u, total);
+        store(arg(args, ARG_OUT) + v * (value_size + 2u) + value_size, most);
+        store(arg(args, ARG_OUT) + v * (value_size + 2u) + value_size + 1u, total);
     }
 }

@@ -7,6 +7,16 @@ const TEAM = 32u;
 var<workgroup> places: array<u32, THREADS>;
 var<workgroup> before: u32;
 
+// Is the element of a group that counts?
+fn is_in(args: u32, v: u32, i: u32) -> bool {
+    if (arg(args, TOPK_GROUPS) == 0u) { return true; }
+    for (var k = 0u; k < arg(args, TOPK_GROUPS_USED); k++) {
+        let group = load_word(arg(args, TOPK_GROUPS) - 1u + v * arg(args, TOPK_GROUPS_USED) + k);
+        if (i / arg(args, TOPK_GROUP_SIZE) == group) { return true; }
+    }
+    return false;
+}
+
 fn body(args: u32, v: u32, local: u32) {
     let row = arg(args, ARG_X) + v * arg(args, ARG_LENGTH);
     var last = 3.4e38;
@@ -16,7 +26,8 @@ fn body(args: u32, v: u32, local: u32) {
         var place = 0xffffffffu;
         for (var i = local; i < arg(args, ARG_LENGTH); i += THREADS) {
             let x = load(row + i);
-            if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu)) {
+            if ((k == 0u || x < last || (x == last && i > last_place)) && (x > best || place == 0xffffffffu) &&
+                is_in(args, v, i)) {
                 best = x;
                 place = i;
             }

@@ -257,6 +257,7 @@ static bool run_store(cpu_run *r, const graph_node *n, err *e)
 static void attend(const attention_spec *spec, const float *q, const float *k, const float *v, float *out,
                    uint32_t size, uint32_t stride, uint32_t last, const float *sink, double *scores)
 {
+    uint32_t value_size = spec->value_size ? spec->value_size : size;
     uint32_t first = spec->window && last + 1 > spec->window ? last + 1 - spec->window : 0;
     double most = sink ? *sink : -INFINITY, sum = 0;
     for (uint32_t p = first; p <= last; p++) {
@@ -270,7 +271,7 @@ static void attend(const attention_spec *spec, const float *q, const float *k, c
     for (uint32_t p = first; p <= last; p++)
         sum += scores[p] = exp(scores[p] - most);
     sum += sink ? exp(*sink - most) : 0;
-    for (uint32_t i = 0; i < size; i++) {
+    for (uint32_t i = 0; i < value_size; i++) {
         double value = 0;
         for (uint32_t p = first; p <= last; p++)
             value += scores[p] * v[(size_t)p * stride + i];
@@ -289,9 +290,9 @@ static bool run_attention(cpu_run *r, const graph_node *n, float *out, err *e)
     for (uint32_t t = 0; t < rows; t++)
         for (uint32_t h = 0; h < heads; h++) {
             uint32_t kv = h / (heads / kv_heads) * size;
-            size_t at = ((size_t)t * heads + h) * size;
-            attend(&n->as.attention, r->values[n->operands[0]].f + at, r->values[n->operands[1]].f + kv,
-                   r->values[n->operands[2]].f + kv, out + at, size, stride, position + t,
+            size_t row = (size_t)t * heads + h;
+            attend(&n->as.attention, r->values[n->operands[0]].f + row * size, r->values[n->operands[1]].f + kv,
+                   r->values[n->operands[2]].f + kv, out + row * (row_length(n) / heads), size, stride, position + t,
                    n->operand_count > 4 ? r->values[n->operands[4]].f + h : NULL, scores);
         }
     free(scores);
@@ -344,6 +345,14 @@ static void run_sample(const cpu_run *r, const graph_node *n)
     r->values[n->operands[1]].u[0] = history[so_far % length] = token;
 }
 
+static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)
+{
+    cpu_operand operands[GRAPH_MAX_OPERANDS] = {{0}};
+    for (uint32_t i = 0; i < n->operand_count; i++)
+        operands[i] = (cpu_operand){r->values[n->operands[i]].f, r->values[n->operands[i]].u};
+    (n->op == OP_CONV ? cpu_conv : cpu_delta)(n, graph_at(r->g, n->operands[1]), operands, out);
+}
+
 static bool run_node(cpu_run *r, node at, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
@@ -385,10 +394,14 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_ATTENTION: return run_attention(r, n, out.f, e);
     case OP_SLICE: run_slice(r, n, out.f); break;
     case OP_PICK: return run_pick(r, n, out.f, e);
-    case OP_TOPK:
-        for (uint64_t t = 0; t < row_count(first); t++)
-            cpu_topk_row(x + t * length, length, out.u + t * row_length(n), row_length(n));
+    case OP_TOPK: {
+        const graph_node *groups = n->operand_count > 1 ? graph_at(r->g, n->operands[1]) : NULL;
+        cpu_topk(n, first, x, groups, r->values[n->operands[1]].u, out.u);
         break;
+    }
+    case OP_HEADS: cpu_heads(n, first, r->weights[n->operands[0]], r->values[n->operands[1]].f, out.f); break;
+    case OP_JOIN: cpu_join(length, graph_at(r->g, n->operands[1]), x, r->values[n->operands[1]].f, out.f); break;
+    case OP_WEIGH: return cpu_weigh(n, first, x, r->values[n->operands[1]].u, out.f, e);
     case OP_ROUTE:
         for (uint64_t t = 0; t < row_count(first); t++)
             cpu_route(n, x + t * length, length, out.f + t * row_length(n));
@@ -398,6 +411,8 @@ static bool run_node(cpu_run *r, node at, err *e)
                     n->operand_count > 3 ? r->values[n->operands[3]].f : NULL, out.f);
         break;
     case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
+    case OP_CONV:
+    case OP_DELTA: run_recurrent(r, n, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
     case OP_SAMPLE: run_sample(r, n); break;
     case OP_COUNT: break;

@@ -1,4 +1,4 @@
-/* cpu_internal: what cpu.c and cpu_experts.c share. */
+/* cpu_internal: what cpu.c, cpu_experts.c and cpu_recurrent.c share. */
 #ifndef SOLO_GRAPH_CPU_INTERNAL_H
 #define SOLO_GRAPH_CPU_INTERNAL_H
 
@@ -12,5 +12,20 @@ void cpu_route(const graph_node *n, const float *scores, uint32_t count, float *
 void cpu_experts(const graph *g, const graph_node *n, const void *weights, const float *x, const float *routes,
                  const float *bias, float *out);
 void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *routes, float *out);
+
+/* Repeatedly takes the largest element not yet taken; of some groups only, if there are any. */
+void cpu_topk(const graph_node *n, const graph_node *from, const float *x, const graph_node *groups,
+              const uint32_t *group_ids, uint32_t *out);
+bool cpu_weigh(const graph_node *n, const graph_node *from, const float *x, const uint32_t *places, float *out, err *e);
+void cpu_heads(const graph_node *n, const graph_node *w, const void *weights, const float *x, float *out);
+void cpu_join(uint32_t length, const graph_node *second, const float *x, const float *y, float *out);
+
+typedef struct cpu_operand {
+    float *f;
+    const uint32_t *u;
+} cpu_operand;
+/* `second` is the second operand. */
+void cpu_conv(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
+void cpu_delta(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
 
 #endif

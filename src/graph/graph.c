@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const graph_op_names[OP_COUNT] = {"input",     "weight",  "state",     "unary",   "binary", "reduce",
-                                              "softmax",   "rmsnorm", "layernorm", "matmul",  "gather", "rope",
-                                              "attention", "store",   "slice",     "reshape", "pick",   "topk",
-                                              "route",     "experts", "mix",       "assign",  "sample"};
+const char *const graph_op_names[OP_COUNT] = {
+    "input",  "weight", "state",     "unary", "binary", "reduce",  "softmax", "rmsnorm", "layernorm", "matmul",
+    "gather", "rope",   "attention", "store", "slice",  "reshape", "pick",    "topk",    "route",     "experts",
+    "mix",    "weigh",  "heads",     "join",  "conv",   "delta",   "assign",  "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -91,7 +91,8 @@ int graph_weight_uses(const graph *g, node weight)
         const graph_node *n = &g->nodes[i];
         for (uint32_t k = 0; k < n->operand_count; k++)
             if (n->operands[k] == weight)
-                uses |= ((n->op == OP_MATMUL || n->op == OP_EXPERTS) && k == 1) || (n->op == OP_GATHER && k == 0)
+                uses |= ((n->op == OP_MATMUL || n->op == OP_EXPERTS) && k == 1) ||
+                                ((n->op == OP_GATHER || n->op == OP_HEADS) && k == 0)
                             ? WEIGHT_AS_MATRIX
                             : WEIGHT_AS_FLOATS;
     }
@@ -143,6 +144,11 @@ bool graph_wrong_shapes(graph *g, const graph_node *n, const char *why)
 static const graph_node *operand(const graph *g, const graph_node *n, int i)
 {
     return &g->nodes[n->operands[i]];
+}
+
+node graph_add_node(graph *g, graph_node n, const char *wrong)
+{
+    return g->error.kind == ERR_NONE && (!wrong || graph_wrong_shapes(g, &n, wrong)) ? graph_add(g, n) : 0;
 }
 
 /* ---- leaves -------------------------------------------------------------- */
@@ -356,12 +362,13 @@ node graph_attention(graph *g, node q, node keys, node values, node position, at
     if (!graph_set_operands(g, &n, spec.sinks ? 5 : 4, q, keys, values, position, spec.sinks))
         return 0;
     shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
+    uint32_t value_size = spec.value_size ? spec.value_size : s.dims[3];
     if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] ||
-        s.dims[2] % k.dims[2] != 0 || !is_position(g, position))
+        s.dims[2] % k.dims[2] != 0 || !is_position(g, position) || value_size > s.dims[3])
         return graph_wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
     if (spec.sinks && !shape_same(operand(g, &n, 4)->s, shape1(s.dims[2])))
         return graph_wrong_shapes(g, &n, "a sink for each head is needed"), 0;
-    n.s = shape2(s.dims[1], s.dims[2] * s.dims[3]);
+    n.s = shape2(s.dims[1], s.dims[2] * value_size);
     return graph_add(g, n);
 }
 

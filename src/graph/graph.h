@@ -28,7 +28,7 @@
 typedef struct graph graph;
 typedef uint32_t node; /* 0 is no node */
 
-enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 5, GRAPH_MAX_EXPERTS_USED = 64 /* of a row */ };
+enum { GRAPH_MAX_DIMS = 4, GRAPH_MAX_OPERANDS = 7, GRAPH_MAX_EXPERTS_USED = 64 /* of a row */ };
 
 typedef struct shape {
     uint32_t dims[GRAPH_MAX_DIMS]; /* outermost first; unused leading ones are 1 */
@@ -66,6 +66,11 @@ typedef enum {
     OP_ROUTE,   /* which experts a row gets, and what each weighs */
     OP_EXPERTS, /* products with matrices that are chosen at run time */
     OP_MIX,     /* sums of rows with weights */
+    OP_WEIGH,   /* elements by their places in a row, as routes */
+    OP_HEADS,   /* products with a matrix for each head */
+    OP_JOIN,    /* rows one behind the other */
+    OP_CONV,    /* a short convolution over rows, those of earlier runs included */
+    OP_DELTA,   /* the gated delta rule: attention by a matrix that every row changes */
     OP_ASSIGN,  /* integers into an input, for the next run */
     OP_SAMPLE,  /* a token from logits, likewise */
     OP_COUNT
@@ -124,14 +129,22 @@ typedef struct assign_spec {
 } assign_spec;
 
 typedef struct attention_spec {
-    float scale;     /* of q . k */
-    float softcap;   /* 0: none */
-    uint32_t window; /* how many positions back are seen, itself included; 0: all */
-    node sinks;      /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
+    float scale;         /* of q . k */
+    float softcap;       /* 0: none */
+    uint32_t window;     /* how many positions back are seen, itself included; 0: all */
+    node sinks;          /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
+    uint32_t value_size; /* elements of a value that count, the first ones; 0: all */
 } attention_spec;
 
 /* The weights of experts: a softmax over the scores of those that are chosen, or over all scores. */
 typedef enum { ROUTE_OF_CHOSEN, ROUTE_OF_ALL } route_kind;
+
+/* The heads of a delta rule: several of values may share one of keys. */
+typedef struct delta_spec {
+    uint32_t key_heads, heads; /* of q and of k; of v: a multiple */
+    uint32_t key_size, value_size;
+    bool tiled; /* head h of v has head h % key_heads of q and k; else neighbours share one */
+} delta_spec;
 
 /* A node as the graph stores it. */
 typedef struct graph_node {
@@ -162,7 +175,13 @@ typedef struct graph_node {
         uint32_t slice_start;
         route_kind route;
         uint32_t expert_count;
+        uint32_t topk_groups;
+        struct {
+            bool normed;
+            float scale;
+        } weigh;
         assign_spec assign;
+        delta_spec delta;
     } as;
 } graph_node;
 
@@ -208,12 +227,20 @@ node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
- * up to position + i. To [t, heads * size]. */
+ * up to position + i. To [t, heads * size], or [t, heads * value_size]; values may be the keys. */
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
 node graph_pick(graph *g, node x, node rows);      /* [n, k] and u32 [t] to [t, k] */
 node graph_topk(graph *g, node x, uint32_t count); /* [.., n] to u32 [.., count]: largest first, of equals the first */
+/* The same among some groups only: a row is `count_of_groups` groups of neighbours, of which u32 groups [.., s] names s. */
+node graph_topk_of(graph *g, node x, uint32_t count, node groups, uint32_t count_of_groups);
+/* A weight [heads * n, k] is a matrix for each head: x [t, heads, k] to [t, heads, n]. */
+node graph_heads(graph *g, node weight, node x);
+node graph_join(graph *g, node a, node b); /* [.., m] and [.., n] to [.., m + n] */
+/* The elements of x [t, n] at u32 places [t, s], as routes: [t, 2 * s], the places as floats, then the elements times
+ * `scale`, divided by their sum if `normed`. */
+node graph_weigh(graph *g, node x, node places, bool normed, float scale);
 /* A mixture of experts. Scores [t, n] choose the `count` experts with the largest (of equals the first) for each row: to
  * [t, 2 * count], their numbers, which are exact as floats, and then their weights. */
 node graph_route(graph *g, node scores, uint32_t count, route_kind kind);
@@ -221,11 +248,28 @@ node graph_route(graph *g, node scores, uint32_t count, route_kind kind);
  * if each has a row of its own, to [t, s, n]. bias: [count, n], a row for each matrix, or 0. */
 node graph_experts(graph *g, node x, node weight, node bias, uint32_t count, node routes);
 node graph_mix(graph *g, node x, node routes); /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
+/* A causal convolution over the rows of x [t, n], each column with a kernel of its own, a row of weight [n, width]; then
+ * silu. The f32 state [width - 1, n] has the rows before the first, and gets the last ones; at u32 position [1] 0 there
+ * are none before. If `last` (u32 [1], or 0) is there, rows after that one do not count. No other node may have the
+ * state. */
+node graph_conv(graph *g, node x, node weight, node state, node position, node last);
+/* The gated delta rule. x [t, (2 key_heads) * key_size + heads * value_size] has q, k and v; alpha and beta [t, heads]
+ * are gates before their functions, rate [heads] a weight. For each head a matrix S, in the f32 state [heads, key_size,
+ * value_size], goes from row to row, from zeros at position 0:
+ *     q, k = q / |q| / sqrt(key_size), k / |k|
+ *     S = S * exp(rate * softplus(alpha));  S += k (v - k S) sigmoid(beta);  the row's result is q S
+ * To [t, heads * value_size]. `last` and the state are as those of graph_conv. */
+node graph_delta(graph *g, node x, node alpha, node beta, node rate, node state, node position, node last,
+                 delta_spec spec);
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
 /* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at
  * place `so_far` (u32 [1], the number of tokens before it), into the input `history`, a ring of tokens. `settings` is
  * an input of SAMPLE_WORDS words. Its value is the target's. */
 node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history);
+
+/* For files that define operators: a node whose operands must be there; `wrong` says what is the matter with their
+ * shapes. */
+node graph_add_node(graph *g, graph_node n, const char *wrong);
 
 #endif

@@ -21,7 +21,7 @@ static bool is_routes(const graph_node *n, uint32_t *rows, uint32_t *slots)
 {
     *rows = n->s.dims[LAST - 1];
     *slots = n->s.dims[LAST] / 2;
-    return n->op == OP_ROUTE;
+    return n->op == OP_ROUTE || n->op == OP_WEIGH;
 }
 
 node graph_experts(graph *g, node x, node weight, node bias, uint32_t count, node routes)

@@ -1,15 +1,13 @@
 /* Steps of a plan as dispatches: the kernel of each operator, and its arguments. Matrix products: lower_matmul.c. */
 #include "graph/lower_internal.h"
-#include "graph/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
     LAST = LOWER_LAST_DIM,
-    THREADS = 64,         /* of a workgroup, as in the files of small operators */
-    SAMPLE_THREADS = 256, /* as in op_sample.wgsl */
-    TEAM = 32,            /* as in matmul_vec.wgsl */
+    THREADS = 64, /* of a workgroup, as in the files of small operators */
+    TEAM = 32,    /* as in matmul_vec.wgsl */
 };
 
 /* Elements of x that fit workgroup memory beside what the kernels of most models need: a megakernel has the workgroup
@@ -83,9 +81,11 @@ bool lower_possible(const plan *p, err *e)
     for (uint32_t i = 0; i < p->count; i++) {
         const graph_node *n = graph_at(p->g, p->steps[i].at);
         if (p->steps[i].op == OP_ATTENTION) {
-            uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST];
-            if (size > LOWER_MAX_HEAD || size % 2)
-                return err_set(e, "heads of %u elements: an even number up to %d is needed", size, LOWER_MAX_HEAD);
+            uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST], value_size = n->as.attention.value_size;
+            bool fits = value_size ? size <= LOWER_MAX_KEY && value_size <= LOWER_MAX_VALUE : size <= LOWER_MAX_HEAD;
+            if (!fits || size % 2 || value_size % 2)
+                return err_set(e, "heads of %u elements: an even number up to %d is needed", size,
+                               value_size ? LOWER_MAX_KEY : LOWER_MAX_HEAD);
         }
         node written[PLAN_MAX_NODES];
         uint32_t count = plan_writes(p, &p->steps[i], written);
@@ -202,7 +202,7 @@ bool lower_attention_is_tiled(const lowering *c, const plan_step *s)
 {
     const graph_node *n = node_at(c, s->at);
     const shape *q = &node_at(c, n->operands[0])->s;
-    return !c->form->threads && plan_splits(c->p, s) == 1 &&
+    return !c->form->threads && !n->as.attention.value_size && plan_splits(c->p, s) == 1 &&
            (lower_attention_matrix(c, &(dispatch_desc){0}, n, false) || rows_of_attention_tile(c, q) > 0);
 }
 
@@ -251,7 +251,12 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
 {
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t rows = q->s.dims[1], head = q->s.dims[3], threads = c->form->row_threads;
-    if (c->t->specialize && fits_attention_vec(c, head, rows, k->type)) {
+    if (n->as.attention.value_size) { /* one kernel can do that */
+        if (c->t->specialize || c->t->compile_fast)
+            kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, head);
+        if (c->t->compile_fast)
+            kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
+    } else if (c->t->specialize && fits_attention_vec(c, head, rows, k->type)) {
         uint32_t pairs = head / 2, block = attention_block(head);
         l->kernel.name = "attention_vec";
         l->polls_epoch = true;
@@ -285,6 +290,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, q->s.dims[3]);
     l->args[ARG_GROUPS] = heads * splits;
     l->args[ATTENTION_HEAD_SIZE] = q->s.dims[3];
+    l->args[ATTENTION_VALUE_SIZE] = n->s.dims[LAST] / q->s.dims[2];
     l->args[ATTENTION_HEADS] = q->s.dims[2];
     l->args[ATTENTION_KV_HEADS] = k->s.dims[2];
     l->args[ATTENTION_POSITION] = at(c, n->operands[3]);
@@ -299,6 +305,12 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     l->args[ATTENTION_SPLITS] = splits;
     l->args[ATTENTION_Q_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
+    if (n->as.attention.value_size) {
+        bool bare = !c->t->specialize && !c->t->compile_fast; /* kernels as the build made them */
+        if (bare && q->s.dims[3] > LOWER_MAX_HEAD)
+            return err_set(e, "heads of %u elements: bare Vulkan has %d at most", q->s.dims[3], LOWER_MAX_HEAD), 0;
+        return 1;
+    }
     if (splits == 1) {
         bool halves = lower_is_halves(c, s->at);
         if (!c->form->threads && !lower_attention_matrix(c, l, n, halves))
@@ -316,60 +328,6 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     combine->args[COMBINE_HEAD_SIZE] = q->s.dims[3];
     combine->args[COMBINE_SPLITS] = splits;
     l->args[ARG_OUT] = memory_scratch_at(c->m, c->which);
-    return 2;
-}
-
-static void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
-{
-    bool indexed = false, more = false;
-    memset(l->args, 0, sizeof l->args); /* it has several results and operands */
-    l->args[ARG_GROUPS] = 1;
-    l->args[ASSIGN_COUNT] = s->assign_count;
-    l->polls_epoch = true;
-    for (uint32_t i = 0; i < s->assign_count; i++) {
-        const graph_node *n = node_at(c, s->assigns[i]);
-        const assign_spec *spec = &n->as.assign;
-        uint32_t *copy = l->args + ASSIGN_COPIES + COPY_SIZE * i;
-        copy[COPY_TO] = at(c, n->operands[1]);
-        copy[COPY_FROM] = at(c, n->operands[0]);
-        copy[COPY_COUNT] = (uint32_t)shape_count(node_at(c, n->operands[0])->s);
-        copy[COPY_ADDED] = spec->added;
-        copy[COPY_MORE] = spec->more ? at(c, spec->more) + 1 : 0;
-        copy[COPY_INDEX] = spec->index ? at(c, spec->index) + 1 : 0;
-        copy[COPY_BOUND] = (uint32_t)shape_count(n->s);
-        indexed |= spec->index != 0;
-        more |= spec->more != 0;
-    }
-    if (c->t->compile_fast) {
-        l->kernel.name = "op_assign_single_thread";
-        kernel_set_constant(&l->kernel, CONSTANT_COPIES, s->assign_count);
-        kernel_set_constant(&l->kernel, CONSTANT_INDEXED, indexed);
-        kernel_set_constant(&l->kernel, CONSTANT_MORE, more);
-    }
-}
-
-static uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n)
-{
-    sample_places places = {.out = at(c, n->operands[1]),
-                            .logits = at(c, n->operands[0]),
-                            .vocab = node_at(c, n->operands[0])->s.dims[LAST],
-                            .settings = at(c, n->operands[2]),
-                            .position = at(c, n->operands[3]),
-                            .history = at(c, n->operands[4]),
-                            .history_tok = (uint32_t)shape_count(node_at(c, n->operands[4])->s),
-                            .append = 1,
-                            .scratch = memory_scratch_at(c->m, c->which)};
-    l[0] = (dispatch_desc){.kernel.name = "op_sample_scan", .polls_epoch = true};
-    l[1] = (dispatch_desc){.kernel.name = "op_sample", .polls_epoch = true};
-    sample_arguments(&places, c->form->threads ? c->form->threads : SAMPLE_THREADS, l[0].args, l[1].args);
-    l[0].args[SAMPLE_LOGITS_COMPUTED] = lower_is_computed(c, n->operands[0]);
-    if (c->t->compile_fast) { /* one thread, and one kernel that compiles fast */
-        l[1].kernel.name = "op_sample_single_thread";
-        l[0] = l[1];
-        return 1;
-    }
-    for (int half = 0; half < 2 && c->t->specialize && c->form->threads; half++)
-        kernel_set_constant(&l[half].kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     return 2;
 }
 
@@ -418,6 +376,9 @@ static const char *kernel_name(graph_op op)
     case OP_TOPK: return "op_topk";
     case OP_ROUTE: return "op_route";
     case OP_MIX: return "op_mix";
+    case OP_HEADS: return "op_heads";
+    case OP_JOIN: return "op_join";
+    case OP_WEIGH: return "op_weigh";
     case OP_ASSIGN: return "op_assign";
     case OP_SAMPLE: return "op_sample";
     default: return NULL;
@@ -428,6 +389,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
 {
     if (s->op == OP_MATMUL || s->op == OP_EXPERTS)
         return s->op == OP_MATMUL ? lower_matmul(c, l, s, e) : lower_experts(c, l, s, e);
+    if (s->op == OP_CONV || s->op == OP_DELTA)
+        return lower_recurrent(c, l, s);
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
@@ -444,7 +407,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
-    l->args[ARG_X] = n->op == OP_GATHER ? 0 : at(c, n->operands[0]);
+    l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_HEADS ? 0 : at(c, n->operands[0]);
     if (by_row)
         l->args[ARG_LENGTH] = length;
     switch (n->op) {
@@ -459,7 +422,10 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_BINARY: lower_binary(c, l, n); break;
     case OP_REDUCE: l->args[REDUCE_OP_KIND] = n->as.reduce; break;
     case OP_SOFTMAX: l->args[SOFTMAX_SCALE] = as_word(n->as.softmax_scale); break;
-    case OP_TOPK: l->args[TOPK_COUNT] = n->s.dims[LAST]; break;
+    case OP_TOPK: lower_topk(c, l, n); break;
+    case OP_HEADS: return lower_heads(c, l, n, e);
+    case OP_JOIN: lower_join(c, l, n); break;
+    case OP_WEIGH: lower_weigh(c, l, n); break;
     case OP_RMSNORM:
     case OP_LAYERNORM: lower_norm(c, l, s, n); break;
     case OP_ROUTE: lower_route(c, l, n); break;
@@ -473,6 +439,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         l->args[SLICE_LENGTH] = n->s.dims[LAST];
         l->args[SLICE_ROW_LENGTH] = length;
         l->args[SLICE_START] = n->as.slice_start;
+        l->polls_epoch = l->epoch_only = n->type != DTYPE_U32;
+        l->args[SLICE_FORM] = l->polls_epoch ? 1 + lower_is_computed(c, n->operands[0]) : 0;
         break;
     case OP_PICK:
         l->args[ARG_GROUPS] = n->s.dims[LAST - 1];

@@ -104,6 +104,16 @@ void lower_mix(const lowering *c, dispatch_desc *l, const graph_node *n);
 bool lower_experts_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t chunks, const layout *lies);
 /* The arguments of the norm of x that is a part of a product, if there is one. */
 void lower_norm_of_x(const lowering *c, dispatch_desc *l, const plan_step *s);
+/* Places of the largest, products with a matrix for each head, rows one behind the other. */
+void lower_topk(const lowering *c, dispatch_desc *l, const graph_node *n);
+uint32_t lower_heads(const lowering *c, dispatch_desc *l, const graph_node *n, err *e);
+void lower_join(const lowering *c, dispatch_desc *l, const graph_node *n);
+void lower_weigh(const lowering *c, dispatch_desc *l, const graph_node *n);
+/* A convolution or a delta rule. */
+uint32_t lower_recurrent(const lowering *c, dispatch_desc *l, const plan_step *s);
+/* Integers for the next run; the choice of a token. */
+void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s);
+uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n);
 /* The arguments of a norm that is a step of its own. */
 void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n);
 /* The dispatches of matrix products; 0 with an error. */

@@ -122,7 +122,7 @@ uint32_t plan_writes(const plan *p, const plan_step *s, node *out)
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out)
 {
     node_list l = {p->g, out, 0};
-    if (s->op == OP_GATHER)
+    if (s->op == OP_GATHER || s->op == OP_HEADS)
         list(&l, graph_at(p->g, s->at)->operands[0]);
     for (uint32_t i = 0; i < s->part_count; i++) {
         list(&l, graph_at(p->g, s->parts[i].matmul)->operands[1]);
@@ -175,7 +175,7 @@ uint32_t plan_splits(const plan *p, const plan_step *s)
     if (n->as.attention.window && n->as.attention.window < seen)
         seen = n->as.attention.window;
     uint32_t splits = BUSY_WORKGROUPS / heads, useful = (seen + WORTH_SPLITTING - 1) / WORTH_SPLITTING;
-    if (p->unsplit || seen < WORTH_SPLITTING || splits < 2)
+    if (n->as.attention.value_size || p->unsplit || seen < WORTH_SPLITTING || splits < 2)
         return 1;
     splits = splits > useful ? useful : splits;
     return splits > PLAN_MAX_SPLITS ? PLAN_MAX_SPLITS : splits;
@@ -215,8 +215,14 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
         uint64_t seen = depth + q->s.dims[1], width = (uint64_t)keys->s.dims[2] * keys->s.dims[3];
         if (n->as.attention.window && seen > n->as.attention.window)
             seen = n->as.attention.window;
-        c->state_bytes += dtype_bytes(keys->type, 2 * seen * width);
+        bool shared = n->as.attention.value_size > 0; /* values are part of the keys */
+        c->state_bytes += dtype_bytes(keys->type, (shared ? 1 : 2) * seen * width);
         c->flops += 4 * seen * shape_count(q->s);
+    }
+    if (s->op == OP_CONV || s->op == OP_DELTA) { /* read and written */
+        uint64_t state = shape_count(graph_at(p->g, n->operands[s->op == OP_CONV ? 2 : 4])->s);
+        c->state_bytes += 8 * state;
+        c->flops += n->s.dims[LAST - 1] * (s->op == OP_CONV ? 2 * n->s.dims[LAST] : 7 * state);
     }
     if (s->op == OP_STORE)
         c->state_bytes += dtype_bytes(n->type, shape_count(graph_at(p->g, n->operands[1])->s));
@@ -270,6 +276,9 @@ plan_cost plan_cost_of(const plan *p, const plan_step *s, uint32_t depth)
         c.flops += 2 * shape_count(graph_at(p->g, nodes[i])->s) * plan_rows(p, s);
     if (s->op == OP_EXPERTS)
         c.flops = 2 * expert_rows(p, s) * graph_at(p->g, s->x)->s.dims[LAST] * (s->parts[0].gate_of ? 2 : 1);
+    if (s->op == OP_HEADS)
+        c.flops = 2 * shape_count(graph_at(p->g, s->at)->s) *
+                  graph_at(p->g, graph_at(p->g, s->at)->operands[0])->s.dims[LAST];
     if (c.flops == 0)
         c.flops = elements_looked_at(p, s);
     return c;

@@ -235,6 +235,14 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_TOPK: str_add(out, "places of the largest"); break;
     case OP_ROUTE: str_add(out, "choice of experts"); break;
     case OP_MIX: str_add(out, "weighted sum"); break;
+    case OP_HEADS:
+        bare_name(graph_at(p->g, n->operands[0])->name, name);
+        str_addf(out, "%s of each head", name);
+        break;
+    case OP_WEIGH: str_add(out, "what was chosen, weighed"); break;
+    case OP_JOIN: str_add(out, "rows joined"); break;
+    case OP_CONV: str_add(out, "convolution over rows"); break;
+    case OP_DELTA: str_add(out, "delta rule"); break;
     case OP_ASSIGN: assign_words(p, s, out); break;
     case OP_SAMPLE: str_add(out, "scan of the logits + choice of the next token"); break;
     default: str_add(out, graph_op_names[s->op]); break;

@@ -186,6 +186,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
     n->angles_place = graph_run_place(n->run, DECODER_ROPE_DIVISORS);
+    n->snapshot = graph_snapshot_new(g, n->run);
     if (!begin(n, graph_run_level(g, o->level), e)) {
         generation_free(n);
         return NULL;
@@ -228,6 +229,7 @@ void generation_free(generation *n)
         return;
     if (n->run)
         generation_settle(n);
+    graph_snapshot_free(n->snapshot);
     graph_run_free(n->run);
     for (uint32_t i = 0; i < n->program_count; i++)
         graph_free(n->graphs[i]);

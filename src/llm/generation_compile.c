@@ -1,7 +1,7 @@
 /* generation_compile: changes from ops to the megakernel in the middle of a text, once it has compiled in the background.
  *
  * The GPU makes the tokens after the current one by the megakernel, on trial: this writes only places of the KV cache and
- * of the history that the text has not reached. Trials time the megakernel's forms; the last one's tokens are kept, and the
+ * of the history that the text has not reached, and recurrent states, which are put aside before. Trials time the megakernel's forms; the last one's tokens are kept, and the
  * text goes on by separate dispatches until it has shown whether they are right. Levels compute the same bits, so the text
  * is the same whatever token the change comes before. */
 #include "llm/generation_internal.h"
@@ -45,15 +45,19 @@ static void change_over(generation *n)
 static void restore(generation *n, uint32_t token, uint32_t rounds)
 {
     n->written = n->position + rounds;
+    generation_bring_back(n);
     generation_forget_beyond(n, n->position);
     graph_run_put(n->run, n->tokens, &token, 1);
     graph_run_put(n->run, n->position_place, &n->position, 1);
 }
 
-/* The token at `position`, which the next run takes in. */
-static bool current_token(generation *n, uint32_t *token, err *e)
+/* The token at `position`, which the next run takes in; what a trial changes is put aside. */
+static bool begin_trial(generation *n, uint32_t *token, err *e)
 {
     generation_settle(n);
+    if (!generation_mend(n, n->position, e))
+        return false;
+    generation_keep_snapshot(n);
     return graph_run_get(n->run, n->history, n->position, 1, token, e);
 }
 
@@ -85,7 +89,7 @@ static bool make_trial(generation *n, err *e)
     rounds = rounds < room ? rounds : room;
     bool timed_out = false;
     err why = {0};
-    if (!current_token(n, &token, e))
+    if (!begin_trial(n, &token, e))
         return false;
     graph_run_set_rounds(n->run, program_of(n), rounds);
     graph_run_once(n->run, program_of(n), n->submit);
@@ -152,7 +156,7 @@ static bool time_forms(generation *n, err *e)
     uint32_t token, rounds = room(n);
     if (rounds < GRAPH_LEAST_ROUNDS) /* a later text may have more room */
         return true;
-    if (!current_token(n, &token, e))
+    if (!begin_trial(n, &token, e))
         return false;
     graph_compile state = graph_run_go_on(n->run, program_of(n), rounds);
     restore(n, token, rounds);

@@ -68,10 +68,8 @@ static uint32_t software_program_for(const generation *n, uint32_t left)
     return fits == 0 || generation_rows[larger] - left <= left / 3 ? larger : fits;
 }
 
-/* Only the last token of a prompt uses the megakernel: after a time-out it is the only one to be computed again. */
-static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, bool last_too)
+static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, fusion_level level)
 {
-    fusion_level level = n->level > LEVEL_OPS && !last_too ? LEVEL_OPS : n->level;
     graph_place here = {n->history.word + n->position, n->history.words};
     graph_run_put(n->run, here, tokens, count);
     graph_run_put(n->run, n->tokens, tokens, count);
@@ -87,6 +85,7 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
     n->written = n->position + count;
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
     n->position += count;
+    n->absorbed = level > LEVEL_OPS && program == 0 ? ABSORBED_ON_GPU : n->position;
 }
 
 /* Without subgroups, kernels for many rows are made for 64 of them. */
@@ -104,21 +103,32 @@ uint32_t generation_first_program(const generation *n, uint32_t prompt_tok)
     return prompt_tok <= FEW ? 0 : program_for_many(n, prompt_tok);
 }
 
+void generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level)
+{
+    bool few = generation_first_program(n, count) == 0;
+    while (count) {
+        uint32_t program = few ? 0 : program_for_many(n, count);
+        uint32_t some = count < generation_rows[program] ? count : generation_rows[program];
+        /* Only the last token of a prompt uses the megakernel: after a time-out it is the only one to be computed again. */
+        take_in(n, tokens, some, program, some == count || n->level < LEVEL_OPS ? level : LEVEL_OPS);
+        tokens += some;
+        count -= some;
+        n->fed = true;
+    }
+}
+
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
     generation_settle(n);
     generation_complete_rows(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
-    bool few = generation_first_program(n, count) == 0;
-    while (count) {
-        uint32_t program = few ? 0 : program_for_many(n, count);
-        uint32_t some = count < generation_rows[program] ? count : generation_rows[program];
-        take_in(n, tokens, some, program, some == count);
-        tokens += some;
-        count -= some;
-        n->fed = true;
-    }
+    bool goes_on = !n->fed && n->position > 0;
+    if (!generation_mend(n, n->position, e))
+        return false;
+    if (goes_on)
+        generation_keep_snapshot(n);
+    generation_take_in(n, tokens, count, n->level);
     n->asked = n->position;
     return gpu_ok(n->g, e);
 }
@@ -166,6 +176,8 @@ void generation_rewind(generation *n, uint32_t position)
     generation_forget_trial(n);
     if (position < n->position)
         n->position = n->asked = position;
+    if (n->kept_tok > position)
+        n->kept_tok = 0; /* it was of another text */
     n->fed = false;
     n->limit = n->context_tok;
     generation_set_stream(n, 0);

@@ -3,11 +3,12 @@
  * generation.c makes one and answers questions about it, context_fit.c chooses how much it remembers, generation_feed.c feeds
  * tokens, generation_next.c makes new ones,
  * generation_check.c compares the megakernel with separate dispatches, generation_compile.c changes over to it in the
- * middle of a text. */
+ * middle of a text, generation_recurrent.c brings states back that cannot be cut. */
 #ifndef SOLO_GENERATION_INTERNAL_H
 #define SOLO_GENERATION_INTERNAL_H
 
 #include "graph/run.h"
+#include "graph/snapshot.h"
 #include "llm/generation.h"
 
 enum {
@@ -17,6 +18,10 @@ enum {
     NO_TOKEN = 0xffffffff, /* not made yet */
     COMPARED_TOK = 24,     /* tokens that the megakernel has to make as ops does, before it is trusted */
 };
+
+/* How many tokens recurrent states have taken in, where that is no number yet: the GPU has counted them; nobody knows. */
+#define ABSORBED_ON_GPU  0xfffffffeu
+#define ABSORBED_UNKNOWN 0xffffffffu
 
 /* Notices. */
 #define GENERATION_NOT_POSSIBLE "one dispatch is not possible: %s; each step has a dispatch of its own"
@@ -104,6 +109,10 @@ struct generation {
     uint32_t angle_count, short_tok;
     bool is_long;
     graph_place angles_place;
+    /* Recurrent states: NULL if the model has none. How many tokens they have taken in, and of how many, or 0, the
+     * snapshot is. */
+    graph_snapshot *snapshot;
+    uint32_t absorbed, kept_tok;
     char notice[1200];
 };
 
@@ -120,6 +129,8 @@ bool generation_choose_context(generation *n, const model *m, const generation_o
 /* How many tokens the next dispatch of the level `loop` makes. */
 void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);
+/* Feeds tokens from `position` on; `level`: what the last of them may use. */
+void generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level);
 /* Marks the tokens after `position` in the history as not made. */
 void generation_forget_beyond(generation *n, uint32_t position);
 /* Sends the sampling settings to the GPU. */
@@ -138,6 +149,14 @@ void generation_fall_back(generation *n, const char *why);
 /* To another level that was made, between two tokens. */
 void generation_change_level(generation *n, fusion_level level);
 void generation_set_stops_of_levels(generation *n);
+
+/* Recurrent states, if the model has any. Before `position` is written to the GPU, once what runs there has ended: */
+void generation_see_absorbed(generation *n);
+/* makes them those of the first `position` tokens, if they have taken in others; afterwards no later token is there; */
+bool generation_mend(generation *n, uint32_t position, err *e);
+/* puts them aside at the current position, if they are those of it, and brings them back. */
+void generation_keep_snapshot(generation *n);
+void generation_bring_back(generation *n);
 
 /* A megakernel of several workgroups is used only after it has made the same tokens as separate dispatches, once for
  * each device, implementation, driver and kernel: the verdict is kept in the user's cache. */

@@ -16,10 +16,12 @@ enum { HANG_S = 300 };
 static void make_again(generation *n)
 {
     uint32_t before = n->position - 1;
+    err unused = {0}; /* it stays with the device */
+    generation_mend(n, before, &unused);
     graph_run_put(n->run, n->tokens, &n->said[before], 1);
     graph_run_put(n->run, n->position_place, &before, 1);
     graph_run_once(n->run, n->programs[LEVEL_OPS][0], SUBMIT_BATCH);
-    n->written = n->asked = n->position;
+    n->written = n->asked = n->absorbed = n->position;
 }
 
 /* At the level loop, the last token that was made may not have been fed yet. */
@@ -62,6 +64,7 @@ void generation_settle(generation *n)
     n->asked = n->position;
     if (!n->run || !n->fed)
         return;
+    generation_see_absorbed(n);
     /* The GPU may be ahead of the tokens that were returned: goes back to there. */
     if (n->written > n->position && in_chunks) {
         if (next != NO_TOKEN) {
@@ -131,6 +134,7 @@ static void launch_chunk(generation *n)
         generation_set_rounds(n, c->count);
         graph_run_once(n->run, generation_program(n, 0), n->submit);
         n->written += c->count;
+        n->absorbed = ABSORBED_ON_GPU;
     }
     graph_run_get_later(n->run, n->history, c->first, c->count, c->tokens, on_arrival, &c->state);
     n->asked += c->count;
@@ -150,15 +154,17 @@ static bool go_on_apart(generation *n, uint32_t *token, err *e)
     drain(n);
     n->chunk_count = 0;
     n->asked = n->position;
+    fusion_level level = n->level;
     if (!gpu_wait(n->g, e))
         return false;
+    generation_see_absorbed(n);
     bool timed_out = false;
     megakernel *mega = graph_run_megakernel(n->run, generation_program(n, 0));
     if (mega && !megakernel_timed_out(mega, &timed_out, e))
         return false;
     if (timed_out)
         generation_fall_back(n, GENERATION_TIMED_OUT);
-    else if (!is_stop(n, n->said[n->position - 1]))
+    else if (n->level == level && !is_stop(n, n->said[n->position - 1]))
         return err_set(e, "a dispatch ended without a token and without a time-out");
     generation_forget_beyond(n, n->position - 1);
     make_again(n);
@@ -189,6 +195,14 @@ static bool next_of_chunk(generation *n, uint32_t *token, err *e)
     return true;
 }
 
+/* From the token at `position` to the next. */
+static void run_token(generation *n)
+{
+    graph_run_once(n->run, generation_program(n, 0), n->submit);
+    n->written = n->position + 1;
+    n->absorbed = n->level > LEVEL_OPS ? ABSORBED_ON_GPU : n->written;
+}
+
 /* The same with one dispatch, or several, for each token. */
 static bool next_alone(generation *n, uint32_t *token, err *e)
 {
@@ -197,15 +211,14 @@ static bool next_alone(generation *n, uint32_t *token, err *e)
             return false;
         if (*token == NO_TOKEN)
             return true;
-        graph_run_once(n->run, generation_program(n, 0), n->submit);
-        n->asked = n->written = n->position + 1;
+        run_token(n);
+        n->asked = n->position + 1;
         return true;
     }
     /* While the host reads the token at `position`, the GPU already works on the next. */
     if (n->asked == n->position)
         ask(n);
-    graph_run_once(n->run, generation_program(n, 0), n->submit);
-    n->written = n->position + 1;
+    run_token(n);
     if (n->position + 1 < n->context_tok)
         ask(n);
     arriving *a = &n->reads[n->position % READS];
@@ -225,6 +238,8 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         return false;
     if (!generation_fit_angles(n, n->position, e))
         return false;
+    if (n->asked == n->position && !n->chunk_count && !generation_mend(n, n->position, e))
+        return false;
     if (n->compiling != LEVEL_AUTO && !n->text_waits && !generation_go_on_compiling(n, e))
         return false;
     n->text_waits = false;
@@ -233,10 +248,8 @@ bool generation_next(generation *n, uint32_t *token, err *e)
     if (*token == NO_TOKEN) {
         if (!go_on_apart(n, token, e))
             return false;
-        if (n->level != LEVEL_LOOP) { /* as next_alone leaves it */
-            graph_run_once(n->run, generation_program(n, 0), n->submit);
-            n->written = n->position + 1;
-        }
+        if (n->level != LEVEL_LOOP) /* as next_alone leaves it */
+            run_token(n);
     }
     n->said[n->position++] = *token;
     generation_warn_beyond_trained(n);

@@ -52,6 +52,10 @@ const arch_info config_archs[] = {
                       .rope_base = 150000},
     [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
                         .qk_norm = QK_NORM_HEADS},
+    [ARCH_QWEN35] = {"qwen3_5_text", "qwen35", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS, .rotary_share = 0.25f,
+                     .norm_adds_one = true, .attention_gated = true},
+    [ARCH_DEEPSEEK2] = {"deepseek_v2", "deepseek2", 2048, EPSILON_6, .adjacent = true},
+    [ARCH_DEEPSEEK3] = {"deepseek_v3", NULL, 4096, EPSILON_6, .adjacent = true},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
@@ -60,7 +64,8 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}};
+} ALIASES[] = {
+    {"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}, {"qwen3_5", ARCH_QWEN35}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -141,6 +146,9 @@ void config_set_defaults(model_config *c, model_arch arch)
         .one_norm = a->one_norm,
         .gated = !a->ungated,
         .learned_positions = a->learned_positions,
+        .attention_gated = a->attention_gated,
+        .expert_scale = 1,
+        .shared_gated = arch == ARCH_QWEN2_MOE,
         .rope_factor = 1,
         .rope_magnitude = 1,
         .embedding_scale = 1,
@@ -165,6 +173,48 @@ bool config_check_shape(const char *file, const shape_keys *k, const model_confi
         return err_set(e, "%s: \"%s\" makes %u of a head's %u numbers turn with the position; must be even and no more",
                        file, k->rope_dims, c->rope_dims, c->head_dim);
     return true;
+}
+
+bool config_check_groups(const char *file, const group_keys *k, const model_config *c, err *e)
+{
+    if (!c->expert_groups)
+        return true;
+    uint32_t each = c->expert_count / c->expert_groups;
+    if (c->expert_count % c->expert_groups || each < 2)
+        return err_set(e, "%s: \"%s\" (%u) groups of %u experts: two or more must be in each", file, k->groups,
+                       c->expert_groups, c->expert_count);
+    if (c->expert_groups_used > c->expert_groups || c->expert_used > c->expert_groups_used * each)
+        return err_set(e, "%s: \"%s\" (%u) groups of %u experts are not there, or less than the %u that are chosen",
+                       file, k->used, c->expert_groups_used, each, c->expert_used);
+    return true;
+}
+
+bool config_check_latent(const char *file, const char *key, const model_config *c, err *e)
+{
+    if (c->rope_dims >= c->head_dim)
+        return err_set(e, "%s: \"%s\": %u numbers turn of a head's %u, and none is left", file, key, c->rope_dims,
+                       c->head_dim);
+    if ((uint64_t)c->head_count * c->value_dim > MAX_EMBEDDING || (uint64_t)c->head_count * c->kv_rank > 1 << 22)
+        return err_set(e, "%s: \"%s\": %u heads of values of %u are too many", file, key, c->head_count, c->value_dim);
+    return true;
+}
+
+bool config_check_recurrence(const char *file, const recurrence_keys *k, const model_config *c, err *e)
+{
+    if (c->recurrent_heads % c->recurrent_key_heads)
+        return err_set(e, "%s: \"%s\" (%u) is not a multiple of \"%s\" (%u)", file, k->heads, c->recurrent_heads,
+                       k->key_heads, c->recurrent_key_heads);
+    if ((uint64_t)c->recurrent_heads * c->recurrent_value_dim > MAX_EMBEDDING ||
+        (uint64_t)c->recurrent_key_heads * c->recurrent_key_dim > MAX_EMBEDDING)
+        return err_set(e, "%s: \"%s\" (%u) heads are more than %d numbers", file, k->heads, c->recurrent_heads,
+                       MAX_EMBEDDING);
+    return true;
+}
+
+void config_set_recurrent(model_config *c, uint32_t period)
+{
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        c->is_recurrent[i] = (i + 1) % period != 0;
 }
 
 bool config_derive_head_dim(const char *file, const shape_keys *k, model_config *c, err *e)

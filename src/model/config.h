@@ -10,9 +10,12 @@
  *     for every layer:
  *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
+ *                                                                (Wq also makes a gate: attention_gated)
  *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
- *         a = a * Wo [+ bo]                                      [output_bias]
+ *         a = a [. sigmoid(gate)] * Wo [+ bo]                    [output_bias]
+ *             or a recurrence in place of attention: below       [is_recurrent]
+ *             or with keys and values that come of one vector    [kv_rank]
  *         x += [norm of: post_norms] a * residual_scale
  *         y = norm(x)                                            [not without pre_norms]
  *             or the norm of x before a was added, or y as it was for q, k and v  [parallel, one_norm]
@@ -22,6 +25,17 @@
  *         x += [norm of: post_norms] y * residual_scale
  *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
  *                                                                Woutput = embedding if tied_embeddings
+ *
+ * The recurrence (a gated delta net), whose matrices S, one for each head, go from token to token:
+ *
+ *     q, k, v = silu(a convolution of y * Wqkv over the last recurrent_width tokens)
+ *     S = S * exp(A * softplus(y * Walpha + dt));  S += k (v - k S) sigmoid(y * Wbeta)       q and k of length 1
+ *     a = (rms_norm(q S) . silu(y * Wgate)) * Wout
+ *
+ * Latent attention, whose cache has one vector c and one turned part r for all heads:
+ *
+ *     c, r = norm(y * Wkv_a), the rest of it turned by p;  q = y * Wq, or norm(y * Wq_a) * Wq_b     [q_rank]
+ *     a head's key is (c * Wk, r) and its value c * Wv; computed as (q * Wk^T, turned q) . (c, r), and (sum of c) * Wv
  *
  * norm is rms_norm(x, norm_epsilon) with weights, + 1 if norm_adds_one; or LayerNorm [layer_norm], with biases
  * [norm_bias]. cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
@@ -58,7 +72,10 @@ typedef enum {
     ARCH_STABLELM,
     ARCH_QWEN2_MOE,
     ARCH_QWEN3_MOE,
-    ARCH_GPT_OSS
+    ARCH_GPT_OSS,
+    ARCH_QWEN35,
+    ARCH_DEEPSEEK2,
+    ARCH_DEEPSEEK3 /* GGUF calls it deepseek2, too */
 } model_arch;
 
 typedef enum {
@@ -94,7 +111,7 @@ typedef enum {
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
-enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096 };
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_RECURRENT_KEY = 256 };
 
 typedef struct model_config {
     model_arch arch;
@@ -115,6 +132,7 @@ typedef struct model_config {
     uint32_t window_tok;                     /* positions that windowed layers see, the own among them; 0: none is */
     uint8_t is_windowed[CONFIG_MAX_LAYERS];  /* (layer_count); all 0 if window_tok is 0 */
     uint8_t is_unrotated[CONFIG_MAX_LAYERS]; /* (layer_count): layers without rope */
+    bool attention_gated;                    /* Wq makes q and a gate for each head */
     bool qkv_bias, output_bias, ffn_bias, head_bias;
     bool attention_sinks; /* each head has the score of a position more, whose value is 0 */
     qk_norms qk_norm;
@@ -136,11 +154,30 @@ typedef struct model_config {
     bool rope_whole_pairs;                                /* yarn's bounds are whole numbers of pairs */
     uint32_t rope_original_tok;                           /* positions trained at first; llama3, yarn and longrope */
 
+    /* latent attention; kv_rank 0: none. The last rope_dims of a head_dim turn. */
+    uint32_t kv_rank, q_rank; /* numbers of c; of what q is made of, 0: it is made at once */
+    uint32_t value_dim;       /* of a head's value */
+    float latent_epsilon;     /* of the norms in between */
+
+    /* layers with a recurrence in place of attention; recurrent_heads 0: there are none */
+    uint8_t is_recurrent[CONFIG_MAX_LAYERS];       /* (layer_count) */
+    uint32_t recurrent_heads, recurrent_key_heads; /* of v; of q and k: it divides those */
+    uint32_t recurrent_value_dim, recurrent_key_dim;
+    uint32_t recurrent_width; /* tokens that a convolution spans, the own among them */
+    bool recurrent_tiled;     /* head h of v has head h % recurrent_key_heads of q and k; else neighbours share one */
+    uint32_t extra_layers;    /* that the file has after the others, for guesses of more tokens: not used */
+
     /* a mixture of experts, gated each; expert_count 0: none. A router's scores choose expert_used for each token. */
     uint32_t expert_count, expert_used, expert_ffn_dim;
     uint32_t shared_ffn_dim;    /* of one that all tokens have, by a sigmoid gate of its own; 0: there is none */
+    bool shared_gated;          /* that gate is there */
     bool expert_weights_normed; /* the weights of those that are chosen add up to 1 */
     bool expert_bias;           /* of the router and of all matrices */
+    float expert_scale;         /* of those weights */
+    bool expert_sigmoid;        /* scores are sigmoids, not a softmax */
+    bool expert_choice_bias;    /* is added to the scores for the choice only */
+    uint32_t expert_groups, expert_groups_used; /* experts are of the best groups only; 0: there are none */
+    uint32_t dense_layers;                      /* the first so many layers have no experts */
 
     /* the rest */
     model_act act;

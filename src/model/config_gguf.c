@@ -1,20 +1,11 @@
 /* config_gguf: a configuration from the metadata and the tensors of a GGUF file. */
-#include "model/config_internal.h"
+#include "model/config_gguf_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct gguf_source {
-    const gguf *g;
-    const char *file;
-    model_config *c;
-    err *e;
-    char key[128]; /* the one asked for last */
-} gguf_source;
-
-/* "llama" and "block_count" are "llama.block_count". Stays until the next call. */
-static const char *arch_key(gguf_source *s, const char *name)
+const char *gguf_arch_key(gguf_source *s, const char *name)
 {
     snprintf(s->key, sizeof s->key, "%s.%s", config_archs[s->c->arch].in_gguf, name);
     return s->key;
@@ -37,19 +28,18 @@ static bool gguf_layers_number(gguf_source *s, const char *key, uint32_t *value)
     return true;
 }
 
-/* 1 to `high`; `fallback` if missing, and if that is 0 it must be there. */
-static bool gguf_size(gguf_source *s, const char *name, uint32_t high, uint32_t fallback, uint32_t *value)
+bool gguf_size(gguf_source *s, const char *name, uint32_t high, uint32_t fallback, uint32_t *value)
 {
-    const char *key = arch_key(s, name);
+    const char *key = gguf_arch_key(s, name);
     *value = fallback;
     if (fallback && !gguf_has(s->g, key))
         return true;
     return gguf_layers_number(s, key, value) && config_check_number(s->file, key, *value, 1, high, s->e);
 }
 
-static bool gguf_float(gguf_source *s, const char *name, double low, double high, float fallback, float *value)
+bool gguf_float(gguf_source *s, const char *name, double low, double high, float fallback, float *value)
 {
-    const char *key = arch_key(s, name);
+    const char *key = gguf_arch_key(s, name);
     *value = fallback;
     if (!gguf_has(s->g, key))
         return true;
@@ -158,10 +148,10 @@ static bool gguf_yarn(gguf_source *s, float factor)
     if (extrapolated != 1)
         return config_unsupported(s->file, s->key, "a number other than 1", s->e);
     if (factor <= 0)
-        return err_set(s->e, "%s: \"%s\" is missing", s->file, arch_key(s, "rope.scaling.factor"));
+        return err_set(s->e, "%s: \"%s\" is missing", s->file, gguf_arch_key(s, "rope.scaling.factor"));
     double magnitude = config_yarn_magnitude(factor, 1);
-    if (scale_all > 0)
-        magnitude /= config_yarn_magnitude(factor, scale_all);
+    if (scale_all > 0) /* deepseek's files have a tenth of it, and mean both scales */
+        magnitude = c->arch == ARCH_DEEPSEEK2 ? 1 : magnitude / config_yarn_magnitude(factor, scale_all);
     /* written by some, and not read by llama.cpp: it must say the same */
     if (!gguf_float(s, "rope.scaling.yarn_attn_factor", 1e-3, 1e3, (float)magnitude, &total))
         return false;
@@ -183,7 +173,7 @@ static bool gguf_rope(gguf_source *s)
 
     /* a factor alone, or by its older name, means linear */
     gguf_text type = {"linear", 6};
-    const char *key = arch_key(s, "rope.scaling.type");
+    const char *key = gguf_arch_key(s, "rope.scaling.type");
     if (gguf_has(s->g, key) && !gguf_get_text(s->g, key, &type, s->e))
         return false;
     bool linear = text_is(type, "linear"), yarn = text_is(type, "yarn");
@@ -208,14 +198,14 @@ static bool gguf_windows(gguf_source *s)
 {
     model_config *c = s->c;
     const arch_info *a = &config_archs[c->arch];
-    const char *key = arch_key(s, "attention.sliding_window");
+    const char *key = gguf_arch_key(s, "attention.sliding_window");
     c->window_tok = c->arch == ARCH_GEMMA2 || c->arch == ARCH_COHERE2 ? a->window_tok : 0;
     /* qwen's files cannot say which layers, and models that use the window are not made: it stays off */
     if (a->windows != WINDOW_LATE && gguf_has(s->g, key) &&
         (!gguf_layers_number(s, key, &c->window_tok) ||
          !config_check_number(s->file, key, c->window_tok, 0, 1u << 31, s->e)))
         return false;
-    key = arch_key(s, "attention.sliding_window_pattern");
+    key = gguf_arch_key(s, "attention.sliding_window_pattern");
     gguf_array layers;
     err no_list = {0};
     if (c->window_tok && gguf_has(s->g, key) && gguf_get_numbers(s->g, key, &layers, &no_list)) {
@@ -268,7 +258,7 @@ static bool gguf_own_keys(gguf_source *s)
     switch (c->arch) {
     case ARCH_GRANITE: {
         float divisor;
-        const char *key = arch_key(s, "rope.scaling.finetuned"); /* which here says whether there is rope */
+        const char *key = gguf_arch_key(s, "rope.scaling.finetuned"); /* which here says whether there is rope */
         bool rotated = true;
         if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &rotated, s->e))
             return false;
@@ -289,9 +279,11 @@ static bool gguf_own_keys(gguf_source *s)
             c->is_unrotated[i] = true;
         return true;
     case ARCH_GPT_NEOX: {
-        const char *key = arch_key(s, "use_parallel_residual");
+        const char *key = gguf_arch_key(s, "use_parallel_residual");
         return !gguf_has(s->g, key) || gguf_get_bool(s->g, key, &c->parallel, s->e);
     }
+    case ARCH_QWEN35: return gguf_recurrence(s);
+    case ARCH_DEEPSEEK2: return gguf_latent(s);
     case ARCH_STABLELM: c->parallel = c->one_norm = !gguf_find_tensor(s->g, "blk.0.ffn_norm.weight"); return true;
     default: return true;
     }
@@ -309,24 +301,29 @@ static bool gguf_must_be(gguf_source *s, const char *name, float value, float or
 static bool gguf_experts(gguf_source *s)
 {
     model_config *c = s->c;
-    const char *key = arch_key(s, "expert_count");
+    const char *key = gguf_arch_key(s, "expert_count");
     bool gpt_oss = c->arch == ARCH_GPT_OSS, always = gpt_oss || c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
+    bool deepseek = c->arch == ARCH_DEEPSEEK2;
     uint32_t softmax = 1, gating = softmax;
     if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
         return false;
     if (!c->expert_count)
         return !always || err_set(s->e, "%s: \"%s\" is missing", s->file, key);
-    if (!always && c->arch != ARCH_LLAMA)
+    if (!always && !deepseek && c->arch != ARCH_LLAMA)
         return config_unsupported(s->file, key, "a mixture of experts in this family", s->e);
     if (!config_check_number(s->file, key, c->expert_count, 1, CONFIG_MAX_EXPERTS, s->e) ||
         !gguf_size(s, "expert_used_count", c->expert_count, 0, &c->expert_used) ||
         !gguf_size(s, "expert_feed_forward_length", MAX_FFN, c->ffn_dim, &c->expert_ffn_dim) ||
-        !gguf_must_be(s, "expert_weights_scale", 1, 0) || !config_check_experts(s->file, c, s->e))
+        !config_check_experts(s->file, c, s->e))
+        return false;
+    if (deepseek)
+        return gguf_router(s);
+    if (!gguf_must_be(s, "expert_weights_scale", 1, 0))
         return false;
     if (c->arch == ARCH_QWEN2_MOE &&
         !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
         return false;
-    key = arch_key(s, "expert_gating_func");
+    key = gguf_arch_key(s, "expert_gating_func");
     if (!gpt_oss && gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
         return false;
     c->attention_sinks = c->expert_bias = gpt_oss;
@@ -337,11 +334,27 @@ static bool gguf_experts(gguf_source *s)
 static bool gguf_refuse_unsupported(gguf_source *s)
 {
     const char *key;
-    key = arch_key(s, "attention.causal");
+    key = gguf_arch_key(s, "attention.causal");
     bool causal = true;
     if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &causal, s->e))
         return false;
     return causal || config_unsupported(s->file, key, "attention to later positions", s->e);
+}
+
+/* The last ones may be there to guess more tokens at a time. */
+static bool gguf_layers(gguf_source *s)
+{
+    model_config *c = s->c;
+    const char *key = gguf_arch_key(s, "nextn_predict_layers");
+    if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->extra_layers, s->e))
+        return false;
+    if (!gguf_size(s, "block_count", CONFIG_MAX_LAYERS, 0, &c->layer_count))
+        return false;
+    if (c->extra_layers >= c->layer_count)
+        return err_set(s->e, "%s: \"%s\" is %u: no layer is left", s->file, gguf_arch_key(s, "nextn_predict_layers"),
+                       c->extra_layers);
+    c->layer_count -= c->extra_layers;
+    return true;
 }
 
 bool config_from_gguf(const gguf *g, model_config *c, err *e)
@@ -366,7 +379,7 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
     snprintf(rope_dims, sizeof rope_dims, "%s.rope.dimension_count", a);
     shape_keys keys = {embedding, heads, kv_heads, head_dim, rope_dims};
 
-    if (!gguf_refuse_unsupported(s) || !gguf_size(s, "block_count", CONFIG_MAX_LAYERS, 0, &c->layer_count) ||
+    if (!gguf_refuse_unsupported(s) || !gguf_layers(s) ||
         !gguf_size(s, "context_length", MAX_CONTEXT, config_archs[arch].context_tok, &c->context_tok) ||
         !gguf_size(s, "embedding_length", MAX_EMBEDDING, 0, &c->embedding_dim) ||
         !gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) ||
@@ -382,7 +395,7 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
                : config_derive_head_dim(s->file, &keys, c, e)) ||
         !gguf_size(s, "attention.value_length", CONFIG_MAX_HEAD_DIM, c->head_dim, &value_dim))
         return false;
-    if (value_dim != c->head_dim)
+    if (value_dim != c->head_dim && arch != ARCH_DEEPSEEK2)
         return config_unsupported(s->file, s->key, "a size other than the keys'", e);
     config_set_scales(c);
     return gguf_vocab(s) && (c->learned_positions || gguf_rope(s)) && gguf_attention(s) && gguf_own_keys(s) &&

@@ -85,6 +85,31 @@ static bool hf_gemma(hf_source *s)
     return true;
 }
 
+/* A gated delta net in all layers but each fourth, or in those that layer_types names. */
+static bool hf_recurrence(hf_source *s)
+{
+    static const recurrence_keys keys = {"linear_num_value_heads", "linear_num_key_heads"};
+    model_config *c = s->c;
+    uint32_t period;
+    bool gated;
+    if (!hf_bool(s, "attn_output_gate", true, &gated) ||
+        !hf_size(s, "linear_conv_kernel_dim", MAX_CONV_WIDTH, 4, &c->recurrent_width) ||
+        !hf_size(s, "linear_key_head_dim", CONFIG_MAX_RECURRENT_KEY, 128, &c->recurrent_key_dim) ||
+        !hf_size(s, "linear_value_head_dim", MAX_EMBEDDING, 128, &c->recurrent_value_dim) ||
+        !hf_size(s, "linear_num_key_heads", MAX_HEADS, 16, &c->recurrent_key_heads) ||
+        !hf_size(s, "linear_num_value_heads", MAX_HEADS, 32, &c->recurrent_heads) ||
+        !hf_size(s, "full_attention_interval", CONFIG_MAX_LAYERS, qwen35_period, &period))
+        return false;
+    if (!gated)
+        return config_unsupported(s->file, "attn_output_gate", "attention without a gate", s->e);
+    if (c->recurrent_width < 2)
+        return config_unsupported(s->file, "linear_conv_kernel_dim", "a convolution of one token", s->e);
+    if (c->act != ACT_SILU)
+        return config_unsupported(s->file, "hidden_act", "a function other than silu in this family", s->e);
+    config_set_recurrent(c, period);
+    return config_check_recurrence(s->file, &keys, c, s->e);
+}
+
 /* Scales and other things that only some families have. */
 static bool hf_own_keys(hf_source *s)
 {
@@ -102,6 +127,7 @@ static bool hf_own_keys(hf_source *s)
                hf_float(s, "attention_multiplier", 1e-6, 1e6, 1, &c->attention_scale);
     case ARCH_COHERE:
     case ARCH_COHERE2: return hf_float(s, "logit_scale", 1e-6, 1e6, 0.0625f, &c->logit_scale);
+    case ARCH_QWEN35: return hf_recurrence(s);
     case ARCH_GPT_NEOX: return hf_bool(s, "use_parallel_residual", true, &c->parallel);
     case ARCH_STABLELM:
         if (!hf_bool(s, "use_parallel_residual", false, &c->parallel))
@@ -149,7 +175,7 @@ static bool hf_refuse_unsupported(hf_source *s)
 static bool hf_text_config(hf_source *s)
 {
     const json_t *text = json_get_present(s->root, "text_config");
-    if (s->c->arch != ARCH_GEMMA3 || !text)
+    if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_QWEN35) || !text)
         return true;
     if (!json_is_object(text))
         return hf_wrong(s, "text_config", "must be an object");
@@ -197,15 +223,19 @@ static bool read_hf(hf_source *s)
     if (!hf_refuse_unsupported(s) || !hf_text_config(s) || !hf_refuse_unsupported(s) || !hf_sizes(s))
         return false;
 
+    bool latent = arch == ARCH_DEEPSEEK2 || arch == ARCH_DEEPSEEK3;
     bool derived = !json_get_present(s->root, "head_dim") && (a->head_dim == 0 || hf_is_null(s->root, "head_dim"));
-    if (!(derived ? config_derive_head_dim(s->file, &keys, c, s->e)
-                  : hf_size(s, "head_dim", CONFIG_MAX_HEAD_DIM, a->head_dim, &c->head_dim)))
+    if (latent ? !hf_latent(s)
+               : !(derived ? config_derive_head_dim(s->file, &keys, c, s->e)
+                           : hf_size(s, "head_dim", CONFIG_MAX_HEAD_DIM, a->head_dim, &c->head_dim)))
         return false;
     if (c->head_dim % 2)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
     if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
         !hf_unrotated(s) || !hf_windows(s))
+        return false;
+    if (latent && (!hf_latent_scale(s) || !hf_latent_experts(s)))
         return false;
     config_set_unrotated(c);
     return config_check_shape(s->file, &keys, c, s->e);

@@ -42,4 +42,10 @@ bool hf_windows(hf_source *s); /* after hf_unrotated */
 
 bool hf_experts(hf_source *s);
 
+/* ---- config_hf_latent.c ---------------------------------------------------------------------------------- */
+
+bool hf_latent(hf_source *s);         /* the sizes, */
+bool hf_latent_scale(hf_source *s);   /* once hf_rope has read how angles are stretched, */
+bool hf_latent_experts(hf_source *s); /* and the router */
+
 #endif

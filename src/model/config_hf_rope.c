@@ -163,9 +163,11 @@ bool hf_rope(hf_source *s)
         return false;
     if (share != 1 && a->rotary_share == 0 && c->arch != ARCH_PHI3)
         return config_unsupported(s->file, share_key, "a part of a head (but for families that have it)", s->e);
-    c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
     c->rope_base = (float)base;
-    c->rope_dims = (uint32_t)(c->head_dim * share);
+    if (!c->kv_rank) { /* else it is known which numbers turn */
+        c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
+        c->rope_dims = (uint32_t)(c->head_dim * share);
+    }
     return hf_rope_type(s, where);
 }
 
@@ -178,6 +180,11 @@ static bool hf_layer_types(hf_source *s, const json_t *types)
     for (uint32_t i = 0; i < c->layer_count; i++) {
         const char *type = json_string_value(json_array_get(types, i));
         bool windowed = type && strcmp(type, "sliding_attention") == 0;
+        if (c->recurrent_heads && type) {
+            c->is_recurrent[i] = strcmp(type, "linear_attention") == 0;
+            if (c->is_recurrent[i])
+                continue;
+        }
         if (!windowed && !(type && strcmp(type, "full_attention") == 0))
             return config_unsupported(s->file, "layer_types", "a layer other than full_attention or sliding_attention",
                                       s->e);

@@ -31,7 +31,7 @@ typedef struct arch_info {
     bool tied_embeddings;
     bool layer_norm, norm_bias; /* of GGUF, norm_bias is read from the tensors */
     bool norm_adds_one, scales_embedding;
-    bool no_pre_norms, post_norms, parallel, one_norm, ungated, learned_positions;
+    bool no_pre_norms, post_norms, parallel, one_norm, ungated, learned_positions, attention_gated;
     bool adjacent;              /* pairs are side by side, */
     bool adjacent_in_gguf;      /* or are in GGUF, which has reordered them */
     bool fused_qkv, fused_gate; /* in GGUF: attn_qkv; gate and up as ffn_up */
@@ -41,10 +41,17 @@ extern const arch_info config_archs[]; /* by model_arch */
 
 static const float default_rope_base = 10000;
 static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30;
-enum { smollm3_period = 4 }; /* each fourth layer has no rope */
+enum { smollm3_period = 4, qwen35_period = 4, MAX_CONV_WIDTH = 64 }; /* each fourth layer has no rope */
 
 /* Several times what the largest models have. */
-enum { MAX_VOCAB = 1 << 22, MAX_CONTEXT = 1 << 26, MAX_EMBEDDING = 1 << 17, MAX_FFN = 1 << 20, MAX_HEADS = 1024 };
+enum {
+    MAX_VOCAB = 1 << 22,
+    MAX_CONTEXT = 1 << 26,
+    MAX_EMBEDDING = 1 << 17,
+    MAX_FFN = 1 << 20,
+    MAX_HEADS = 1024,
+    MAX_RANK = 1 << 14
+};
 
 /* Errors name the file and the key. */
 bool config_find_arch(const char *file, const char *key, const char *text, size_t length, bool in_gguf,
@@ -83,6 +90,19 @@ typedef struct shape_keys {
 
 /* Sizes that are right each by itself, but may not be together. */
 bool config_check_shape(const char *file, const shape_keys *k, const model_config *c, err *e);
+/* Groups of experts that are there, and enough in them. */
+typedef struct group_keys {
+    const char *groups, *used;
+} group_keys;
+bool config_check_groups(const char *file, const group_keys *k, const model_config *c, err *e);
+/* The sizes of latent attention. */
+bool config_check_latent(const char *file, const char *key, const model_config *c, err *e);
+typedef struct recurrence_keys {
+    const char *heads, *key_heads;
+} recurrence_keys;
+bool config_check_recurrence(const char *file, const recurrence_keys *k, const model_config *c, err *e);
+/* All but each period-th layer are recurrent. */
+void config_set_recurrent(model_config *c, uint32_t period);
 /* embedding_dim / head_count, where a file does not say the head's size. */
 bool config_derive_head_dim(const char *file, const shape_keys *k, model_config *c, err *e);
 

@@ -19,7 +19,8 @@ typedef struct job {
     const uint8_t *data;
     tensor_type from, to;
     uint64_t rows, columns;
-    uint32_t turned_heads;              /* see layout_tensor */
+    uint32_t turned_heads; /* see layout_tensor */
+    layout_tiling tiling;
     float plus;                         /* added to every weight */
     const struct model_rows *rows_from; /* instead of data: see model_weight */
 } job;
@@ -39,6 +40,36 @@ static uint64_t turned_row(uint64_t to, uint64_t rows, uint32_t heads)
     return head * head_dim + i % 2 * (head_dim / 2) + i / 2;
 }
 
+/* The row or column of the source that becomes this one. */
+static uint64_t tiled_place(uint64_t to, const layout_tiling *t)
+{
+    if (to < t->first)
+        return to;
+    uint64_t head = (to - t->first) / t->size, i = (to - t->first) % t->size;
+    return t->first + (head % t->groups * t->each + head / t->groups) * t->size + i;
+}
+
+static uint64_t source_row(const job *j, uint64_t to)
+{
+    if (j->turned_heads)
+        return turned_row(to, j->rows, j->turned_heads);
+    return j->tiling.groups && !j->tiling.of_columns ? tiled_place(to, &j->tiling) : to;
+}
+
+static void tile_columns(const job *j, float *row)
+{
+    float *was = mem_alloc(j->columns * sizeof *was);
+    memcpy(was, row, j->columns * sizeof *was);
+    for (uint64_t i = 0; i < j->columns; i++)
+        row[i] = was[tiled_place(i, &j->tiling)];
+    free(was);
+}
+
+static bool is_moved(const job *j)
+{
+    return j->turned_heads || j->tiling.groups;
+}
+
 static bool check_range(const job *j, const float *x, size_t count, err *e)
 {
     for (size_t i = 0; j->to == TYPE_F16 && i < count; i++)
@@ -55,18 +86,20 @@ static void load_rows(const job *j, uint64_t first, uint64_t rows, uint8_t *room
         type_to_f32(j->from, room, to, rows * j->columns);
         return;
     }
-    if (!j->turned_heads) {
+    if (!is_moved(j)) {
         type_to_f32(j->from, j->data + first * row_bytes, to, rows * j->columns);
         return;
     }
-    for (uint64_t r = 0; r < rows; r++)
-        type_to_f32(j->from, j->data + turned_row(first + r, j->rows, j->turned_heads) * row_bytes, to + r * j->columns,
-                    j->columns);
+    for (uint64_t r = 0; r < rows; r++) {
+        type_to_f32(j->from, j->data + source_row(j, first + r) * row_bytes, to + r * j->columns, j->columns);
+        if (j->tiling.of_columns)
+            tile_columns(j, to + r * j->columns);
+    }
 }
 
 static bool write_rows(const job *j, uint64_t first, uint64_t rows, chunk *c, gguf_writer *w, err *e)
 {
-    if (j->from == j->to && !j->turned_heads && j->plus == 0) {
+    if (j->from == j->to && !is_moved(j) && j->plus == 0) {
         uint64_t row_bytes = type_bytes(j->from, j->columns);
         if (j->rows_from) {
             model_rows_put(j->rows_from, first, rows, c->bytes);
@@ -205,8 +238,9 @@ static bool find_source(const model *m, const layout_tensor *t, job *j, err *e)
     j->rows_from = source.rows_from;
     j->from = source.type;
     j->turned_heads = t->turned_heads;
+    j->tiling = t->tiling;
     j->plus = t->role == ROLE_NORM && model_get_config(m)->norm_adds_one ? 1 : 0;
-    if (t->role == ROLE_BIAS && t->turned_heads) { /* a vector's rows are its numbers */
+    if (t->role == ROLE_BIAS && is_moved(j)) { /* a vector's rows are its numbers */
         j->rows = t->columns;
         j->columns = 1;
     }

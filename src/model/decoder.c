@@ -1,5 +1,5 @@
 /* decoder: the graph of a transformer, layer by layer, from its configuration. */
-#include "model/decoder.h"
+#include "model/decoder_internal.h"
 #include "base/str.h"
 
 #include <stdarg.h>
@@ -9,20 +9,7 @@
 
 enum { TUNING_HINT_POSITION = 512 }; /* of a conversation that has begun */
 
-typedef struct building {
-    graph *g;
-    const model *m;
-    const model_config *c;
-    const decoder_options *o;
-    node position, divisors;
-    bool *used; /* (tensors of the file) */
-    err *e;
-} building;
-
-/* A weight by its name, with the shape it must have. */
-static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
+node decoder_weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
 {
     char name[96];
     va_list ap;
@@ -42,23 +29,22 @@ static node weight(building *b, uint32_t rows, uint32_t columns, const char *fmt
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
 }
 
-static node norm(building *b, node x, uint32_t width, const char *fmt, uint32_t layer)
+node decoder_norm(building *b, node x, uint32_t width, const char *fmt, uint32_t layer)
 {
     char name[64];
     const model_config *c = b->c;
     snprintf(name, sizeof name, fmt, layer);
-    node scale = weight(b, 1, width, "%s.weight", name);
+    node scale = decoder_weight(b, 1, width, "%s.weight", name);
     if (!c->layer_norm)
         return graph_rmsnorm(b->g, x, scale, c->norm_epsilon, c->norm_adds_one ? 1 : 0);
-    node bias = c->norm_bias ? weight(b, 1, width, "%s.bias", name) : 0;
+    node bias = c->norm_bias ? decoder_weight(b, 1, width, "%s.bias", name) : 0;
     return graph_layernorm(b->g, x, scale, bias, c->norm_epsilon);
 }
 
-/* y = x W [+ b] */
-static node linear(building *b, node x, uint32_t rows, uint32_t columns, const char *part, uint32_t layer, bool biased)
+node decoder_linear(building *b, node x, uint32_t rows, uint32_t columns, const char *part, uint32_t layer, bool biased)
 {
-    node y = graph_matmul(b->g, x, weight(b, rows, columns, "blk.%u.%s.weight", layer, part));
-    return biased ? graph_binary(b->g, BINARY_ADD, y, weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
+    node y = graph_matmul(b->g, x, decoder_weight(b, rows, columns, "blk.%u.%s.weight", layer, part));
+    return biased ? graph_binary(b->g, BINARY_ADD, y, decoder_weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
 }
 
 static bool has_local_angles(const model_config *c, uint32_t layer)
@@ -71,47 +57,66 @@ static node heads_turned(building *b, node x, uint32_t heads, const char *norm_n
 {
     const model_config *c = b->c;
     if (c->qk_norm == QK_NORM_ROWS)
-        x = norm(b, x, heads * c->head_dim, norm_name, layer);
+        x = decoder_norm(b, x, heads * c->head_dim, norm_name, layer);
     node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, c->head_dim));
     if (c->qk_norm == QK_NORM_HEADS)
-        h = norm(b, h, c->head_dim, norm_name, layer);
-    if (c->rope_dims == 0 || c->is_unrotated[layer])
-        return h;
+        h = decoder_norm(b, h, c->head_dim, norm_name, layer);
+    return c->rope_dims == 0 || c->is_unrotated[layer] ? h : decoder_rope(b, h, layer);
+}
+
+node decoder_rope(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
     bool local = has_local_angles(c, layer);
     rope_spec spec = {.rotated = c->rope_dims,
                       .interleaved = c->rope_order == ROPE_ADJACENT,
                       .base = local ? c->rope_local_base : c->rope_base,
                       .factors = local ? 0 : b->divisors,
                       .magnitude = local ? 1 : c->rope_magnitude};
-    return graph_rope(b->g, h, b->position, spec);
+    return graph_rope(b->g, x, b->position, spec);
 }
 
-static node cached(building *b, node rows, const char *fmt, uint32_t layer)
+node decoder_cached(building *b, node rows, const char *fmt, uint32_t layer)
 {
     char name[32];
+    shape s = graph_at(b->g, rows)->s;
     snprintf(name, sizeof name, fmt, layer);
-    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, b->c->kv_head_count, b->c->head_dim));
+    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, s.dims[2], s.dims[3]));
     return graph_store(b->g, state, rows, b->position);
+}
+
+/* The second half of each head is the gate of what attention makes. */
+static node gate_of(building *b, node *q)
+{
+    const model_config *c = b->c;
+    node both = graph_reshape(b->g, *q, shape3(b->o->rows, c->head_count, 2 * c->head_dim));
+    node gate = graph_unary(b->g, UNARY_SIGMOID, graph_slice(b->g, both, c->head_dim, c->head_dim));
+    *q = graph_slice(b->g, both, 0, c->head_dim);
+    return graph_reshape(b->g, gate, shape2(b->o->rows, c->head_count * c->head_dim));
 }
 
 static node attention(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t q_dim = c->head_count * c->head_dim, kv_dim = c->kv_head_count * c->head_dim;
-    node q = linear(b, x, q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
-    node k = linear(b, x, kv_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
-    node v = linear(b, x, kv_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
+    node q =
+        decoder_linear(b, x, c->attention_gated ? 2 * q_dim : q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
+    node k = decoder_linear(b, x, kv_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
+    node v = decoder_linear(b, x, kv_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
+    node gate = c->attention_gated ? gate_of(b, &q) : 0;
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
     k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
     v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
-    attention_spec spec = {.scale = c->attention_scale,
-                           .softcap = c->attention_cap,
-                           .window = c->is_windowed[layer] ? c->window_tok : 0,
-                           .sinks =
-                               c->attention_sinks ? weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
-    node keys = cached(b, k, "keys.%u", layer), values = cached(b, v, "values.%u", layer);
+    attention_spec spec = {
+        .scale = c->attention_scale,
+        .softcap = c->attention_cap,
+        .window = c->is_windowed[layer] ? c->window_tok : 0,
+        .sinks = c->attention_sinks ? decoder_weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
+    node keys = decoder_cached(b, k, "keys.%u", layer), values = decoder_cached(b, v, "values.%u", layer);
     node a = graph_attention(b->g, q, keys, values, b->position, spec);
-    return linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
+    if (gate)
+        a = graph_binary(b->g, BINARY_MUL, a, gate);
+    return decoder_linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
 }
 
 static node activated(building *b, node x)
@@ -137,18 +142,18 @@ static node multiplied(building *b, node gate, node up)
 static node feed_forward(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node gate = c->gated ? linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
-    node up = linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
+    node gate = c->gated ? decoder_linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
+    node up = decoder_linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
     node y = c->gated ? multiplied(b, gate, up) : activated(b, up);
-    return linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
+    return decoder_linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
 }
 
 /* All matrices of one kind, one after the other; their product with the chosen ones. */
 static node chosen(building *b, node x, node routes, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
 {
     uint32_t count = b->c->expert_count;
-    node w = weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part);
-    node bias = b->c->expert_bias ? weight(b, count, rows, "blk.%u.%s.bias", layer, part) : 0;
+    node w = decoder_weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part);
+    node bias = b->c->expert_bias ? decoder_weight(b, count, rows, "blk.%u.%s.bias", layer, part) : 0;
     return graph_experts(b->g, x, w, bias, count, routes);
 }
 
@@ -157,19 +162,21 @@ static node experts(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
-    node scores = linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
-    node routes = graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
+    node scores = decoder_linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
+    node routes = decoder_route(b, scores, layer);
     node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
     node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
     node y = multiplied(b, gate, up);
     y = graph_mix(b->g, chosen(b, y, routes, dim, inner, "ffn_down_exps", layer), routes);
     if (!shared)
         return y;
-    node share = graph_unary(b->g, UNARY_SIGMOID, linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false));
-    gate = linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
-    node z = multiplied(b, gate, linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
-    z = linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
-    return graph_binary(b->g, BINARY_ADD, y, graph_binary(b->g, BINARY_MUL, z, share));
+    node share = c->shared_gated ? decoder_linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false) : 0;
+    if (share)
+        share = graph_unary(b->g, UNARY_SIGMOID, share);
+    gate = decoder_linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
+    node z = multiplied(b, gate, decoder_linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
+    z = decoder_linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
+    return graph_binary(b->g, BINARY_ADD, y, share ? graph_binary(b->g, BINARY_MUL, z, share) : z);
 }
 
 /* x + y, y normed and scaled where it is. */
@@ -177,7 +184,7 @@ static node added(building *b, node x, node y, const char *norm_name, uint32_t l
 {
     const model_config *c = b->c;
     if (c->post_norms)
-        y = norm(b, y, c->embedding_dim, norm_name, layer);
+        y = decoder_norm(b, y, c->embedding_dim, norm_name, layer);
     if (c->residual_scale != 1)
         y = graph_scale(b->g, y, c->residual_scale, 0);
     return graph_binary(b->g, BINARY_ADD, x, y);
@@ -186,13 +193,18 @@ static node added(building *b, node x, node y, const char *norm_name, uint32_t l
 static node layer_of(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node y = c->pre_norms ? norm(b, x, c->embedding_dim, "blk.%u.attn_norm", layer) : x;
-    node z = added(b, x, attention(b, y, layer), "blk.%u.post_attention_norm", layer);
+    node y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, "blk.%u.attn_norm", layer) : x;
+    node a = c->is_recurrent[layer] ? decoder_recurrence(b, y, layer)
+             : c->kv_rank           ? decoder_latent(b, y, layer)
+                                    : attention(b, y, layer);
+    node z = added(b, x, a, "blk.%u.post_attention_norm", layer);
     if (!c->parallel)
         x = z;
+    /* a name that GGUF otherwise has for a norm of what attention makes */
+    const char *ffn_norm = c->recurrent_heads ? "blk.%u.post_attention_norm" : "blk.%u.ffn_norm";
     if (!c->one_norm)
-        y = c->pre_norms ? norm(b, x, c->embedding_dim, "blk.%u.ffn_norm", layer) : x;
-    y = c->expert_count ? experts(b, y, layer) : feed_forward(b, y, layer);
+        y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, ffn_norm, layer) : x;
+    y = c->expert_count && layer >= c->dense_layers ? experts(b, y, layer) : feed_forward(b, y, layer);
     return added(b, z, y, "blk.%u.post_ffw_norm", layer);
 }
 
@@ -212,16 +224,23 @@ bool decoder_changes_angles(const model_config *c, uint32_t context_tok)
            memcmp(c->rope_divisors[0], c->rope_divisors[1], c->rope_dims / 2 * sizeof(float)) != 0;
 }
 
+node decoder_last(building *b)
+{
+    if (b->o->one_row && !b->last)
+        b->last = graph_input(b->g, "last", DTYPE_U32, shape1(1));
+    return b->last;
+}
+
 static node output(building *b, node x, node embedding)
 {
     const model_config *c = b->c;
     if (b->o->one_row)
-        x = graph_pick(b->g, x, graph_input(b->g, "last", DTYPE_U32, shape1(1)));
-    x = norm(b, x, c->embedding_dim, "output_norm", 0);
-    node head = c->tied_embeddings ? embedding : weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
+        x = graph_pick(b->g, x, decoder_last(b));
+    x = decoder_norm(b, x, c->embedding_dim, "output_norm", 0);
+    node head = c->tied_embeddings ? embedding : decoder_weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
     node logits = graph_matmul(b->g, x, head);
     if (c->head_bias)
-        logits = graph_binary(b->g, BINARY_ADD, logits, weight(b, 1, c->vocab_tok, "output.bias"));
+        logits = graph_binary(b->g, BINARY_ADD, logits, decoder_weight(b, 1, c->vocab_tok, "output.bias"));
     if (c->logit_scale != 1)
         logits = graph_scale(b->g, logits, c->logit_scale, 0);
     return c->logit_cap > 0 ? graph_softcap(b->g, logits, c->logit_cap) : logits;
@@ -250,13 +269,14 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
         b.divisors = graph_input(b.g, DECODER_ROPE_DIVISORS, DTYPE_F32, shape1(c->rope_dims / 2));
     else if (rope_divisors(c, o->context_tok))
         b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
-    node embedding = weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
+    node embedding = decoder_weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);
     if (c->embedding_scale != 1)
         x = graph_scale(b.g, x, c->embedding_scale, 0);
     if (c->learned_positions)
         x = graph_binary(b.g, BINARY_ADD, x,
-                         graph_gather_from(b.g, weight(&b, c->context_tok, c->embedding_dim, "position_embd.weight"),
+                         graph_gather_from(b.g,
+                                           decoder_weight(&b, c->context_tok, c->embedding_dim, "position_embd.weight"),
                                            b.position, o->rows));
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
         x = layer_of(&b, x, layer);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,29 @@ static const renamed GPT_NEOX_NAMES[] = {
 
 static const renamed MIXTRAL_NAMES[] = {{"ffn_gate_inp", "block_sparse_moe.gate"}, {NULL, NULL}};
 static const renamed GPT_OSS_NAMES[] = {{"ffn_gate_inp", "mlp.router"}, {NULL, NULL}};
+static const renamed QWEN35_NAMES[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"attn_qkv", "linear_attn.in_proj_qkv"},
+    {"attn_gate", "linear_attn.in_proj_z"},
+    {"ssm_alpha", "linear_attn.in_proj_a"},
+    {"ssm_beta", "linear_attn.in_proj_b"},
+    {"ssm_conv1d", "linear_attn.conv1d"},
+    {"ssm_norm", "linear_attn.norm"},
+    {"ssm_out", "linear_attn.out_proj"},
+    {NULL, NULL},
+};
+static const renamed DEEPSEEK_NAMES[] = {
+    {"attn_q_a", "self_attn.q_a_proj"},
+    {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+    {"attn_q_b", "self_attn.q_b_proj"},
+    {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+    {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+    {"attn_kv_b", "self_attn.kv_b_proj"},
+    {NULL, NULL},
+};
+/* Names that end otherwise. */
+static const renamed WHOLE_NAMES[] = {
+    {"ssm_a", "linear_attn.A_log"}, {"ssm_dt.bias", "linear_attn.dt_bias"}, {NULL, NULL}};
 
 typedef struct arch_names {
     const char *embedding, *layers, *norm;
@@ -90,6 +114,9 @@ static arch_names names_of(const model_config *c)
     case ARCH_OLMO2:
     case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
+    case ARCH_QWEN35: n.own = QWEN35_NAMES; return n;
+    case ARCH_DEEPSEEK2:
+    case ARCH_DEEPSEEK3: n.own = DEEPSEEK_NAMES; return n;
     case ARCH_STARCODER2: n.own = STARCODER2_NAMES; return n;
     case ARCH_PHI: return (arch_names){"embed_tokens", "layers", "final_layernorm", PHI_NAMES};
     case ARCH_GPT_OSS: n.own = GPT_OSS_NAMES; return n;
@@ -145,7 +172,12 @@ static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAM
         return put_name(f, out, n.norm, suffix);
     if (length == strlen("output") && strncmp(ours, "output", length) == 0)
         return output_name(f, out, suffix);
-    if (sscanf(ours, "blk.%u.%n", &layer, &prefix) != 1 || prefix == 0 || (size_t)prefix > length)
+    if (sscanf(ours, "blk.%u.%n", &layer, &prefix) != 1 || prefix == 0)
+        return false;
+    const char *whole = look_up(WHOLE_NAMES, ours + prefix, strlen(ours + prefix));
+    if (whole)
+        return snprintf(out, NAME_MAX_BYTES, "%s%s.%u.%s", f->prefix, n.layers, layer, whole) < NAME_MAX_BYTES;
+    if ((size_t)prefix > length)
         return false;
     const char *theirs = look_up(n.own, ours + prefix, length - (size_t)prefix);
     if (!theirs)
@@ -179,9 +211,29 @@ static bool is_by_head(const folder *f, const safetensor *t)
            t->dims[0] == 3ull * f->c->head_count * f->c->head_dim;
 }
 
+/* qwen3.5 has the logarithm of a rate; here, as in GGUF, it is the rate, less than zero. */
+static bool is_logarithm(const safetensor *t)
+{
+    return t->dim_count == 1 && ends_with(t->name, ".linear_attn.A_log") && t->readable &&
+           type_find(t->type)->block_weights == 1;
+}
+
+static void undo_logarithm(folder *f, size_t i)
+{
+    const safetensor *t = safetensors_at(f->parts, i);
+    float *to = f->rearranged[i] = mem_alloc(t->dims[0] * sizeof *to);
+    type_to_f32(t->type, t->data, to, t->dims[0]);
+    for (uint64_t k = 0; k < t->dims[0]; k++)
+        to[k] = -expf(to[k]);
+}
+
 static void rearrange(folder *f, size_t i)
 {
     const safetensor *t = safetensors_at(f->parts, i);
+    if (is_logarithm(t)) {
+        undo_logarithm(f, i);
+        return;
+    }
     bool transposed = is_transposed(f, t);
     if (!t->readable || t->bytes == 0 || (!transposed && !is_by_head(f, t)))
         return;
@@ -283,9 +335,10 @@ bool folder_find(const folder *f, const char *name, model_weight *w)
     if (!name_at_hugging_face(f, name, theirs) || !safetensors_has(f->parts, theirs))
         return false;
     const safetensor *t = safetensors_find(f->parts, theirs, NULL);
-    if (!t || t->dim_count < 1 || t->dim_count > 2)
+    bool kernels = t && t->dim_count == 3 && t->dims[1] == 1; /* of a convolution */
+    if (!t || t->dim_count < 1 || (t->dim_count > 2 && !kernels))
         return false;
-    uint64_t rows = t->dim_count == 2 ? t->dims[0] : 1, columns = t->dims[t->dim_count - 1];
+    uint64_t rows = t->dim_count > 1 ? t->dims[0] : 1, columns = t->dims[t->dim_count - 1];
     if (rows > UINT32_MAX || columns > UINT32_MAX)
         return false;
     size_t tensor = (size_t)(t - safetensors_at(f->parts, 0));
@@ -296,6 +349,10 @@ bool folder_find(const folder *f, const char *name, model_weight *w)
                         .data = f->rearranged[tensor] ? f->rearranged[tensor] : t->data,
                         .bytes = t->bytes,
                         .tensor = tensor};
+    if (is_logarithm(t)) {
+        w->type = TYPE_F32;
+        w->bytes = columns * sizeof(float);
+    }
     return true;
 }
 

@@ -1,16 +1,14 @@
-/* gguf_layout: the keys and the tensors that follow from a configuration. */
-#include "model/gguf_layout.h"
-#include "model/config_internal.h"
+/* gguf_layout: the tensors that follow from a configuration, and what a file cannot say. */
+#include "model/gguf_layout_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* GGUF calls mistral llama. */
-static model_arch arch_in_gguf(const model_config *c)
+model_arch layout_arch_in_gguf(const model_config *c)
 {
-    return c->arch == ARCH_MISTRAL ? ARCH_LLAMA : c->arch;
+    return c->arch == ARCH_MISTRAL ? ARCH_LLAMA : c->arch == ARCH_DEEPSEEK3 ? ARCH_DEEPSEEK2 : c->arch;
 }
 
 /* llama.cpp has no output of its own for some families, and for others it always has one. */
@@ -32,13 +30,13 @@ static bool cannot_say(const model_config *c, const char *what, err *e)
 }
 
 /* 1 / sqrt(head_dim), but for the largest gemmas (see config_gguf.c). */
-static float usual_scale(const model_config *c)
+float layout_usual_scale(const model_config *c)
 {
     return (float)(1 / sqrt(config_gemma_largest(c) ? (double)c->embedding_dim / c->head_count : c->head_dim));
 }
 
 /* Are the windows those that follow from the architecture, if a file says nothing? */
-static bool has_usual_windows(const model_config *c)
+bool layout_has_usual_windows(const model_config *c)
 {
     const arch_info *a = &config_archs[c->arch];
     for (uint32_t i = 0; c->window_tok && i < c->layer_count; i++) {
@@ -64,7 +62,7 @@ static bool check_windows(const model_config *c, str *notes, err *e)
     for (uint32_t i = 0; windowed && qwen && i < c->layer_count; i++)
         if (c->is_windowed[i])
             return cannot_say(c, "windows", e);
-    if (windowed && !qwen && !names_windows(c) && !has_usual_windows(c))
+    if (windowed && !qwen && !names_windows(c) && !layout_has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
     bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
                  c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
@@ -90,7 +88,7 @@ static void check_biases(const model_config *c, str *notes)
 
 bool layout_check(const model_config *c, str *notes, err *e)
 {
-    bool llama = arch_in_gguf(c) == ARCH_LLAMA;
+    bool llama = layout_arch_in_gguf(c) == ARCH_LLAMA;
     if (c->act != config_archs[c->arch].act)
         return cannot_say(c, "another activation function than usual", e);
     if (never_has_output(c) && !c->tied_embeddings)
@@ -111,7 +109,15 @@ bool layout_check(const model_config *c, str *notes, err *e)
         str_addf(notes, "llama.cpp rounds the bounds of yarn's angles to whole pairs: its logits differ a little\n");
     else if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
         return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
-    if (c->attention_scale != usual_scale(c) && c->arch != ARCH_GRANITE)
+    if (c->kv_rank && (c->norm_epsilon != c->latent_epsilon || c->rope_order != ROPE_ADJACENT))
+        return cannot_say(c, "norms of another epsilon inside of attention, or pairs that are not side by side", e);
+    if (c->kv_rank && c->rope_scaling != ROPE_PLAIN && (c->rope_scaling != ROPE_YARN || c->rope_magnitude != 1))
+        return cannot_say(c, "angles stretched otherwise than by yarn with two equal scales", e);
+    if (c->kv_rank && !c->q_rank && c->layer_count != 26 && c->layer_count != 27)
+        str_addf(notes, "llama.cpp knows q without a rank of its own only in models of 26 or 27 layers\n");
+    if (c->recurrent_key_dim != c->recurrent_value_dim)
+        return cannot_say(c, "heads of keys and of values of different sizes", e);
+    if (c->attention_scale != layout_usual_scale(c) && c->arch != ARCH_GRANITE && !c->kv_rank)
         str_addf(notes, "llama.cpp does not know this attention scale of %g: its logits differ\n",
                  (double)c->attention_scale);
     if (c->act == ACT_GELU)
@@ -157,7 +163,8 @@ static void add_norm(tensor_list *l, const model_config *c, uint32_t layer, cons
 static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, uint32_t heads, const char *part)
 {
     char name[32];
-    uint32_t rows = heads * c->head_dim;
+    bool gated = c->attention_gated && strcmp(part, "attn_q") == 0;
+    uint32_t rows = (gated ? 2 : 1) * heads * c->head_dim;
     uint32_t turned = config_archs[c->arch].adjacent_in_gguf && c->rope_order == ROPE_HALVES ? heads : 0;
     snprintf(name, sizeof name, "%s.weight", part);
     add_part(l, ROLE_MATRIX, rows, c->embedding_dim, layer, name)->turned_heads = turned;
@@ -182,9 +189,63 @@ static void add_qkv(tensor_list *l, const model_config *c, uint32_t layer)
         add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
 }
 
+/* The heads of v in the order in which llama.cpp repeats those of q and k. */
+static layout_tiling tiled(const model_config *c, uint32_t first, uint32_t size, bool of_columns)
+{
+    if (c->recurrent_tiled || c->recurrent_heads == c->recurrent_key_heads)
+        return (layout_tiling){0};
+    return (layout_tiling){first, c->recurrent_key_heads, c->recurrent_heads / c->recurrent_key_heads, size,
+                           of_columns};
+}
+
+static void add_recurrence(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t keys = 2 * c->recurrent_key_heads * c->recurrent_key_dim, size = c->recurrent_value_dim;
+    uint32_t heads = c->recurrent_heads, inner = heads * size, dim = c->embedding_dim;
+    add_norm(l, c, layer, "attn_norm");
+    add_part(l, ROLE_MATRIX, keys + inner, dim, layer, "attn_qkv.weight")->tiling = tiled(c, keys, size, false);
+    add_part(l, ROLE_MATRIX, inner, dim, layer, "attn_gate.weight")->tiling = tiled(c, 0, size, false);
+    add_part(l, ROLE_FLOATS, keys + inner, c->recurrent_width, layer, "ssm_conv1d.weight")->tiling =
+        tiled(c, keys, size, false);
+    add_part(l, ROLE_BIAS, 1, heads, layer, "ssm_dt.bias")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_BIAS, 1, heads, layer, "ssm_a")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_MATRIX, heads, dim, layer, "ssm_beta.weight")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_MATRIX, heads, dim, layer, "ssm_alpha.weight")->tiling = tiled(c, 0, 1, false);
+    add_part(l, ROLE_BIAS, 1, size, layer, "ssm_norm.weight"); /* a norm that never adds one */
+    add_part(l, ROLE_MATRIX, dim, inner, layer, "ssm_out.weight")->tiling = tiled(c, 0, size, true);
+}
+
+/* A matrix for each head. */
+static void add_heads(tensor_list *l, const model_config *c, uint32_t rows, uint32_t columns, uint32_t layer,
+                      const char *part)
+{
+    add_part(l, ROLE_MATRIX, c->head_count * rows, columns, layer, part)->experts = c->head_count;
+}
+
+static void add_latent(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t q = c->head_count * c->head_dim, dim = c->embedding_dim;
+    add_norm(l, c, layer, "attn_norm");
+    if (c->q_rank) {
+        add_part(l, ROLE_NORM, 1, c->q_rank, layer, "attn_q_a_norm.weight");
+        add_part(l, ROLE_MATRIX, c->q_rank, dim, layer, "attn_q_a.weight");
+        add_part(l, ROLE_MATRIX, q, c->q_rank, layer, "attn_q_b.weight");
+    } else
+        add_part(l, ROLE_MATRIX, q, dim, layer, "attn_q.weight");
+    add_part(l, ROLE_NORM, 1, c->kv_rank, layer, "attn_kv_a_norm.weight");
+    add_part(l, ROLE_MATRIX, c->kv_rank + c->rope_dims, dim, layer, "attn_kv_a_mqa.weight");
+    add_heads(l, c, c->kv_rank, c->head_dim - c->rope_dims, layer, "attn_k_b.weight");
+    add_heads(l, c, c->value_dim, c->kv_rank, layer, "attn_v_b.weight");
+    add_part(l, ROLE_MATRIX, dim, c->head_count * c->value_dim, layer, "attn_output.weight");
+}
+
 static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
 {
     uint32_t q = c->head_count * c->head_dim;
+    if (c->is_recurrent[layer] || c->kv_rank) {
+        (c->kv_rank ? add_latent : add_recurrence)(l, c, layer);
+        return;
+    }
     if (c->pre_norms)
         add_norm(l, c, layer, "attn_norm");
     add_qkv(l, c, layer);
@@ -237,7 +298,7 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         layout_tensor *t = add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
     } else if (c->pre_norms && !c->one_norm)
-        add_norm(l, c, layer, "ffn_norm");
+        add_norm(l, c, layer, c->recurrent_heads ? "post_attention_norm" : "ffn_norm");
     if (c->expert_count) {
         add_experts(l, c, layer);
         return;
@@ -303,190 +364,9 @@ void tensor_list_free(tensor_list *l)
     *l = (tensor_list){0};
 }
 
-static bool fits(tensor_type type, uint32_t columns)
-{
-    return columns % type_find(type)->block_weights == 0;
-}
-
-tensor_type layout_wanted_type(const layout_tensor *t, tensor_type wanted)
-{
-    return wanted == TYPE_MXFP4 && t->beside_experts ? TYPE_Q8_0 : wanted;
-}
-
-bool layout_stays_f32(tensor_role role)
-{
-    return role == ROLE_NORM || role == ROLE_BIAS || role == ROLE_DIVISORS || role == ROLE_POSITIONS ||
-           role == ROLE_FLOATS;
-}
-
-tensor_type layout_choose_type(tensor_role role, uint32_t columns, tensor_type wanted, tensor_type finer)
-{
-    if (layout_stays_f32(role))
-        return TYPE_F32;
-    bool coarse = type_find(wanted)->block_weights > 1 && wanted != TYPE_Q8_0 && wanted != TYPE_Q6_K;
-    tensor_type type = coarse && role == ROLE_OUTPUT ? finer : wanted;
-    while (!fits(type, columns))
-        type = type_find(type)->smaller_blocks;
-    return type;
-}
-
-static const layout_mix MIXES[] = {{"q4_k_m", TYPE_Q4_K, TYPE_Q6_K, TYPE_Q5_K, 15},
-                                   {"q5_k_m", TYPE_Q5_K, TYPE_Q6_K, TYPE_Q6_K, 17}};
-
-const char *layout_mix_name(uint32_t i)
-{
-    return i < sizeof MIXES / sizeof *MIXES ? MIXES[i].name : NULL;
-}
-
-const layout_mix *layout_find_mix(const char *name)
-{
-    for (size_t i = 0; i < sizeof MIXES / sizeof *MIXES; i++)
-        if (strcmp(MIXES[i].name, name) == 0)
-            return &MIXES[i];
-    return NULL;
-}
-
-/* The first and the last eighth of the layers, and every third between. */
-static bool matters_more(uint32_t layer, uint32_t layers)
-{
-    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
-}
-
-tensor_type layout_mixed_type(const layout_mix *mix, const char *name, uint32_t columns, uint32_t layers,
-                              tensor_type type)
-{
-    unsigned layer;
-    char part[32];
-    if (!mix || sscanf(name, "blk.%u.%31[^.].weight", &layer, part) != 2)
-        return type;
-    if (strcmp(part, "attn_qkv") == 0)
-        type = mix->fused;
-    else if ((strcmp(part, "attn_v") == 0 || strcmp(part, "ffn_down") == 0) && matters_more(layer, layers))
-        type = mix->finer;
-    while (!fits(type, columns))
-        type = type_find(type)->smaller_blocks;
-    return type;
-}
-
 void layout_write_tensor(gguf_writer *w, const layout_tensor *t)
 {
     uint64_t dims[3] = {t->columns, t->experts ? t->rows / t->experts : t->rows, t->experts};
     bool vector = t->role == ROLE_NORM || t->role == ROLE_BIAS || t->role == ROLE_DIVISORS;
     gguf_write_tensor(w, t->name, t->type, vector ? 1 : t->experts ? 3 : 2, dims);
-}
-
-/* ---- keys ------------------------------------------------------------------------ */
-
-void layout_write_file_type(gguf_writer *w, uint32_t file_type)
-{
-    gguf_write_u32(w, "general.file_type", file_type);
-    gguf_write_u32(w, "general.quantization_version", 2); /* of the blocks' layout: the only one in use */
-}
-
-typedef struct keys {
-    gguf_writer *w;
-    const char *arch;
-    char key[96];
-} keys;
-
-static const char *key_of(keys *k, const char *name)
-{
-    snprintf(k->key, sizeof k->key, "%s.%s", k->arch, name);
-    return k->key;
-}
-
-static void key_u32(keys *k, const char *name, uint32_t value)
-{
-    gguf_write_u32(k->w, key_of(k, name), value);
-}
-
-static void key_f32(keys *k, const char *name, float value)
-{
-    gguf_write_f32(k->w, key_of(k, name), value);
-}
-
-static void write_rope(keys *k, const model_config *c)
-{
-    key_u32(k, "rope.dimension_count", c->rope_dims);
-    key_f32(k, "rope.freq_base", c->rope_base);
-    if (c->rope_scaling == ROPE_LINEAR) {
-        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "linear");
-        key_f32(k, "rope.scaling.factor", c->rope_factor);
-    }
-    if (c->rope_scaling == ROPE_YARN) {
-        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "yarn");
-        key_f32(k, "rope.scaling.factor", c->rope_factor);
-        key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
-        key_f32(k, "rope.scaling.attn_factor",
-                (float)(c->rope_magnitude / config_yarn_magnitude((double)c->rope_factor, 1)));
-        key_f32(k, "rope.scaling.yarn_beta_fast", c->rope_high_factor);
-        key_f32(k, "rope.scaling.yarn_beta_slow", c->rope_low_factor);
-    }
-    if (c->rope_scaling == ROPE_LONGROPE) {
-        gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "longrope");
-        key_u32(k, "rope.scaling.original_context_length", c->rope_original_tok);
-        key_f32(k, "rope.scaling.attn_factor", c->rope_magnitude);
-    }
-}
-
-static void write_own_keys(keys *k, const model_config *c)
-{
-    switch (c->arch) {
-    case ARCH_GRANITE:
-        key_f32(k, "embedding_scale", c->embedding_scale);
-        key_f32(k, "residual_scale", c->residual_scale);
-        key_f32(k, "logit_scale", 1 / c->logit_scale);
-        break;
-    case ARCH_COHERE:
-    case ARCH_COHERE2: key_f32(k, "logit_scale", c->logit_scale); break;
-    case ARCH_GPT_NEOX:
-    case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
-    case ARCH_GEMMA3:
-        if (c->rope_local_base != default_rope_base)
-            key_f32(k, "rope.freq_base_swa", c->rope_local_base);
-        break;
-    default: break;
-    }
-}
-
-void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, uint32_t file_type)
-{
-    keys k = {.w = w, .arch = config_archs[arch_in_gguf(c)].in_gguf};
-    gguf_write_text(w, "general.architecture", k.arch);
-    gguf_write_text(w, "general.type", "model");
-    gguf_write_text(w, "general.name", name);
-    layout_write_file_type(w, file_type);
-    key_u32(&k, "vocab_size", c->vocab_tok);
-    key_u32(&k, "context_length", c->context_tok);
-    key_u32(&k, "embedding_length", c->embedding_dim);
-    key_u32(&k, "block_count", c->layer_count);
-    key_u32(&k, "feed_forward_length", c->ffn_dim);
-    key_u32(&k, "attention.head_count", c->head_count);
-    key_u32(&k, "attention.head_count_kv", c->kv_head_count);
-    key_u32(&k, "attention.key_length", c->head_dim);
-    key_u32(&k, "attention.value_length", c->head_dim);
-    key_f32(&k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", c->norm_epsilon);
-    if (c->window_tok || c->arch == ARCH_PHI3) /* phi3: 0 says that there is none */
-        key_u32(&k, "attention.sliding_window", c->window_tok);
-    if (c->window_tok && !has_usual_windows(c)) {
-        gguf_write_array(w, key_of(&k, "attention.sliding_window_pattern"), GGUF_KIND_BOOL, c->layer_count);
-        for (uint32_t i = 0; i < c->layer_count; i++)
-            gguf_write_item_whole(w, c->is_windowed[i]);
-    }
-    if (c->attention_scale != usual_scale(c) || c->arch == ARCH_GRANITE)
-        key_f32(&k, "attention.scale", c->attention_scale);
-    if (c->arch == ARCH_GEMMA2)
-        key_f32(&k, "attn_logit_softcapping", c->attention_cap);
-    if (c->logit_cap > 0)
-        key_f32(&k, "final_logit_softcapping", c->logit_cap);
-    write_own_keys(&k, c);
-    if (c->expert_count) {
-        key_u32(&k, "expert_count", c->expert_count);
-        key_u32(&k, "expert_used_count", c->expert_used);
-        key_u32(&k, "expert_feed_forward_length", c->expert_ffn_dim);
-    }
-    if (c->shared_ffn_dim)
-        key_u32(&k, "expert_shared_feed_forward_length", c->shared_ffn_dim);
-    if (c->rope_dims)
-        write_rope(&k, c);
 }

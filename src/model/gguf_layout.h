@@ -16,11 +16,18 @@ typedef enum {
     ROLE_BIAS,
     ROLE_POSITIONS, /* learned ones */
     ROLE_EXPERTS,   /* matrices one after the other */
-    ROLE_FLOATS,    /* a small matrix that stays as exact as it is: a router's, or biases of experts */
-    ROLE_DIVISORS   /* of the rotation's angles: from the configuration, not from weights */
+    ROLE_FLOATS, /* a small matrix that stays as exact as it is: a router's, biases of experts, kernels of a convolution */
+    ROLE_DIVISORS /* of the rotation's angles: from the configuration, not from weights */
 } tensor_role;
 
 enum { LAYOUT_NAME_BYTES = 48 };
+
+/* Heads, of which `each` neighbours share one of `groups`, are in another order in the file: each group's first, then
+ * each group's second, and so on. They are rows from `first` on, `size` for each head, or columns. groups 0: they stay. */
+typedef struct layout_tiling {
+    uint32_t first, groups, each, size;
+    bool of_columns;
+} layout_tiling;
 
 typedef struct layout_tensor {
     char name[LAYOUT_NAME_BYTES];   /* in the file */
@@ -28,10 +35,11 @@ typedef struct layout_tensor {
     tensor_role role;
     uint32_t rows, columns; /* a vector has one row */
     uint32_t turned_heads;  /* rows of so many heads are in Hugging Face's order for rope, but adjacent in the file */
-    tensor_type type;       /* chosen by layout_choose_type */
-    const float *divisors;  /* (columns), into the configuration */
-    uint32_t experts;       /* matrices that its rows are; 0: it is one */
-    bool beside_experts;    /* a matrix of a model that has experts, too */
+    layout_tiling tiling;
+    tensor_type type;      /* chosen by layout_choose_type */
+    const float *divisors; /* (columns), into the configuration */
+    uint32_t experts;      /* matrices that its rows are, of experts or heads; 0: it is one */
+    bool beside_experts;   /* a matrix of a model that has experts, too */
 } layout_tensor;
 
 typedef struct tensor_list {

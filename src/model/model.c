@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
+#include "model/latent.h"
 #include "model/quantised.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ static bool open_folder(model *m, err *e)
     char *text = folder_read_config(m->path, &length, e);
     m->together = mem_alloc(sizeof *m->together);
     bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
-              quantised_unpack(m, folder_tensors(m->parts), text, length, e);
+              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e);
     free(text);
     return ok;
 }
@@ -81,7 +82,7 @@ static bool open_folder(model *m, err *e)
 static bool open_file(model *m, bool builtin, err *e)
 {
     m->file = builtin ? builtin_open(e) : gguf_open(m->path, e);
-    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path));
+    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path)) && latent_split(m, e);
 }
 
 model *model_open(const char *path, err *e)
@@ -317,11 +318,20 @@ static bool is_harmless(const char *name)
         ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias", NULL};
     static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
                                          "vision_tower.",       "multi_modal_projector.",
-                                         "model.vision_tower.", "model.multi_modal_projector."};
+                                         "model.vision_tower.", "model.multi_modal_projector.",
+                                         "model.visual.",       "mtp."};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)
             return true;
     return ends_with_any(name, ends);
+}
+
+/* Of the layers after the last one, which the decoder does not have. */
+static bool is_of_extra_layer(const model *m, const char *name)
+{
+    unsigned layer;
+    return m->config.extra_layers && sscanf(name, "blk.%u.", &layer) == 1 && layer >= m->config.layer_count &&
+           layer - m->config.layer_count < m->config.extra_layers;
 }
 
 /* What stands beside the quantised weights of a folder; those themselves must be used. */
@@ -358,7 +368,7 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        if (is_harmless(name) || is_of_quantised(m, name) || same)
+        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || same)
             continue;
         if (second)
             return err_set(e,

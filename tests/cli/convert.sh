@@ -89,8 +89,8 @@ same "$work/llama" q8_0 0.1 0.06
 
 # more families, from transformers' own tiny models; llama.cpp does not know starcoder2's window of 5
 all_tokens=$tokens
-for folder in cohere-parallel cohere2-windows exaone4-full gemma3-old glm4-partial gpt-neox-parallel gpt2-usual \
-    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows phi-partial qwen2moe-shared qwen3moe-single smollm3-skip stablelm-partial stablelm-parallel starcoder2-window; do
+for folder in cohere-parallel cohere2-windows deepseek3-yarn exaone4-full gemma3-old glm4-partial gpt-neox-parallel gpt2-usual \
+    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows phi-partial qwen2moe-shared qwen3moe-single qwen35-tiled smollm3-skip stablelm-partial stablelm-parallel starcoder2-window; do
     limit=2e-5 tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20
     case $folder in
     gpt-oss-blocks) limit=0.15 ;; # llama.cpp rounds what it multiplies by MXFP4 to 8 bits
@@ -113,7 +113,7 @@ check "a decoder inside of another model, newer" inside newer model.language_mod
 fails "a tower that is not known" 1 "tensor audio_tower.x: a gemma3_text is not known to have it" sh -c \
     "python3 $oracle/wrap_folder.py tests/data/families/gemma3-local $work/odd-tower model. audio_tower.x && '$SOLO' logits $work/odd-tower --tokens 1"
 # mixtures of experts, which come as GGUF
-for name in qwen3moe qwen2moe mixtral; do
+for name in deepseek2 deepseek2-older deepseek3 qwen3moe qwen2moe mixtral; do
     tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20 model=tests/data/experts/$name/model.gguf
     "$SOLO" logits $model --tokens $tokens >"$work/folder-$name.json"
     ln -s "$PWD/$model" "$work/$name"

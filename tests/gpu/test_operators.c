@@ -307,6 +307,37 @@ static void rotations(void **unused)
         }
 }
 
+/* States that go from row to row and from run to run; at position 0 they are forgotten. */
+static void recurrences(void **unused)
+{
+    (void)unused;
+    weight_box box = {.r = rng_seed(15)};
+    static const delta_spec specs[] = {
+        {1, 1, 1, 1, false}, {2, 6, 5, 9, true}, {2, 4, 16, 70, false}, {3, 3, 130, 129, false}};
+    for (int s = 0; s < 4; s++)
+        for (int how = 0; how < 6; how++) {
+            const delta_spec *d = &specs[s];
+            uint32_t rows = ROWS[how / 2], width = 2 + (uint32_t)s, heads = d->heads;
+            uint32_t columns = 2 * d->key_heads * d->key_size + heads * d->value_size;
+            graph *g = graph_new();
+            node x = graph_input(g, "x", DTYPE_F32, shape2(rows, columns)),
+                 at = graph_input(g, "at", DTYPE_U32, shape1(1)), last = graph_input(g, "last", DTYPE_U32, shape1(1)),
+                 row = how % 2 ? last : 0;
+            node a = graph_input(g, "a", DTYPE_F32, shape2(rows, heads)),
+                 b = graph_input(g, "b", DTYPE_F32, shape2(rows, heads));
+            node y = graph_conv(g, x, weight(g, &box, "w", TYPE_F16, shape2(columns, width)),
+                                graph_state(g, "rows", DTYPE_F32, shape2(width - 1, columns)), at, row);
+            node rate = weight(g, &box, "rate", TYPE_F32, shape1(heads));
+            float *rates = (float *)find_weight(&box, "rate", 0, 0, NULL);
+            for (uint32_t i = 0; i < heads; i++)
+                rates[i] = -fabsf(rates[i]); /* states fade */
+            node state = graph_state(g, "matrices", DTYPE_F32, shape3(heads, d->key_size, d->value_size));
+            graph_output(g, "mixed", y);
+            graph_output(g, "y", graph_delta(g, graph_scale(g, y, 1, 0.1f), a, b, rate, state, at, row, *d));
+            compare_ways(g, &box, NAMES("x", "at", "last", "a", "b"), NAMES("mixed", "y"), 3, 6);
+        }
+}
+
 static void attention_over_a_cache(void **unused)
 {
     (void)unused;
@@ -457,6 +488,7 @@ int main(void)
         cmocka_unit_test(many_rows_into_a_cache),
         cmocka_unit_test(weights_used_both_ways),
         cmocka_unit_test(rotations),
+        cmocka_unit_test(recurrences),
         cmocka_unit_test(attention_over_a_cache),
         cmocka_unit_test(slices),
         cmocka_unit_test(rows_and_places),

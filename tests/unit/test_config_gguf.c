@@ -177,6 +177,118 @@ static void reads_gemma_2_from_gguf(void **unused)
     assert_true(near(c.attention_scale, 1 / 12.0) && c.window_tok == 4096 && windowed_layers(&c) == 23);
 }
 
+/* A gated delta net, by the names that its keys have; `changed` has another number. */
+static maker make_qwen35(const char *changed, uint32_t value)
+{
+    static const char *const keys[] = {".ssm.conv_kernel",    ".ssm.state_size", ".ssm.group_count",
+                                       ".ssm.time_step_rank", ".ssm.inner_size", ".nextn_predict_layers"};
+    static const uint32_t values[] = {4, 8, 2, 6, 60, 1};
+    maker m = make("qwen35");
+    key_tokens(&m, 3);
+    for (int i = 0; i < 6; i++)
+        key_u32(&m, keys[i], strcmp(keys[i], changed) == 0 ? value : values[i]);
+    return m;
+}
+
+static void reads_qwen3_5_from_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make_qwen35("", 0);
+    model_config c = finish_good(&m);
+    assert_true(c.attention_gated && c.recurrent_tiled && !c.norm_adds_one);
+    assert_true(c.layer_count == 3 && c.extra_layers == 1); /* the fourth guesses ahead */
+    assert_true(c.recurrent_width == 4 && c.recurrent_key_dim == 8 && c.recurrent_value_dim == 10);
+    assert_true(c.recurrent_key_heads == 2 && c.recurrent_heads == 6);
+    assert_true(c.is_recurrent[0] && c.is_recurrent[1] && c.is_recurrent[2]);
+    m = make_qwen35(".nextn_predict_layers", 2);
+    key_numbers(&m, ".attention.recurrent_layers", 0, 1);
+    c = finish_good(&m);
+    assert_true(c.layer_count == 2 && !c.is_recurrent[0] && c.is_recurrent[1]);
+
+    m = make_qwen35(".ssm.time_step_rank", 5);
+    finish_refused(&m, "\"qwen35.ssm.time_step_rank\" (5) is not a multiple of \"qwen35.ssm.group_count\" (2)");
+    m = make_qwen35(".ssm.inner_size", 61);
+    finish_refused(&m, "\"qwen35.ssm.inner_size\" (61) is not a multiple of the heads (6)");
+    m = make_qwen35(".ssm.state_size", 1 << 20);
+    finish_refused(&m, "\"qwen35.ssm.state_size\"");
+    m = make_qwen35(".ssm.conv_kernel", 1);
+    finish_refused(&m, "a convolution of one token");
+    m = make_qwen35(".ssm.group_count", 0);
+    finish_refused(&m, "\"qwen35.ssm.group_count\" is 0");
+    m = make_qwen35(".nextn_predict_layers", 4);
+    finish_refused(&m, "no layer is left");
+    m = make_qwen35("", 0);
+    key_numbers(&m, ".attention.recurrent_layers", 0, 1);
+    finish_refused(&m, "names 2 layers of 3");
+    m = make("qwen35");
+    key_tokens(&m, 3);
+    finish_refused(&m, "qwen35.ssm.conv_kernel");
+}
+
+/* Latent attention as newer files describe it; `changed` has another number. */
+static maker make_deepseek(const char *changed, uint32_t value)
+{
+    static const char *const keys[] = {
+        ".attention.kv_lora_rank", ".attention.q_lora_rank",      ".attention.key_length",
+        ".attention.value_length", ".attention.key_length_mla",   ".attention.value_length_mla",
+        ".rope.dimension_count",   ".leading_dense_block_count",  ".expert_count",
+        ".expert_used_count",      ".expert_feed_forward_length", ".expert_shared_count",
+        ".expert_gating_func",     ".expert_group_count",         ".expert_group_used_count",
+        ".attention.head_count_kv"};
+    static const uint32_t values[] = {20, 12, 24, 20, 10, 8, 4, 1, 12, 3, 14, 2, 2, 4, 2, 1};
+    maker m = make("deepseek2");
+    key_tokens(&m, 3);
+    for (int i = 0; i < 16; i++)
+        key_u32(&m, keys[i], strcmp(keys[i], changed) == 0 ? value : values[i]);
+    return m;
+}
+
+static void reads_deepseek_from_gguf(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *key;
+        uint32_t value;
+        const char *refusal;
+    } wrong[] = {
+        {".attention.kv_lora_rank", 0, "kv_lora_rank\" is 0"},
+        {".attention.q_lora_rank", 1 << 20, "q_lora_rank\" is 1.04858e+06"},
+        {".attention.key_length_mla", 4, "4 numbers turn of a head's 4, and none is left"},
+        {".attention.key_length_mla", 2000, "key_length_mla\" is 2000"},
+        {".attention.value_length_mla", 0, "value_length_mla\" is 0"},
+        {".rope.dimension_count", 5, "must be even"},
+        {".leading_dense_block_count", 5, "leading_dense_block_count\" is 5"},
+        {".expert_used_count", 13, "expert_used_count\" is 13"},
+        {".expert_used_count", 7, "less than the 7 that are chosen"},
+        {".expert_group_count", 5, "(5) groups of 12 experts"},
+        {".expert_group_count", 12, "two or more must be in each"},
+        {".expert_group_used_count", 5, "expert_group_used_count\" is 5"},
+        {".expert_gating_func", 3, "a router of this kind"},
+        {".expert_shared_count", 1 << 30, "expert_shared_count\""},
+        {".expert_count", 1 << 20, "expert_count\" is 1.04858e+06"},
+    };
+    maker m = make_deepseek("", 0);
+    add_number(&m.file, full(&m, ".expert_weights_norm").text, BOOL, 1, 1);
+    key_f32(&m, ".expert_weights_scale", 2.5f);
+    key_text(&m, ".rope.scaling.type", "yarn");
+    key_f32(&m, ".rope.scaling.factor", 40);
+    key_u32(&m, ".rope.scaling.original_context_length", 4096);
+    key_f32(&m, ".rope.scaling.yarn_log_multiplier", 0.1f * 0.707f);
+    model_config c = finish_good(&m);
+    assert_true(c.kv_rank == 20 && c.q_rank == 12 && c.head_dim == 10 && c.rope_dims == 4 && c.value_dim == 8);
+    assert_true(c.dense_layers == 1 && c.expert_count == 12 && c.expert_groups == 4 && c.expert_groups_used == 2);
+    assert_true(c.expert_sigmoid && c.expert_weights_normed && c.expert_scale == 2.5f && c.shared_ffn_dim == 28);
+    double magnitude = 0.0707 * log(40) + 1;
+    assert_true(near(c.attention_scale, magnitude * magnitude / sqrt(10)) && near(c.rope_magnitude, 1));
+    m = make_deepseek(".expert_group_used_count", 4); /* all of them: no limit */
+    c = finish_good(&m);
+    assert_true(c.expert_groups == 0 && !c.expert_weights_normed && c.expert_scale == 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        m = make_deepseek(wrong[i].key, wrong[i].value);
+        finish_refused(&m, wrong[i].refusal);
+    }
+}
+
 static void reads_divisors_from_gguf(void **unused)
 {
     (void)unused;
@@ -342,6 +454,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_gguf),
         cmocka_unit_test(reads_gemma_2_from_gguf),
+        cmocka_unit_test(reads_qwen3_5_from_gguf),
+        cmocka_unit_test(reads_deepseek_from_gguf),
         cmocka_unit_test(reads_divisors_from_gguf),
         cmocka_unit_test(refuses_wrong_gguf),
         cmocka_unit_test(reads_a_trained_model),

@@ -385,6 +385,56 @@ static void reads_saved_folders(void **unused)
     }
 }
 
+/* Three layers of four are gated delta nets, whatever the file leaves out; a model that also sees says it inside. */
+static void reads_qwen3_5(void **unused)
+{
+    (void)unused;
+    model_config c = parse_small("qwen3_5_text", "");
+    assert_int_equal(c.head_dim, 256);
+    assert_int_equal(c.rope_dims, 64);
+    assert_true(c.attention_gated && c.norm_adds_one && !c.recurrent_tiled);
+    assert_int_equal(c.recurrent_heads, 32);
+    assert_int_equal(c.recurrent_key_heads, 16);
+    assert_int_equal(c.recurrent_key_dim, 128);
+    assert_int_equal(c.recurrent_value_dim, 128);
+    assert_int_equal(c.recurrent_width, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(c.is_recurrent[i], i != 3);
+    c = parse_small("qwen3_5_text",
+                    "\"full_attention_interval\":2,\"linear_num_key_heads\":4,\"linear_num_value_heads\":12,"
+                    "\"linear_key_head_dim\":6,\"linear_value_head_dim\":10,\"linear_conv_kernel_dim\":3");
+    assert_int_equal(c.recurrent_heads, 12);
+    assert_int_equal(c.recurrent_value_dim, 10);
+    assert_int_equal(c.recurrent_width, 3);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(c.is_recurrent[i], i % 2 == 0);
+    c = parse_small("qwen3_5_text", "\"layer_types\":[\"full_attention\",\"linear_attention\",\"linear_attention\","
+                                    "\"full_attention\"]");
+    assert_true(!c.is_recurrent[0] && c.is_recurrent[1] && c.is_recurrent[2] && !c.is_recurrent[3]);
+    char *inside = small_json("qwen3_5_text", "\"linear_num_value_heads\":48"), whole[1024];
+    snprintf(whole, sizeof whole, "{\"model_type\":\"qwen3_5\",\"text_config\":%s,\"vision_config\":{}}", inside);
+    free(inside);
+    c = parse(whole);
+    assert_int_equal(c.recurrent_heads, 48);
+}
+
+static void reads_deepseek(void **unused)
+{
+    (void)unused;
+    model_config c =
+        parse_small("deepseek_v2", "\"n_routed_experts\":null,\"q_lora_rank\":null,\"num_key_value_heads\":4");
+    assert_true(c.kv_rank == 512 && c.q_rank == 0 && c.head_dim == 192 && c.rope_dims == 64 && c.value_dim == 128);
+    assert_true(c.kv_head_count == 1 && c.rope_order == ROPE_ADJACENT && c.expert_count == 0);
+    assert_true(near(c.attention_scale, 1 / sqrt(192)) && near(c.latent_epsilon, 1e-6));
+    c = parse_small("deepseek_v3",
+                    "\"first_k_dense_replace\":9,\"rope_interleave\":false,\"rope_scaling\":{\"type\":\"yarn\","
+                    "\"factor\":40,\"mscale\":1.0,\"mscale_all_dim\":1.0,"
+                    "\"original_max_position_embeddings\":4096}");
+    assert_true(c.q_rank == 1536 && c.rope_order == ROPE_HALVES && c.dense_layers == 4 && c.rope_scaling == ROPE_YARN);
+    double magnitude = 0.1 * log(40) + 1;
+    assert_true(near(c.attention_scale, magnitude * magnitude / sqrt(192)) && c.rope_magnitude == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +447,8 @@ int main(void)
         cmocka_unit_test(reads_gemma_2),
         cmocka_unit_test(reads_qwen3),
         cmocka_unit_test(reads_experts),
+        cmocka_unit_test(reads_qwen3_5),
+        cmocka_unit_test(reads_deepseek),
         cmocka_unit_test(fills_in_what_is_left_out),
         cmocka_unit_test(reads_biases_and_functions),
         cmocka_unit_test(knows_which_layers_have_windows),

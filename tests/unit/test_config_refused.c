@@ -148,6 +148,65 @@ static void refuses_experts_that_cannot_be(void **unused)
     assert_refused("mixtral", "\"num_local_experts\":2,\"num_experts_per_tok\":3", "must be 1 to 2");
 }
 
+static void refuses_recurrences_that_cannot_be(void **unused)
+{
+    (void)unused;
+    static const char arch[] = "qwen3_5_text";
+    assert_refused(arch, "\"linear_num_value_heads\":9,\"linear_num_key_heads\":2", "(9) is not a multiple of");
+    assert_refused(arch, "\"linear_num_key_heads\":0", "\"linear_num_key_heads\" is 0");
+    assert_refused(arch, "\"linear_num_value_heads\":1048576", "\"linear_num_value_heads\" is 1.04858e+06");
+    assert_refused(arch, "\"linear_key_head_dim\":257", "\"linear_key_head_dim\" is 257, must be 1 to 256");
+    assert_refused(arch, "\"linear_value_head_dim\":131072", "heads are more than 131072 numbers");
+    assert_refused(arch, "\"linear_conv_kernel_dim\":1", "a convolution of one token");
+    assert_refused(arch, "\"linear_conv_kernel_dim\":65", "\"linear_conv_kernel_dim\" is 65");
+    assert_refused(arch, "\"full_attention_interval\":0", "\"full_attention_interval\" is 0");
+    assert_refused(arch, "\"attn_output_gate\":false", "attention without a gate");
+    assert_refused(arch, "\"hidden_act\":\"gelu\"", "a function other than silu");
+    assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"full_attention\"]", "must be 4 texts");
+    assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"mamba\",\"full_attention\",\"full_attention\"]",
+                   "a layer other than");
+}
+
+static void refuses_ranks_and_groups_that_cannot_be(void **unused)
+{
+    (void)unused;
+    static const char dense[] = "\"first_k_dense_replace\":4", experts[] = "\"num_experts_per_tok\":2";
+    char more[256];
+    static const char *const wrong[][2] = {
+        {"\"kv_lora_rank\":0", "\"kv_lora_rank\" is 0"},
+        {"\"kv_lora_rank\":16385", "\"kv_lora_rank\" is 16385"},
+        {"\"q_lora_rank\":-1", "\"q_lora_rank\" is -1"},
+        {"\"qk_rope_head_dim\":7", "must be even"},
+        {"\"qk_rope_head_dim\":1024", "\"qk_rope_head_dim\" is 1024"},
+        {"\"qk_nope_head_dim\":0", "\"qk_nope_head_dim\" is 0"},
+        {"\"v_head_dim\":0", "\"v_head_dim\" is 0"},
+        {"\"attention_bias\":true", "a bias in latent attention"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(more, sizeof more, "%s,%s", dense, wrong[i][0]);
+        assert_refused("deepseek_v2", more, wrong[i][1]);
+        assert_refused("deepseek_v3", more, wrong[i][1]);
+    }
+    static const char *const router[][2] = {
+        {"\"n_routed_experts\":12,\"n_group\":5", "(5) groups of 12 experts"},
+        {"\"n_routed_experts\":12,\"n_group\":12", "two or more must be in each"},
+        {"\"n_routed_experts\":12,\"n_group\":4,\"topk_group\":5", "\"topk_group\" is 5"},
+        {"\"n_routed_experts\":4097", "\"n_routed_experts\" is 4097"},
+        {"\"n_routed_experts\":1", "\"num_experts_per_tok\" is 2"},
+        {"\"scoring_func\":\"softmax\"", "another function"},
+        {"\"topk_method\":\"dice\"", "this method"},
+        {"\"moe_layer_freq\":2", "layers without experts in between"},
+        {"\"n_shared_experts\":4096", "\"n_shared_experts\" is 4096"},
+        {"\"first_k_dense_replace\":-1", "\"first_k_dense_replace\" must be a whole number"},
+    };
+    for (size_t i = 0; i < sizeof router / sizeof *router; i++) {
+        snprintf(more, sizeof more, "%s,%s", experts, router[i][0]);
+        assert_refused("deepseek_v3", more, router[i][1]);
+    }
+    assert_refused("deepseek_v2", "\"num_experts_per_tok\":2,\"norm_topk_prob\":true", "add up to 1");
+    assert_refused("deepseek_v2", "", "\"num_experts_per_tok\" is missing");
+}
+
 static void refuses_wrong_ropes(void **unused)
 {
     (void)unused;
@@ -225,6 +284,8 @@ int main(void)
         cmocka_unit_test(refuses_sizes_that_cannot_be),
         cmocka_unit_test(refuses_what_is_not_supported),
         cmocka_unit_test(refuses_experts_that_cannot_be),
+        cmocka_unit_test(refuses_recurrences_that_cannot_be),
+        cmocka_unit_test(refuses_ranks_and_groups_that_cannot_be),
         cmocka_unit_test(refuses_wrong_ropes),
         cmocka_unit_test(survives_damage),
     };
