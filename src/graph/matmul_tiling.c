@@ -9,8 +9,7 @@ enum {
     TILE_COLUMNS = 8,      /* of row4s */
     TEAM = 32,             /* as in matmul_vec.wgsl */
     ROW_MOST_ROW4S =
-        1 << 14,           /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains, */
-    ROW_LEAST_CHUNKS = 32, /* unless rows are this long and unpacking them to floats costs even more */
+        1 << 14,             /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains */
     ROW_LEAST_THREADS = 128, /* that share x */
     ROW_SQUARED = 512,       /* as in matmul_row.wgsl: as many threads at most */
     ENOUGH_THREADS = 65536,  /* to keep a large GPU's memory busy */
@@ -205,14 +204,6 @@ static void choose_combining(dispatch_desc *l, uint32_t piece)
     kernel_set_constant(&l->kernel, CONSTANT_COMBINED_WORDS, at_once);
 }
 
-/* Logits: weights of a few bits by an x of bytes save more than their many sums cost. */
-static bool too_many_row4s(const row_cut *cut, const layout *lies, uint32_t row4s, uint32_t chunks)
-{
-    enum { BYTES_OF_Q8_0 = 32 };
-    bool gains = cut->packed && chunks >= ROW_LEAST_CHUNKS && lies->low_bytes + lies->high_bytes < BYTES_OF_Q8_0;
-    return row4s > ROW_MOST_ROW4S && !gains;
-}
-
 /* matmul_row.wgsl: one row of x, on a device with subgroups. */
 static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
                        const layout *lies)
@@ -220,8 +211,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     uint32_t one = c->form->threads;
     bool combines = l->args[MATMUL_X_FORM] == X_SPLITS, norms = l->args[MATMUL_X_FORM] == X_NORMED;
     row_cut cut = {.packed = c->t->int8_dot && lies->bytes != BYTES_NONE};
-    if (!c->t->specialize || c->t->vec_only || c->t->subgroup < 4 || rows != 1 ||
-        too_many_row4s(&cut, lies, row4s, chunks))
+    if (!c->t->specialize || c->t->vec_only || c->t->subgroup < 4 || rows != 1 || row4s > ROW_MOST_ROW4S)
         return false;
     if (!choose_row_cut(c, l, row4s, chunks, lies, &cut))
         return false;
@@ -267,11 +257,8 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
         kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
         kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
         groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
-    } else {
-        /* Each workgroup makes bytes of x: with many row4s it has several in a row. */
-        uint32_t most = row4s > ROW_MOST_ROW4S ? 2 * c->t->busy_groups : c->t->most_groups;
-        groups = groups < most ? groups : most;
-    }
+    } else if (groups > c->t->most_groups)
+        groups = c->t->most_groups;
     kernel_set_constant(&l->kernel, CONSTANT_ONCE, (row4s + groups - 1) / groups <= teams * cut.at_once);
     kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, all_row4s_whole(l));
     l->kernel.name = "matmul_row";
