@@ -42,6 +42,14 @@ static double run_prompt(session *s, uint32_t count, err *e)
     return (clock_us() - began) * 1e-6;
 }
 
+/* What stands before tg. A prompt that is shorter has left its own tokens behind it there. */
+static bool read_depth(session *s, err *e)
+{
+    uint32_t depth = s->lab->options.depth_tok;
+    generation_rewind(s->n, 0);
+    return depth == 0 || generation_feed(s->n, s->prompt, depth, e);
+}
+
 /* The states still hold what stands before; only the token behind it goes in anew. */
 static double run_made(session *s, uint32_t depth, uint32_t count, err *e)
 {
@@ -123,6 +131,8 @@ static bool run_measurement(session *s, llm_measurement *c, uint32_t repetition,
         c->kind == LLM_PROMPT ? run_prompt(s, o->prompt_tok, e) : run_made(s, o->depth_tok, o->made_tok, e);
     c->counted = gpu_counters_since(s->lab->device.g, before);
     if (seconds < 0 || !gpu_wait(s->lab->device.g, e))
+        return false;
+    if (c->kind == LLM_PROMPT && o->prompt_tok < o->depth_tok && !(read_depth(s, e) && gpu_wait(s->lab->device.g, e)))
         return false;
     if (!is_at(s, c->level, e))
         return false;
@@ -241,10 +251,9 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
         s.made = mem_alloc((o->made_tok + 1) * sizeof *s.made);
         count_bytes(lab, s.n);
         add_measurements(lab);
-        /* What stands before tg is read once, and every level goes on from it; a prompt measured
-         * in between puts the same tokens in the same places. */
-        ok = o->depth_tok == 0 || generation_feed(s.n, s.prompt, o->depth_tok, e);
-        ok = ok && run_all(&s, e);
+        /* What stands before tg is read once, and every level goes on from it; a prompt measured in between, if it is as
+         * long, puts the same tokens in the same places. */
+        ok = read_depth(&s, e) && run_all(&s, e);
     }
     if (ok)
         sum_up(lab);

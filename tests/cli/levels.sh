@@ -23,3 +23,9 @@ if "$SOLO" bench llm --fuse none,ops,token,loop --submit batch -p 20 -n 8 -r 1 -
 else
     echo "not ok every level with a cache of q4_0 ($(tail -n 1 "$work/cache"))"
 fi
+# a prompt that is shorter than what stands before the tokens that are made
+if "$SOLO" bench llm --fuse ops,loop --submit batch -p 8 -n 8 -d 40 -r 2 >"$work/shorter" 2>&1; then
+    echo "ok every level behind a shorter prompt"
+else
+    echo "not ok every level behind a shorter prompt ($(tail -n 1 "$work/shorter"))"
+fi
