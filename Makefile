@@ -50,7 +50,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test lint web fuzz install clean distclean format setup always uninstall install-man uninstall-man
+.PHONY: help build lib run test long-prompts lint web fuzz install clean distclean format setup always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -99,6 +99,12 @@ test:
 	$(SETUP) test
 	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(LIBS) $(WEB)/.done
 	@sh tests/run.sh $(TESTS)
+
+# Longer prompts against transformers, which PYTHON must have. Some minutes, so no part of `test`.
+long-prompts:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/solo
+	@$(or $(PYTHON),python3) tests/oracle/long_prompts.py --solo $(BUILD)/solo
 
 TO = $(DESTDIR)$(PREFIX)
 install:
@@ -274,8 +280,8 @@ WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SI
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
-             $(addprefix src/model/,builtin.c config_hf.c config_hf_latent.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
-                 quantised.c safetensors.c synth.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c chat_template.c) \
+             $(addprefix src/model/,builtin.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
+                 quantised.c safetensors.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_steps.c tokenizer_json_tokens.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_experts.c cpu_recurrent.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \
              $(addprefix src/llm/,conversation_compact.c generation_state.c session_file.c session_save.c tool_calls.c)
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \

@@ -112,6 +112,7 @@ def delta_net(key_heads, heads, key_dim, value_dim, width):
 def latent(q_rank, kv_rank, flat, turned, value, **more):
     return dict(q_lora_rank=q_rank, kv_lora_rank=kv_rank, qk_nope_head_dim=flat, qk_rope_head_dim=turned, v_head_dim=value) | more
 
+LOCAL, FULL = "sliding_attention", "full_attention"
 
 # More families of decoders, in tests/data/families: a test of their own runs them, on fewer devices.
 FAMILIES = {
@@ -126,6 +127,19 @@ FAMILIES = {
     "gemma3-old": ("gemma3_text", sizes(2, 40, 30, 4, 2, 67, 12) | {"sliding_window": 3, "query_pre_attn_scalar": 12,
                    "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 2.0} |
                    layered_rope(rope(theta=5000.0), 300.0), (BF16, F32), "old", 1),
+    # heads of two sizes; the last two layers take keys and values of earlier ones, and have twice as wide feed-forward
+    # layers; each layer has an input of its own; a quarter of the large heads turns
+    "gemma4-small": ("gemma4_text", sizes(5, 36, 24, 4, 1, 61, 8) | {"sliding_window": 5, "global_head_dim": 16,
+                     "hidden_size_per_layer_input": 18, "vocab_size_per_layer_input": 61, "num_kv_shared_layers": 2,
+                     "use_double_wide_mlp": True, "final_logit_softcapping": 3.0,
+                     "layer_types": [LOCAL, LOCAL, FULL, LOCAL, FULL]} |
+                     layered_rope(rope("proportional", 1000.0, partial_rotary_factor=0.25), 100.0), (F16, F32), "new", 1),
+    # layers that see all have fewer keys, which are their values, too; keys and values are nowhere shared
+    "gemma4-keys": ("gemma4_text", sizes(4, 40, 26, 4, 4, 67, 12) | {"sliding_window": 4, "global_head_dim": 20,
+                    "num_global_key_value_heads": 2, "attention_k_eq_v": True, "hidden_size_per_layer_input": 0,
+                    "layer_types": [LOCAL, FULL, LOCAL, FULL]} |
+                    layered_rope(rope("proportional", 5000.0, partial_rotary_factor=0.5, factor=2.0), 300.0), (BF16, F32),
+                    "old", 1),
     # every fourth layer has no rope
     "smollm3-skip": ("smollm3", sizes(5, 36, 26, 3, 1, 61) | {"tie_word_embeddings": True} | rope(theta=2000.0),
                      (F16, F32), "old", 1),
@@ -274,6 +288,10 @@ def older(config):
     """The same configuration as files had it before transformers 5."""
     config["torch_dtype"] = config.pop("dtype")
     config["transformers_version"] = "4.44.0"
+    if config["model_type"] == "gemma4_text":  # whose first files had this form
+        layers = list(config.pop("per_layer_config").values())
+        return config | {"global_head_dim": layers[0]["head_dim"],
+                         "num_global_key_value_heads": layers[0].get("num_key_value_heads")}
     parameters = config.pop("rope_parameters", None)
     if not parameters:
         return config
@@ -301,7 +319,10 @@ def older(config):
 def randomise(model, seed):
     random = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
-    from_zero = gemma or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
+    from_zero = (gemma and not model.config.model_type.startswith("gemma4")) or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
+    for name, number in model.named_buffers():
+        if name.endswith("layer_scalar"):
+            number.copy_(0.8 + 0.2 * torch.randn(number.shape, generator=random))
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
@@ -311,6 +332,8 @@ def randomise(model, seed):
                 weight.copy_(0.5 * noise - 0.5)
             elif "norm" in name or ".ln_" in name:
                 weight.copy_(0.3 * noise + (0 if from_zero and not name.endswith("linear_attn.norm.weight") else 1))
+                if name.endswith("q_norm.weight") and model.config.model_type.startswith("gemma4"):  # its scores have no scale
+                    weight.mul_(0.5)
             elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
             else:

@@ -15,6 +15,7 @@ override WHOLE = 0u; // 1: k is a multiple of DEPTH
 //!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
+//!include "angle.wgsl"
 //!include "matmul.wgsl"
 //!include "row_place.wgsl"
 

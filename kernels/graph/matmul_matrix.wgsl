@@ -37,6 +37,7 @@ override W_BF16 = 0u; // 1: of bf16
 //!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
+//!include "angle.wgsl"
 //!include "matmul.wgsl"
 //!include "row_place.wgsl"
 //!include "matrix_UNITS.wgsl"

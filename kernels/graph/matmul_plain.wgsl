@@ -19,7 +19,7 @@ override STATES = 1u;
 override OPERANDS = 1u;
 override FUNCTIONS = 1u;
 override EPILOGUE_STEPS = 4u; // the most steps of these two kinds
-override DIVISORS = 1u; // 0: angles are never divided
+override FACTORS = 1u; // 0: angles have no factors
 override PLACED = 1u; // 1: ROPE or STATES is 1
 override PARTS = 1u; // 0: there is never more than one part
 override SEPARATE = 1u; // 1: it is a dispatch of its own; else TABLE is 1
@@ -35,6 +35,9 @@ const PART_WORDS = PART_SIZE;
 //!end
 //!for _ OPERANDS
 //!include "binary.wgsl"
+//!end
+//!for _ ROPE
+//!include "angle.wgsl"
 //!end
 
 // Four arguments of a part, from argument 4i on. In a dispatch of its own they are a vector for the compiler, too.
@@ -73,7 +76,7 @@ fn body(args: u32, v: u32, local: u32) {
 //!end
         let shape = words_at(args, part, PART_END / 4u); // PART_END, PART_ROWS, PART_WEIGHT, PART_GATE_WEIGHT
         let goes = words_at(args, part, PART_FORM / 4u); // PART_FORM, PART_DESTINATION, PART_OUT, PART_OUT_STRIDE
-        // PART_MAGNITUDE, PART_DIVISORS, PART_ROW4S, PART_STEP_COUNT
+        // PART_MAGNITUDE, PART_FACTORS, PART_ROW4S, PART_STEP_COUNT
         let more = words_at(args, part, PART_MAGNITUDE / 4u);
 //!for _ PLACED
         // PART_POSITION, PART_STATE_ROWS, PART_HEAD_SIZE, PART_LOG2_RATIO
@@ -200,10 +203,11 @@ fn body(args: u32, v: u32, local: u32) {
         for (var j = 0u; j < select(0u, 2u, form > FORM_GATED); j++) {
             let size = state.z;
             let i = select(first % size, first % size / 2u, form == FORM_ROPE_INTERLEAVED) + j;
-            var angle = f32(position) * exp2(f32(i) * bitcast<f32>(state.w));
-//!for _ DIVISORS
-            if (more.y > 0u) { angle /= load(more.y - 1u + i); }
+            var angle = angles_of(f32(position), vec2<f32>(f32(i)), bitcast<f32>(state.w)).x;
+//!for _ FACTORS
+            if (more.y > 0u) { angle *= bitcast<f32>(load_word(more.y - 1u + i)); }
 //!end
+            angle = within_a_turn(vec2<f32>(angle)).x;
             let c = cos(angle) * bitcast<f32>(more.x);
             let s = sin(angle) * bitcast<f32>(more.x);
             let one = select(j, 2u * j, form == FORM_ROPE_INTERLEAVED);

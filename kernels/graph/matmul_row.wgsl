@@ -38,6 +38,7 @@ override LATE = 0u; // 1: which they are is not known when other kernels would p
 //!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
+//!include "angle.wgsl"
 //!include "matmul.wgsl"
 //!include "row4.wgsl"
 //!include "shared_x.wgsl"

@@ -10,6 +10,7 @@ const COLUMNS = 8u; // of threads, in 16 rows
 //!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
+//!include "angle.wgsl"
 //!include "matmul.wgsl"
 
 const DEPTH = 32u; // of k at a time

@@ -19,6 +19,7 @@ override PREFETCHES = 0u; // 1: weights are read a step before they are needed, 
 //!include "epilogue_functions.wgsl"
 //!include "binary.wgsl"
 //!include "floats.wgsl"
+//!include "angle.wgsl"
 //!include "matmul.wgsl"
 //!include "row4.wgsl"
 //!include "shared_x.wgsl"

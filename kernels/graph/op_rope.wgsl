@@ -3,6 +3,7 @@
 override THREADS = 64u;
 //!include "graph.wgsl"
 //!include "polled.wgsl"
+//!include "angle.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
     let head = v * arg(args, ROPE_HEAD_SIZE);
@@ -17,8 +18,9 @@ fn body(args: u32, v: u32, local: u32) {
     for (var i = local; i < half; i += THREADS) {
         let a = head + select(i, 2u * i, arg(args, ROPE_INTERLEAVED) == 1u);
         let b = head + select(i + half, 2u * i + 1u, arg(args, ROPE_INTERLEAVED) == 1u);
-        var angle = position * exp2(f32(i) * arg_float(args, ROPE_LOG2_RATIO));
-        if (arg(args, ROPE_HAS_DIVISORS) == 1u) { angle /= load(arg(args, ROPE_DIVISORS) + i); }
+        var angle = angles_of(position, vec2<f32>(f32(i)), arg_float(args, ROPE_LOG2_RATIO)).x;
+        if (arg(args, ROPE_HAS_FACTORS) == 1u) { angle *= bitcast<f32>(load_word(arg(args, ROPE_FACTORS) + i)); }
+        angle = within_a_turn(vec2<f32>(angle)).x;
         let c = cos(angle) * arg_float(args, ROPE_MAGNITUDE);
         let s = sin(angle) * arg_float(args, ROPE_MAGNITUDE);
         let x = polled(arg(args, ARG_X) + a, computed);

@@ -211,11 +211,13 @@ fn rotated(args: u32, part: u32, y: vec4<f32>, first: u32, at: u32) -> vec4<f32>
     let i = select(first % size, first % size / 2u, part_arg(args, part, PART_FORM) == FORM_ROPE_INTERLEAVED);
     let position = f32(at);
     // The sum i + 1 is made of integers: compilers may turn (a + 1) b into a b + b, which is rounded differently.
-    var angles = position * exp2(vec2<f32>(vec2<u32>(i, i + 1u)) * bitcast<f32>(part_arg(args, part, PART_LOG2_RATIO)));
-    if (part_arg(args, part, PART_DIVISORS) > 0u) {
-        angles /= vec2<f32>(load(part_arg(args, part, PART_DIVISORS) - 1u + i),
-            load(part_arg(args, part, PART_DIVISORS) + i));
+    let ratio = bitcast<f32>(part_arg(args, part, PART_LOG2_RATIO));
+    var angles = angles_of(position, vec2<f32>(vec2<u32>(i, i + 1u)), ratio);
+    if (part_arg(args, part, PART_FACTORS) > 0u) {
+        let factors = part_arg(args, part, PART_FACTORS) - 1u + i;
+        angles *= bitcast<vec2<f32>>(vec2<u32>(load_word(factors), load_word(factors + 1u)));
     }
+    angles = within_a_turn(angles);
     let c = cos(angles) * bitcast<f32>(part_arg(args, part, PART_MAGNITUDE));
     let s = sin(angles) * bitcast<f32>(part_arg(args, part, PART_MAGNITUDE));
     if (part_arg(args, part, PART_FORM) == FORM_ROPE_INTERLEAVED) { return rotate(y.xzyw, c, s).xzyw; }

@@ -130,7 +130,7 @@ static bool find_device(const options *o, lab_device *d, explain_options *x, cha
 /* Runs at the same depth, over a cache of zeros: what is in it takes no other time. */
 static bool run_timed(explain *x, const graph *g, const model *m, gpu *on, err *e)
 {
-    decoder_weights weights = {m, x->o.context_tok};
+    decoder_weights weights = {.m = m, .context_tok = x->o.context_tok};
     graph_run *r = graph_run_new(on, &(graph_use){.g = g, .level = x->o.level}, 1, decoder_find_weight, &weights, e);
     bool ok = r && graph_run_possible(r, 0, e);
     sample_words settings = sample_pack(&(sample_settings){0});

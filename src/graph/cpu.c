@@ -201,7 +201,7 @@ static void rope_head(const rope_spec *spec, const float *factors, const float *
     memcpy(out, x, size * sizeof *out);
     for (uint32_t i = 0; i < half; i++) {
         uint32_t a = spec->interleaved ? 2 * i : i, b = spec->interleaved ? 2 * i + 1 : i + half;
-        double angle = position * pow(spec->base, -2.0 * i / spec->rotated) / (factors ? factors[i] : 1);
+        double angle = position * pow(spec->base, -2.0 * i / spec->rotated) * (factors ? factors[i] : 1);
         double c = cos(angle) * magnitude, s = sin(angle) * magnitude;
         out[a] = (float)(x[a] * c - x[b] * s);
         out[b] = (float)(x[a] * s + x[b] * c);

@@ -116,8 +116,8 @@ typedef struct rope_spec {
     uint32_t rotated; /* elements of a head that are rotated; the rest pass through */
     bool interleaved; /* pairs (2i, 2i+1); otherwise (i, i + rotated/2) */
     float base;       /* theta */
-    node factors;     /* a weight [rotated/2] that divides the frequencies, or 0 */
-    float magnitude;  /* scales the result; 0 means 1 */
+    node factors; /* of the angles: a weight or input [rotated/2], or 0. With a base of 1, the angle of a position. */
+    float magnitude; /* scales the result; 0 means 1 */
 } rope_spec;
 
 /* Integers for the next run. target[i] = value[i] + added; with an index, one value goes into a list: target[index +

@@ -142,8 +142,8 @@ static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->args[ROPE_INTERLEAVED] = spec->interleaved;
     l->args[ROPE_LOG2_RATIO] = rope_log2_ratio(spec, spec->rotated);
     l->args[ROPE_MAGNITUDE] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
-    l->args[ROPE_HAS_DIVISORS] = n->operand_count > 2;
-    l->args[ROPE_DIVISORS] = n->operand_count > 2 ? at(c, n->operands[2]) : 0;
+    l->args[ROPE_HAS_FACTORS] = n->operand_count > 2;
+    l->args[ROPE_FACTORS] = n->operand_count > 2 ? at(c, n->operands[2]) : 0;
     l->args[ROPE_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->polls_epoch = l->epoch_only = true;
 }
@@ -286,8 +286,12 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
     l->polls_epoch = true; /* as all its kernels do */
     choose_attention(c, l, n, splits);
-    if (c->t->tight && strcmp(l->kernel.name, "op_attention") == 0)
-        kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, q->s.dims[3]);
+    bool bare = !c->t->specialize && !c->t->compile_fast; /* kernels as the build made them */
+    if (bare && q->s.dims[3] > LOWER_BARE_HEAD)
+        return err_set(e, "heads of %u elements: bare Vulkan has %d at most", q->s.dims[3], LOWER_BARE_HEAD), 0;
+    uint32_t largest = lower_largest_head(c); /* the same for all, so that a megakernel has one array */
+    if ((c->t->tight || largest > LOWER_BARE_HEAD) && strcmp(l->kernel.name, "op_attention") == 0)
+        kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, largest);
     l->args[ARG_GROUPS] = heads * splits;
     l->args[ATTENTION_HEAD_SIZE] = q->s.dims[3];
     l->args[ATTENTION_VALUE_SIZE] = n->s.dims[LAST] / q->s.dims[2];
@@ -305,12 +309,8 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     l->args[ATTENTION_SPLITS] = splits;
     l->args[ATTENTION_Q_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->state_arena = memory_state_arena(c->m, c->which, n->operands[1]);
-    if (n->as.attention.value_size) {
-        bool bare = !c->t->specialize && !c->t->compile_fast; /* kernels as the build made them */
-        if (bare && q->s.dims[3] > LOWER_MAX_HEAD)
-            return err_set(e, "heads of %u elements: bare Vulkan has %d at most", q->s.dims[3], LOWER_MAX_HEAD), 0;
+    if (n->as.attention.value_size)
         return 1;
-    }
     if (splits == 1) {
         bool halves = lower_is_halves(c, s->at);
         if (!c->form->threads && !lower_attention_matrix(c, l, n, halves))

@@ -9,7 +9,8 @@
 enum {
     LOWER_ARG_WORDS = 128,                    /* as in kernels/include/graph.wgsl */
     LOWER_MAX_DISPATCHES = MEMORY_MAX_PIECES, /* dispatches of a step */
-    LOWER_MAX_HEAD = 256,                     /* as in kernels/graph/op_attention.wgsl */
+    LOWER_MAX_HEAD = 512,                     /* two elements for each thread of kernels/graph/op_attention.wgsl */
+    LOWER_BARE_HEAD = 256,                    /* what that has room for, unless it is compiled for more */
     LOWER_MAX_KEY = 1024,                     /* of keys whose first elements are values, */
     LOWER_MAX_VALUE = 512,                    /* and of those: two for each of its threads */
 };

@@ -116,6 +116,8 @@ void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s);
 uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n);
 /* The arguments of a norm that is a step of its own. */
 void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n);
+/* Elements of the largest head that any attention of the graph has. */
+uint32_t lower_largest_head(const lowering *c);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
 

@@ -33,7 +33,7 @@ static void lower_rope_epilogue(const lowering *c, uint32_t *args, const graph_n
     args[PART_HEAD_SIZE] = n->s.dims[3];
     args[PART_LOG2_RATIO] = rope_log2_ratio(spec, args[PART_HEAD_SIZE]);
     args[PART_MAGNITUDE] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
-    args[PART_DIVISORS] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
+    args[PART_FACTORS] = n->operand_count > 2 ? at(c, n->operands[2]) + 1 : 0;
 }
 
 static void lower_part(const lowering *c, dispatch_desc *l, const plan_part *part, const memory_piece *piece,

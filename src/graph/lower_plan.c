@@ -44,3 +44,14 @@ void lowered_plan_free(lowered_plan *l)
     free(l->steps);
     *l = (lowered_plan){0};
 }
+
+uint32_t lower_largest_head(const lowering *c)
+{
+    uint32_t largest = 0;
+    for (node i = 1; i <= graph_count(c->p->g); i++)
+        if (node_at(c, i)->op == OP_ATTENTION) {
+            uint32_t size = node_at(c, node_at(c, i)->operands[0])->s.dims[3];
+            largest = size > largest ? size : largest;
+        }
+    return largest;
+}

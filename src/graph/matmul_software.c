@@ -5,7 +5,7 @@
 void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type type)
 {
     bool norms = false, combines = false, gates = false, rotates = false, states = false, operands = false,
-         functions = false, parts = false, divisors = false;
+         functions = false, parts = false, factors = false;
     uint32_t epilogue_steps = 0;
     for (const plan_step *s = c->p->steps; s < c->p->steps + c->p->count; s++) {
         if (s->op != OP_MATMUL || node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight != type)
@@ -17,7 +17,7 @@ void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type t
             gates |= part->gate_of != 0;
             functions |= part->gate_of != 0;
             rotates |= part->rope != 0;
-            divisors |= part->rope && node_at(c, part->rope)->operand_count > 2;
+            factors |= part->rope && node_at(c, part->rope)->operand_count > 2;
             uint32_t steps = part->gate_of ? 1 : part->epilogue_count;
             epilogue_steps = steps > epilogue_steps ? steps : epilogue_steps;
             states |= part->store != 0;
@@ -38,7 +38,7 @@ void lower_leave_out_for_type(const lowering *c, dispatch_desc *l, tensor_type t
     if (strcmp(l->kernel.name, "matmul_plain") == 0) {
         kernel_set_constant(&l->kernel, CONSTANT_PARTS, parts);
         kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, epilogue_steps);
-        kernel_set_constant(&l->kernel, CONSTANT_DIVISORS, divisors);
+        kernel_set_constant(&l->kernel, CONSTANT_FACTORS, factors);
         kernel_set_constant(&l->kernel, CONSTANT_PLACED, rotates || states);
         kernel_set_constant(&l->kernel, CONSTANT_TABLE, c->form->threads > 0);
         kernel_set_constant(&l->kernel, CONSTANT_SEPARATE, c->form->threads == 0);

@@ -95,7 +95,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         for (uint32_t i = 1; n->has_level[level] && i < n->program_count; i++)
             n->programs[level][i] = n->programs[LEVEL_OPS][i];
-    return graph_run_new(n->g, uses, count, decoder_find_weight, &(decoder_weights){m, n->context_tok}, e);
+    return graph_run_new(n->g, uses, count, decoder_find_weight,
+                         &(decoder_weights){.m = m, .context_tok = n->context_tok}, e);
 }
 
 /* Levels that are not possible here: ops instead, with the reason. */
@@ -148,8 +149,8 @@ static void keep_angles(generation *n, const model_config *c)
     n->short_tok = c->rope_original_tok;
     n->angle_count = c->rope_dims / 2;
     for (int i = 0; i < 2; i++) {
-        n->angles[i] = mem_alloc(n->angle_count * sizeof(float));
-        memcpy(n->angles[i], c->rope_divisors[i], n->angle_count * sizeof(float));
+        n->angles[i] = mem_alloc(CONFIG_MAX_HEAD_DIM / 2 * sizeof(float));
+        decoder_angles(c, i == 1, n->angles[i]);
     }
 }
 
@@ -185,7 +186,7 @@ generation *generation_new(gpu *g, const model *m, const generation_options *o, 
     n->count = graph_run_place(n->run, "count");
     n->last = graph_run_place(n->run, "last");
     n->history = graph_run_place(n->run, "history");
-    n->angles_place = graph_run_place(n->run, DECODER_ROPE_DIVISORS);
+    n->angles_place = graph_run_place(n->run, DECODER_ROPE_ANGLES);
     n->snapshot = graph_snapshot_new(g, n->run);
     if (!begin(n, graph_run_level(g, o->level), e)) {
         generation_free(n);

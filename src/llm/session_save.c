@@ -47,12 +47,12 @@ static void hash_tokens(uint64_t *hash, const tokenizer *t, uint32_t vocab)
 static bool hash_model(const session *s, uint64_t *hash, err *e)
 {
     uint32_t context = generation_context(s->n);
-    decoder_weights weights = {s->m, context};
+    decoder_weights weights = {.m = s->m, .context_tok = context};
     graph *g = decoder_graph(s->m, &(decoder_options){.rows = 1, .context_tok = context, .angles_given = true}, e);
     bool ok = g != NULL;
     *hash = STR_HASH_BEGIN;
     for (node i = 1; ok && i <= graph_count(g); i++)
-        if (graph_at(g, i)->op == OP_WEIGHT && strcmp(graph_at(g, i)->name, DECODER_ROPE_DIVISORS) != 0)
+        if (graph_at(g, i)->op == OP_WEIGHT && strcmp(graph_at(g, i)->name, DECODER_ROPE_ANGLES) != 0)
             ok = hash_weight(hash, &weights, graph_at(g, i), e);
     graph_free(g);
     hash_tokens(hash, s->t, model_get_config(s->m)->vocab_tok);

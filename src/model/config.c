@@ -25,6 +25,9 @@ const arch_info config_archs[] = {
     [ARCH_GEMMA2] = {"gemma2", "gemma2", 8192, 256, 4096, EVERY(2), GEMMA, .post_norms = true},
     [ARCH_GEMMA3] = {"gemma3_text", "gemma3", 131072, 256, 4096, EVERY(6), GEMMA, .rope_base = 1e6f, .post_norms = true,
                      .qk_norm = QK_NORM_HEADS},
+    [ARCH_GEMMA4] = {"gemma4_text", "gemma4", 131072, 256, 512, EVERY(6), EPSILON_6, .act = ACT_GELU_TANH,
+                     .tied_embeddings = true, .scales_embedding = true, .rope_base = 1e6f, .post_norms = true,
+                     .qk_norm = QK_NORM_HEADS, .value_norm = true, .unscaled_attention = true},
     [ARCH_SMOLLM3] = {"smollm3", "smollm3", 32768, EPSILON_6, .rope_base = 2e6f, .tied_embeddings = true,
                       .adjacent_in_gguf = true},
     [ARCH_OLMO2] = {"olmo2", "olmo2", 2048, EPSILON_5, .qk_norm = QK_NORM_ROWS, .no_pre_norms = true,
@@ -64,8 +67,11 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {
-    {"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3}, {"qwen3_5", ARCH_QWEN35}};
+} ALIASES[] = {{"ministral", ARCH_MISTRAL},
+               {"mixtral", ARCH_MISTRAL},
+               {"gemma3", ARCH_GEMMA3},
+               {"gemma4", ARCH_GEMMA4},
+               {"qwen3_5", ARCH_QWEN35}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -75,6 +81,36 @@ const char *config_arch_name(model_arch arch)
 uint32_t config_window(const model_config *c, uint32_t layer, uint32_t context_tok)
 {
     return c->is_windowed[layer] && c->window_tok < context_tok ? c->window_tok : context_tok;
+}
+
+static bool is_local(const model_config *c, uint32_t layer, uint32_t local_size)
+{
+    return c->is_windowed[layer] && local_size > 0;
+}
+
+uint32_t config_head_dim(const model_config *c, uint32_t layer)
+{
+    return is_local(c, layer, c->local_head_dim) ? c->local_head_dim : c->head_dim;
+}
+
+uint32_t config_kv_head_count(const model_config *c, uint32_t layer)
+{
+    return is_local(c, layer, c->local_kv_head_count) ? c->local_kv_head_count : c->kv_head_count;
+}
+
+uint32_t config_ffn_dim(const model_config *c, uint32_t layer)
+{
+    return c->late_ffn_dim && layer >= c->layer_count - c->kv_shared_layers ? c->late_ffn_dim : c->ffn_dim;
+}
+
+uint32_t config_cache_layer(const model_config *c, uint32_t layer)
+{
+    uint32_t own = c->layer_count - c->kv_shared_layers, from = layer;
+    if (layer < own)
+        return layer;
+    for (from = own - 1; from > 0 && c->is_windowed[from] != c->is_windowed[layer]; from--) {
+    }
+    return from;
 }
 
 static bool is_text(const char *name, const char *text, size_t length)
@@ -95,6 +131,8 @@ bool config_find_arch(const char *file, const char *key, const char *text, size_
             *arch = ALIASES[i].arch;
             return true;
         }
+    if (is_text("gemma3n", text, length) || is_text("gemma3n_text", text, length))
+        return config_unsupported(file, key, "AltUp, the several streams of activations of a gemma3n,", e);
     char shown[64];
     size_t n = 0;
     for (; n < length && n < sizeof shown - 1; n++)
@@ -137,6 +175,7 @@ void config_set_defaults(model_config *c, model_arch arch)
         .act = a->act,
         .qkv_bias = arch == ARCH_QWEN2,
         .qk_norm = a->qk_norm,
+        .value_norm = a->value_norm,
         .layer_norm = a->layer_norm,
         .norm_bias = a->norm_bias,
         .norm_adds_one = a->norm_adds_one,
@@ -159,11 +198,28 @@ void config_set_defaults(model_config *c, model_arch arch)
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = 1;
 }
 
+/* Layers without keys and values of their own need one before them to take them from. */
+static bool check_sharing(const char *file, const model_config *c, err *e)
+{
+    if (c->kv_shared_layers >= c->layer_count && c->kv_shared_layers > 0)
+        return err_set(e, "%s: %u of %u layers share keys and values: one must have its own", file, c->kv_shared_layers,
+                       c->layer_count);
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        if (c->is_windowed[config_cache_layer(c, i)] != c->is_windowed[i])
+            return err_set(e, "%s: layer %u shares keys and values, and none before it has the same window", file, i);
+    return true;
+}
+
 bool config_check_shape(const char *file, const shape_keys *k, const model_config *c, err *e)
 {
-    if (c->head_count % c->kv_head_count)
+    uint32_t local = c->local_kv_head_count ? c->local_kv_head_count : c->kv_head_count;
+    if (c->head_count % c->kv_head_count || c->head_count % local)
         return err_set(e, "%s: \"%s\" (%u) is not a multiple of \"%s\" (%u)", file, k->heads, c->head_count,
-                       k->kv_heads, c->kv_head_count);
+                       k->kv_heads, c->head_count % local ? local : c->kv_head_count);
+    if (!check_sharing(file, c, e))
+        return false;
+    if (c->local_head_dim % 2)
+        return err_set(e, "%s: heads of %u in layers with a window: must be even for rope", file, c->local_head_dim);
     if ((uint64_t)c->head_count * c->head_dim > MAX_EMBEDDING)
         return err_set(e, "%s: \"%s\" (%u) heads of \"%s\" (%u) are more than %d", file, k->heads, c->head_count,
                        k->head_dim, c->head_dim, MAX_EMBEDDING);
@@ -234,7 +290,7 @@ bool config_gemma_largest(const model_config *c)
 
 void config_set_scales(model_config *c)
 {
-    c->attention_scale = (float)(1 / sqrt(c->head_dim));
+    c->attention_scale = config_archs[c->arch].unscaled_attention ? 1 : (float)(1 / sqrt(c->head_dim));
     if (config_archs[c->arch].scales_embedding)
         c->embedding_scale = sqrtf((float)c->embedding_dim);
 }
@@ -245,6 +301,15 @@ void config_divide_angles(model_config *c, double factor)
     c->rope_factor = (float)factor;
     for (uint32_t i = 0; i < c->rope_dims / 2; i++)
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)factor;
+}
+
+void config_turn_share(model_config *c, double share, double factor)
+{
+    uint32_t turned = (uint32_t)(share * c->rope_dims / 2);
+    config_divide_angles(c, factor);
+    c->rope_scaling = ROPE_SHARE;
+    for (uint32_t i = turned; i < c->rope_dims / 2; i++)
+        c->rope_divisors[0][i] = c->rope_divisors[1][i] = config_endless;
 }
 
 void config_stretch_slow_angles(model_config *c, double factor, double low, double high)

@@ -7,11 +7,15 @@
  * The decoder, for a token at position p; [..] only where the field says so:
  *
  *     x = embedding[token] * embedding_scale [+ positions[p]: learned_positions]
+ *     z = (rms_norm(x * Wproject / sqrt(embedding_dim)) + table[token] * sqrt(per_layer_dim)) / sqrt(2)
+ *                                                                a part for every layer  [per_layer_dim]
  *     for every layer:
  *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
  *                                                                (Wq also makes a gate: attention_gated)
  *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
+ *         v = [rms_norm without weights of: value_norm] v        v = y * Wk in some layers [value_is_key]
+ *             or k and v of an earlier layer                     [kv_shared_layers]
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
  *         a = a [. sigmoid(gate)] * Wo [+ bo]                    [output_bias]
  *             or a recurrence in place of attention: below       [is_recurrent]
@@ -23,6 +27,8 @@
  *             or act(y * Wup [+ bup]) * Wdown [+ bdown]          [not gated]
  *             or the experts that a router chooses: sum of weight . expert(y)     [expert_count]
  *         x += [norm of: post_norms] y * residual_scale
+ *         x += norm((act(x * Wgate2) . z[layer]) * Wproject2)    [per_layer_dim]
+ *         x = x * the layer's number                             [layer_scales]
  *     logits = cap((norm(x) * Woutput [+ boutput: head_bias]) * logit_scale)
  *                                                                Woutput = embedding if tied_embeddings
  *
@@ -58,6 +64,7 @@ typedef enum {
     ARCH_GEMMA,
     ARCH_GEMMA2,
     ARCH_GEMMA3,
+    ARCH_GEMMA4,
     ARCH_SMOLLM3,
     ARCH_OLMO2,
     ARCH_GRANITE,
@@ -108,6 +115,7 @@ typedef enum {
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
     ROPE_YARN,     /* as llama3, but between two numbers of turns, and the magnitude grows with the factor */
     ROPE_DYNAMIC,  /* only beyond context_tok, so that longer contexts are refused */
+    ROPE_SHARE,    /* the first pairs as they are, as if all turned; the others stay */
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
@@ -125,6 +133,12 @@ typedef struct model_config {
     uint32_t head_count;    /* of q; a multiple of kv_head_count */
     uint32_t kv_head_count; /* of k and v */
     uint32_t head_dim;      /* of one head of q, k and v; need not be embedding_dim / head_count */
+    uint32_t local_head_dim, local_kv_head_count; /* of windowed layers; 0: as all others */
+    uint32_t
+        kv_shared_layers;   /* the last so many take k and v of the last one before them that is windowed as they are */
+    uint32_t late_ffn_dim;  /* ffn_dim of those; 0: as all others */
+    uint32_t per_layer_dim; /* of what each layer has for each token; 0: nothing */
+    uint32_t per_layer_vocab_tok; /* tokens that have it: mostly all */
 
     /* attention */
     float attention_scale;                   /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
@@ -136,6 +150,8 @@ typedef struct model_config {
     bool qkv_bias, output_bias, ffn_bias, head_bias;
     bool attention_sinks; /* each head has the score of a position more, whose value is 0 */
     qk_norms qk_norm;
+    bool value_norm;
+    bool value_is_key; /* of layers that see all: v is k before its norm and its turn */
 
     /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
      * sine and cosine multiplied by rope_magnitude; the last head_dim - rope_dims stay */
@@ -191,6 +207,7 @@ typedef struct model_config {
     bool learned_positions; /* (context_tok, embedding_dim), added to the embedding */
     float embedding_scale;  /* 1, or sqrt(embedding_dim) (gemma) */
     float residual_scale, logit_scale;
+    bool layer_scales;    /* each layer multiplies what it makes by a number of the file */
     float logit_cap;      /* limit of the logits; 0: none */
     bool tied_embeddings; /* the output uses the embedding's weights */
 } model_config;
@@ -204,6 +221,12 @@ bool config_from_hf(const char *text, size_t length, const char *name, model_con
 
 /* What was missing (rope_divisors_missing), from the tensor of this name. */
 bool config_give_divisors(model_config *c, const char *name, const float *values, err *e);
+
+/* The sizes of a layer, and the layer whose k and v it sees: mostly itself. */
+uint32_t config_head_dim(const model_config *c, uint32_t layer);
+uint32_t config_kv_head_count(const model_config *c, uint32_t layer);
+uint32_t config_ffn_dim(const model_config *c, uint32_t layer);
+uint32_t config_cache_layer(const model_config *c, uint32_t layer);
 
 /* "llama" */
 const char *config_arch_name(model_arch arch);

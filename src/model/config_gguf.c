@@ -81,7 +81,7 @@ static bool give_divisors(const model_config *c, const char *file, const char *n
     for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
         float value;
         memcpy(&value, (const char *)values + i * sizeof value, sizeof value);
-        if (!config_check_number(file, name, value, 1e-6, 1e6, e))
+        if (!config_check_number(file, name, value, 1e-6, 2 * (double)config_endless, e))
             return false;
         out[i] = value * factor;
     }
@@ -271,6 +271,7 @@ static bool gguf_own_keys(gguf_source *s)
     }
     case ARCH_COHERE:
     case ARCH_COHERE2: return gguf_float(s, "logit_scale", 1e-6, 1e6, 1, &c->logit_scale);
+    case ARCH_GEMMA4: return gguf_layer_sizes(s);
     case ARCH_GEMMA3: return gguf_float(s, "rope.freq_base_swa", 1, 1e12, default_rope_base, &c->rope_local_base);
     case ARCH_OLMO2: /* olmo3's windowed layers do not stretch their angles */
         return !c->window_tok || gguf_float(s, "rope.freq_base_swa", 1, 1e12, c->rope_base, &c->rope_local_base);
@@ -382,9 +383,11 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
     if (!gguf_refuse_unsupported(s) || !gguf_layers(s) ||
         !gguf_size(s, "context_length", MAX_CONTEXT, config_archs[arch].context_tok, &c->context_tok) ||
         !gguf_size(s, "embedding_length", MAX_EMBEDDING, 0, &c->embedding_dim) ||
-        !gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) ||
         !gguf_size(s, "attention.head_count", MAX_HEADS, 0, &c->head_count) ||
-        !gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count) ||
+        !(arch == ARCH_GEMMA4
+              ? gguf_first_layer(s)
+              : gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) &&
+                    gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count)) ||
         !gguf_float(s, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-12, 1,
                     config_archs[arch].norm_epsilon, &c->norm_epsilon))
         return false;

@@ -1,4 +1,4 @@
-/* config_gguf_internal: what the readers of GGUF's metadata share (config_gguf.c, config_gguf_families.c). */
+/* config_gguf_internal: what the readers of a GGUF file's configuration share (config_gguf*.c). */
 #ifndef SOLO_CONFIG_GGUF_INTERNAL_H
 #define SOLO_CONFIG_GGUF_INTERNAL_H
 
@@ -14,9 +14,16 @@ typedef struct gguf_source {
 
 /* "llama" and "block_count" are "llama.block_count". Stays until the next call. */
 const char *gguf_arch_key(gguf_source *s, const char *name);
-/* 1 to `high`; `fallback` if missing, and if that is 0 it must be there. */
+/* 1 to `high`; `fallback` if missing, and if that is 0 it must be there. A list must have the same number for all layers. */
 bool gguf_size(gguf_source *s, const char *name, uint32_t high, uint32_t fallback, uint32_t *value);
 bool gguf_float(gguf_source *s, const char *name, double low, double high, float fallback, float *value);
+
+/* ---- config_gguf_layers.c: gemma4's layers ---------------------------------------------------------------- */
+
+/* ffn_dim and kv_head_count of the first layer, where layers may differ. */
+bool gguf_first_layer(gguf_source *s);
+/* After the windows are known. */
+bool gguf_layer_sizes(gguf_source *s);
 
 /* ---- config_gguf_families.c ------------------------------------------------------------------------------ */
 

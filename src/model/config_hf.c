@@ -118,6 +118,7 @@ static bool hf_own_keys(hf_source *s)
     switch (c->arch) {
     case ARCH_GEMMA2:
     case ARCH_GEMMA3: return hf_gemma(s);
+    case ARCH_GEMMA4: return hf_layer_sizes(s);
     case ARCH_GRANITE:
         if (!hf_float(s, "logits_scaling", 1e-6, 1e6, 1, &divisor))
             return false;
@@ -146,7 +147,7 @@ static bool hf_refuse_unsupported(hf_source *s)
         bool usual;
         const char *what;
     } switches[] = {
-        {"use_bidirectional_attention", false, "attention to later positions"},
+        {"enable_moe_block", false, "a mixture of experts beside the feed-forward layer"},
         {"qk_layernorm", false, "a LayerNorm of q and k"},
         {"use_qk_norm", false, "a LayerNorm of q and k"},
         {"scale_attn_weights", true, "attention without a scale"},
@@ -160,6 +161,11 @@ static bool hf_refuse_unsupported(hf_source *s)
         if (set != switches[i].usual)
             return config_unsupported(s->file, switches[i].key, switches[i].what, s->e);
     }
+    /* a text says whose: "vision" is of pictures, which are not read */
+    const json_t *later = json_get_present(s->root, "use_bidirectional_attention");
+    const char *whose = json_string_value(later);
+    if (later && !json_is_false(later) && !(whose && strcmp(whose, "vision") == 0))
+        return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
     bool mlp_bias;
     if (!hf_bool(s, "mlp_bias", false, &mlp_bias))
         return false;
@@ -175,7 +181,7 @@ static bool hf_refuse_unsupported(hf_source *s)
 static bool hf_text_config(hf_source *s)
 {
     const json_t *text = json_get_present(s->root, "text_config");
-    if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_QWEN35) || !text)
+    if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_GEMMA4 && s->c->arch != ARCH_QWEN35) || !text)
         return true;
     if (!json_is_object(text))
         return hf_wrong(s, "text_config", "must be an object");
@@ -187,13 +193,17 @@ static bool hf_sizes(hf_source *s)
 {
     model_config *c = s->c;
     const arch_info *a = &config_archs[c->arch];
-    bool gemma3 = c->arch == ARCH_GEMMA3;
+    bool gemma4 = c->arch == ARCH_GEMMA4, gemma3 = c->arch == ARCH_GEMMA3 || gemma4; /* leave out more than others */
     const char *inner = hf_one_of(s, "n_inner", "intermediate_size", NULL),
                *epsilon = hf_one_of(s, "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon");
     if (!json_get_present(s->root, epsilon))
         epsilon = hf_one_of(s, "norm_epsilon", "norm_eps", NULL);
     return hf_size(s, hf_one_of(s, "n_layer", "num_hidden_layers", NULL), CONFIG_MAX_LAYERS, 0, &c->layer_count) &&
-           hf_size(s, "vocab_size", MAX_VOCAB, gemma3 ? 262208 : 0, &c->vocab_tok) &&
+           hf_size(s, "vocab_size", MAX_VOCAB,
+                   gemma4   ? 262144
+                   : gemma3 ? 262208
+                            : 0,
+                   &c->vocab_tok) &&
            hf_size(s, hf_one_of(s, "n_positions", "max_position_embeddings", NULL), MAX_CONTEXT, a->context_tok,
                    &c->context_tok) &&
            hf_size(s, hf_one_of(s, "n_embd", "hidden_size", NULL), MAX_EMBEDDING, 0, &c->embedding_dim) &&
@@ -233,7 +243,7 @@ static bool read_hf(hf_source *s)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
     if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
-        !hf_unrotated(s) || !hf_windows(s))
+        !hf_unrotated(s) || !hf_windows(s) || !hf_check_layer_sizes(s))
         return false;
     if (latent && (!hf_latent_scale(s) || !hf_latent_experts(s)))
         return false;

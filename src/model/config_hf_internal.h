@@ -1,4 +1,4 @@
-/* config_hf_internal: what the readers of a config.json share (config_hf.c, config_hf_read.c, config_hf_rope.c). */
+/* config_hf_internal: what the readers of a config.json share (config_hf*.c). */
 #ifndef SOLO_CONFIG_HF_INTERNAL_H
 #define SOLO_CONFIG_HF_INTERNAL_H
 
@@ -41,6 +41,11 @@ bool hf_windows(hf_source *s); /* after hf_unrotated */
 /* ---- config_hf_experts.c --------------------------------------------------------------------------------- */
 
 bool hf_experts(hf_source *s);
+
+/* ---- config_hf_layers.c ---------------------------------------------------------------------------------- */
+
+bool hf_layer_sizes(hf_source *s);       /* gemma4's, after the sizes that all have */
+bool hf_check_layer_sizes(hf_source *s); /* after hf_windows */
 
 /* ---- config_hf_latent.c ---------------------------------------------------------------------------------- */
 

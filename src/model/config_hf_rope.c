@@ -90,7 +90,17 @@ static bool hf_rope_dynamic(hf_source *s)
     return hf_number_in(s, s->rope, "factor", 1e-3, 1e6, NAN, &factor);
 }
 
-/* gemma3: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
+/* A part of the pairs turns, whose angles are those of all pairs. */
+static bool hf_rope_proportional(hf_source *s, double share)
+{
+    double factor;
+    if (!hf_number_in(s, s->rope, "factor", 1e-3, 1e6, 1, &factor))
+        return false;
+    config_turn_share(s->c, share, factor);
+    return true;
+}
+
+/* gemma3 and gemma4: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
 static bool hf_rope_of_layer_types(hf_source *s, const char *where)
 {
     model_config *c = s->c;
@@ -98,8 +108,8 @@ static bool hf_rope_of_layer_types(hf_source *s, const char *where)
                  *all = json_get_present(s->rope, "full_attention");
     const char *type = NULL;
     double base;
-    if (c->arch != ARCH_GEMMA3 || !json_is_object(local) || !json_is_object(all))
-        return config_unsupported(s->file, where, "a rope for each type of layer (but for gemma3)", s->e);
+    if ((c->arch != ARCH_GEMMA3 && c->arch != ARCH_GEMMA4) || !json_is_object(local) || !json_is_object(all))
+        return config_unsupported(s->file, where, "a rope for each type of layer (but for gemma3 and gemma4)", s->e);
     if (!hf_text(s, local, "rope_type", &type) ||
         !hf_number_in(s, local, "rope_theta", 1, 1e12, default_rope_base, &base))
         return false;
@@ -110,12 +120,8 @@ static bool hf_rope_of_layer_types(hf_source *s, const char *where)
     return true;
 }
 
-static bool hf_rope_type(hf_source *s, const char *where)
+static bool hf_rope_type(hf_source *s, const char *where, const char *type)
 {
-    const char *type, *older;
-    if (!hf_text(s, s->rope, "rope_type", &type) || !hf_text(s, s->rope, "type", &older))
-        return false;
-    type = type ? type : older ? older : "default";
     if (strcmp(type, "default") == 0)
         return true;
     if (strcmp(type, "linear") == 0)
@@ -140,7 +146,9 @@ bool hf_rope(hf_source *s)
     s->rope = json_get_present(s->root, where);
     if (s->rope && !json_is_object(s->rope))
         return hf_wrong(s, where, "must be an object");
-    if (c->arch == ARCH_GEMMA3 && !hf_float(s, "rope_local_base_freq", 1, 1e12, default_rope_base, &c->rope_local_base))
+    bool gemma4 = c->arch == ARCH_GEMMA4;
+    if ((c->arch == ARCH_GEMMA3 || gemma4) &&
+        !hf_float(s, "rope_local_base_freq", 1, 1e12, default_rope_base, &c->rope_local_base))
         return false;
     const char *key;
     json_t *value;
@@ -154,21 +162,28 @@ bool hf_rope(hf_source *s)
     }
 
     double base = a->rope_base > 0 ? (double)a->rope_base : (double)default_rope_base,
-           share = a->rotary_share > 0 ? (double)a->rotary_share : 1;
+           share = a->rotary_share > 0  ? (double)a->rotary_share
+                   : gemma4 && !s->rope ? 0.25
+                                        : 1;
+    const char *type, *older;
+    if (!hf_text(s, s->rope, "rope_type", &type) || !hf_text(s, s->rope, "type", &older))
+        return false;
+    type = type ? type : older ? older : gemma4 && !s->rope ? "proportional" : "default";
+    bool proportional = strcmp(type, "proportional") == 0;
     const char *share_key = hf_one_of(s, "partial_rotary_factor", "rotary_pct", "rope_pct");
     if (!hf_number_in(s, s->root, hf_one_of(s, "rope_theta", "rotary_emb_base", NULL), 1, 1e12, base, &base) ||
         !hf_number_in(s, s->rope, "rope_theta", 1, 1e12, base, &base) ||
         !hf_number_in(s, s->root, share_key, 0, 1, share, &share) ||
         !hf_number_in(s, s->rope, "partial_rotary_factor", 0, 1, share, &share))
         return false;
-    if (share != 1 && a->rotary_share == 0 && c->arch != ARCH_PHI3)
+    if (share != 1 && a->rotary_share == 0 && c->arch != ARCH_PHI3 && !proportional)
         return config_unsupported(s->file, share_key, "a part of a head (but for families that have it)", s->e);
     c->rope_base = (float)base;
     if (!c->kv_rank) { /* else it is known which numbers turn */
         c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
-        c->rope_dims = (uint32_t)(c->head_dim * share);
+        c->rope_dims = (uint32_t)(c->head_dim * (proportional ? 1 : share));
     }
-    return hf_rope_type(s, where);
+    return proportional ? hf_rope_proportional(s, share) : hf_rope_type(s, where, type);
 }
 
 /* The newer files name every layer's type. */
@@ -193,6 +208,13 @@ static bool hf_layer_types(hf_source *s, const json_t *types)
         c->is_windowed[i] = windowed && c->window_tok;
     }
     return true;
+}
+
+/* gemma4's last layer has no window, whatever a file says. */
+static void let_last_see_all(model_config *c)
+{
+    if (c->arch == ARCH_GEMMA4)
+        c->is_windowed[c->layer_count - 1] = false;
 }
 
 /* Each so many layers one sees all: a number, or letters (exaone4's "LLLG"). */
@@ -232,14 +254,19 @@ bool hf_windows(hf_source *s)
         return false;
 
     const json_t *types = json_get_present(s->root, "layer_types");
-    if (types)
-        return hf_layer_types(s, types);
+    if (types) {
+        if (!hf_layer_types(s, types))
+            return false;
+        let_last_see_all(c);
+        return true;
+    }
     if (a->windows == WINDOW_PERIOD && c->window_tok && !hf_window_period(s, &period))
         return false;
     if (c->arch == ARCH_SMOLLM3)
         memcpy(c->is_windowed, c->is_unrotated, c->window_tok ? c->layer_count : 0);
     else
         config_set_windows(c, from, period);
+    let_last_see_all(c);
     return true;
 }
 

@@ -31,6 +31,7 @@ typedef struct arch_info {
     bool tied_embeddings;
     bool layer_norm, norm_bias; /* of GGUF, norm_bias is read from the tensors */
     bool norm_adds_one, scales_embedding;
+    bool value_norm, unscaled_attention;
     bool no_pre_norms, post_norms, parallel, one_norm, ungated, learned_positions, attention_gated;
     bool adjacent;              /* pairs are side by side, */
     bool adjacent_in_gguf;      /* or are in GGUF, which has reordered them */
@@ -40,6 +41,7 @@ typedef struct arch_info {
 extern const arch_info config_archs[]; /* by model_arch */
 
 static const float default_rope_base = 10000;
+static const float config_endless = 1e30f; /* a divisor that leaves no angle; llama.cpp writes the same */
 static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30;
 enum { smollm3_period = 4, qwen35_period = 4, MAX_CONV_WIDTH = 64 }; /* each fourth layer has no rope */
 
@@ -67,6 +69,8 @@ bool config_gemma_largest(const model_config *c);
 void config_set_scales(model_config *c);
 /* All angles of rope slower by this factor. */
 void config_divide_angles(model_config *c, double factor);
+/* Only this share of the pairs turns, the first ones, each as it would if all did. */
+void config_turn_share(model_config *c, double share, double factor);
 /* llama3: angles that turn less than `low` times within rope_original_tok positions are slowed by the factor; those that
  * turn more than `high` times stay; between them the frequency goes over from one to the other. */
 void config_stretch_slow_angles(model_config *c, double factor, double low, double high);

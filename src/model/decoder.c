@@ -47,31 +47,27 @@ node decoder_linear(building *b, node x, uint32_t rows, uint32_t columns, const 
     return biased ? graph_binary(b->g, BINARY_ADD, y, decoder_weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
 }
 
-static bool has_local_angles(const model_config *c, uint32_t layer)
-{
-    return c->rope_local_base > 0 && c->is_windowed[layer];
-}
-
 /* Heads of q or k: apart, normed where they are, and turned. */
 static node heads_turned(building *b, node x, uint32_t heads, const char *norm_name, uint32_t layer)
 {
     const model_config *c = b->c;
+    uint32_t head_dim = config_head_dim(c, layer);
     if (c->qk_norm == QK_NORM_ROWS)
-        x = decoder_norm(b, x, heads * c->head_dim, norm_name, layer);
-    node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, c->head_dim));
+        x = decoder_norm(b, x, heads * head_dim, norm_name, layer);
+    node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, head_dim));
     if (c->qk_norm == QK_NORM_HEADS)
-        h = decoder_norm(b, h, c->head_dim, norm_name, layer);
+        h = decoder_norm(b, h, head_dim, norm_name, layer);
     return c->rope_dims == 0 || c->is_unrotated[layer] ? h : decoder_rope(b, h, layer);
 }
 
 node decoder_rope(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    bool local = has_local_angles(c, layer);
-    rope_spec spec = {.rotated = c->rope_dims,
+    bool local = decoder_has_local_angles(c, layer);
+    rope_spec spec = {.rotated = local ? decoder_local_rope_dims(c) : c->rope_dims,
                       .interleaved = c->rope_order == ROPE_ADJACENT,
-                      .base = local ? c->rope_local_base : c->rope_base,
-                      .factors = local ? 0 : b->divisors,
+                      .base = 1, /* the factors are all */
+                      .factors = local ? b->local_angles : b->angles,
                       .magnitude = local ? 1 : c->rope_magnitude};
     return graph_rope(b->g, x, b->position, spec);
 }
@@ -95,31 +91,45 @@ static node gate_of(building *b, node *q)
     return graph_reshape(b->g, gate, shape2(b->o->rows, c->head_count * c->head_dim));
 }
 
+static void keys_and_values(building *b, node x, uint32_t layer)
+{
+    const model_config *c = b->c;
+    uint32_t heads = config_kv_head_count(c, layer), head_dim = config_head_dim(c, layer);
+    node k = decoder_linear(b, x, heads * head_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
+    bool same = c->value_is_key && !c->is_windowed[layer];
+    node v = same ? k : decoder_linear(b, x, heads * head_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
+    k = heads_turned(b, k, heads, "blk.%u.attn_k_norm", layer);
+    v = graph_reshape(b->g, v, shape3(b->o->rows, heads, head_dim));
+    if (c->value_norm)
+        v = graph_rmsnorm(b->g, v, decoder_ones(b, layer), c->norm_epsilon, 0);
+    b->keys[layer] = decoder_cached(b, k, "keys.%u", layer);
+    b->values[layer] = decoder_cached(b, v, "values.%u", layer);
+}
+
 static node attention(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    uint32_t q_dim = c->head_count * c->head_dim, kv_dim = c->kv_head_count * c->head_dim;
+    uint32_t q_dim = c->head_count * config_head_dim(c, layer), from = config_cache_layer(c, layer);
     node q =
         decoder_linear(b, x, c->attention_gated ? 2 * q_dim : q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
-    node k = decoder_linear(b, x, kv_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
-    node v = decoder_linear(b, x, kv_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
+    if (from == layer)
+        keys_and_values(b, x, layer);
+    else
+        decoder_leave_keys_and_values(b, layer);
     node gate = c->attention_gated ? gate_of(b, &q) : 0;
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
-    k = heads_turned(b, k, c->kv_head_count, "blk.%u.attn_k_norm", layer);
-    v = graph_reshape(b->g, v, shape3(b->o->rows, c->kv_head_count, c->head_dim));
     attention_spec spec = {
         .scale = c->attention_scale,
         .softcap = c->attention_cap,
         .window = c->is_windowed[layer] ? c->window_tok : 0,
         .sinks = c->attention_sinks ? decoder_weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
-    node keys = decoder_cached(b, k, "keys.%u", layer), values = decoder_cached(b, v, "values.%u", layer);
-    node a = graph_attention(b->g, q, keys, values, b->position, spec);
+    node a = graph_attention(b->g, q, b->keys[from], b->values[from], b->position, spec);
     if (gate)
         a = graph_binary(b->g, BINARY_MUL, a, gate);
     return decoder_linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
 }
 
-static node activated(building *b, node x)
+node decoder_activated(building *b, node x)
 {
     switch (b->c->act) {
     case ACT_SILU: return graph_unary(b->g, UNARY_SILU, x);
@@ -136,16 +146,17 @@ static node multiplied(building *b, node gate, node up)
 {
     if (b->c->act == ACT_CLAMPED_GLU)
         return graph_binary(b->g, BINARY_CLAMPED_GLU, gate, up);
-    return graph_binary(b->g, BINARY_MUL, activated(b, gate), up);
+    return graph_binary(b->g, BINARY_MUL, decoder_activated(b, gate), up);
 }
 
 static node feed_forward(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    node gate = c->gated ? decoder_linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
-    node up = decoder_linear(b, x, c->ffn_dim, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
-    node y = c->gated ? multiplied(b, gate, up) : activated(b, up);
-    return decoder_linear(b, y, c->embedding_dim, c->ffn_dim, "ffn_down", layer, c->ffn_bias);
+    uint32_t inner = config_ffn_dim(c, layer);
+    node gate = c->gated ? decoder_linear(b, x, inner, c->embedding_dim, "ffn_gate", layer, c->ffn_bias) : 0;
+    node up = decoder_linear(b, x, inner, c->embedding_dim, "ffn_up", layer, c->ffn_bias);
+    node y = c->gated ? multiplied(b, gate, up) : decoder_activated(b, up);
+    return decoder_linear(b, y, c->embedding_dim, inner, "ffn_down", layer, c->ffn_bias);
 }
 
 /* All matrices of one kind, one after the other; their product with the chosen ones. */
@@ -205,17 +216,12 @@ static node layer_of(building *b, node x, uint32_t layer)
     if (!c->one_norm)
         y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, ffn_norm, layer) : x;
     y = c->expert_count && layer >= c->dense_layers ? experts(b, y, layer) : feed_forward(b, y, layer);
-    return added(b, z, y, "blk.%u.post_ffw_norm", layer);
-}
-
-static const float *rope_divisors(const model_config *c, uint32_t context_tok)
-{
-    bool is_long = c->rope_original_tok && context_tok > c->rope_original_tok;
-    const float *divisors = c->rope_divisors[is_long];
-    for (uint32_t i = 0; i < c->rope_dims / 2; i++)
-        if (divisors[i] != 1)
-            return divisors;
-    return NULL;
+    x = added(b, z, y, "blk.%u.post_ffw_norm", layer);
+    if (c->per_layer_dim)
+        x = decoder_with_per_layer_input(b, x, layer);
+    if (c->layer_scales)
+        x = graph_binary(b->g, BINARY_MUL, x, decoder_weight(b, 1, 1, "blk.%u.layer_output_scale.weight", layer));
+    return x;
 }
 
 bool decoder_changes_angles(const model_config *c, uint32_t context_tok)
@@ -265,10 +271,7 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
-    if (o->angles_given && decoder_changes_angles(c, o->context_tok))
-        b.divisors = graph_input(b.g, DECODER_ROPE_DIVISORS, DTYPE_F32, shape1(c->rope_dims / 2));
-    else if (rope_divisors(c, o->context_tok))
-        b.divisors = graph_weight(b.g, DECODER_ROPE_DIVISORS, TYPE_F32, shape1(c->rope_dims / 2));
+    decoder_add_angles(&b);
     node embedding = decoder_weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);
     if (c->embedding_scale != 1)
@@ -278,6 +281,8 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
                          graph_gather_from(b.g,
                                            decoder_weight(&b, c->context_tok, c->embedding_dim, "position_embd.weight"),
                                            b.position, o->rows));
+    if (c->per_layer_dim)
+        b.per_layer = decoder_per_layer_inputs(&b, tokens, x);
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
         x = layer_of(&b, x, layer);
     graph_output(b.g, "logits", output(&b, x, embedding));
@@ -291,9 +296,10 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
 
 const void *decoder_find_weight(void *weights, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
-    const decoder_weights *d = weights;
+    decoder_weights *d = weights;
+    const char *made = decoder_made_weight(d, name);
+    if (made)
+        return made + first;
     model_weight w;
-    if (strcmp(name, DECODER_ROPE_DIVISORS) == 0)
-        return (const char *)rope_divisors(model_get_config(d->m), d->context_tok) + first;
     return model_find_weight(d->m, name, &w, e) ? model_read_weight(d->m, &w, first, bytes, e) : NULL;
 }

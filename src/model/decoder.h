@@ -14,16 +14,19 @@ typedef struct decoder_options {
     uint32_t context_tok; /* positions the cache holds */
     dtype cache;          /* DTYPE_F16 or DTYPE_F32 */
     bool one_row;         /* logits [1, vocab], of the row that the input "last" (u32 [1]) names */
-    bool angles_given;    /* the divisors of the rotation's angles are an input, if decoder_changes_angles */
+    bool angles_given;    /* the rotation's angles are an input, if decoder_changes_angles */
 } decoder_options;
 
 /* NULL with an error if a weight is missing or of another shape than the
  * configuration says. */
 graph *decoder_graph(const model *m, const decoder_options *o, err *e);
 
-/* The divisors of the rotation's angles stand in the graph as a weight of this
- * name, where there are any: (rope_dims / 2) floats of the configuration. */
-#define DECODER_ROPE_DIVISORS "rope_divisors"
+/* By how much one position turns each pair, as transformers computes it, in f32: a difference in the last bit would be one
+ * of 1e-4 after a thousand positions. In the graph it is a weight of this name, or an input [rope_dims / 2]; windowed
+ * layers may have another. `out` has room for CONFIG_MAX_HEAD_DIM / 2. */
+#define DECODER_ROPE_ANGLES       "rope_angles"
+#define DECODER_ROPE_LOCAL_ANGLES "rope_local_angles"
+void decoder_angles(const model_config *c, bool long_text, float *out);
 
 /* Do the angles depend on how long the text is? Then they are those of its length, at all positions, and what is in the
  * cache has to be made anew when it grows beyond rope_original_tok. Without angles_given, the context counts as text. */
@@ -33,6 +36,7 @@ bool decoder_changes_angles(const model_config *c, uint32_t context_tok);
 typedef struct decoder_weights {
     const model *m;
     uint32_t context_tok;
+    float made[3][CONFIG_MAX_HEAD_DIM]; /* what no file has: angles, angles of windowed layers, ones */
 } decoder_weights;
 const void *decoder_find_weight(void *weights, const char *name, uint64_t first, uint64_t bytes, err *e);
 

@@ -1,4 +1,4 @@
-/* decoder_internal: what the files that build a decoder's graph share (decoder.c, decoder_latent.c, decoder_recurrent.c). */
+/* decoder_internal: what the files that build a decoder's graph share (decoder*.c). */
 #ifndef SOLO_DECODER_INTERNAL_H
 #define SOLO_DECODER_INTERNAL_H
 
@@ -9,7 +9,11 @@ typedef struct building {
     const model *m;
     const model_config *c;
     const decoder_options *o;
-    node position, divisors;
+    node position;
+    node angles, local_angles; /* the rotation's; 0: there are none */
+    node ones, local_ones;     /* as wide as a head; 0: not needed yet */
+    node per_layer;            /* [rows, layers * per_layer_dim], or 0 */
+    node keys[CONFIG_MAX_LAYERS], values[CONFIG_MAX_LAYERS];
     node last;  /* the row whose logits are wanted, once something has asked for it: decoder_last */
     bool *used; /* (tensors of the file) */
     err *e;
@@ -29,6 +33,23 @@ node decoder_last(building *b);
 node decoder_rope(building *b, node x, uint32_t layer);
 /* Rows into a layer's part of the cache. */
 node decoder_cached(building *b, node rows, const char *fmt, uint32_t layer);
+node decoder_activated(building *b, node x);
+
+/* The weights or inputs that the layers' rotations need. */
+void decoder_add_angles(building *b);
+/* Does the layer turn by the angles of windowed layers, and how many numbers of a head? */
+bool decoder_has_local_angles(const model_config *c, uint32_t layer);
+uint32_t decoder_local_rope_dims(const model_config *c);
+/* The weights of a norm of heads that has none. */
+node decoder_ones(building *b, uint32_t layer);
+/* For a layer that takes keys and values of another: files may have weights that would make some. */
+void decoder_leave_keys_and_values(building *b, uint32_t layer);
+/* What every layer has for these tokens, and x with a layer's part of it. */
+node decoder_per_layer_inputs(building *b, node tokens, node x);
+node decoder_with_per_layer_input(building *b, node x, uint32_t layer);
+/* A weight that no file has; NULL: it is none of them. */
+const void *decoder_made_weight(decoder_weights *d, const char *name);
+
 /* Attention whose keys and values come of one vector. */
 node decoder_latent(building *b, node x, uint32_t layer);
 /* The experts that a router's scores choose, and their weights: as graph_route makes them. */

@@ -56,6 +56,24 @@ static const renamed FOUR_NORMS[] = {
     {"post_ffw_norm", "post_feedforward_layernorm"},
     {NULL, NULL},
 };
+static const renamed GEMMA4_NAMES[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+    {"inp_gate", "per_layer_input_gate"},
+    {"proj", "per_layer_projection"},
+    {"post_norm", "post_per_layer_input_norm"},
+    {"layer_output_scale", "layer_scalar"},
+    {NULL, NULL},
+};
+/* Outside of the layers, beside what all have. */
+static const renamed OUTER_NAMES[] = {
+    {"position_embd", "wpe"},
+    {"per_layer_token_embd", "embed_tokens_per_layer"},
+    {"per_layer_model_proj", "per_layer_model_projection"},
+    {"per_layer_proj_norm", "per_layer_projection_norm"},
+    {NULL, NULL},
+};
 static const renamed GLM4_NAMES[] = {
     {"post_attention_norm", "post_self_attn_layernorm"}, {"post_ffw_norm", "post_mlp_layernorm"}, {NULL, NULL}};
 static const renamed STARCODER2_NAMES[] = {{"ffn_up", "mlp.c_fc"}, {"ffn_down", "mlp.c_proj"}, {NULL, NULL}};
@@ -113,6 +131,7 @@ static arch_names names_of(const model_config *c)
     case ARCH_GEMMA3:
     case ARCH_OLMO2:
     case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
+    case ARCH_GEMMA4: n.own = GEMMA4_NAMES; return n;
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
     case ARCH_QWEN35: n.own = QWEN35_NAMES; return n;
     case ARCH_DEEPSEEK2:
@@ -166,8 +185,8 @@ static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAM
         return false;
     if (length == strlen("token_embd") && strncmp(ours, "token_embd", length) == 0)
         return put_name(f, out, n.embedding, suffix);
-    if (length == strlen("position_embd") && strncmp(ours, "position_embd", length) == 0)
-        return put_name(f, out, "wpe", suffix);
+    if (look_up(OUTER_NAMES, ours, length))
+        return put_name(f, out, look_up(OUTER_NAMES, ours, length), suffix);
     if (length == strlen("output_norm") && strncmp(ours, "output_norm", length) == 0)
         return put_name(f, out, n.norm, suffix);
     if (length == strlen("output") && strncmp(ours, "output", length) == 0)
@@ -182,8 +201,8 @@ static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAM
     const char *theirs = look_up(n.own, ours + prefix, length - (size_t)prefix);
     if (!theirs)
         theirs = look_up(LAYER_NAMES, ours + prefix, length - (size_t)prefix);
-    if (theirs && strcmp(theirs, "self_attn.sinks") == 0)
-        suffix = "";
+    if (theirs && (strcmp(theirs, "self_attn.sinks") == 0 || strcmp(theirs, "layer_scalar") == 0))
+        suffix = ""; /* numbers, not a module */
     return theirs &&
            snprintf(out, NAME_MAX_BYTES, "%s%s.%u.%s%s", f->prefix, n.layers, layer, theirs, suffix) < NAME_MAX_BYTES;
 }

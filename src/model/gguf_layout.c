@@ -32,6 +32,8 @@ static bool cannot_say(const model_config *c, const char *what, err *e)
 /* 1 / sqrt(head_dim), but for the largest gemmas (see config_gguf.c). */
 float layout_usual_scale(const model_config *c)
 {
+    if (config_archs[c->arch].unscaled_attention)
+        return 1;
     return (float)(1 / sqrt(config_gemma_largest(c) ? (double)c->embedding_dim / c->head_count : c->head_dim));
 }
 
@@ -50,7 +52,7 @@ bool layout_has_usual_windows(const model_config *c)
 /* Does llama.cpp read which layers have windows? */
 static bool names_windows(const model_config *c)
 {
-    return c->arch == ARCH_GEMMA3 || c->arch == ARCH_EXAONE4 || c->arch == ARCH_COHERE2;
+    return c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA4 || c->arch == ARCH_EXAONE4 || c->arch == ARCH_COHERE2;
 }
 
 static bool check_windows(const model_config *c, str *notes, err *e)
@@ -65,7 +67,7 @@ static bool check_windows(const model_config *c, str *notes, err *e)
     if (windowed && !qwen && !names_windows(c) && !layout_has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
     bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
-                 c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+                 c->arch == ARCH_GEMMA4 || c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
     if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);
@@ -86,6 +88,17 @@ static void check_biases(const model_config *c, str *notes)
         str_addf(notes, "llama.cpp does not load a %s with these biases\n", config_arch_name(c->arch));
 }
 
+/* llama.cpp takes the keys and values of the last two layers that have any: one with a window, one without. */
+static void check_sharing(const model_config *c, str *notes)
+{
+    uint32_t own = c->layer_count - c->kv_shared_layers;
+    for (uint32_t i = own; i < c->layer_count; i++)
+        if (config_cache_layer(c, i) + (c->is_windowed[i] ? 2 : 1) != own) {
+            str_addf(notes, "llama.cpp takes the keys and values of other layers for layer %u: its logits differ\n", i);
+            return;
+        }
+}
+
 bool layout_check(const model_config *c, str *notes, err *e)
 {
     bool llama = layout_arch_in_gguf(c) == ARCH_LLAMA;
@@ -97,10 +110,16 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "no limit of its scores or logits", e);
     if (c->arch == ARCH_GEMMA3 && c->attention_cap > 0)
         return cannot_say(c, "a limit of its scores", e);
-    if (c->rope_scaling == ROPE_LLAMA3 && !llama && c->arch != ARCH_EXAONE4)
+    if (c->rope_scaling == ROPE_LLAMA3 && !llama && c->arch != ARCH_EXAONE4 && c->arch != ARCH_GEMMA4)
         return cannot_say(c, "angles stretched as llama3's are", e);
     if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
         return cannot_say(c, "angles stretched by longrope", e);
+    if (c->rope_scaling == ROPE_PLAIN && c->arch == ARCH_GEMMA4)
+        str_addf(notes, "llama.cpp does not load a %s without divisors of its angles\n", config_arch_name(c->arch));
+    if (c->rope_scaling == ROPE_SHARE && c->arch != ARCH_GEMMA4)
+        return cannot_say(c, "angles of some pairs only", e);
+    if (c->rope_scaling == ROPE_YARN && c->arch == ARCH_GEMMA4)
+        return cannot_say(c, "angles stretched by yarn", e);
     bool qwen3 = c->arch == ARCH_QWEN3_MOE;
     if (c->expert_count && (qwen3 || c->arch == ARCH_QWEN2_MOE) && c->expert_weights_normed != qwen3)
         return cannot_say(c, qwen3 ? "experts whose weights do not add up to 1" : "experts whose weights add up to 1",
@@ -123,6 +142,7 @@ bool layout_check(const model_config *c, str *notes, err *e)
     if (c->act == ACT_GELU)
         str_addf(notes, "llama.cpp approximates a %s's gelu: its logits differ a little\n", config_arch_name(c->arch));
     check_biases(c, notes);
+    check_sharing(c, notes);
     return check_windows(c, notes, e);
 }
 
@@ -164,7 +184,7 @@ static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, ui
 {
     char name[32];
     bool gated = c->attention_gated && strcmp(part, "attn_q") == 0;
-    uint32_t rows = (gated ? 2 : 1) * heads * c->head_dim;
+    uint32_t rows = (gated ? 2 : 1) * heads * config_head_dim(c, layer);
     uint32_t turned = config_archs[c->arch].adjacent_in_gguf && c->rope_order == ROPE_HALVES ? heads : 0;
     snprintf(name, sizeof name, "%s.weight", part);
     add_part(l, ROLE_MATRIX, rows, c->embedding_dim, layer, name)->turned_heads = turned;
@@ -175,7 +195,8 @@ static void add_turned(tensor_list *l, const model_config *c, uint32_t layer, ui
 
 static void add_qkv(tensor_list *l, const model_config *c, uint32_t layer)
 {
-    uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
+    uint32_t kv_heads = config_kv_head_count(c, layer), head_dim = config_head_dim(c, layer);
+    uint32_t q = c->head_count * head_dim, kv = kv_heads * head_dim;
     if (config_archs[c->arch].fused_qkv) {
         add_part(l, ROLE_MATRIX, q + 2 * kv, c->embedding_dim, layer, "attn_qkv.weight");
         if (c->qkv_bias)
@@ -183,7 +204,11 @@ static void add_qkv(tensor_list *l, const model_config *c, uint32_t layer)
         return;
     }
     add_turned(l, c, layer, c->head_count, "attn_q");
-    add_turned(l, c, layer, c->kv_head_count, "attn_k");
+    if (config_cache_layer(c, layer) != layer)
+        return;
+    add_turned(l, c, layer, kv_heads, "attn_k");
+    if (c->value_is_key && !c->is_windowed[layer])
+        return;
     add_part(l, ROLE_MATRIX, kv, c->embedding_dim, layer, "attn_v.weight");
     if (c->qkv_bias)
         add_part(l, ROLE_BIAS, 1, kv, layer, "attn_v.bias");
@@ -241,7 +266,7 @@ static void add_latent(tensor_list *l, const model_config *c, uint32_t layer)
 
 static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
 {
-    uint32_t q = c->head_count * c->head_dim;
+    uint32_t head_dim = config_head_dim(c, layer), q = c->head_count * head_dim;
     if (c->is_recurrent[layer] || c->kv_rank) {
         (c->kv_rank ? add_latent : add_recurrence)(l, c, layer);
         return;
@@ -251,8 +276,10 @@ static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
     add_qkv(l, c, layer);
     if (c->qk_norm) {
         bool rows = c->qk_norm == QK_NORM_ROWS;
-        add_part(l, ROLE_NORM, 1, rows ? q : c->head_dim, layer, "attn_q_norm.weight");
-        add_part(l, ROLE_NORM, 1, rows ? c->kv_head_count * c->head_dim : c->head_dim, layer, "attn_k_norm.weight");
+        uint32_t k = config_kv_head_count(c, layer) * head_dim;
+        add_part(l, ROLE_NORM, 1, rows ? q : head_dim, layer, "attn_q_norm.weight");
+        if (config_cache_layer(c, layer) == layer)
+            add_part(l, ROLE_NORM, 1, rows ? k : head_dim, layer, "attn_k_norm.weight");
     }
     add_part(l, ROLE_MATRIX, c->embedding_dim, q, layer, "attn_output.weight");
     if (c->output_bias)
@@ -294,6 +321,7 @@ static void add_experts(tensor_list *l, const model_config *c, uint32_t layer)
 
 static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t layer)
 {
+    uint32_t inner = config_ffn_dim(c, layer);
     if (c->arch == ARCH_GPT_OSS) {
         layout_tensor *t = add_part(l, ROLE_NORM, 1, c->embedding_dim, layer, "post_attention_norm.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
@@ -304,22 +332,34 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         return;
     }
     if (config_archs[c->arch].fused_gate) {
-        layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
+        layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * inner, c->embedding_dim, layer, "ffn_up.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_gate_up.weight", layer);
     } else {
         if (c->gated)
-            add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_gate.weight");
-        add_part(l, ROLE_MATRIX, c->ffn_dim, c->embedding_dim, layer, "ffn_up.weight");
+            add_part(l, ROLE_MATRIX, inner, c->embedding_dim, layer, "ffn_gate.weight");
+        add_part(l, ROLE_MATRIX, inner, c->embedding_dim, layer, "ffn_up.weight");
     }
-    add_part(l, ROLE_MATRIX, c->embedding_dim, c->ffn_dim, layer, "ffn_down.weight");
+    add_part(l, ROLE_MATRIX, c->embedding_dim, inner, layer, "ffn_down.weight");
     if (c->ffn_bias) {
         if (c->gated)
-            add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_gate.bias");
-        add_part(l, ROLE_BIAS, 1, c->ffn_dim, layer, "ffn_up.bias");
+            add_part(l, ROLE_BIAS, 1, inner, layer, "ffn_gate.bias");
+        add_part(l, ROLE_BIAS, 1, inner, layer, "ffn_up.bias");
         add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "ffn_down.bias");
     }
     if (c->post_norms)
         add_norm(l, c, layer, "post_ffw_norm");
+}
+
+/* An input for the layer alone, and the number that multiplies what it makes. */
+static void add_own_input(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    if (c->per_layer_dim) {
+        add_part(l, ROLE_MATRIX, c->per_layer_dim, c->embedding_dim, layer, "inp_gate.weight");
+        add_part(l, ROLE_MATRIX, c->embedding_dim, c->per_layer_dim, layer, "proj.weight");
+        add_norm(l, c, layer, "post_norm");
+    }
+    if (c->layer_scales)
+        add_part(l, ROLE_BIAS, 1, 1, layer, "layer_output_scale.weight");
 }
 
 static void add_divisors(tensor_list *l, const model_config *c, const char *name, int which)
@@ -333,7 +373,13 @@ tensor_list gguf_layout_of(const model_config *c)
     add(&l, c->tied_embeddings ? ROLE_OUTPUT : ROLE_EMBEDDING, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     if (c->learned_positions)
         add(&l, ROLE_POSITIONS, c->context_tok, c->embedding_dim, "position_embd.weight");
-    if (c->rope_scaling == ROPE_LLAMA3)
+    if (c->per_layer_dim) {
+        uint32_t all = c->layer_count * c->per_layer_dim;
+        add(&l, ROLE_EMBEDDING, c->per_layer_vocab_tok, all, "per_layer_token_embd.weight");
+        add(&l, ROLE_MATRIX, all, c->embedding_dim, "per_layer_model_proj.weight");
+        add(&l, ROLE_NORM, 1, c->per_layer_dim, "per_layer_proj_norm.weight");
+    }
+    if (c->rope_scaling == ROPE_LLAMA3 || (c->arch == ARCH_GEMMA4 && c->rope_scaling != ROPE_PLAIN))
         add_divisors(&l, c, "rope_freqs.weight", 0);
     if (c->rope_scaling == ROPE_LONGROPE) {
         add_divisors(&l, c, "rope_factors_short.weight", 0);
@@ -342,6 +388,7 @@ tensor_list gguf_layout_of(const model_config *c)
     for (uint32_t layer = 0; layer < c->layer_count; layer++) {
         add_attention(&l, c, layer);
         add_feed_forward(&l, c, layer);
+        add_own_input(&l, c, layer);
     }
     add(&l, ROLE_NORM, 1, c->embedding_dim, "output_norm.weight");
     if (c->norm_bias)

@@ -42,7 +42,7 @@ static void write_rope(keys *k, const model_config *c)
 {
     key_u32(k, "rope.dimension_count", c->rope_dims);
     key_f32(k, "rope.freq_base", c->rope_base);
-    if (c->rope_scaling == ROPE_LINEAR) {
+    if (c->rope_scaling == ROPE_LINEAR && c->arch != ARCH_GEMMA4) { /* whose divisors say all */
         gguf_write_text(k->w, key_of(k, "rope.scaling.type"), "linear");
         key_f32(k, "rope.scaling.factor", c->rope_factor);
     }
@@ -94,6 +94,33 @@ static void write_latent(keys *k, const model_config *c)
     key_u32(k, "expert_shared_count", 0);
 }
 
+/* One number, or a list where layers differ. */
+static void key_of_layers(keys *k, const char *name, const model_config *c,
+                          uint32_t (*of_layer)(const model_config *, uint32_t))
+{
+    bool same = true;
+    for (uint32_t i = 1; i < c->layer_count; i++)
+        same &= of_layer(c, i) == of_layer(c, 0);
+    if (same) {
+        key_u32(k, name, of_layer(c, 0));
+        return;
+    }
+    gguf_write_array(k->w, key_of(k, name), GGUF_KIND_U32, c->layer_count);
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        gguf_write_item_whole(k->w, of_layer(c, i));
+}
+
+static void write_layer_sizes(keys *k, const model_config *c)
+{
+    uint32_t local = c->local_head_dim ? c->local_head_dim : c->head_dim;
+    key_u32(k, "attention.key_length_swa", local);
+    key_u32(k, "attention.value_length_swa", local);
+    key_u32(k, "rope.dimension_count_swa", local);
+    key_f32(k, "rope.freq_base_swa", c->rope_local_base);
+    key_u32(k, "attention.shared_kv_layers", c->kv_shared_layers);
+    key_u32(k, "embedding_length_per_layer_input", c->per_layer_dim);
+}
+
 static void write_own_keys(keys *k, const model_config *c)
 {
     switch (c->arch) {
@@ -106,6 +133,7 @@ static void write_own_keys(keys *k, const model_config *c)
     case ARCH_COHERE2: key_f32(k, "logit_scale", c->logit_scale); break;
     case ARCH_GPT_NEOX:
     case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
+    case ARCH_GEMMA4: write_layer_sizes(k, c); break;
     case ARCH_QWEN35: write_recurrence(k, c); break;
     case ARCH_DEEPSEEK2:
     case ARCH_DEEPSEEK3: write_latent(k, c); break;
@@ -128,15 +156,15 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
     key_u32(&k, "context_length", c->context_tok);
     key_u32(&k, "embedding_length", c->embedding_dim);
     key_u32(&k, "block_count", c->layer_count);
-    key_u32(&k, "feed_forward_length", c->ffn_dim);
+    key_of_layers(&k, "feed_forward_length", c, config_ffn_dim);
     key_u32(&k, "attention.head_count", c->head_count);
-    key_u32(&k, "attention.head_count_kv", c->kv_head_count);
+    key_of_layers(&k, "attention.head_count_kv", c, config_kv_head_count);
     key_u32(&k, "attention.key_length", c->kv_rank ? c->kv_rank + c->rope_dims : c->head_dim);
     key_u32(&k, "attention.value_length", c->kv_rank ? c->kv_rank : c->head_dim);
     key_f32(&k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", c->norm_epsilon);
     if (c->window_tok || c->arch == ARCH_PHI3) /* phi3: 0 says that there is none */
         key_u32(&k, "attention.sliding_window", c->window_tok);
-    if (c->window_tok && !layout_has_usual_windows(c)) {
+    if (c->window_tok && (!layout_has_usual_windows(c) || c->arch == ARCH_GEMMA4)) {
         gguf_write_array(w, key_of(&k, "attention.sliding_window_pattern"), GGUF_KIND_BOOL, c->layer_count);
         for (uint32_t i = 0; i < c->layer_count; i++)
             gguf_write_item_whole(w, c->is_windowed[i]);

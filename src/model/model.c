@@ -265,19 +265,18 @@ static void take_part(model_weight *w, const part_of *p)
 static bool find_part(const model *m, const char *name, model_weight *w)
 {
     const model_config *c = &m->config;
-    uint32_t q = c->head_count * c->head_dim, kv = c->kv_head_count * c->head_dim;
-    const char *gate_up = m->file ? "ffn_up" : "ffn_gate_up";
-    const part_of parts[] = {
-        {"attn_q", "attn_qkv", 0, q, q + 2 * kv},
-        {"attn_k", "attn_qkv", q, kv, q + 2 * kv},
-        {"attn_v", "attn_qkv", q + kv, kv, q + 2 * kv},
-        {"ffn_gate", gate_up, 0, c->ffn_dim, 2 * c->ffn_dim},
-        {"ffn_up", gate_up, c->ffn_dim, c->ffn_dim, 2 * c->ffn_dim},
-    };
     unsigned layer;
     char part[64], suffix[16], whole[NAME_MAX_BYTES];
-    if (sscanf(name, "blk.%u.%63[^.].%15s", &layer, part, suffix) != 3)
+    if (sscanf(name, "blk.%u.%63[^.].%15s", &layer, part, suffix) != 3 || layer >= c->layer_count)
         return false;
+    uint32_t head_dim = config_head_dim(c, layer), inner = config_ffn_dim(c, layer);
+    uint32_t q = c->head_count * head_dim, kv = config_kv_head_count(c, layer) * head_dim;
+    const char *gate_up = m->file ? "ffn_up" : "ffn_gate_up";
+    const part_of parts[] = {
+        {"attn_q", "attn_qkv", 0, q, q + 2 * kv},       {"attn_k", "attn_qkv", q, kv, q + 2 * kv},
+        {"attn_v", "attn_qkv", q + kv, kv, q + 2 * kv}, {"ffn_gate", gate_up, 0, inner, 2 * inner},
+        {"ffn_up", gate_up, inner, inner, 2 * inner},
+    };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const part_of *p = &parts[i];
         snprintf(whole, sizeof whole, "blk.%u.%s.%s", layer, p->whole, suffix);
@@ -316,10 +315,17 @@ static bool is_harmless(const char *name)
     static const char *const ends[] = {
         ".rotary_emb.inv_freq", ".attn_rot_embd.weight", ".attn_rot_embd",         ".attn.bias",
         ".attn.masked_bias",    ".attention.bias",       ".attention.masked_bias", NULL};
-    static const char *const begins[] = {"rope_freqs.",         "rope_factors_",
-                                         "vision_tower.",       "multi_modal_projector.",
-                                         "model.vision_tower.", "model.multi_modal_projector.",
-                                         "model.visual.",       "mtp."};
+    static const char *const begins[] = {"rope_freqs.",
+                                         "rope_factors_",
+                                         "vision_tower.",
+                                         "multi_modal_projector.",
+                                         "model.vision_tower.",
+                                         "model.multi_modal_projector.",
+                                         "model.audio_tower.",
+                                         "model.embed_vision.",
+                                         "model.embed_audio.",
+                                         "model.visual.",
+                                         "mtp."};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)
             return true;

@@ -4,8 +4,8 @@
 #include "base/rng.h"
 #include "model/config_internal.h"
 #include "model/gguf_layout.h"
+#include "model/synth_internal.h"
 #include "model/synth_test.h"
-#include "model/tokenizer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,14 +22,14 @@ typedef struct shape {
     bool tied, qkv_bias;
     const char *pre; /* GGUF's name of how it cuts text into words */
     bool add_bos;
-    float rope_factor; /* llama3's, or gpt-oss's yarn; 0: angles are as they are */
+    float rope_factor; /* llama3's, gemma3's linear one, or gpt-oss's yarn; 0: angles are as they are */
     uint32_t experts, experts_used, expert_ffn;
 } shape;
 
 #define NO_EXPERTS 0, 0, 0
 
 /* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
- * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b. */
+ * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b, gemma-3, SmolLM3-3B, gemma-4-E2B. */
 static const shape SHAPES[] = {
     {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0,
      NO_EXPERTS},
@@ -55,12 +55,36 @@ static const shape SHAPES[] = {
      1e-6f,           false,          false, "qwen2", false, 0,  128, 8,   768},
     {"gpt-oss-20b", ARCH_GPT_OSS, 24,    2880, 2880,     64,    8,  64, 201088, 131072, 128,
      150000,        1e-5f,        false, true, "gpt-4o", false, 32, 32, 4,      2880},
+    {"gemma-3-1b", ARCH_GEMMA3, 26, 1152, 6912, 4, 1, 256, 262144, 32768, 512, 1e6f, 1e-6f, true, false, "gpt-2", true,
+     0, NO_EXPERTS},
+    {"gemma-3-4b", ARCH_GEMMA3, 34, 2560, 10240, 8, 4, 256, 262208, 131072, 1024, 1e6f, 1e-6f, true, false, "gpt-2",
+     true, 8, NO_EXPERTS},
+    {"smollm3-3b", ARCH_SMOLLM3, 36, 2048, 11008, 16, 4, 128, 128256, 65536, 0, 5e6f, 1e-6f, true, false, "llama-bpe",
+     false, 0, NO_EXPERTS},
+    {"gemma-4-e2b", ARCH_GEMMA4, 35, 1536, 6144, 8, 1, 512, 262144, 131072, 512, 1e6f, 1e-6f, true, false, "gpt-2",
+     true, 0, NO_EXPERTS},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
 const char *synth_name(size_t i)
 {
     return i < SHAPE_COUNT ? SHAPES[i].name : NULL;
+}
+
+/* What only this one has: each fifth layer sees all, and the last 20 of 35 have no keys and values of their own. */
+static void set_gemma_4_e2b(model_config *c)
+{
+    config_set_windows(c, 0, 5);
+    c->attention_scale = 1;
+    c->local_head_dim = 256;
+    c->rope_local_base = default_rope_base;
+    config_turn_share(c, 0.25, 1);
+    c->kv_shared_layers = 20;
+    c->late_ffn_dim = 2 * c->ffn_dim;
+    c->per_layer_dim = 256;
+    c->per_layer_vocab_tok = c->vocab_tok;
+    c->layer_scales = true;
+    c->logit_cap = 30;
 }
 
 static model_config config_of(const shape *s)
@@ -84,6 +108,9 @@ static model_config config_of(const shape *s)
     c.norm_epsilon = s->norm_epsilon;
     c.tied_embeddings = s->tied;
     config_set_windows(&c, 0, config_archs[s->arch].window_period);
+    c.rope_local_base = s->arch == ARCH_GEMMA3 ? default_rope_base : 0;
+    for (uint32_t i = smollm3_period - 1; s->arch == ARCH_SMOLLM3 && i < s->layers; i += smollm3_period)
+        c.is_unrotated[i] = 1;
     c.expert_count = s->experts;
     c.expert_used = s->experts_used;
     c.expert_ffn_dim = s->expert_ffn;
@@ -94,10 +121,14 @@ static model_config config_of(const shape *s)
         c.rope_original_tok = 4096;
         c.rope_magnitude = (float)config_yarn_magnitude(s->rope_factor, 1);
         config_stretch_yarn(&c, s->rope_factor, 32, 1, false);
+    } else if (s->rope_factor > 0 && s->arch == ARCH_GEMMA3) {
+        config_divide_angles(&c, s->rope_factor);
     } else if (s->rope_factor > 0) {
         c.rope_original_tok = 8192;
         config_stretch_slow_angles(&c, s->rope_factor, 1, 4);
     }
+    if (s->arch == ARCH_GEMMA4)
+        set_gemma_4_e2b(&c);
     return c;
 }
 
@@ -311,82 +342,6 @@ static bool write_tensors(gguf_writer *w, const tensor_list *l, uint64_t seed)
     return ok;
 }
 
-/* ---- the tokenizer ------------------------------------------------------------------ */
-
-/* gpt2's: the 256 bytes, a letter after a space, made-up words, and at the end what
- * begins and ends a text. Any text can be encoded, and any token printed. */
-enum { BYTES = 256, LETTERS = 26, FIRST_WORD = BYTES + LETTERS, CONTROLS = 2 };
-
-#define SPACE "\xc4\xa0" /* U+0120 stands for a space */
-
-/* The character that stands for a byte: itself if it can be seen, else one after U+0100. */
-static void put_byte(str *s, int byte)
-{
-    int point = byte, hidden = 0;
-    for (int b = 0; b <= byte; b++) {
-        bool seen = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-        if (b == byte && !seen)
-            point = 0x100 + hidden;
-        hidden += !seen;
-    }
-    char utf8[2] = {(char)(0xc0 | point >> 6), (char)(0x80 | (point & 63))};
-    if (point < 0x80)
-        str_addf(s, "%c", point);
-    else
-        str_add_bytes(s, utf8, 2);
-}
-
-/* Syllables, as many as it takes: every number has a word of its own. */
-static void put_word(str *s, uint32_t number)
-{
-    static const char first[] = "bdfgklmnprstvz", second[] = "aeiou";
-    enum { FIRST = sizeof first - 1, SECOND = sizeof second - 1 };
-    str_add(s, number % 4 ? SPACE : ""); /* most begin a word */
-    number += FIRST * SECOND;            /* two syllables at least, unlike a letter */
-    for (; number; number /= FIRST * SECOND) {
-        uint32_t syllable = number % (FIRST * SECOND);
-        str_addf(s, "%c%c", first[syllable / SECOND], second[syllable % SECOND]);
-    }
-}
-
-static void token_text_of(str *s, uint32_t id, uint32_t count)
-{
-    s->length = 0;
-    if (id < BYTES)
-        put_byte(s, (int)id);
-    else if (id < FIRST_WORD)
-        str_addf(s, SPACE "%c", 'a' + (int)id - BYTES);
-    else if (id + CONTROLS < count)
-        put_word(s, id - FIRST_WORD);
-    else
-        str_add(s, id + 1 == count ? "<|end|>" : "<|begin|>");
-}
-
-static void write_tokenizer(gguf_writer *w, const shape *s)
-{
-    str text = {0};
-    gguf_write_text(w, "tokenizer.ggml.model", "gpt2");
-    gguf_write_text(w, "tokenizer.ggml.pre", s->pre);
-    gguf_write_array(w, "tokenizer.ggml.tokens", GGUF_KIND_TEXT, s->vocab);
-    for (uint32_t i = 0; i < s->vocab; i++) {
-        token_text_of(&text, i, s->vocab);
-        gguf_write_item_text(w, text.data, text.length);
-    }
-    gguf_write_array(w, "tokenizer.ggml.token_type", GGUF_KIND_I32, s->vocab);
-    for (uint32_t i = 0; i < s->vocab; i++)
-        gguf_write_item_whole(w, i + CONTROLS < s->vocab ? TOKEN_NORMAL : TOKEN_CONTROL);
-    gguf_write_array(w, "tokenizer.ggml.merges", GGUF_KIND_TEXT, LETTERS);
-    for (char letter = 'a'; letter <= 'z'; letter++) {
-        text.length = 0;
-        str_addf(&text, SPACE " %c", letter);
-        gguf_write_item_text(w, text.data, text.length);
-    }
-    str_free(&text);
-    gguf_write_u32(w, "tokenizer.ggml.bos_token_id", s->vocab - 2);
-    gguf_write_u32(w, "tokenizer.ggml.eos_token_id", s->vocab - 1);
-    gguf_write_bool(w, "tokenizer.ggml.add_bos_token", s->add_bos);
-}
-
 /* ---- all of it ------------------------------------------------------------------------ */
 
 static const shape *find_shape(const char *name, err *e)
@@ -459,6 +414,10 @@ bool synth_outline(const char *arch, const char *type_name, uint32_t layers, con
     model_config c = config_of(s);
     c.layer_count = layers;
     c.rope_scaling = ROPE_PLAIN; /* divisors of zero would not be read */
+    if (c.kv_shared_layers) {    /* both kinds of layers, with keys and values and without */
+        c.kv_shared_layers = layers / 2;
+        config_set_windows(&c, 0, 2);
+    }
     tensor_list l = list_tensors(&c, type);
     layout_write_keys(w, &c, "no weights", type_find(type)->file_type);
     for (size_t i = 0; i < l.count; i++)
@@ -481,7 +440,7 @@ bool synth_model(const char *arch, const char *type_name, uint64_t seed, const c
         /* not by its own name: tokenizers know some of those, and expect their tokens */
         layout_write_keys(w, &c, "random weights", type_find(type)->file_type);
         gguf_write_text(w, "general.description", s->name);
-        write_tokenizer(w, s);
+        synth_write_tokenizer(w, s->vocab, s->pre, s->add_bos);
         for (size_t i = 0; i < l.count; i++)
             layout_write_tensor(w, &l.tensors[i]);
         ok = write_tensors(w, &l, seed);

@@ -27,7 +27,7 @@ static void *open_session(const char *path, uint32_t rows)
         s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
     if (s->g)
         s->r = graph_run_new(device, &(graph_use){.g = s->g, .level = golden_level}, 1, decoder_find_weight,
-                             &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+                             &(decoder_weights){.m = s->m, .context_tok = GOLDEN_CONTEXT}, &e);
     if (!s->r)
         fail_msg("%s: %s", path, e.text);
     s->logits = calloc((size_t)rows * model_get_config(s->m)->vocab_tok, sizeof *s->logits);

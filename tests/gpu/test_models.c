@@ -51,7 +51,8 @@ static void follow(const char *path, const tiny_model *tiny)
 {
     err e = {0};
     session *s = open_session(path, 1);
-    cpu_run *cpu = cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+    cpu_run *cpu =
+        cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){.m = s->m, .context_tok = GOLDEN_CONTEXT}, &e);
     if (!cpu)
         fail_msg("%s", e.text);
     uint32_t token = 1;

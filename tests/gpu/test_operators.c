@@ -296,11 +296,10 @@ static void rotations(void **unused)
             if (spec.rotated == 0)
                 spec.rotated = 2;
             if (how == 3) {
-                node divisors = weight(g, &box, "divisors", TYPE_F32, shape1(spec.rotated / 2));
-                float *d = (float *)find_weight(&box, "divisors", 0, 0, NULL);
+                spec.factors = weight(g, &box, "factors", TYPE_F32, shape1(spec.rotated / 2));
+                float *f = (float *)find_weight(&box, "factors", 0, 0, NULL);
                 for (uint32_t i = 0; i < spec.rotated / 2; i++)
-                    d[i] = 1 + fabsf(d[i]);
-                spec.factors = divisors;
+                    f[i] = 1 / (1 + fabsf(f[i]));
             }
             graph_output(g, "y", graph_rope(g, x, at, spec));
             compare_ways(g, &box, NAMES("x", "at"), NAMES("y"), 200, 1);
@@ -368,8 +367,9 @@ static void slices(void **unused)
         graph *g = graph_new();
         node x = graph_input(g, "x", DTYPE_F32, shape2(7, 100));
         graph_output(g, "y", graph_slice(g, x, start, 40));
+        graph_output(g, "w", graph_slice(g, graph_unary(g, UNARY_NEG, x), start, 40));
         graph_output(g, "z", graph_unary(g, UNARY_COPY, graph_reshape(g, x, shape2(70, 10))));
-        compare_ways(g, &box, NAMES("x"), NAMES("y", "z"), 1, 1);
+        compare_ways(g, &box, NAMES("x"), NAMES("y", "z", "w"), 1, 1);
     }
 }
 

@@ -111,7 +111,10 @@ static void attention_as_on_a_gpu(void **unused)
                                            /* A row, or a few, by subgroups. */
                                            {1, 4, 2, 64, 0, 0, DTYPE_F16},
                                            {1, 6, 6, 32, 0, 30, DTYPE_F16},
-                                           {3, 2, 1, 128, 90, 0, DTYPE_F16}};
+                                           {3, 2, 1, 128, 90, 0, DTYPE_F16},
+                                           /* The largest heads. */
+                                           {1, 2, 1, 512, 0, 0, DTYPE_F16},
+                                           {26, 2, 1, 512, 0, 0, DTYPE_F16}};
     setenv("SOLO_TUNE", "gpu", 1);
     tolerance = 5e-4f;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)

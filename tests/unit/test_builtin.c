@@ -114,7 +114,7 @@ static void it_expects_what_tales_say(void **state)
     assert_true(tokenizer_encode(t, TALE, sizeof TALE - 1, false, true, &list, &e));
     uint32_t rows = (uint32_t)list.count, vocab = model_get_config(m)->vocab_tok;
     graph *g = decoder_graph(m, &(decoder_options){.rows = rows, .context_tok = rows, .cache = DTYPE_F32}, &e);
-    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){m, rows}, &e) : NULL;
+    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){.m = m, .context_tok = rows}, &e) : NULL;
     if (!r)
         fail_msg("%s", e.text);
     memcpy(cpu_words(r, "tokens"), list.ids, rows * sizeof *list.ids);

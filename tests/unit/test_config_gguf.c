@@ -1,7 +1,6 @@
 /* A configuration from GGUF: it says what the file says, and what cannot be is refused by name. */
 #include "base/file.h"
-#include "config_checks.h"
-#include "gguf_bytes.h"
+#include "gguf_maker.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,106 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* A file in the making, with tensors of f32, all of them filled with 2. */
-typedef struct maker {
-    writer file;
-    const char *arch;
-} maker;
-
-typedef struct key_name {
-    char text[128];
-} key_name;
-
-/* A key that begins with a dot has the architecture before it. */
-static key_name full(const maker *m, const char *key)
-{
-    key_name name;
-    snprintf(name.text, sizeof name.text, "%s%s", *key == '.' ? m->arch : "", key);
-    return name;
-}
-
-static void key_u32(maker *m, const char *key, uint32_t value)
-{
-    add_number(&m->file, full(m, key).text, U32, value, 4);
-}
-
-static void key_f32(maker *m, const char *key, float value)
-{
-    add_real(&m->file, full(m, key).text, F32, value);
-}
-
-static void key_text(maker *m, const char *key, const char *value)
-{
-    add_text(&m->file, full(m, key).text, value);
-}
-
-static void key_numbers(maker *m, const char *key, uint32_t a, uint32_t b)
-{
-    add_array(&m->file, full(m, key).text, U32, 2);
-    put(&m->file.keys, a, 4);
-    put(&m->file.keys, b, 4);
-}
-
-static void key_tokens(maker *m, uint32_t count)
-{
-    add_array(&m->file, "tokenizer.ggml.tokens", TEXT, count);
-    for (uint32_t i = 0; i < count; i++)
-        put_text(&m->file.keys, "t");
-}
-
-static void tensor(maker *m, const char *name, uint64_t columns, uint64_t rows)
-{
-    pad(&m->file.data, 32);
-    add_entry(&m->file, name, TYPE_F32, rows ? 2 : 1, (uint64_t[]){columns, rows}, m->file.data.length);
-    for (uint64_t i = 0; i < columns * (rows ? rows : 1); i++)
-        put(&m->file.data, 0x40000000, 4);
-}
-
-/* A small model of this architecture, all but the sizes left out. */
-static maker make(const char *arch)
-{
-    maker m = {.arch = arch};
-    key_text(&m, "general.architecture", arch);
-    key_u32(&m, ".block_count", 4);
-    key_u32(&m, ".embedding_length", 64);
-    key_u32(&m, ".feed_forward_length", 96);
-    key_u32(&m, ".attention.head_count", 4);
-    return m;
-}
-
-/* Whether a configuration comes of it. Frees what was made. */
-static bool finish(maker *m, bool with_data, model_config *c, err *e)
-{
-    size_t data_bytes = m->file.data.length;
-    str s = finish_file(&m->file);
-    *e = (err){0};
-    gguf *g = gguf_read(s.data, with_data ? s.length : s.length - data_bytes, s.length, "f.gguf", NULL, e);
-    if (!g)
-        fail_msg("%s", e->text);
-    bool ok = config_from_gguf(g, c, e);
-    gguf_close(g);
-    str_free(&s);
-    return ok;
-}
-
-static model_config finish_good(maker *m)
-{
-    model_config c;
-    err e;
-    if (!finish(m, true, &c, &e))
-        fail_msg("%s", e.text);
-    return c;
-}
-
-static void finish_refused(maker *m, const char *part)
-{
-    model_config c;
-    err e;
-    assert_false(finish(m, true, &c, &e));
-    if (!strstr(e.text, part))
-        fail_msg("\"%s\" does not mention \"%s\"", e.text, part);
-}
 
 static void reads_gguf(void **unused)
 {
@@ -175,6 +74,55 @@ static void reads_gemma_2_from_gguf(void **unused)
     assert_true(c.attention_scale == 0.25f);
     c = finish_good(&m);
     assert_true(near(c.attention_scale, 1 / 12.0) && c.window_tok == 4096 && windowed_layers(&c) == 23);
+}
+
+static void key_four(maker *m, const char *key, const uint32_t values[4])
+{
+    add_array(&m->file, full(m, key).text, U32, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        put(&m->file.keys, values[i], 4);
+}
+
+/* Four layers, the second and the last see all; the last two share. */
+static maker make_gemma4(uint32_t last_ffn)
+{
+    static const char *const keys[] = {".block_count",
+                                       ".embedding_length",
+                                       ".attention.head_count",
+                                       ".attention.sliding_window",
+                                       ".attention.key_length",
+                                       ".attention.value_length",
+                                       ".attention.key_length_swa",
+                                       ".attention.value_length_swa",
+                                       ".attention.shared_kv_layers",
+                                       ".embedding_length_per_layer_input"};
+    static const uint32_t values[] = {4, 64, 4, 8, 32, 32, 16, 16, 2, 8};
+    maker m = {.arch = "gemma4"};
+    key_text(&m, "general.architecture", "gemma4");
+    for (int i = 0; i < 10; i++)
+        key_u32(&m, keys[i], values[i]);
+    key_four(&m, ".feed_forward_length", (uint32_t[]){96, 96, 192, last_ffn});
+    key_four(&m, ".attention.head_count_kv", (uint32_t[]){4, 2, 4, 2});
+    key_four(&m, ".attention.sliding_window_pattern", (uint32_t[]){1, 0, 1, 0});
+    key_f32(&m, ".rope.freq_base", 1e6f);
+    tensor(&m, "token_embd.weight", 64, 12);
+    tensor(&m, "rope_freqs.weight", 16, 0);
+    tensor(&m, "blk.0.layer_output_scale.weight", 1, 0);
+    return m;
+}
+
+static void reads_gemma_4_from_gguf(void **unused)
+{
+    (void)unused;
+    maker m = make_gemma4(192);
+    model_config c = finish_good(&m);
+    assert_sizes(&c, 4, 64, 96, 4, 2, 32, 12, 131072);
+    assert_true(c.local_head_dim == 16 && c.local_kv_head_count == 4 && c.attention_scale == 1 && c.layer_scales);
+    assert_true(c.late_ffn_dim == 192 && c.kv_shared_layers == 2 && config_cache_layer(&c, 2) == 0);
+    assert_true(c.per_layer_dim == 8 && c.per_layer_vocab_tok == 12 && c.rope_local_base == 1e4f);
+    assert_true(c.rope_divisors[0][15] == 2 && !c.value_is_key);
+    m = make_gemma4(96);
+    finish_refused(&m, "a number of its own for this layer");
 }
 
 /* A gated delta net, by the names that its keys have; `changed` has another number. */
@@ -454,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_gguf),
         cmocka_unit_test(reads_gemma_2_from_gguf),
+        cmocka_unit_test(reads_gemma_4_from_gguf),
         cmocka_unit_test(reads_qwen3_5_from_gguf),
         cmocka_unit_test(reads_deepseek_from_gguf),
         cmocka_unit_test(reads_divisors_from_gguf),

@@ -225,6 +225,40 @@ static void reads_experts(void **unused)
     assert_true(parse_small("llama", "").expert_count == 0);
 }
 
+/* gemma-4-E2B's numbers, in their first form and in the one that transformers writes now. */
+static void reads_gemma_4(void **unused)
+{
+    (void)unused;
+#define E2B \
+    "\"vocab_size\":262144,\"hidden_size\":1536,\"intermediate_size\":6144,\"num_hidden_layers\":10," \
+    "\"num_attention_heads\":8,\"num_key_value_heads\":1,\"head_dim\":256,\"num_kv_shared_layers\":5," \
+    "\"use_double_wide_mlp\":true,\"hidden_size_per_layer_input\":256,\"final_logit_softcapping\":30.0," \
+    "\"layer_types\":[" FIVE "," FIVE "]"
+#define FIVE \
+    "\"sliding_attention\",\"sliding_attention\",\"sliding_attention\",\"sliding_attention\",\"full_attention\""
+    static const char *const forms[] = {
+        "{\"model_type\":\"gemma4\",\"vision_config\":{},\"text_config\":{\"global_head_dim\":512," E2B "}}",
+        "{\"model_type\":\"gemma4_text\",\"use_bidirectional_attention\":\"vision\",\"per_layer_config\":"
+        "{\"4\":{\"head_dim\":512},\"9\":{\"head_dim\":512}}," E2B "}"};
+    for (size_t i = 0; i < 2; i++) {
+        model_config c = parse(forms[i]);
+        assert_int_equal(c.arch, ARCH_GEMMA4);
+        assert_sizes(&c, 10, 1536, 6144, 8, 1, 512, 262144, 131072);
+        assert_true(c.attention_scale == 1 && c.value_norm && !c.value_is_key && !c.norm_adds_one && c.layer_scales);
+        assert_true(c.window_tok == 512 && windowed_layers(&c) == 8 && c.rope_local_base == 1e4f &&
+                    c.rope_base == 1e6f);
+        assert_true(config_head_dim(&c, 0) == 256 && config_head_dim(&c, 4) == 512 && config_ffn_dim(&c, 4) == 6144);
+        assert_true(config_ffn_dim(&c, 5) == 12288 && config_cache_layer(&c, 4) == 4);
+        assert_true(config_cache_layer(&c, 5) == 3 && config_cache_layer(&c, 9) == 4 && c.logit_cap == 30);
+        assert_true(c.per_layer_dim == 256 && c.per_layer_vocab_tok == 262144 && c.rope_dims == 512);
+        assert_true(c.rope_divisors[0][63] == 1 && c.rope_divisors[0][64] > 1e29f); /* a quarter of the pairs */
+    }
+    model_config c = parse_small("gemma4", "\"attention_k_eq_v\":true,\"num_global_key_value_heads\":2,"
+                                           "\"num_key_value_heads\":4,\"hidden_size_per_layer_input\":null");
+    assert_true(c.value_is_key && c.kv_head_count == 2 && c.local_kv_head_count == 4 && c.per_layer_dim == 0);
+    assert_true(windowed_layers(&c) == 3 && !c.is_windowed[3]); /* the last one sees all */
+}
+
 /* ---- single keys --------------------------------------------------------- */
 
 static void fills_in_what_is_left_out(void **unused)
@@ -447,6 +481,7 @@ int main(void)
         cmocka_unit_test(reads_gemma_2),
         cmocka_unit_test(reads_qwen3),
         cmocka_unit_test(reads_experts),
+        cmocka_unit_test(reads_gemma_4),
         cmocka_unit_test(reads_qwen3_5),
         cmocka_unit_test(reads_deepseek),
         cmocka_unit_test(fills_in_what_is_left_out),

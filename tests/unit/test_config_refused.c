@@ -124,6 +124,15 @@ static void refuses_what_is_not_supported(void **unused)
     assert_refused("smollm3", "\"no_rope_layers\":[1,0]", "\"no_rope_layers\" must be 4 numbers");
     assert_refused("exaone4", "\"sliding_window_pattern\":\"LGLG\"", "a pattern other than L...LG");
     assert_refused("gemma3_text", "\"rope_parameters\":{\"full_attention\":{}}", "a rope for each type of layer");
+    assert_refused("gemma3n", "", "AltUp, the several streams of activations of a gemma3n, is not supported");
+    assert_refused("gemma4", "\"enable_moe_block\":true", "a mixture of experts beside the feed-forward layer");
+    assert_refused("gemma4", "\"use_bidirectional_attention\":\"all\"", "attention to later positions");
+    assert_refused("gemma4", "\"num_kv_shared_layers\":4", "\"num_kv_shared_layers\" must be a whole number of 0 to 3");
+    assert_refused("gemma4", "\"num_kv_shared_layers\":2", "layer 3 shares keys and values, and none before it");
+    assert_refused("gemma4", "\"per_layer_config\":{\"0\":{\"head_dim\":8}}", "do not follow the layers' windows");
+    assert_refused("gemma4", "\"per_layer_config\":{\"3\":{\"hidden_size\":8}}", "\"per_layer_config\": hidden_size");
+    assert_refused("gemma4", "\"per_layer_config\":{\"3\":{\"head_dim\":8},\"1\":{\"head_dim\":4}}",
+                   "more than two sizes of layers");
     assert_refused("llama", "\"partial_rotary_factor\":0.5", "\"partial_rotary_factor\"");
     assert_refused("llama", "\"layer_types\":[\"full_attention\"]", "\"layer_types\" must be 4 texts");
     assert_refused("qwen3", "\"layer_types\":[\"full_attention\",\"linear_attention\",\"x\",\"y\"]", "\"layer_types\"");

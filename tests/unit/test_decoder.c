@@ -22,7 +22,7 @@ static void *open_session(const char *path, uint32_t rows)
     if (s->m)
         s->g = decoder_graph(s->m, &(decoder_options){.rows = rows, .context_tok = GOLDEN_CONTEXT}, &e);
     if (s->g)
-        s->r = cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){s->m, GOLDEN_CONTEXT}, &e);
+        s->r = cpu_run_new(s->g, decoder_find_weight, &(decoder_weights){.m = s->m, .context_tok = GOLDEN_CONTEXT}, &e);
     if (!s->r)
         fail_msg("%s: %s", path, e.text);
     return s;

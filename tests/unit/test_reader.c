@@ -93,7 +93,7 @@ static void test_broken(void **state)
     model_weight w;
     snprintf(name, sizeof name, "%.*s", (int)last->name.length, last->name.data);
     assert_true(model_find_weight(m, name, &w, &e));
-    assert_null(decoder_find_weight(&(decoder_weights){m, 8}, name, 0, w.bytes, &e));
+    assert_null(decoder_find_weight(&(decoder_weights){.m = m, .context_tok = 8}, name, 0, w.bytes, &e));
     assert_string_equal(e.text, "the file: the connection broke");
     model_close(m);
 }

@@ -44,7 +44,7 @@ static void run(const tiny_model *tiny, float logits[VOCAB])
     err e = {0};
     model *m;
     graph *g = decoder_of(tiny, &m, &e);
-    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){m, 8}, &e) : NULL;
+    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){.m = m, .context_tok = 8}, &e) : NULL;
     if (!r)
         fail_msg("%s", e.text);
     for (uint32_t position = 0; position < 2; position++) {

@@ -187,6 +187,12 @@ static void every_preset_fits_every_limit(void **unused)
                         synth_name(i), types[t], limits_kib[k], o.bytes, o.profile.row_threads, o.profile.x_floats,
                         o.profile.max_splits, o.profile.max_at_once, o.profile.one_sum_buffer ? ", one sum buffer" : "",
                         o.rows, o.vecs, (unsigned long long)o.hash);
+                /* Heads of 256 and of 512 need two kernels, which have no smaller form. */
+                if (strcmp(synth_name(i), "gemma-4-e2b") == 0 && limits_kib[k] == 16) {
+                    assert_non_null(strstr(o.refusal.text, "bytes of workgroup memory"));
+                    gpu_close(g);
+                    continue;
+                }
                 if (o.bytes == 0 || o.bytes > limits_kib[k] << 10)
                     fail_msg("%s %s: %u bytes of workgroup memory of %u KiB", synth_name(i), types[t], o.bytes,
                              limits_kib[k]);

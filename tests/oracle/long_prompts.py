@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Compares `solo logits` with transformers' float32 logits of longer prompts: 1, 2, 63 to 65, 511 to 513 and 1,500 tokens,
+for every model of tests/data/models and tests/data/families, at every position.
+
+    tests/oracle/long_prompts.py [--solo PROGRAM] [--limit SHARE] [--lengths N,N...] [--fuse LEVEL] [FOLDER...]
+
+Prints for each model the largest difference of any length, as a share of how far a position's logits spread, and the length;
+fails if one is over the limit. Needs torch and transformers; without them it says so and is done. Some minutes."""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+
+try:
+    import torch
+    import transformers
+except ImportError:
+    sys.exit(print("skipped: no torch and transformers here"))
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "..", "data")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--solo", default="build/solo")
+    parser.add_argument("--limit", type=float, default=1e-4)
+    parser.add_argument("--lengths", default="1,2,63,64,65,511,512,513,1500")
+    parser.add_argument("--fuse", default="ops")
+    parser.add_argument("folders", nargs="*")
+    options = parser.parse_args()
+    options.lengths = [int(n) for n in options.lengths.split(",")]
+    options.folders = options.folders or sorted(glob.glob(f"{DATA}/models/*") + glob.glob(f"{DATA}/families/*"))
+    return options
+
+
+def difference(solo, fuse, folder, model, tokens):
+    """The largest share, or what solo said."""
+    command = [solo, "logits", folder, "--fuse", fuse, "--tokens", ",".join(map(str, tokens))]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        return run.stderr.strip()
+    with torch.no_grad():
+        right = model(torch.tensor([tokens]), use_cache=False).logits[0].double()
+    got = torch.tensor(json.loads(run.stdout)["logits"], dtype=torch.float64)
+    spread = right.max(1).values - right.min(1).values
+    return ((got - right).abs().max(1).values / spread).max().item()
+
+
+def main():
+    o = arguments()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    failed = False
+    for folder in o.folders:
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+                                                                  attn_implementation="eager").eval()
+        # learned positions end somewhere, and dynamic angles are refused beyond what was trained
+        dynamic = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
+        ends = hasattr(model.config, "n_positions") or dynamic
+        most = model.config.max_position_embeddings if ends else max(o.lengths)
+        worst, where, said = 0, 0, None
+        for length in o.lengths:
+            if length > most:
+                continue
+            random = torch.Generator().manual_seed(length)
+            tokens = torch.randint(3, model.config.vocab_size, (length,), generator=random).tolist()
+            share = difference(o.solo, o.fuse, folder, model, tokens)
+            if isinstance(share, str):
+                said = f"{length} tokens: {share}"
+            elif not share <= worst:  # true of NaN, too
+                worst, where = share, length
+        bad = said or not worst <= o.limit
+        failed |= bool(bad)
+        print("not ok" if bad else "ok", os.path.basename(folder), f"{worst:.2g} at {where} tokens", said or "", flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
