@@ -58,14 +58,16 @@ typedef enum {
     OP_GATHER, /* rows of a weight */
     OP_ROPE,
     OP_ATTENTION,
-    OP_STORE, /* rows into a state */
-    OP_SLICE, /* of the last dimension */
+    OP_ATTENTION_WHOLE, /* over the rows of this run */
+    OP_STORE,           /* rows into a state */
+    OP_SLICE,           /* of the last dimension */
     OP_RESHAPE,
     OP_PICK,    /* rows of activations */
     OP_TOPK,    /* the places of the largest of a row */
     OP_ROUTE,   /* which experts a row gets, and what each weighs */
     OP_EXPERTS, /* products with matrices that are chosen at run time */
     OP_MIX,     /* sums of rows with weights */
+    OP_POOL,    /* one sum of rows with weights */
     OP_ASSIGN,  /* integers into an input, for the next run */
     OP_SAMPLE,  /* a token from logits, likewise */
     OP_COUNT
@@ -128,6 +130,8 @@ typedef struct attention_spec {
     float softcap;   /* 0: none */
     uint32_t window; /* how many positions back are seen, itself included; 0: all */
     node sinks;      /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
+    bool whole;      /* keys and values are rows of this run, not stored: graph_attention */
+    bool causal;     /* of those: no later ones are seen */
 } attention_spec;
 
 /* The weights of experts: a softmax over the scores of those that are chosen, or over all scores. */
@@ -208,7 +212,9 @@ node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
- * up to position + i. To [t, heads * size]. */
+ * up to position + i. To [t, heads * size]. With `whole`, keys and values are activations, `position` is the last row that
+ * counts (at most the last there is), and all rows see all others up to it: within a window those less than it away, on
+ * both sides. */
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
@@ -220,7 +226,8 @@ node graph_route(graph *g, node scores, uint32_t count, route_kind kind);
 /* A weight [count * n, k] is `count` matrices, of which routes [t, 2 * s] choose some for each row. x [t, k], or [t, s, k]
  * if each has a row of its own, to [t, s, n]. bias: [count, n], a row for each matrix, or 0. */
 node graph_experts(graph *g, node x, node weight, node bias, uint32_t count, node routes);
-node graph_mix(graph *g, node x, node routes); /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
+node graph_pool(graph *g, node x, node weights); /* [n, k] and [1, n]: the sum of rows with these weights, to [1, k] */
+node graph_mix(graph *g, node x, node routes);   /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
 /* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at

@@ -237,6 +237,36 @@ static void attention_sees_what_was_stored(void **unused)
         assert_true(fabsf(outputs[0][i] - cosf((float)(i % 4) * 0.7f)) < 1e-6f);
 }
 
+/* Three rows count, of five. The scores are 0, so that a row is the mean of those it sees. */
+static void attention_over_a_whole_text(void **unused)
+{
+    (void)unused;
+    static const struct {
+        attention_spec spec;
+        float means[5];
+    } cases[] = {{{.whole = true}, {3, 3, 3, 3, 3}},
+                 {{.whole = true, .causal = true}, {1, 2, 3, 3, 3}},
+                 {{.whole = true, .window = 2}, {2, 3, 4, 4, 4}},
+                 {{.whole = true, .window = 1}, {1, 3, 5, 5, 5}},
+                 {{.whole = true, .window = 2, .causal = true}, {1, 2, 4, 4, 4}}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        graph *g = graph_new();
+        node q = graph_input(g, "q", DTYPE_F32, shape3(5, 4, 2)), k = graph_input(g, "k", DTYPE_F32, shape3(5, 2, 2)),
+             v = graph_input(g, "v", DTYPE_F32, shape3(5, 2, 2)), last = graph_input(g, "last", DTYPE_U32, shape1(1));
+        graph_output(g, "y", graph_attention(g, q, k, v, last, cases[c].spec));
+        cpu_run *r = run_of(g, NULL);
+        cpu_words(r, "last")[0] = 2;
+        for (int i = 0; i < 20; i++)
+            cpu_floats(r, "v")[i] =
+                (float)(i / 4 * 2 + 1) * (i % 4 < 2 ? 1 : -1); /* heads of 1, 3, 5 .. and -1, -3 .. */
+        run_ok(r);
+        for (int i = 0; i < 40; i++)
+            assert_true(fabsf(cpu_floats(r, "y")[i] - cases[c].means[i / 8] * (i % 8 < 4 ? 1 : -1)) < 1e-6f);
+        cpu_run_free(r);
+        graph_free(g);
+    }
+}
+
 static void slices_and_shapes(void **unused)
 {
     (void)unused;
@@ -322,6 +352,7 @@ int main(void)
         cmocka_unit_test(norm_matmul_gather),
         cmocka_unit_test(rope_rotates_pairs),
         cmocka_unit_test(attention_sees_what_was_stored),
+        cmocka_unit_test(attention_over_a_whole_text),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),
         cmocka_unit_test(a_missing_weight_is_named),
