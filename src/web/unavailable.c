@@ -6,6 +6,7 @@
 #include "model/folder.h"
 #include "model/nfc.h"
 #include "model/quantised.h"
+#include "model/sentence.h"
 #include "model/tokenizer_json.h"
 
 #include <stdlib.h>
@@ -86,6 +87,12 @@ const safetensors *folder_tensors(const folder *f)
 {
     (void)f;
     return NULL;
+}
+
+bool sentence_read(const char *folder, model *m, uint32_t embedding_dim, model_embedding *o, err *e)
+{
+    (void)m, (void)embedding_dim, (void)o;
+    return missing(folder, e);
 }
 
 bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e)
