@@ -7,6 +7,8 @@ Each is a folder as sentence-transformers has it (config.json, model.safetensors
 with a GGUF file as llama.cpp's converter would write it (model.gguf), and golden.json:
 
     about   where it comes from
+    encoded texts as they are written, with their "tokens" and "embedding", by sentence-transformers (where the folder has a
+            tokenizer.json)
     texts   each with its token ids, its "embedding" (pooled, behind the dense layers, normalised where the model says so),
             and "row", the last layer's vector of its token 1
 
@@ -60,6 +62,130 @@ MODELS = {
 }
 CLASSES = {"bert": "BertModel", "xlm-roberta": "XLMRobertaModel", "nomic_bert": "NomicBertModel", "qwen3": "Qwen3Model",
            "gemma3_text": "Gemma3TextModel"}
+
+
+# ---- tokenizers of few tokens, of each kind
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WRITTEN = ["a quick fox", "The  CAFÉ's menu, naïve \u00c5ngstr\u00f6m!", "hello\tworld\n\u6f22\u5b57 x\u6f22", "[MASK] and </s> <s> [SEP] the",
+           "\u0130stanbul \ufb01ne \uff46\uff55\uff4c\uff4c e\u0301t\u00e9", "", " ", "zzz" * 10, "\u2581a b\u2581 c", "ing\u200bs \u00adthe\ufffdend ..."]
+
+
+def special(tokens):
+    return [{"id": i, "content": t, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+            for i, t in tokens]
+
+
+def around(first, last):
+    parts = [{"SpecialToken": {"id": first, "type_id": 0}}] if first else []
+    parts += [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": last, "type_id": 0}}]
+    return parts
+
+
+def template(tokens, first, last):
+    named = {t: {"id": t, "ids": [tokens.index(t)], "tokens": [t]} for t in (first, last) if t}
+    return {"type": "TemplateProcessing", "single": around(first, last), "pair": around(first, last), "special_tokens": named}
+
+
+def wordpiece(size, cased):
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS, "the", "fox", "hello", "caf", "##e", "##s", "##ing", "##a", "##n",
+              "\u6f22", "!", ",", "'", ".", "##\u00e9", "T", "##he", "##zzz", "z"]
+    tokens = list(dict.fromkeys(tokens))[:size]
+    tokens += [f"[unused{i}]" for i in range(size - len(tokens))]
+    return {"added_tokens": special([(i, t) for i, t in enumerate(tokens[:5])]), "post_processor": template(tokens, "[CLS]", "[SEP]"),
+            "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                           "lowercase": not cased},
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                      "vocab": {t: i for i, t in enumerate(tokens)}}}, tokens, "[CLS]", "[SEP]", "[PAD]", "[UNK]"
+
+
+def charsmap(pairs):
+    """A precompiled map of characters: a double-array trie, its units laid out by trying bases one after the other."""
+    trie, texts = {}, b""
+    for source, target in pairs.items():
+        node = trie
+        for byte in source.encode():
+            node = node.setdefault(byte, {})
+        node[-1] = len(texts)
+        texts += target.encode() + b"\0"
+    units, taken = {0: 0}, {0}
+
+    def place(node, at):
+        labels = [0 if label == -1 else label for label in node]
+        base = next(b for b in range(1, 1 << 20) if all(at ^ b ^ label not in taken for label in labels))
+        units[at] |= base << 10 | (0x100 if -1 in node else 0)
+        taken.update(at ^ base ^ label for label in labels)
+        for label, child in node.items():
+            if label == -1:
+                units[at ^ base] = 0x80000000 | child
+            else:
+                units[at ^ base ^ label] = label
+        for label, child in node.items():
+            if label != -1:
+                place(child, at ^ base ^ label)
+
+    place(trie, 0)
+    count = (max(units) + 256) // 256 * 256
+    blob = b"".join(units.get(i, 0).to_bytes(4, "little") for i in range(count))
+    return len(blob).to_bytes(4, "little") + blob + texts
+
+
+def unigram(size):
+    space = "\u2581"
+    scored = [("<s>", 0), ("<pad>", 0), ("</s>", 0), ("<unk>", 0), (space, -2.5)]
+    scored += [(letter, -5 - i / 10) for i, letter in enumerate(LETTERS)] + [(space + letter, -4.5 - i / 9) for i, letter in enumerate("acfhntw")]
+    scored += [(space + "the", -3.25), ("ing", -3.5), (space + "fox", -4.125), ("hello", -6.5), ("\u00e9", -6), ("\u6f22", -7), (".", -4),
+               (",", -4.25), ("...", -4.75), ("'s", -4.5), ("zz", -8)]
+    scored = scored[:size] + [(f"<unused{i}>", -20 - i) for i in range(size - len(scored))]
+    tokens = [t for t, _ in scored]
+    pairs = {"\uff46": "f", "\uff55": "u", "\uff4c": "l", "\ufb01": "fi", "e\u0301": "\u00e9", "\t": " ", "\n": " ", "\u200b": " ", "\u2026": "...",
+             "\u00ad": "", "\ufffd": " "}
+    import base64
+    return {"added_tokens": special([(i, t) for i, t in enumerate(tokens[:4])]), "post_processor": template(tokens, "<s>", "</s>"),
+            "normalizer": {"type": "Sequence", "normalizers": [
+                {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap(pairs)).decode()},
+                {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]},
+            "pre_tokenizer": {"type": "Metaspace", "replacement": space, "prepend_scheme": "always", "split": True},
+            "model": {"type": "Unigram", "unk_id": 3, "vocab": scored, "byte_fallback": False}}, tokens, "<s>", "</s>", "<pad>", "<unk>"
+
+
+def byte_level(size):
+    tokens = ["<pad>", "<|endoftext|>", "<|im_end|>", *LETTERS, "\u0120", "th", "the", "\u0120a", "in", "ing"]
+    tokens += [f"<unused{i}>" for i in range(size - len(tokens))]
+    return {"added_tokens": special([(i, t) for i, t in enumerate(tokens[:3])]),
+            "post_processor": {"type": "Sequence", "processors": [
+                {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False},
+                template(tokens, None, "<|endoftext|>")]},
+            "normalizer": None, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "vocab": {t: i for i, t in enumerate(tokens)}, "merges": ["t h", "th e", "\u0120 a", "i n", "in g"]}
+            }, tokens, None, "<|im_end|>", "<pad>", None
+
+
+def save_tokenizer(folder, kind, size):
+    made = {"bert": lambda: wordpiece(size, False), "nomic_bert": lambda: wordpiece(size, True), "xlm-roberta": lambda: unigram(size),
+            "qwen3": lambda: byte_level(size)}.get(kind)
+    if not made:
+        return False
+    contents, tokens, first, last, padding, unknown = made()
+    assert len(tokens) == size, (kind, len(tokens), size)
+    write_json(f"{folder}/tokenizer.json", {"version": "1.0", "truncation": None, "padding": None, "decoder": None} | contents)
+    named = {"bos_token": first, "eos_token": last, "pad_token": padding, "unk_token": unknown, "cls_token": first if kind != "qwen3" else None,
+             "sep_token": last if kind != "qwen3" else None}
+    write_json(f"{folder}/tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 50} |
+               {key: value for key, value in named.items() if value})
+    return True
+
+
+def encoded(folder, kind):
+    """What sentence-transformers makes of texts."""
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+    model, tokenizer = SentenceTransformer(folder, device="cpu"), Tokenizer.from_file(f"{folder}/tokenizer.json")
+    texts = ["the fox", "a thing in the hat", "hello"] if kind == "qwen3" else WRITTEN + (["z" * 101] if kind != "xlm-roberta" else [])
+    vectors = model.encode(texts)
+    return [{"text": text, "tokens": tokenizer.encode(text).ids, "embedding": [float(v) for v in vector]}
+            for text, vector in zip(texts, vectors)]
 
 
 def write_json(path, what):
@@ -225,8 +351,9 @@ def make(name):
             y = normalize(y, dim=0) if normalised else y
         texts.append({"tokens": tokens[0].tolist(), "embedding": [float(np.float32(v)) for v in y],
                       "row": [float(np.float32(v)) for v in rows[1]]})
+    with_tokenizer = form == "folder" and not layers and save_tokenizer(folder, kind, config.vocab_size)
     golden = {"about": f"transformers {transformers.__version__}, torch {torch.__version__}, tools/fixtures_embedding.py",
-              "texts": texts}
+              "texts": texts} | ({"encoded": encoded(folder, kind)} if with_tokenizer else {})
     with open(f"{folder}/golden.json", "w") as out:
         json.dump(golden, out)
         out.write("\n")

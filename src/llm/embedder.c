@@ -49,8 +49,8 @@ bool embedder_tokens(const model *m, const tokenizer *t, const char *text, size_
     uint32_t most = most_tok(model_get_config(m));
     if (!tokenizer_encode(t, text, bytes, true, tokenizer_adds_bos(t), out, e))
         return false;
-    if (tokenizer_adds_eos(t) && tokenizer_eos(t) >= 0)
-        token_list_add(out, tokenizer_eos(t));
+    if (tokenizer_adds_eos(t) && tokenizer_ending(t) >= 0)
+        token_list_add(out, tokenizer_ending(t));
     if (out->count == 0)
         return err_set(e, "a text is empty, and this model begins no text by itself");
     return out->count <= most ||

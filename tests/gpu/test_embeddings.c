@@ -2,6 +2,7 @@
 #include "embeddings.h"
 #include "gpu/devices.h"
 #include "llm/embedder.h"
+#include "model/model_text.h"
 
 static model *open_model(const char *folder)
 {
@@ -58,6 +59,34 @@ static void as_transformers_makes_them(void **unused)
         check_model(models->path[i], LEVEL_AUTO);
 }
 
+/* From texts as they are written, against sentence-transformers. */
+static void texts_as_written(void **unused)
+{
+    (void)unused;
+    const golden_list *models = golden_models(GOLDEN_EMBEDDINGS);
+    for (size_t i = 0; i < models->count; i++) {
+        json_t *golden = golden_of(models->path[i]), *encoded = json_object_get(golden, "encoded");
+        err e = {0};
+        model *m = encoded ? open_model(models->path[i]) : NULL;
+        tokenizer *t = encoded ? tokenizer_of_model(m, &e) : NULL;
+        embedder *n = t ? embedder_new(device, m, t, &(embedder_options){.submit = SUBMIT_BATCH}, &e) : NULL;
+        if (encoded && !n)
+            fail_msg("%s", e.text);
+        for (size_t k = 0; k < json_array_size(encoded); k++) {
+            json_t *item = json_array_get(encoded, k);
+            const char *text = json_string_value(json_object_get(item, "text"));
+            float vector[256];
+            if (!embedder_embed(n, text, strlen(text), vector, &e))
+                fail_msg("%s: %s", models->path[i], e.text);
+            expect_vector(text, json_object_get(item, "embedding"), vector, embedder_width(n));
+        }
+        embedder_free(n);
+        tokenizer_free(t);
+        model_close(m);
+        json_decref(golden);
+    }
+}
+
 /* Vectors of length 1; on software, levels round some products otherwise. */
 static void the_same_at_all_levels(void **unused)
 {
@@ -93,7 +122,7 @@ static void the_same_at_all_levels(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest all[] = {cmocka_unit_test(as_transformers_makes_them),
+    const struct CMUnitTest all[] = {cmocka_unit_test(as_transformers_makes_them), cmocka_unit_test(texts_as_written),
                                      cmocka_unit_test(the_same_at_all_levels)};
     const struct CMUnitTest some[] = {cmocka_unit_test(as_transformers_makes_them)};
     return cmocka_run_group_tests_name("dawn", all, open_dawn, close_device) +

@@ -3,6 +3,7 @@
 #include "graph/cpu.h"
 #include "llm/embedder.h"
 #include "model/decoder.h"
+#include "model/model_text.h"
 
 static model *open_model(const char *folder)
 {
@@ -63,6 +64,58 @@ static void as_transformers_makes_them(void **unused)
     }
 }
 
+/* Texts as they are written, by WordPiece in lower case and not, Unigram, and BPE with another end than eos. */
+static void tokens_as_hugging_face_makes_them(void **unused)
+{
+    (void)unused;
+    const golden_list *models = golden_models(GOLDEN_EMBEDDINGS);
+    size_t checked = 0;
+    for (size_t i = 0; i < models->count; i++) {
+        json_t *golden = golden_of(models->path[i]), *encoded = json_object_get(golden, "encoded");
+        err e = {0};
+        model *m = encoded ? open_model(models->path[i]) : NULL;
+        tokenizer *t = encoded ? tokenizer_of_model(m, &e) : NULL;
+        if (encoded && !t)
+            fail_msg("%s", e.text);
+        for (size_t k = 0; k < json_array_size(encoded); k++) {
+            json_t *item = json_array_get(encoded, k), *right = json_object_get(item, "tokens");
+            const char *text = json_string_value(json_object_get(item, "text"));
+            token_list got = {0};
+            assert_true(embedder_tokens(m, t, text, strlen(text), &got, &e));
+            bool same = got.count == json_array_size(right);
+            for (size_t n = 0; same && n < got.count; n++)
+                same = (uint32_t)got.ids[n] == number_at(right, n);
+            if (!same)
+                fail_msg("%s: '%s' has other tokens (%zu, not %zu)", models->path[i], text, got.count,
+                         json_array_size(right));
+            token_list_free(&got);
+            checked++;
+        }
+        tokenizer_free(t);
+        model_close(m);
+        json_decref(golden);
+    }
+    assert_int_equal(checked, 35);
+}
+
+/* 120 characters, and two tokens around them: more than the 50 that its files allow. */
+static void too_long_a_text(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    token_list got = {0};
+    model *m = open_model(GOLDEN_EMBEDDINGS "/bert-mean");
+    tokenizer *t = tokenizer_of_model(m, &e);
+    char text[121];
+    for (int i = 0; i < 120; i++)
+        text[i] = i % 2 ? ' ' : 'a';
+    assert_false(embedder_tokens(m, t, text, 120, &got, &e));
+    assert_non_null(strstr(e.text, "62 tokens, and tests/data/embeddings/bert-mean takes 50"));
+    token_list_free(&got);
+    tokenizer_free(t);
+    model_close(m);
+}
+
 static void what_files_say(void **unused)
 {
     (void)unused;
@@ -117,6 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_transformers_makes_them),
+        cmocka_unit_test(tokens_as_hugging_face_makes_them),
+        cmocka_unit_test(too_long_a_text),
         cmocka_unit_test(what_files_say),
         cmocka_unit_test(what_is_refused),
     };
