@@ -10,8 +10,8 @@ typedef struct building {
     const model_config *c;
     const decoder_options *o;
     node position, divisors;
-    node last;  /* the row whose logits are wanted, once something has asked for it: decoder_last */
-    bool *used; /* (tensors of the file) */
+    node last;  /* the last row that counts: of a whole text, or once something has asked for it (decoder_last) */
+    bool *used; /* (tensors of the file, and one that stands for those beside it) */
     err *e;
 } building;
 

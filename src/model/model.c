@@ -5,6 +5,7 @@
 #include "model/folder.h"
 #include "model/latent.h"
 #include "model/quantised.h"
+#include "model/sentence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,8 @@ static bool open_folder(model *m, err *e)
     char *text = folder_read_config(m->path, &length, e);
     m->together = mem_alloc(sizeof *m->together);
     bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
-              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e);
+              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e) &&
+              sentence_read(m->path, m, m->config.embedding_dim, &m->config.embedding, e);
     free(text);
     return ok;
 }
@@ -342,6 +344,20 @@ static bool is_of_quantised(const model *m, const char *name)
     return m->parts && m->replaced_count && ends_with_any(name, ends);
 }
 
+/* Heads of an encoder for other tasks than embeddings, and what older files count positions with. */
+static bool is_beside_encoder(const model *m, const char *name)
+{
+    static const char *const begins[] = {"pooler.", "cls.predictions.", "cls.seq_relationship.", "lm_head."};
+    static const char *const ends[] = {"embeddings.position_ids", NULL};
+    if (!m->parts || !m->config.norms_after_sum)
+        return false;
+    const char *from = strncmp(name, "bert.", 5) == 0 ? name + 5 : strncmp(name, "roberta.", 8) == 0 ? name + 8 : name;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(from, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return ends_with_any(from, ends);
+}
+
 /* An output of its own although the embedding shall serve: the same numbers, or a mistake. */
 static bool is_second_output(const model *m, size_t tensor, bool *same)
 {
@@ -368,7 +384,8 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || same)
+        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || is_beside_encoder(m, name) ||
+            same)
             continue;
         if (second)
             return err_set(e,
