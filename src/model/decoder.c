@@ -306,9 +306,12 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
         err_set(e, "%s: a %s makes embeddings (solo embed), not text", model_get_path(m), config_arch_name(c->arch));
         return NULL;
     }
-    if (o->whole && (c->kv_rank || c->recurrent_heads)) {
-        err_set(e, "%s: embeddings of a model with %s are not supported", model_get_path(m),
-                c->kv_rank ? "latent attention" : "recurrent states");
+    const char *cached_only = c->kv_rank           ? "latent attention"
+                              : c->recurrent_heads ? "recurrent states"
+                              : c->attention_sinks ? "attention sinks"
+                                                   : NULL;
+    if (o->whole && cached_only) {
+        err_set(e, "%s: embeddings of a model with %s are not supported", model_get_path(m), cached_only);
         return NULL;
     }
     if (c->learned_positions && o->context_tok > c->context_tok) {

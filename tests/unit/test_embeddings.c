@@ -166,6 +166,24 @@ static void what_is_refused(void **unused)
     model_close(m);
 }
 
+/* What attention among the rows of a text does not have. */
+static void models_that_need_a_cache(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *folder, *why;
+    } cases[] = {{"tests/data/families/qwen35-tiled", "recurrent states"},
+                 {"tests/data/families/deepseek2-dense", "latent attention"},
+                 {"tests/data/families/gpt-oss-turned", "attention sinks"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err e = {0};
+        model *m = open_model(cases[i].folder);
+        assert_null(decoder_graph(m, &(decoder_options){.rows = 4, .context_tok = 4, .whole = true}, &e));
+        assert_non_null(strstr(e.text, cases[i].why));
+        model_close(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +192,7 @@ int main(void)
         cmocka_unit_test(too_long_a_text),
         cmocka_unit_test(what_files_say),
         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(models_that_need_a_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
