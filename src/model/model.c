@@ -1,5 +1,6 @@
 /* model: opening a model, and finding its weights by GGUF's names in any format. */
 #include "model/model.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
@@ -212,10 +213,9 @@ static bool find_whole(const model *m, const char *name, model_weight *w)
     }
     if (!m->file)
         return folder_find(m->parts, name, w);
-    unsigned layer;
+    uint32_t layer;
     char post[NAME_MAX_BYTES];
-    int end = 0;
-    if (m->config.arch == ARCH_GPT_OSS && sscanf(name, "blk.%u.ffn_norm.weight%n", &layer, &end) == 1 && end) {
+    if (m->config.arch == ARCH_GPT_OSS && scan_numbers(name, "blk.#.ffn_norm.weight", &layer)) {
         snprintf(post, sizeof post, "blk.%u.post_attention_norm.weight", layer); /* what GGUF calls it there */
         name = post;
     }
@@ -276,14 +276,16 @@ static bool find_part(const model *m, const char *name, model_weight *w)
         {"ffn_gate", gate_up, 0, c->ffn_dim, 2 * c->ffn_dim},
         {"ffn_up", gate_up, c->ffn_dim, c->ffn_dim, 2 * c->ffn_dim},
     };
-    unsigned layer;
-    char part[64], suffix[16], whole[NAME_MAX_BYTES];
-    if (sscanf(name, "blk.%u.%63[^.].%15s", &layer, part, suffix) != 3)
+    uint32_t layer;
+    char whole[NAME_MAX_BYTES];
+    const char *part = scan_numbers(name, "blk.#.", &layer), *dot = part ? strchr(part, '.') : NULL;
+    if (!dot)
         return false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const part_of *p = &parts[i];
-        snprintf(whole, sizeof whole, "blk.%u.%s.%s", layer, p->whole, suffix);
-        if (strcmp(part, p->part) != 0 || !find_whole(m, whole, w))
+        snprintf(whole, sizeof whole, "blk.%u.%s%s", layer, p->whole, dot);
+        if (strlen(p->part) != (size_t)(dot - part) || memcmp(part, p->part, (size_t)(dot - part)) != 0 ||
+            !find_whole(m, whole, w))
             continue;
         bool plain_vector = w->rows == 1 && w->columns == p->whole_rows && type_find(w->type)->block_weights == 1;
         if (w->rows != p->whole_rows && !plain_vector)
@@ -331,8 +333,8 @@ static bool is_harmless(const char *name)
 /* Of the layers after the last one, which the decoder does not have. */
 static bool is_of_extra_layer(const model *m, const char *name)
 {
-    unsigned layer;
-    return m->config.extra_layers && sscanf(name, "blk.%u.", &layer) == 1 && layer >= m->config.layer_count &&
+    uint32_t layer;
+    return m->config.extra_layers && scan_numbers(name, "blk.#.", &layer) && layer >= m->config.layer_count &&
            layer - m->config.layer_count < m->config.extra_layers;
 }
 
