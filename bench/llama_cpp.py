@@ -210,7 +210,7 @@ class Model:
     one of the same file, whose weights are used; close that one last."""
 
     def __init__(self, folder, path, context=512, batch=512, gpu_layers=0, flash="auto", threads=None, exact=False,
-                 vocabulary_only=False, share=None):
+                 vocabulary_only=False, share=None, embeddings=False):
         self.library = library = open_library(folder)
         self.llama = library.llama
         self.context = self.batch = None
@@ -226,6 +226,7 @@ class Model:
         params.no_perf = True
         if threads:
             params.n_threads = params.n_threads_batch = threads
+        params.embeddings = embeddings
         if exact:
             params.type_k = params.type_v = F32
         self.context = self.llama.llama_init_from_model(self.model, params)
@@ -245,6 +246,22 @@ class Model:
         if not model:
             raise LlamaError(f"{path}: llama.cpp does not load it: {' / '.join(self.library.messages)}")
         return model
+
+    def embed(self, tokens):
+        """The pooled embedding of a text, as its file says; the model was made with `embeddings`."""
+        self.llama.llama_get_embeddings_seq.restype = ctypes.POINTER(Float)
+        self.llama.llama_get_embeddings_seq.argtypes = (Pointer, Int)
+        self.llama.llama_model_n_embd_out.argtypes = (Pointer,)
+        memory = self.llama.llama_get_memory(self.context)
+        if memory:
+            self.llama.llama_memory_clear(memory, True)
+        token, pos, n_seq, wanted, seq = self.fields
+        for i, t in enumerate(tokens):
+            token[i], pos[i], n_seq[i], wanted[i], seq[i][0] = t, i, 1, 1, 0
+        self.batch.n_tokens = len(tokens)
+        if self.llama.llama_decode(self.context, self.batch) != 0:
+            raise LlamaError(f"llama.cpp cannot embed: {' / '.join(self.library.messages)}")
+        return self.llama.llama_get_embeddings_seq(self.context, 0)[:self.llama.llama_model_n_embd_out(self.model)]
 
     def add_lora(self, path, scale):
         init, use = self.llama.llama_adapter_lora_init, self.llama.llama_set_adapters_lora

@@ -52,6 +52,7 @@ typedef struct solo_device solo_device;
 typedef struct solo_buffer solo_buffer;
 typedef struct solo_model solo_model;
 typedef struct solo_session solo_session;
+typedef struct solo_embedder solo_embedder;
 typedef struct solo_graph solo_graph;
 typedef struct solo_run solo_run;
 typedef struct solo_sim solo_sim;
@@ -240,6 +241,38 @@ solo_level solo_session_level(const solo_session *s);
 uint32_t solo_session_dispatches(const solo_session *s); /* for a token */
 /* A notice, returned once: a level that is not possible here. */
 bool solo_session_take_notice(solo_session *s, char *text, size_t room);
+
+/* ---- embeddings -------------------------------------------------------------------------------------------- */
+
+/* How the vectors of a text's tokens become one. */
+typedef enum solo_pooling {
+    SOLO_POOLING_MODEL, /* as the model's files say; an error if they do not */
+    SOLO_POOLING_MEAN,
+    SOLO_POOLING_CLS, /* the first token's */
+    SOLO_POOLING_LAST /* the last token's */
+} solo_pooling;
+
+typedef enum solo_normalize {
+    SOLO_NORMALIZE_MODEL, /* as the model's files say, and on where they do not */
+    SOLO_NORMALIZE_ON,    /* vectors have length 1: their product is the cosine of their angle */
+    SOLO_NORMALIZE_OFF
+} solo_normalize;
+
+typedef struct solo_embedder_options {
+    solo_level level; /* AUTO: ops; loop is token */
+    solo_submit submit;
+    solo_pooling pooling;
+    solo_normalize normalize;
+    uint32_t context; /* tokens of a text at most; 0: as many as the model was trained for, up to 2048 */
+} solo_embedder_options;
+
+/* Vectors for texts, by an encoder (bert, nomic-bert, embeddinggemma) or a decoder that is pooled. Weights are uploaded
+ * here. The device and the model must outlive it. */
+solo_embedder *solo_embedder_open(solo_device *d, solo_model *m, const solo_embedder_options *o, solo_error *e);
+void solo_embedder_close(solo_embedder *n);
+uint32_t solo_embedder_width(const solo_embedder *n); /* numbers of a vector; 0 of NULL */
+/* The vector of a text, (width). A text with more tokens than the context is an error. */
+bool solo_embedder_embed(solo_embedder *n, const char *text, float *vector, solo_error *e);
 
 /* ---- graphs ---------------------------------------------------------------------------------------------- */
 

@@ -120,7 +120,7 @@ typedef struct golden_runner {
 
 enum { GOLDEN_CONTEXT = 64 };
 
-static void golden_prompt_at_once(const golden_runner *way, const char *folder)
+static inline void golden_prompt_at_once(const golden_runner *way, const char *folder)
 {
     json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt");
     size_t vocab = json_array_size(golden_logits(golden, 0));
@@ -139,7 +139,7 @@ static void golden_prompt_at_once(const golden_runner *way, const char *folder)
 
 /* Token by token through the cache, then on by itself. A token may differ where the
  * best two are closer than rounding. */
-static void golden_one_by_one(const golden_runner *way, const char *folder)
+static inline void golden_one_by_one(const golden_runner *way, const char *folder)
 {
     json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt");
     json_t *greedy = json_object_get(golden, "greedy"), *margin = json_object_get(golden, "greedy_margin");
@@ -165,8 +165,8 @@ static void golden_one_by_one(const golden_runner *way, const char *folder)
 }
 
 /* One of the two, for every model of a folder. */
-static void golden_each(const golden_runner *way, const char *root,
-                        void (*check)(const golden_runner *way, const char *folder))
+static inline void golden_each(const golden_runner *way, const char *root,
+                               void (*check)(const golden_runner *way, const char *folder))
 {
     const golden_list *models = golden_models(root);
     for (size_t i = 0; i < models->count; i++)

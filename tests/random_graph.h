@@ -291,11 +291,29 @@ static node random_latent(random_graph *b, node x)
                            spec);
 }
 
+/* The same among the rows of this run, with nothing stored. */
+static node random_attention_whole(random_graph *b, node x)
+{
+    static const uint32_t sizes[] = {2, 6, 8, 16};
+    uint32_t size = sizes[random_below(b, 4)], kv = 1 + random_below(b, 2), heads = kv * (1 + random_below(b, 2));
+    node made[3];
+    for (int i = 0; i < 3; i++) {
+        made[i] = random_product(b, x, (i ? kv : heads) * size);
+        made[i] = i < 2 && random_below(b, 2) ? random_rope(b, made[i], i ? kv : heads, b->at)
+                                              : graph_reshape(b->g, made[i], shape3(b->rows, i ? kv : heads, size));
+    }
+    attention_spec spec = {.whole = true,
+                           .scale = 1 / sqrtf((float)size),
+                           .window = random_below(b, 3) ? 0 : 3,
+                           .causal = random_below(b, 2)};
+    return graph_attention(b->g, made[0], made[1], made[2], b->row, spec);
+}
+
 static void random_step(random_graph *b)
 {
     node x = random_any(b);
     uint32_t width = random_width(b, x);
-    switch (random_below(b, 17)) {
+    switch (random_below(b, 18)) {
     case 0: random_keep(b, random_unary(b, x)); break;
     case 1: random_keep(b, random_binary(b, x)); break;
     case 2: random_keep(b, random_norm(b, x)); break;
@@ -319,6 +337,7 @@ static void random_step(random_graph *b)
     case 11: random_keep(b, random_experts(b, x)); break;
     case 12: random_keep(b, random_recurrence(b, x)); break;
     case 13: random_keep(b, random_latent(b, x)); break;
+    case 14: random_keep(b, random_attention_whole(b, x)); break;
     default: random_keep(b, random_after(b, random_product(b, x, random_new_width(b)))); break;
     }
 }

@@ -4,6 +4,7 @@
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/progress.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include "gpu/identity.h"
 
@@ -182,9 +183,11 @@ static const char THESE_THREADS[] = ", of these threads";
 static bool recall(const autotune *a, launch_form *f)
 {
     char *kept = cache_get(a->key.data);
-    unsigned threads, groups;
-    bool ok = kept && sscanf(kept, "%u threads, %u workgroups", &threads, &groups) == 2 && threads >= 64 &&
-              threads <= 1024 && (threads & (threads - 1)) == 0 && (a->in_background || !strstr(kept, THESE_THREADS));
+    uint32_t found[2] = {0};
+    bool read = kept && scan_numbers(kept, "# threads, # workgroups", found);
+    uint32_t threads = found[0], groups = found[1];
+    bool ok = read && threads >= 64 && threads <= 1024 && (threads & (threads - 1)) == 0 &&
+              (a->in_background || !strstr(kept, THESE_THREADS));
     if (ok) {
         f->row_threads = threads;
         f->groups = groups;

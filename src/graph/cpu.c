@@ -392,6 +392,10 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_ROPE: run_rope(r, n, out.f); break;
     case OP_STORE: return run_store(r, n, e);
     case OP_ATTENTION: return run_attention(r, n, out.f, e);
+    case OP_ATTENTION_WHOLE:
+        cpu_attention_whole(n, first, graph_at(r->g, n->operands[1]), x, r->values[n->operands[1]].f,
+                            r->values[n->operands[2]].f, r->values[n->operands[3]].u[0], out.f);
+        break;
     case OP_SLICE: run_slice(r, n, out.f); break;
     case OP_PICK: return run_pick(r, n, out.f, e);
     case OP_TOPK: {
@@ -410,6 +414,7 @@ static bool run_node(cpu_run *r, node at, err *e)
         cpu_experts(r->g, n, r->weights[n->operands[1]], x, r->values[n->operands[2]].f,
                     n->operand_count > 3 ? r->values[n->operands[3]].f : NULL, out.f);
         break;
+    case OP_POOL: cpu_pool(n, first->s.dims[LAST - 1], x, r->values[n->operands[1]].f, out.f); break;
     case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
     case OP_CONV:
     case OP_DELTA: run_recurrent(r, n, out.f); break;

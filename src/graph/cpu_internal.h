@@ -1,4 +1,4 @@
-/* cpu_internal: what cpu.c, cpu_experts.c and cpu_recurrent.c share. */
+/* cpu_internal: what cpu.c, cpu_attention.c, cpu_experts.c and cpu_recurrent.c share. */
 #ifndef SOLO_GRAPH_CPU_INTERNAL_H
 #define SOLO_GRAPH_CPU_INTERNAL_H
 
@@ -12,6 +12,10 @@ void cpu_route(const graph_node *n, const float *scores, uint32_t count, float *
 void cpu_experts(const graph *g, const graph_node *n, const void *weights, const float *x, const float *routes,
                  const float *bias, float *out);
 void cpu_mix(const graph_node *n, uint32_t slots, const float *x, const float *routes, float *out);
+/* Attention among the rows of a text; a sum of its rows with weights. */
+void cpu_attention_whole(const graph_node *n, const graph_node *q_of, const graph_node *k_of, const float *q,
+                         const float *k, const float *v, uint32_t last, float *out);
+void cpu_pool(const graph_node *n, uint32_t rows, const float *x, const float *weights, float *out);
 
 /* Repeatedly takes the largest element not yet taken; of some groups only, if there are any. */
 void cpu_topk(const graph_node *n, const graph_node *from, const float *x, const graph_node *groups,

@@ -10,9 +10,10 @@
 #include <string.h>
 
 const char *const graph_op_names[OP_COUNT] = {
-    "input",  "weight", "state",     "unary", "binary", "reduce",  "softmax", "rmsnorm", "layernorm", "matmul",
-    "gather", "rope",   "attention", "store", "slice",  "reshape", "pick",    "topk",    "route",     "experts",
-    "mix",    "weigh",  "heads",     "join",  "conv",   "delta",   "assign",  "sample"};
+    "input",  "weight", "state",   "unary",     "binary",          "reduce", "softmax", "rmsnorm", "layernorm",
+    "matmul", "gather", "rope",    "attention", "whole attention", "store",  "slice",   "reshape", "pick",
+    "topk",   "route",  "experts", "mix",       "weigh",           "heads",  "join",    "conv",    "delta",
+    "pool",   "assign", "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */
@@ -358,7 +359,7 @@ node graph_store(graph *g, node state, node x, node position)
 
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec)
 {
-    graph_node n = {.op = OP_ATTENTION, .as.attention = spec};
+    graph_node n = {.op = spec.whole ? OP_ATTENTION_WHOLE : OP_ATTENTION, .as.attention = spec};
     if (!graph_set_operands(g, &n, spec.sinks ? 5 : 4, q, keys, values, position, spec.sinks))
         return 0;
     shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
@@ -366,6 +367,8 @@ node graph_attention(graph *g, node q, node keys, node values, node position, at
     if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] ||
         s.dims[2] % k.dims[2] != 0 || !is_position(g, position) || value_size > s.dims[3])
         return graph_wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
+    if ((spec.sinks || spec.value_size) && spec.whole)
+        return graph_wrong_shapes(g, &n, "sinks and parts of values are not supported without a cache"), 0;
     if (spec.sinks && !shape_same(operand(g, &n, 4)->s, shape1(s.dims[2])))
         return graph_wrong_shapes(g, &n, "a sink for each head is needed"), 0;
     n.s = shape2(s.dims[1], s.dims[2] * value_size);

@@ -58,8 +58,9 @@ typedef enum {
     OP_GATHER, /* rows of a weight */
     OP_ROPE,
     OP_ATTENTION,
-    OP_STORE, /* rows into a state */
-    OP_SLICE, /* of the last dimension */
+    OP_ATTENTION_WHOLE, /* over the rows of this run */
+    OP_STORE,           /* rows into a state */
+    OP_SLICE,           /* of the last dimension */
     OP_RESHAPE,
     OP_PICK,    /* rows of activations */
     OP_TOPK,    /* the places of the largest of a row */
@@ -71,6 +72,7 @@ typedef enum {
     OP_JOIN,    /* rows one behind the other */
     OP_CONV,    /* a short convolution over rows, those of earlier runs included */
     OP_DELTA,   /* the gated delta rule: attention by a matrix that every row changes */
+    OP_POOL,    /* one sum of rows with weights */
     OP_ASSIGN,  /* integers into an input, for the next run */
     OP_SAMPLE,  /* a token from logits, likewise */
     OP_COUNT
@@ -134,6 +136,8 @@ typedef struct attention_spec {
     uint32_t window;     /* how many positions back are seen, itself included; 0: all */
     node sinks;          /* a weight [heads]: the score of a position more, whose value is 0; or 0 */
     uint32_t value_size; /* elements of a value that count, the first ones; 0: all */
+    bool whole;          /* keys and values are rows of this run, not stored: graph_attention */
+    bool causal;         /* of those: no later ones are seen */
 } attention_spec;
 
 /* The weights of experts: a softmax over the scores of those that are chosen, or over all scores. */
@@ -227,7 +231,9 @@ node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
- * up to position + i. To [t, heads * size], or [t, heads * value_size]; values may be the keys. */
+ * up to position + i. To [t, heads * size], or [t, heads * value_size]; values may be the keys. With `whole`, keys and
+ * values are activations, `position` is the last row that counts (at most the last there is), and all rows see all others
+ * up to it: within a window those less than it away, on both sides. */
 node graph_attention(graph *g, node q, node keys, node values, node position, attention_spec spec);
 node graph_slice(graph *g, node x, uint32_t start, uint32_t count);
 node graph_reshape(graph *g, node x, shape s);
@@ -247,7 +253,8 @@ node graph_route(graph *g, node scores, uint32_t count, route_kind kind);
 /* A weight [count * n, k] is `count` matrices, of which routes [t, 2 * s] choose some for each row. x [t, k], or [t, s, k]
  * if each has a row of its own, to [t, s, n]. bias: [count, n], a row for each matrix, or 0. */
 node graph_experts(graph *g, node x, node weight, node bias, uint32_t count, node routes);
-node graph_mix(graph *g, node x, node routes); /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
+node graph_pool(graph *g, node x, node weights); /* [n, k] and [1, n]: the sum of rows with these weights, to [1, k] */
+node graph_mix(graph *g, node x, node routes);   /* [t, s, k] and [t, 2 * s]: sums with their weights, to [t, k] */
 /* A causal convolution over the rows of x [t, n], each column with a kernel of its own, a row of weight [n, width]; then
  * silu. The f32 state [width - 1, n] has the rows before the first, and gets the last ones; at u32 position [1] 0 there
  * are none before. If `last` (u32 [1], or 0) is there, rows after that one do not count. No other node may have the

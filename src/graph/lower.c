@@ -80,7 +80,7 @@ bool lower_possible(const plan *p, err *e)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         const graph_node *n = graph_at(p->g, p->steps[i].at);
-        if (p->steps[i].op == OP_ATTENTION) {
+        if (p->steps[i].op == OP_ATTENTION || p->steps[i].op == OP_ATTENTION_WHOLE) {
             uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST], value_size = n->as.attention.value_size;
             bool fits = value_size ? size <= LOWER_MAX_KEY && value_size <= LOWER_MAX_VALUE : size <= LOWER_MAX_HEAD;
             if (!fits || size % 2 || value_size % 2)
@@ -331,30 +331,6 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     return 2;
 }
 
-/* A dispatch for each piece of the matrix. */
-static uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n)
-{
-    const graph_node *w = node_at(c, n->operands[0]);
-    const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
-    dispatch_desc first = *l;
-    first.polls_epoch = first.epoch_only = true;
-    first.kernel.type = lower_weight_type(c, w->as.weight, n->s.dims[LAST]);
-    for (uint32_t i = 0; i < matrix->piece_count; i++) {
-        const memory_piece *piece = &matrix->pieces[i];
-        l[i] = first;
-        l[i].weight_arena = piece->arena;
-        l[i].args[ARG_GROUPS] = n->s.dims[LAST - 1];
-        l[i].args[GATHER_ROWS] = at(c, n->operands[1]);
-        l[i].args[GATHER_LENGTH] = n->s.dims[LAST];
-        l[i].args[GATHER_LAST_ROW] = w->s.dims[LAST - 1] - 1;
-        l[i].args[GATHER_WEIGHT] = piece->at;
-        l[i].args[GATHER_PIECE_ROWS] = piece->rows;
-        l[i].args[GATHER_PIECE_FIRST] = piece->first;
-        l[i].args[GATHER_CONSECUTIVE] = n->as.gather_consecutive;
-    }
-    return matrix->piece_count;
-}
-
 /* ---- all steps -------------------------------------------------------------------- */
 
 /* The kernel of an operator, or NULL. (Products choose one of several: matmul_tiling.c.) */
@@ -371,6 +347,8 @@ static const char *kernel_name(graph_op op)
     case OP_ROPE: return "op_rope";
     case OP_STORE: return "op_store";
     case OP_ATTENTION: return "op_attention";
+    case OP_ATTENTION_WHOLE: return "op_attention_whole";
+    case OP_POOL: return "op_pool";
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
@@ -434,6 +412,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_ROPE: lower_rope(c, l, n); break;
     case OP_STORE: lower_store(c, l, n); break;
     case OP_ATTENTION: return lower_attention(c, l, s, n, e);
+    case OP_ATTENTION_WHOLE: lower_attention_whole(c, l, n); break;
+    case OP_POOL: lower_pool(c, l, n); break;
     case OP_SLICE:
         l->args[ARG_COUNT] = count;
         l->args[SLICE_LENGTH] = n->s.dims[LAST];

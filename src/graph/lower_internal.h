@@ -120,5 +120,9 @@ void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const g
 uint32_t lower_largest_head(const lowering *c);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
+/* lower_text.c: attention without a cache, and pooling. */
+void lower_attention_whole(const lowering *c, dispatch_desc *l, const graph_node *n);
+void lower_pool(const lowering *c, dispatch_desc *l, const graph_node *n);
+uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n);
 
 #endif

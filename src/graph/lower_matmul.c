@@ -1,4 +1,4 @@
-/* Matrix products as dispatches: the arguments of a product, of its parts and of their epilogues. */
+/* Matrix products as dispatches: the arguments of a product, of its parts and of their epilogues; rows of a matrix. */
 #include "graph/layout.h"
 #include "graph/lower_internal.h"
 
@@ -137,4 +137,28 @@ uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, e
         lower_matmul_grid(c, &l[i], s, layout_chunks(w->as.weight, k), layout_of(w->as.weight));
     }
     return pieces;
+}
+
+/* A dispatch for each piece of the matrix. */
+uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    const graph_node *w = node_at(c, n->operands[0]);
+    const memory_matrix *matrix = memory_matrix_of(c->m, c->which, n->operands[0]);
+    dispatch_desc first = *l;
+    first.polls_epoch = first.epoch_only = true;
+    first.kernel.type = lower_weight_type(c, w->as.weight, n->s.dims[LAST]);
+    for (uint32_t i = 0; i < matrix->piece_count; i++) {
+        const memory_piece *piece = &matrix->pieces[i];
+        l[i] = first;
+        l[i].weight_arena = piece->arena;
+        l[i].args[ARG_GROUPS] = n->s.dims[LAST - 1];
+        l[i].args[GATHER_ROWS] = at(c, n->operands[1]);
+        l[i].args[GATHER_LENGTH] = n->s.dims[LAST];
+        l[i].args[GATHER_LAST_ROW] = w->s.dims[LAST - 1] - 1;
+        l[i].args[GATHER_WEIGHT] = piece->at;
+        l[i].args[GATHER_PIECE_ROWS] = piece->rows;
+        l[i].args[GATHER_PIECE_FIRST] = piece->first;
+        l[i].args[GATHER_CONSECUTIVE] = n->as.gather_consecutive;
+    }
+    return matrix->piece_count;
 }

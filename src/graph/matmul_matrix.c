@@ -1,5 +1,6 @@
 /* matmul_matrix: products of many rows by matrix units: which products, in tiles of which size, and which activations
  * lie in memory as f16 because only such products read them. */
+#include "base/scan.h"
 #include "base/str.h"
 #include "graph/lower_internal.h"
 
@@ -125,9 +126,11 @@ static bool fits(const lowering *c, matrix_tile *m, uint32_t k, tensor_type type
 static bool is_set_by_hand(matrix_tile *m)
 {
     const char *set = getenv("SOLO_MATRIX_TILE");
-    return set &&
-           sscanf(set, "%u,%u,%u,%u,%u,%u", &m->rows, &m->columns, &m->slices, &m->down, &m->across, &m->depth) == 6 &&
-           m->rows && m->columns && m->slices && m->down && m->across && m->depth && m->depth % 32 == 0;
+    uint32_t n[6];
+    if (!set || !scan_numbers(set, "#,#,#,#,#,#", n))
+        return false;
+    m->rows = n[0], m->columns = n[1], m->slices = n[2], m->down = n[3], m->across = n[4], m->depth = n[5];
+    return m->rows && m->columns && m->slices && m->down && m->across && m->depth && m->depth % 32 == 0;
 }
 
 static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)

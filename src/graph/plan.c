@@ -224,6 +224,13 @@ static void add_state_cost(const plan *p, const plan_step *s, uint32_t depth, pl
         c->state_bytes += 8 * state;
         c->flops += n->s.dims[LAST - 1] * (s->op == OP_CONV ? 2 * n->s.dims[LAST] : 7 * state);
     }
+    if (s->op == OP_ATTENTION_WHOLE) {
+        const graph_node *q = graph_at(p->g, n->operands[0]);
+        uint64_t seen = q->s.dims[1];
+        if (n->as.attention.window && seen > 2ull * n->as.attention.window)
+            seen = 2ull * n->as.attention.window;
+        c->flops += 4 * seen * shape_count(q->s);
+    }
     if (s->op == OP_STORE)
         c->state_bytes += dtype_bytes(n->type, shape_count(graph_at(p->g, n->operands[1])->s));
     for (uint32_t i = 0; i < s->part_count; i++)

@@ -12,6 +12,10 @@ enum { SPLIT_BYTES = 20, MOST_PARTS = 1024, MOST_NAMED = 8 }; /* "-00001-of-0000
 
 /* What Solo or a converter reads beside the weights. */
 static const char *const FOLDER_FILES[] = {"1_Pooling/config.json",
+                                           "2_Dense/config.json",
+                                           "2_Dense/model.safetensors",
+                                           "3_Dense/config.json",
+                                           "3_Dense/model.safetensors",
                                            "added_tokens.json",
                                            "chat_template.jinja",
                                            "chat_template.json",

@@ -229,7 +229,8 @@ static const char *kind_of(graph_op op)
     case OP_MATMUL:
     case OP_EXPERTS:
     case OP_GATHER: return "product";
-    case OP_ATTENTION: return "attention";
+    case OP_ATTENTION:
+    case OP_ATTENTION_WHOLE: return "attention";
     case OP_ROPE:
     case OP_STORE: return "cache";
     case OP_ASSIGN:

@@ -230,10 +230,12 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
         if (plan_splits(p, s) > 1)
             str_addf(out, " in %u parts%s", plan_splits(p, s), s->split_output ? "" : " + joining them");
         break;
+    case OP_ATTENTION_WHOLE: str_add(out, "attention over the whole text"); break;
     case OP_SLICE: str_add(out, "part of each row"); break;
     case OP_PICK: str_add(out, "the selected rows"); break;
     case OP_TOPK: str_add(out, "places of the largest"); break;
     case OP_ROUTE: str_add(out, "choice of experts"); break;
+    case OP_POOL: str_add(out, "pooling"); break;
     case OP_MIX: str_add(out, "weighted sum"); break;
     case OP_HEADS:
         bare_name(graph_at(p->g, n->operands[0])->name, name);

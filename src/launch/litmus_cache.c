@@ -1,5 +1,6 @@
 /* litmus_cache: verdicts of the litmus test, kept between runs. */
 #include "base/cache.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include "gpu/identity.h"
 #include "launch/litmus.h"
@@ -23,24 +24,32 @@ static char *key_for(const gpu_info *info, uint32_t workgroups, uint32_t threads
     return key.data;
 }
 
-static const char KEPT[] = "%s: %u rounds, %u wrong (place %u, round %u: %u instead of %u)";
+/* Behind the verdict's name. */
+static const char KEPT[] = ": %u rounds, %u wrong (place %u, round %u: %u instead of %u)";
+static const char KEPT_FORM[] = ": # rounds, # wrong (place #, round #: # instead of #)";
 
 static bool understand(const char *text, litmus_result *out)
 {
-    char verdict[16];
-    int end = 0;
-    litmus_result r = {.remembered = true};
-    if (sscanf(text, "%15[a-z]: %u rounds, %u wrong (place %u, round %u: %u instead of %u)%n", verdict, &r.rounds,
-               &r.wrong, &r.wrong_place, &r.wrong_round, &r.wrong_got, &r.wrong_wanted, &end) != 7 ||
-        !end || text[end])
-        return false;
-    r.verdict = strcmp(verdict, litmus_verdict_name(LITMUS_PASSED)) == 0  ? LITMUS_PASSED
-                : strcmp(verdict, litmus_verdict_name(LITMUS_WRONG)) == 0 ? LITMUS_WRONG
-                                                                          : LITMUS_UNKNOWN;
-    if (r.verdict == LITMUS_UNKNOWN || (r.verdict == LITMUS_WRONG) != (r.wrong > 0))
-        return false;
-    *out = r;
-    return true;
+    static const litmus_verdict verdicts[] = {LITMUS_PASSED, LITMUS_WRONG};
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+        const char *name = litmus_verdict_name(verdicts[i]);
+        uint32_t n[6];
+        if (strncmp(text, name, strlen(name)) != 0)
+            continue;
+        const char *end = scan_numbers(text + strlen(name), KEPT_FORM, n);
+        if (!end || *end || (verdicts[i] == LITMUS_WRONG) != (n[1] > 0))
+            return false;
+        *out = (litmus_result){.verdict = verdicts[i],
+                               .rounds = n[0],
+                               .wrong = n[1],
+                               .wrong_place = n[2],
+                               .wrong_round = n[3],
+                               .wrong_got = n[4],
+                               .wrong_wanted = n[5],
+                               .remembered = true};
+        return true;
+    }
+    return false;
 }
 
 bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, litmus_result *out, err *e)
@@ -54,8 +63,9 @@ bool gpu_litmus_cached(gpu *g, uint32_t workgroups, uint32_t threads, litmus_res
         ok = gpu_litmus(g, workgroups, threads, out, e);
         if (ok && (out->verdict == LITMUS_PASSED || out->verdict == LITMUS_WRONG)) {
             str text = {0};
-            str_addf(&text, KEPT, litmus_verdict_name(out->verdict), out->rounds, out->wrong, out->wrong_place,
-                     out->wrong_round, out->wrong_got, out->wrong_wanted);
+            str_add(&text, litmus_verdict_name(out->verdict));
+            str_addf(&text, KEPT, out->rounds, out->wrong, out->wrong_place, out->wrong_round, out->wrong_got,
+                     out->wrong_wanted);
             cache_put(key, text.data);
             str_free(&text);
         }

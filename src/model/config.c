@@ -11,7 +11,10 @@
 #define EPSILON_5  .norm_epsilon = 1e-5f
 #define LAYER_NORM EPSILON_5, .layer_norm = true
 #define GEMMA      EPSILON_6, .act = ACT_GELU_TANH, .tied_embeddings = true, .norm_adds_one = true, .scales_embedding = true
-#define EVERY(n)   .windows = WINDOW_PERIOD, .window_period = n
+#define ENCODER \
+    .norm_epsilon = 1e-12f, .layer_norm = true, .norm_bias = true, .tied_embeddings = true, .no_pre_norms = true, \
+    .norms_after_sum = true, .bidirectional = true
+#define EVERY(n) .windows = WINDOW_PERIOD, .window_period = n
 
 const arch_info config_archs[] = {
     [ARCH_LLAMA] = {"llama", "llama", 2048, EPSILON_6, .adjacent_in_gguf = true},
@@ -59,6 +62,10 @@ const arch_info config_archs[] = {
                      .norm_adds_one = true, .attention_gated = true},
     [ARCH_DEEPSEEK2] = {"deepseek_v2", "deepseek2", 2048, EPSILON_6, .adjacent = true},
     [ARCH_DEEPSEEK3] = {"deepseek_v3", NULL, 4096, EPSILON_6, .adjacent = true},
+    [ARCH_BERT] = {"bert", "bert", 512, ENCODER, .act = ACT_GELU, .learned_positions = true, .ungated = true},
+    [ARCH_NOMIC_BERT] = {"nomic_bert", "nomic-bert", 2048, ENCODER, .rope_base = 1000, .fused_qkv = true},
+    [ARCH_GEMMA_EMBEDDING] = {NULL, "gemma-embedding", 2048, 256, 512, EVERY(6), GEMMA, .rope_base = 1e6f,
+                              .post_norms = true, .qk_norm = QK_NORM_HEADS, .bidirectional = true},
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
@@ -67,15 +74,18 @@ enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL},
-               {"mixtral", ARCH_MISTRAL},
-               {"gemma3", ARCH_GEMMA3},
-               {"gemma4", ARCH_GEMMA4},
-               {"qwen3_5", ARCH_QWEN35}};
+} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3},
+               {"gemma4", ARCH_GEMMA4},     {"qwen3_5", ARCH_QWEN35},  {"roberta", ARCH_BERT},
+               {"xlm-roberta", ARCH_BERT}};
 
 const char *config_arch_name(model_arch arch)
 {
-    return config_archs[arch].name;
+    return config_archs[arch].name ? config_archs[arch].name : config_archs[arch].in_gguf;
+}
+
+bool config_is_encoder(const model_config *c)
+{
+    return c->bidirectional;
 }
 
 uint32_t config_window(const model_config *c, uint32_t layer, uint32_t context_tok)
@@ -140,7 +150,7 @@ bool config_find_arch(const char *file, const char *key, const char *text, size_
     shown[n] = 0;
     str known = {0};
     for (int i = 0; i < ARCH_COUNT; i++)
-        if (config_archs[i].in_gguf || !in_gguf)
+        if (in_gguf ? config_archs[i].in_gguf : config_archs[i].name)
             str_addf(&known, "%s%s", known.length ? ", " : "",
                      in_gguf ? config_archs[i].in_gguf : config_archs[i].name);
     err_set(e, "%s: \"%s\": unknown architecture \"%s\" (known: %s)", file, key, shown, known.data);
@@ -188,6 +198,8 @@ void config_set_defaults(model_config *c, model_arch arch)
         .attention_gated = a->attention_gated,
         .expert_scale = 1,
         .shared_gated = arch == ARCH_QWEN2_MOE,
+        .bidirectional = a->bidirectional,
+        .norms_after_sum = a->norms_after_sum,
         .rope_factor = 1,
         .rope_magnitude = 1,
         .embedding_scale = 1,

@@ -43,6 +43,10 @@
  *     c, r = norm(y * Wkv_a), the rest of it turned by p;  q = y * Wq, or norm(y * Wq_a) * Wq_b     [q_rank]
  *     a head's key is (c * Wk, r) and its value c * Wv; computed as (q * Wk^T, turned q) . (c, r), and (sum of c) * Wv
  *
+ * An encoder reads a text at once and has no logits: [bidirectional] positions see later ones, too; [norms_after_sum]
+ * x = norm(x + a) and x = norm(x + y), and no others but one of the embedding, to which a row of [token_types] is added.
+ * What it makes of a text is in model_embedding.
+ *
  * norm is rms_norm(x, norm_epsilon) with weights, + 1 if norm_adds_one; or LayerNorm [layer_norm], with biases
  * [norm_bias]. cap(z) = limit * tanh(z / limit), or z if the limit is 0.                 */
 #ifndef SOLO_CONFIG_H
@@ -82,7 +86,10 @@ typedef enum {
     ARCH_GPT_OSS,
     ARCH_QWEN35,
     ARCH_DEEPSEEK2,
-    ARCH_DEEPSEEK3 /* GGUF calls it deepseek2, too */
+    ARCH_DEEPSEEK3, /* GGUF calls it deepseek2, too */
+    ARCH_BERT,      /* and roberta, xlm-roberta */
+    ARCH_NOMIC_BERT,
+    ARCH_GEMMA_EMBEDDING /* as GGUF calls it; a folder is a gemma3 that is bidirectional */
 } model_arch;
 
 typedef enum {
@@ -118,6 +125,33 @@ typedef enum {
     ROPE_SHARE,    /* the first pairs as they are, as if all turned; the others stay */
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
+
+/* How the vectors of a text's tokens become one. */
+typedef enum {
+    POOLING_UNSAID, /* the files do not say */
+    POOLING_NONE,   /* not at all */
+    POOLING_MEAN,
+    POOLING_CLS, /* the first token's */
+    POOLING_LAST /* the last token's */
+} model_pooling;
+
+enum { CONFIG_MAX_DENSE = 2 };
+
+/* A layer behind pooling: y = x W [+ b], or tanh of it. GGUF's names are dense_2 and dense_3. */
+typedef struct dense_layer {
+    uint32_t rows, columns;
+    bool biased, tanh;
+} dense_layer;
+
+/* What becomes of a text's tokens, where files say it. */
+typedef struct model_embedding {
+    model_pooling pooling;
+    uint32_t dense_count;
+    dense_layer dense[CONFIG_MAX_DENSE];
+    bool raw;          /* not made of length 1 */
+    uint32_t most_tok; /* of a text; 0: context_tok */
+    char why_not[200]; /* what the files ask for and is not supported; empty: nothing */
+} model_embedding;
 
 enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_HEAD_DIM = 1024, CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_RECURRENT_KEY = 256 };
 
@@ -210,6 +244,12 @@ typedef struct model_config {
     bool layer_scales;    /* each layer multiplies what it makes by a number of the file */
     float logit_cap;      /* limit of the logits; 0: none */
     bool tied_embeddings; /* the output uses the embedding's weights */
+
+    /* encoders */
+    bool bidirectional, norms_after_sum;
+    uint32_t token_types;     /* rows of what is added to each token's embedding, of which the first is; 0: none */
+    uint32_t position_offset; /* the row of learned_positions of the first token (roberta) */
+    model_embedding embedding;
 } model_config;
 
 /* Errors name the key, and call the file "GGUF": the reader does not tell its name. */
@@ -227,6 +267,8 @@ uint32_t config_head_dim(const model_config *c, uint32_t layer);
 uint32_t config_kv_head_count(const model_config *c, uint32_t layer);
 uint32_t config_ffn_dim(const model_config *c, uint32_t layer);
 uint32_t config_cache_layer(const model_config *c, uint32_t layer);
+/* Can it only make embeddings? */
+bool config_is_encoder(const model_config *c);
 
 /* "llama" */
 const char *config_arch_name(model_arch arch);

@@ -230,7 +230,7 @@ static bool gguf_attention(gguf_source *s)
     c->qkv_bias = gguf_find_tensor(s->g, "blk.0.attn_q.bias") || gguf_find_tensor(s->g, "blk.0.attn_qkv.bias");
     c->output_bias = gguf_find_tensor(s->g, "blk.0.attn_output.bias");
     c->ffn_bias = gguf_find_tensor(s->g, "blk.0.ffn_up.bias");
-    c->norm_bias = gguf_find_tensor(s->g, "output_norm.bias");
+    c->norm_bias = gguf_find_tensor(s->g, c->norms_after_sum ? "token_embd_norm.bias" : "output_norm.bias");
     c->head_bias = gguf_find_tensor(s->g, "output.bias");
 
     /* the largest of gemma2 and gemma3 do not scale by their heads' size, and files do not say so */
@@ -244,7 +244,7 @@ static bool gguf_attention(gguf_source *s)
 
     bool capped = c->arch == ARCH_GEMMA2;
     if ((capped && !gguf_float(s, "attn_logit_softcapping", 0, 1e6, gemma2_attention_cap, &c->attention_cap)) ||
-        ((capped || c->arch == ARCH_GEMMA3) &&
+        ((capped || c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA_EMBEDDING) &&
          !gguf_float(s, "final_logit_softcapping", 0, 1e6, capped ? gemma2_logit_cap : 0, &c->logit_cap)))
         return false;
     return gguf_windows(s);
@@ -272,7 +272,11 @@ static bool gguf_own_keys(gguf_source *s)
     case ARCH_COHERE:
     case ARCH_COHERE2: return gguf_float(s, "logit_scale", 1e-6, 1e6, 1, &c->logit_scale);
     case ARCH_GEMMA4: return gguf_layer_sizes(s);
-    case ARCH_GEMMA3: return gguf_float(s, "rope.freq_base_swa", 1, 1e12, default_rope_base, &c->rope_local_base);
+    case ARCH_GEMMA3:
+    case ARCH_GEMMA_EMBEDDING:
+        if (c->bidirectional) /* the window is that of both sides together */
+            c->window_tok = c->window_tok / 2 + 1;
+        return gguf_float(s, "rope.freq_base_swa", 1, 1e12, default_rope_base, &c->rope_local_base);
     case ARCH_OLMO2: /* olmo3's windowed layers do not stretch their angles */
         return !c->window_tok || gguf_float(s, "rope.freq_base_swa", 1, 1e12, c->rope_base, &c->rope_local_base);
     case ARCH_SMOLLM3:
@@ -332,6 +336,51 @@ static bool gguf_experts(gguf_source *s)
     return gating == softmax || config_unsupported(s->file, key, "a router without softmax", s->e);
 }
 
+/* A layer behind pooling, if the file has it. */
+static bool gguf_dense(gguf_source *s, uint32_t number, uint32_t width, dense_layer *d)
+{
+    char name[32];
+    snprintf(name, sizeof name, "dense_%u.weight", number);
+    const gguf_tensor *t = gguf_find_tensor(s->g, name);
+    *d = (dense_layer){0};
+    if (!t)
+        return true;
+    if (t->dim_count != 2 || t->dims[0] != width || t->dims[1] == 0 || t->dims[1] > MAX_EMBEDDING)
+        return err_set(s->e, "%s: tensor %s: rows of %llu numbers, where %u are pooled", s->file, name,
+                       (unsigned long long)t->dims[0], width);
+    *d = (dense_layer){(uint32_t)t->dims[1], width, false, false};
+    return true;
+}
+
+static bool gguf_embedding(gguf_source *s)
+{
+    model_config *c = s->c;
+    model_embedding *o = &c->embedding;
+    static const model_pooling kinds[] = {POOLING_NONE, POOLING_MEAN, POOLING_CLS, POOLING_LAST};
+    const char *key = gguf_arch_key(s, "pooling_type");
+    uint32_t kind;
+    if (gguf_has(s->g, key)) {
+        if (!gguf_get_u32(s->g, key, &kind, s->e))
+            return false;
+        if (kind >= sizeof kinds / sizeof *kinds)
+            return config_unsupported(s->file, key, "this kind (none, mean, the first and the last token are)", s->e);
+        o->pooling = kinds[kind];
+    }
+    uint32_t width = c->embedding_dim;
+    for (uint32_t i = 0; i < CONFIG_MAX_DENSE; i++) {
+        dense_layer d;
+        if (!gguf_dense(s, i + 2, width, &d))
+            return false;
+        if (!d.rows)
+            break;
+        o->dense[o->dense_count++] = d;
+        width = d.rows;
+    }
+    const gguf_tensor *types = c->norms_after_sum ? gguf_find_tensor(s->g, "token_types.weight") : NULL;
+    c->token_types = !types ? 0 : types->dim_count == 1 ? 1 : types->dims[1] > MAX_VOCAB ? 0 : (uint32_t)types->dims[1];
+    return true;
+}
+
 static bool gguf_refuse_unsupported(gguf_source *s)
 {
     const char *key;
@@ -339,7 +388,9 @@ static bool gguf_refuse_unsupported(gguf_source *s)
     bool causal = true;
     if (gguf_has(s->g, key) && !gguf_get_bool(s->g, key, &causal, s->e))
         return false;
-    return causal || config_unsupported(s->file, key, "attention to later positions", s->e);
+    return causal != s->c->bidirectional || !gguf_has(s->g, key) ||
+           config_unsupported(s->file, key,
+                              causal ? "an encoder without later positions" : "attention to later positions", s->e);
 }
 
 /* The last ones may be there to guess more tokens at a time. */
@@ -388,7 +439,7 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
               ? gguf_first_layer(s)
               : gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) &&
                     gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count)) ||
-        !gguf_float(s, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-12, 1,
+        !gguf_float(s, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 0.9e-12, 1,
                     config_archs[arch].norm_epsilon, &c->norm_epsilon))
         return false;
 
@@ -402,5 +453,5 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
         return config_unsupported(s->file, s->key, "a size other than the keys'", e);
     config_set_scales(c);
     return gguf_vocab(s) && (c->learned_positions || gguf_rope(s)) && gguf_attention(s) && gguf_own_keys(s) &&
-           gguf_experts(s) && config_check_shape(s->file, &keys, c, e);
+           gguf_experts(s) && gguf_embedding(s) && config_check_shape(s->file, &keys, c, e);
 }

@@ -21,6 +21,8 @@ static bool hf_act(hf_source *s)
         return false;
     if (!name || (c->arch == ARCH_GPT_OSS && strcmp(name, "silu") == 0)) /* where it is a part of the function */
         return true;
+    if (c->gated && strcmp(name, "swiglu") == 0)
+        name = "silu";
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (strcmp(name, acts[i].name) == 0) {
             c->act = acts[i].act;
@@ -42,7 +44,9 @@ static bool hf_biases(hf_source *s)
     case ARCH_MISTRAL:
     case ARCH_PHI3:
     case ARCH_EXAONE4: return true;
+    case ARCH_NOMIC_BERT: return true;
     case ARCH_PHI: c->head_bias = true; /* fall through */
+    case ARCH_BERT:
     case ARCH_GPT2: c->qkv_bias = c->output_bias = c->ffn_bias = true; return true;
     case ARCH_STABLELM: return hf_bool(s, "use_qkv_bias", false, &c->qkv_bias);
     case ARCH_QWEN2_MOE: return hf_bool(s, "qkv_bias", true, &c->qkv_bias);
@@ -110,6 +114,61 @@ static bool hf_recurrence(hf_source *s)
     return config_check_recurrence(s->file, &keys, c, s->e);
 }
 
+/* Sees a gemma3 later positions? Its window is that of both sides together then. */
+static bool hf_bidirectional(hf_source *s)
+{
+    bool both;
+    if (!hf_bool(s, "use_bidirectional_attention", false, &both))
+        return false;
+    if (both && s->c->arch != ARCH_GEMMA3)
+        return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
+    s->c->bidirectional |= both;
+    if (both && s->c->window_tok)
+        s->c->window_tok = s->c->window_tok / 2 + 1;
+    return true;
+}
+
+/* roberta's first position is behind the number of the padding token. */
+static bool hf_encoder(hf_source *s)
+{
+    model_config *c = s->c;
+    const char *type, *positions;
+    const json_t *types = json_get_present(s->root, "type_vocab_size");
+    uint32_t padding = 0, trained;
+    bool causal;
+    double share, experts;
+    if (!hf_text(s, s->root, "model_type", &type) || !hf_text(s, s->root, "position_embedding_type", &positions) ||
+        !hf_bool(s, hf_one_of(s, "causal", "is_decoder", NULL), false, &causal) ||
+        !hf_number_in(s, s->root, "rotary_emb_fraction", 0, 1, 1, &share) ||
+        !hf_number_in(s, s->root, "moe_every_n_layers", 0, CONFIG_MAX_LAYERS, 0, &experts) ||
+        !hf_size(s, "max_trained_positions", MAX_CONTEXT, c->context_tok, &trained))
+        return false;
+    if (causal)
+        return config_unsupported(s->file, hf_one_of(s, "causal", "is_decoder", NULL),
+                                  "an encoder that sees earlier positions only", s->e);
+    if (share != 1 || experts != 0)
+        return config_unsupported(s->file, share != 1 ? "rotary_emb_fraction" : "moe_every_n_layers",
+                                  share != 1 ? "a part of a head" : "a mixture of experts", s->e);
+    c->context_tok = trained < c->context_tok ? trained : c->context_tok;
+    if (positions && c->learned_positions && strcmp(positions, "absolute") != 0)
+        return config_unsupported(s->file, "position_embedding_type", "anything but absolute positions", s->e);
+    if (types && json_is_integer(types) && json_integer_value(types) == 0)
+        c->token_types = 0;
+    else if (!hf_size(s, "type_vocab_size", MAX_VOCAB, 2, &c->token_types))
+        return false;
+    if (!strstr(type, "roberta"))
+        return true;
+    const json_t *zero = json_get_present(s->root, "pad_token_id");
+    if (!(json_is_integer(zero) && json_integer_value(zero) == 0) &&
+        !hf_size(s, "pad_token_id", c->context_tok, 1, &padding))
+        return false;
+    c->position_offset = padding + 1;
+    if (c->position_offset >= c->context_tok)
+        return hf_wrong(s, "pad_token_id", "leaves no positions");
+    c->context_tok -= c->position_offset;
+    return true;
+}
+
 /* Scales and other things that only some families have. */
 static bool hf_own_keys(hf_source *s)
 {
@@ -119,6 +178,8 @@ static bool hf_own_keys(hf_source *s)
     case ARCH_GEMMA2:
     case ARCH_GEMMA3: return hf_gemma(s);
     case ARCH_GEMMA4: return hf_layer_sizes(s);
+    case ARCH_BERT:
+    case ARCH_NOMIC_BERT: return hf_encoder(s);
     case ARCH_GRANITE:
         if (!hf_float(s, "logits_scaling", 1e-6, 1e6, 1, &divisor))
             return false;
@@ -153,6 +214,11 @@ static bool hf_refuse_unsupported(hf_source *s)
         {"scale_attn_weights", true, "attention without a scale"},
         {"scale_attn_by_inverse_layer_idx", false, "a scale for each layer"},
         {"add_cross_attention", false, "attention to another text"},
+        {"prenorm", false, "norms before attention in this family"},
+        {"qkv_proj_bias", false, "biases in this family"},
+        {"mlp_fc1_bias", false, "biases in this family"},
+        {"mlp_fc2_bias", false, "biases in this family"},
+        {"rotary_emb_interleaved", false, "turned pairs side by side"},
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         bool set;
@@ -210,7 +276,7 @@ static bool hf_sizes(hf_source *s)
            hf_size(s, inner, MAX_FFN, c->arch == ARCH_GPT2 ? 4 * c->embedding_dim : 0, &c->ffn_dim) &&
            hf_size(s, hf_one_of(s, "n_head", "num_attention_heads", NULL), MAX_HEADS, gemma3 ? 8 : 0, &c->head_count) &&
            hf_size(s, "num_key_value_heads", MAX_HEADS, gemma3 ? 4 : c->head_count, &c->kv_head_count) &&
-           hf_float(s, epsilon, 1e-12, 1, a->norm_epsilon, &c->norm_epsilon) &&
+           hf_float(s, epsilon, 0.9e-12, 1, a->norm_epsilon, &c->norm_epsilon) &&
            hf_bool(s, "tie_word_embeddings", a->tied_embeddings, &c->tied_embeddings);
 }
 
@@ -243,7 +309,7 @@ static bool read_hf(hf_source *s)
         return err_set(s->e, "%s: \"head_dim\" is %u, must be even for rope", s->file, c->head_dim);
     config_set_scales(c);
     if (!hf_act(s) || !hf_experts(s) || !hf_biases(s) || !hf_own_keys(s) || !(c->learned_positions || hf_rope(s)) ||
-        !hf_unrotated(s) || !hf_windows(s) || !hf_check_layer_sizes(s))
+        !hf_unrotated(s) || !hf_windows(s) || !hf_bidirectional(s) || !hf_check_layer_sizes(s))
         return false;
     if (latent && (!hf_latent_scale(s) || !hf_latent_experts(s)))
         return false;

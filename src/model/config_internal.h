@@ -15,7 +15,7 @@ typedef enum {
 /* What a file leaves out stands here, as in the classes that first defined these
  * architectures (Hugging Face transformers). */
 typedef struct arch_info {
-    const char *name;    /* in config.json */
+    const char *name;    /* in config.json; NULL: that calls it otherwise (gemma-embedding: gemma3_text) */
     const char *in_gguf; /* NULL: GGUF calls it otherwise (mistral: llama) */
     uint32_t context_tok;
     uint32_t head_dim;   /* 0: embedding_dim / head_count */
@@ -33,6 +33,7 @@ typedef struct arch_info {
     bool norm_adds_one, scales_embedding;
     bool value_norm, unscaled_attention;
     bool no_pre_norms, post_norms, parallel, one_norm, ungated, learned_positions, attention_gated;
+    bool bidirectional, norms_after_sum;
     bool adjacent;              /* pairs are side by side, */
     bool adjacent_in_gguf;      /* or are in GGUF, which has reordered them */
     bool fused_qkv, fused_gate; /* in GGUF: attn_qkv; gate and up as ffn_up */

@@ -23,7 +23,7 @@ node decoder_weight(building *b, uint32_t rows, uint32_t columns, const char *fm
         err_set(b->e, "weight %s is %u x %u and should be %u x %u", name, w.rows, w.columns, rows, columns);
         return 0;
     }
-    b->used[w.tensor] = true;
+    b->used[w.tensor < model_tensor_count(b->m) ? w.tensor : model_tensor_count(b->m)] = true;
     if (w.rows_from)
         model_rows_mark(w.rows_from, b->used);
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
@@ -102,8 +102,8 @@ static void keys_and_values(building *b, node x, uint32_t layer)
     v = graph_reshape(b->g, v, shape3(b->o->rows, heads, head_dim));
     if (c->value_norm)
         v = graph_rmsnorm(b->g, v, decoder_ones(b, layer), c->norm_epsilon, 0);
-    b->keys[layer] = decoder_cached(b, k, "keys.%u", layer);
-    b->values[layer] = decoder_cached(b, v, "values.%u", layer);
+    b->keys[layer] = b->o->whole ? k : decoder_cached(b, k, "keys.%u", layer);
+    b->values[layer] = b->o->whole ? v : decoder_cached(b, v, "values.%u", layer);
 }
 
 static node attention(building *b, node x, uint32_t layer)
@@ -123,7 +123,9 @@ static node attention(building *b, node x, uint32_t layer)
         .softcap = c->attention_cap,
         .window = c->is_windowed[layer] ? c->window_tok : 0,
         .sinks = c->attention_sinks ? decoder_weight(b, 1, c->head_count, "blk.%u.attn_sinks.weight", layer) : 0};
-    node a = graph_attention(b->g, q, b->keys[from], b->values[from], b->position, spec);
+    spec.whole = b->o->whole;
+    spec.causal = !c->bidirectional;
+    node a = graph_attention(b->g, q, b->keys[from], b->values[from], b->o->whole ? b->last : b->position, spec);
     if (gate)
         a = graph_binary(b->g, BINARY_MUL, a, gate);
     return decoder_linear(b, a, c->embedding_dim, q_dim, "attn_output", layer, c->output_bias);
@@ -190,7 +192,7 @@ static node experts(building *b, node x, uint32_t layer)
     return graph_binary(b->g, BINARY_ADD, y, share ? graph_binary(b->g, BINARY_MUL, z, share) : z);
 }
 
-/* x + y, y normed and scaled where it is. */
+/* x + y, y normed and scaled where it is, or the sum normed. */
 static node added(building *b, node x, node y, const char *norm_name, uint32_t layer)
 {
     const model_config *c = b->c;
@@ -198,7 +200,8 @@ static node added(building *b, node x, node y, const char *norm_name, uint32_t l
         y = decoder_norm(b, y, c->embedding_dim, norm_name, layer);
     if (c->residual_scale != 1)
         y = graph_scale(b->g, y, c->residual_scale, 0);
-    return graph_binary(b->g, BINARY_ADD, x, y);
+    y = graph_binary(b->g, BINARY_ADD, x, y);
+    return c->norms_after_sum ? decoder_norm(b, y, c->embedding_dim, norm_name, layer) : y;
 }
 
 static node layer_of(building *b, node x, uint32_t layer)
@@ -208,7 +211,8 @@ static node layer_of(building *b, node x, uint32_t layer)
     node a = c->is_recurrent[layer] ? decoder_recurrence(b, y, layer)
              : c->kv_rank           ? decoder_latent(b, y, layer)
                                     : attention(b, y, layer);
-    node z = added(b, x, a, "blk.%u.post_attention_norm", layer);
+    bool sums = c->norms_after_sum;
+    node z = added(b, x, a, sums ? "blk.%u.attn_output_norm" : "blk.%u.post_attention_norm", layer);
     if (!c->parallel)
         x = z;
     /* a name that GGUF otherwise has for a norm of what attention makes */
@@ -216,7 +220,7 @@ static node layer_of(building *b, node x, uint32_t layer)
     if (!c->one_norm)
         y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, ffn_norm, layer) : x;
     y = c->expert_count && layer >= c->dense_layers ? experts(b, y, layer) : feed_forward(b, y, layer);
-    x = added(b, z, y, "blk.%u.post_ffw_norm", layer);
+    x = added(b, z, y, sums ? "blk.%u.layer_output_norm" : "blk.%u.post_ffw_norm", layer);
     if (c->per_layer_dim)
         x = decoder_with_per_layer_input(b, x, layer);
     if (c->layer_scales)
@@ -252,9 +256,69 @@ static node output(building *b, node x, node embedding)
     return c->logit_cap > 0 ? graph_softcap(b->g, logits, c->logit_cap) : logits;
 }
 
+uint32_t decoder_first_position(const model_config *c)
+{
+    return c->position_offset;
+}
+
+uint32_t decoder_embedding_dim(const model_config *c)
+{
+    const model_embedding *o = &c->embedding;
+    return o->dense_count ? o->dense[o->dense_count - 1].rows : c->embedding_dim;
+}
+
+/* The rows of a whole text; of them, by the shares that the caller gives, the embedding. */
+static void embed(building *b, node x)
+{
+    const model_config *c = b->c;
+    model_weight head;
+    if (!c->norms_after_sum)
+        x = decoder_norm(b, x, c->embedding_dim, "output_norm", 0);
+    graph_output(b->g, "rows", x);
+    node shares = graph_input(b->g, "pooling", DTYPE_F32, shape2(1, b->o->rows));
+    node y = graph_pool(b->g, x, shares);
+    for (uint32_t i = 0; i < c->embedding.dense_count; i++) {
+        const dense_layer *d = &c->embedding.dense[i];
+        y = graph_matmul(b->g, y, decoder_weight(b, d->rows, d->columns, "dense_%u.weight", i + 2));
+        if (d->biased)
+            y = graph_binary(b->g, BINARY_ADD, y, decoder_weight(b, 1, d->rows, "dense_%u.bias", i + 2));
+        if (d->tanh)
+            y = graph_unary(b->g, UNARY_TANH, y);
+    }
+    graph_output(b->g, "embedding", y);
+    if (model_has_whole(b->m, "output.weight", &head)) /* for logits, which nobody asked for */
+        b->used[head.tensor] = true;
+    if (model_has_whole(b->m, "output.bias", &head))
+        b->used[head.tensor] = true;
+}
+
+/* What encoders add to the embedding of a token: the first of the token types, and a norm. */
+static node typed(building *b, node x)
+{
+    const model_config *c = b->c;
+    if (c->token_types) {
+        node types = decoder_weight(b, c->token_types, c->embedding_dim, "token_types.weight");
+        node zero = graph_input(b->g, "token_type", DTYPE_U32, shape1(1));
+        x = graph_binary(b->g, BINARY_ADD, x, graph_gather(b->g, types, zero));
+    }
+    return decoder_norm(b, x, c->embedding_dim, "token_embd_norm", 0);
+}
+
 graph *decoder_graph(const model *m, const decoder_options *o, err *e)
 {
     const model_config *c = model_get_config(m);
+    if (config_is_encoder(c) && !o->whole) {
+        err_set(e, "%s: a %s makes embeddings (solo embed), not text", model_get_path(m), config_arch_name(c->arch));
+        return NULL;
+    }
+    const char *cached_only = c->kv_rank           ? "latent attention"
+                              : c->recurrent_heads ? "recurrent states"
+                              : c->attention_sinks ? "attention sinks"
+                                                   : NULL;
+    if (o->whole && cached_only) {
+        err_set(e, "%s: embeddings of a model with %s are not supported", model_get_path(m), cached_only);
+        return NULL;
+    }
     if (c->learned_positions && o->context_tok > c->context_tok) {
         err_set(e, "a context of %u tokens: %s has learned %u positions", o->context_tok, model_get_path(m),
                 c->context_tok);
@@ -266,11 +330,13 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
         return NULL;
     }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
-    b.used = mem_alloc(model_tensor_count(m) * sizeof *b.used);
+    b.used = mem_alloc((model_tensor_count(m) + 1) * sizeof *b.used);
     node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
     b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
+    if (o->whole)
+        b.last = graph_input(b.g, "last", DTYPE_U32, shape1(1));
     decoder_add_angles(&b);
     node embedding = decoder_weight(&b, c->vocab_tok, c->embedding_dim, "token_embd.weight");
     node x = graph_gather(b.g, embedding, tokens);
@@ -279,13 +345,19 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     if (c->learned_positions)
         x = graph_binary(b.g, BINARY_ADD, x,
                          graph_gather_from(b.g,
-                                           decoder_weight(&b, c->context_tok, c->embedding_dim, "position_embd.weight"),
+                                           decoder_weight(&b, c->context_tok + c->position_offset, c->embedding_dim,
+                                                          "position_embd.weight"),
                                            b.position, o->rows));
     if (c->per_layer_dim)
         b.per_layer = decoder_per_layer_inputs(&b, tokens, x);
+    if (c->norms_after_sum)
+        x = typed(&b, x);
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
         x = layer_of(&b, x, layer);
-    graph_output(b.g, "logits", output(&b, x, embedding));
+    if (o->whole)
+        embed(&b, x);
+    else
+        graph_output(b.g, "logits", output(&b, x, embedding));
     bool ok = e->kind == ERR_NONE && graph_ok(b.g, e) && model_refuse_unused(m, b.used, e);
     free(b.used);
     if (ok)

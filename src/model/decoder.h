@@ -14,12 +14,20 @@ typedef struct decoder_options {
     uint32_t context_tok; /* positions the cache holds */
     dtype cache;          /* DTYPE_F16 or DTYPE_F32 */
     bool one_row;         /* logits [1, vocab], of the row that the input "last" (u32 [1]) names */
+    bool whole;           /* embeddings of a whole text without a cache: decoder_graph's other form, below */
     bool angles_given;    /* the rotation's angles are an input, if decoder_changes_angles */
 } decoder_options;
 
 /* NULL with an error if a weight is missing or of another shape than the
- * configuration says. */
+ * configuration says.
+ *
+ * With `whole`, a text of up to `rows` tokens at once, and nothing of it is kept. Inputs "tokens", "position" (of the
+ * first, decoder_first_position), "last" (u32 [1], the last row that counts) and "pooling" (f32 [1, rows], the share of
+ * each row in the embedding); outputs "rows" [rows, embedding_dim], and "embedding" [1, decoder_embedding_dim]. */
 graph *decoder_graph(const model *m, const decoder_options *o, err *e);
+
+uint32_t decoder_first_position(const model_config *c);
+uint32_t decoder_embedding_dim(const model_config *c);
 
 /* By how much one position turns each pair, as transformers computes it, in f32: a difference in the last bit would be one
  * of 1e-4 after a thousand positions. In the graph it is a weight of this name, or an input [rope_dims / 2]; windowed

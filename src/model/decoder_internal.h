@@ -14,8 +14,8 @@ typedef struct building {
     node ones, local_ones;     /* as wide as a head; 0: not needed yet */
     node per_layer;            /* [rows, layers * per_layer_dim], or 0 */
     node keys[CONFIG_MAX_LAYERS], values[CONFIG_MAX_LAYERS];
-    node last;  /* the row whose logits are wanted, once something has asked for it: decoder_last */
-    bool *used; /* (tensors of the file) */
+    node last;  /* the last row that counts: of a whole text, or once something has asked for it (decoder_last) */
+    bool *used; /* (tensors of the file, and one that stands for those beside it) */
     err *e;
 } building;
 

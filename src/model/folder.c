@@ -117,6 +117,30 @@ static const renamed DEEPSEEK_NAMES[] = {
 /* Names that end otherwise. */
 static const renamed WHOLE_NAMES[] = {
     {"ssm_a", "linear_attn.A_log"}, {"ssm_dt.bias", "linear_attn.dt_bias"}, {NULL, NULL}};
+static const renamed BERT_NAMES[] = {
+    {"attn_q", "attention.self.query"},
+    {"attn_k", "attention.self.key"},
+    {"attn_v", "attention.self.value"},
+    {"attn_output", "attention.output.dense"},
+    {"attn_output_norm", "attention.output.LayerNorm"},
+    {"ffn_up", "intermediate.dense"},
+    {"ffn_down", "output.dense"},
+    {"layer_output_norm", "output.LayerNorm"},
+    {NULL, NULL},
+};
+static const renamed NOMIC_NAMES[] = {
+    {"attn_qkv", "attn.Wqkv"}, {"attn_output", "attn.out_proj"}, {"attn_output_norm", "norm1"},  {"ffn_up", "mlp.fc11"},
+    {"ffn_gate", "mlp.fc12"},  {"ffn_down", "mlp.fc2"},          {"layer_output_norm", "norm2"}, {NULL, NULL},
+};
+/* Of encoders, what comes before the layers. */
+static const renamed BERT_INPUTS[] = {
+    {"position_embd", "embeddings.position_embeddings"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"token_embd_norm", "embeddings.LayerNorm"},
+    {NULL, NULL},
+};
+static const renamed NOMIC_INPUTS[] = {
+    {"token_types", "embeddings.token_type_embeddings"}, {"token_embd_norm", "emb_ln"}, {NULL, NULL}};
 
 typedef struct arch_names {
     const char *embedding, *layers, *norm;
@@ -140,9 +164,16 @@ static arch_names names_of(const model_config *c)
     case ARCH_PHI: return (arch_names){"embed_tokens", "layers", "final_layernorm", PHI_NAMES};
     case ARCH_GPT_OSS: n.own = GPT_OSS_NAMES; return n;
     case ARCH_GPT2: return (arch_names){"wte", "h", "ln_f", GPT2_NAMES};
+    case ARCH_BERT: return (arch_names){"embeddings.word_embeddings", "encoder.layer", "", BERT_NAMES};
+    case ARCH_NOMIC_BERT: return (arch_names){"embeddings.word_embeddings", "encoder.layers", "", NOMIC_NAMES};
     case ARCH_GPT_NEOX: return (arch_names){"embed_in", "layers", "final_layer_norm", GPT_NEOX_NAMES};
     default: return n;
     }
+}
+
+static const renamed *inputs_of(const model_config *c)
+{
+    return c->arch == ARCH_BERT ? BERT_INPUTS : c->arch == ARCH_NOMIC_BERT ? NOMIC_INPUTS : OUTER_NAMES;
 }
 
 static const char *look_up(const renamed *names, const char *ours, size_t length)
@@ -185,8 +216,9 @@ static bool name_at_hugging_face(const folder *f, const char *ours, char out[NAM
         return false;
     if (length == strlen("token_embd") && strncmp(ours, "token_embd", length) == 0)
         return put_name(f, out, n.embedding, suffix);
-    if (look_up(OUTER_NAMES, ours, length))
-        return put_name(f, out, look_up(OUTER_NAMES, ours, length), suffix);
+    const char *input = look_up(inputs_of(f->c), ours, length);
+    if (input)
+        return put_name(f, out, input, suffix);
     if (length == strlen("output_norm") && strncmp(ours, "output_norm", length) == 0)
         return put_name(f, out, n.norm, suffix);
     if (length == strlen("output") && strncmp(ours, "output", length) == 0)
@@ -275,8 +307,9 @@ static void rearrange(folder *f, size_t i)
 /* Models that also see have their decoder inside of another; gpt2's own folder has no prefix at all. */
 static void find_prefix(folder *f)
 {
-    static const char *const prefixes[] = {"model.", "transformer.",          "gpt_neox.",
-                                           "",       "language_model.model.", "model.language_model."};
+    static const char *const prefixes[] = {
+        "model.", "transformer.", "gpt_neox.",  "", "language_model.model.", "model.language_model.",
+        "bert.",  "roberta.",     "nomic_bert."};
     char name[NAME_MAX_BYTES];
     f->prefix = prefixes[0];
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {

@@ -102,6 +102,8 @@ static void check_sharing(const model_config *c, str *notes)
 bool layout_check(const model_config *c, str *notes, err *e)
 {
     bool llama = layout_arch_in_gguf(c) == ARCH_LLAMA;
+    if (config_is_encoder(c) || c->embedding.pooling != POOLING_UNSAID)
+        return err_set(e, "a model for embeddings is not converted from its folder (solo embed reads that)");
     if (c->act != config_archs[c->arch].act)
         return cannot_say(c, "another activation function than usual", e);
     if (never_has_output(c) && !c->tied_embeddings)

@@ -1,10 +1,12 @@
 /* model: opening a model, and finding its weights by GGUF's names in any format. */
 #include "model/model.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
 #include "model/latent.h"
 #include "model/quantised.h"
+#include "model/sentence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +76,8 @@ static bool open_folder(model *m, err *e)
     char *text = folder_read_config(m->path, &length, e);
     m->together = mem_alloc(sizeof *m->together);
     bool ok = text && (m->parts = folder_open(m->path, text, length, &m->config, e)) &&
-              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e);
+              quantised_unpack(m, folder_tensors(m->parts), text, length, e) && latent_split(m, e) &&
+              sentence_read(m->path, m, m->config.embedding_dim, &m->config.embedding, e);
     free(text);
     return ok;
 }
@@ -210,10 +213,9 @@ static bool find_whole(const model *m, const char *name, model_weight *w)
     }
     if (!m->file)
         return folder_find(m->parts, name, w);
-    unsigned layer;
+    uint32_t layer;
     char post[NAME_MAX_BYTES];
-    int end = 0;
-    if (m->config.arch == ARCH_GPT_OSS && sscanf(name, "blk.%u.ffn_norm.weight%n", &layer, &end) == 1 && end) {
+    if (m->config.arch == ARCH_GPT_OSS && scan_numbers(name, "blk.#.ffn_norm.weight", &layer)) {
         snprintf(post, sizeof post, "blk.%u.post_attention_norm.weight", layer); /* what GGUF calls it there */
         name = post;
     }
@@ -265,9 +267,10 @@ static void take_part(model_weight *w, const part_of *p)
 static bool find_part(const model *m, const char *name, model_weight *w)
 {
     const model_config *c = &m->config;
-    unsigned layer;
-    char part[64], suffix[16], whole[NAME_MAX_BYTES];
-    if (sscanf(name, "blk.%u.%63[^.].%15s", &layer, part, suffix) != 3 || layer >= c->layer_count)
+    uint32_t layer;
+    char whole[NAME_MAX_BYTES];
+    const char *part = scan_numbers(name, "blk.#.", &layer), *dot = part ? strchr(part, '.') : NULL;
+    if (!dot || layer >= c->layer_count)
         return false;
     uint32_t head_dim = config_head_dim(c, layer), inner = config_ffn_dim(c, layer);
     uint32_t q = c->head_count * head_dim, kv = config_kv_head_count(c, layer) * head_dim;
@@ -279,8 +282,9 @@ static bool find_part(const model *m, const char *name, model_weight *w)
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const part_of *p = &parts[i];
-        snprintf(whole, sizeof whole, "blk.%u.%s.%s", layer, p->whole, suffix);
-        if (strcmp(part, p->part) != 0 || !find_whole(m, whole, w))
+        snprintf(whole, sizeof whole, "blk.%u.%s%s", layer, p->whole, dot);
+        if (strlen(p->part) != (size_t)(dot - part) || memcmp(part, p->part, (size_t)(dot - part)) != 0 ||
+            !find_whole(m, whole, w))
             continue;
         bool plain_vector = w->rows == 1 && w->columns == p->whole_rows && type_find(w->type)->block_weights == 1;
         if (w->rows != p->whole_rows && !plain_vector)
@@ -335,8 +339,8 @@ static bool is_harmless(const char *name)
 /* Of the layers after the last one, which the decoder does not have. */
 static bool is_of_extra_layer(const model *m, const char *name)
 {
-    unsigned layer;
-    return m->config.extra_layers && sscanf(name, "blk.%u.", &layer) == 1 && layer >= m->config.layer_count &&
+    uint32_t layer;
+    return m->config.extra_layers && scan_numbers(name, "blk.#.", &layer) && layer >= m->config.layer_count &&
            layer - m->config.layer_count < m->config.extra_layers;
 }
 
@@ -346,6 +350,20 @@ static bool is_of_quantised(const model *m, const char *name)
     static const char *const ends[] = {".qzeros",           ".scales",      ".g_idx", ".weight_scale",
                                        ".weight_scale_inv", ".input_scale", NULL};
     return m->parts && m->replaced_count && ends_with_any(name, ends);
+}
+
+/* Heads of an encoder for other tasks than embeddings, and what older files count positions with. */
+static bool is_beside_encoder(const model *m, const char *name)
+{
+    static const char *const begins[] = {"pooler.", "cls.predictions.", "cls.seq_relationship.", "lm_head."};
+    static const char *const ends[] = {"embeddings.position_ids", NULL};
+    if (!m->parts || !m->config.norms_after_sum)
+        return false;
+    const char *from = strncmp(name, "bert.", 5) == 0 ? name + 5 : strncmp(name, "roberta.", 8) == 0 ? name + 8 : name;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(from, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return ends_with_any(from, ends);
 }
 
 /* An output of its own although the embedding shall serve: the same numbers, or a mistake. */
@@ -374,7 +392,8 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || same)
+        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || is_beside_encoder(m, name) ||
+            same)
             continue;
         if (second)
             return err_set(e,

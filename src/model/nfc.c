@@ -177,7 +177,7 @@ static size_t unchanged_bytes(const char *text, size_t bytes)
     return at;
 }
 
-void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+static void add_form(const char *text, size_t bytes, const char *plain, bool together, str *out, str *plain_out)
 {
     if (unchanged_bytes(text, bytes) == bytes) {
         str_add_bytes(out, text, bytes);
@@ -191,7 +191,8 @@ void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *p
         take_apart(&l, point, plain && memchr(plain + at, 1, length) ? 1 : 0);
     }
     put_in_order(&l);
-    put_together(&l);
+    if (together)
+        put_together(&l);
     for (size_t i = 0; i < l.count; i++) {
         char c[4];
         size_t length = utf8_put(l.items[i].point, c);
@@ -200,4 +201,14 @@ void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *p
             str_add_bytes(plain_out, &l.items[i].plain, 1);
     }
     free(l.items);
+}
+
+void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+{
+    add_form(text, bytes, plain, true, out, plain_out);
+}
+
+void nfd_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+{
+    add_form(text, bytes, plain, false, out, plain_out);
 }

@@ -11,5 +11,7 @@
  * of the characters they went into are appended to `plain_out`; both may be NULL.
  * Bytes that are not UTF-8 become U+FFFD, each. Time is linear in the text. */
 void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out);
+/* Form D: characters and their marks apart. */
+void nfd_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out);
 
 #endif

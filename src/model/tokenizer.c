@@ -99,6 +99,8 @@ static bool check_parts(const tokenizer_parts *parts, err *e)
                        parts->merge_count);
     if (parts->kind == TOKENIZER_SPM && !parts->scores && !parts->merge_count)
         return err_set(e, "the vocabulary has no scores and no merges");
+    if (parts->kind == TOKENIZER_UNIGRAM && !parts->scores)
+        return err_set(e, "the vocabulary has no scores");
     for (size_t i = 0; i < parts->added_count; i++)
         if (parts->added[i].id < 0 || !check_id(parts, "added", parts->added[i].id, e))
             return false;
@@ -106,8 +108,8 @@ static bool check_parts(const tokenizer_parts *parts, err *e)
         if (parts->ends[i] < 0 || !check_id(parts, "end", parts->ends[i], e))
             return false;
     return check_id(parts, "BOS", parts->bos, e) && check_id(parts, "EOS", parts->eos, e) &&
-           check_id(parts, "EOT", parts->eot, e) && check_id(parts, "unknown", parts->unknown, e) &&
-           check_id(parts, "padding", parts->padding, e);
+           check_id(parts, "EOT", parts->eot, e) && check_id(parts, "ending", parts->ending, e) &&
+           check_id(parts, "unknown", parts->unknown, e) && check_id(parts, "padding", parts->padding, e);
 }
 
 tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
@@ -126,6 +128,7 @@ tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
     t->bos = parts->bos;
     t->eos = parts->eos;
     t->eot = parts->eot;
+    t->ending = parts->ending >= 0 ? parts->ending : parts->eos;
     t->unknown = parts->unknown;
     t->padding = parts->padding;
     t->add_bos = parts->add_bos;
@@ -142,13 +145,20 @@ tokenizer *tokenizer_new(const tokenizer_parts *parts, err *e)
     tokenizer_mark_known(t);
     for (size_t i = 0; i < parts->end_count; i++)
         t->ends[parts->ends[i]] = true;
+    /* normalizing needs these two */
+    bool ok = (t->kind != TOKENIZER_WORDPIECE || wordpiece_init(&t->wordpiece, &t->words, parts, e)) &&
+              (t->kind != TOKENIZER_UNIGRAM || unigram_init(&t->unigram, &t->words, parts, e));
+    if (!ok) {
+        tokenizer_free(t);
+        return NULL;
+    }
     if (parts->added)
         list_added(t, parts);
     else
         list_by_type(t);
     if (t->kind == TOKENIZER_BPE)
         bpe_init(&t->bpe, &t->words, parts);
-    else
+    else if (t->kind == TOKENIZER_SPM)
         spm_init(&t->spm, &t->words, parts);
     return t;
 }
@@ -159,6 +169,7 @@ void tokenizer_free(tokenizer *t)
         return;
     bpe_free(&t->bpe);
     spm_free(&t->spm);
+    unigram_free(&t->unigram);
     vocab_free(&t->words);
     free(t->strips);
     free(t->ends);
@@ -207,6 +218,11 @@ bool tokenizer_adds_bos(const tokenizer *t)
 bool tokenizer_adds_eos(const tokenizer *t)
 {
     return t->add_eos;
+}
+
+int32_t tokenizer_ending(const tokenizer *t)
+{
+    return t->ending;
 }
 
 bool tokenizer_ends(const tokenizer *t, int32_t id)

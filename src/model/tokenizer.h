@@ -1,8 +1,11 @@
 /* tokenizer: text to token ids and back.
  *
- * Two families: byte-level BPE ("gpt2": ranked merges inside words that a
+ * Decoders have two families: byte-level BPE ("gpt2": ranked merges inside words that a
  * pre-tokenizer cuts) and SentencePiece-like merging by score ("llama": no words,
  * spaces are U+2581, what is not in the vocabulary falls back to bytes).
+ *
+ * Encoders have two more: WordPiece ("bert": the longest tokens of a word) and Unigram
+ * ("t5": of all ways to cut a text the likeliest).
  *
  * A tokenizer is made from `tokenizer_parts`, which any file format can fill in.
  * It copies what it needs; the source may be closed afterwards. It never changes,
@@ -32,7 +35,7 @@ void token_list_free(token_list *list);
 
 /* ---- making one ------------------------------------------------------------ */
 
-typedef enum { TOKENIZER_BPE, TOKENIZER_SPM } tokenizer_kind;
+typedef enum { TOKENIZER_BPE, TOKENIZER_SPM, TOKENIZER_WORDPIECE, TOKENIZER_UNIGRAM } tokenizer_kind;
 
 /* GGUF's own numbers. */
 typedef enum {
@@ -81,6 +84,7 @@ typedef struct tokenizer_parts {
     const int32_t *ends;                     /* (end_count) they end a text, besides those known to */
     int32_t bos, eos, eot, unknown, padding; /* TOKEN_NONE: there is none */
     bool add_bos, add_eos;
+    int32_t ending; /* what add_eos puts behind a text, if that is not eos; or TOKEN_NONE */
     /* SPM: a space goes before the text, and before what follows a special token. BPE:
      * too, unless there is one. */
     bool add_space_prefix;
@@ -91,6 +95,16 @@ typedef struct tokenizer_parts {
     bool no_byte_tokens;    /* SPM with merges: what is not in the vocabulary is unknown */
     bool ignore_merges;     /* a word that is a token is not merged */
     bool nfc;               /* BPE: the text is brought into Unicode's form NFC first */
+    /* WordPiece: what stands before the first piece of a word and before the others ("" and "##"); words of more
+     * characters are unknown (0: none is); how a text is normalized. Without a lower case, accents stay. */
+    token_text first_prefix, next_prefix;
+    uint32_t most_characters;
+    bool clean_text, space_chinese, strip_accents, lowercase;
+    /* Unigram: what characters become (unigram.h), and when that is looked up for them one by one. Of spaces, those
+     * at the ends go, several become one, or all whitespace separates words. With add_space_prefix, metaspace,
+     * prefix_first_only and space_splits as above. `no_byte_tokens` as above, too. */
+    token_text charsmap;
+    bool by_graphemes, strips_start, strips_end, merges_spaces, whitespace_splits;
 } tokenizer_parts;
 
 /* Tokens that are empty are never found. Of tokens with the same text the first is
@@ -109,6 +123,7 @@ int32_t tokenizer_bos(const tokenizer *t); /* these: or TOKEN_NONE */
 int32_t tokenizer_eos(const tokenizer *t);
 bool tokenizer_adds_bos(const tokenizer *t); /* does a text begin with it? */
 bool tokenizer_adds_eos(const tokenizer *t);
+int32_t tokenizer_ending(const tokenizer *t);        /* what a text then ends with: eos, or another one */
 bool tokenizer_ends(const tokenizer *t, int32_t id); /* a turn or a text is over */
 enum { TOKENIZER_MAX_ENDS = 15 };
 uint32_t tokenizer_list_ends(const tokenizer *t,

@@ -20,6 +20,8 @@ void tokenizer_piece(const tokenizer *t, int32_t id, bool special, str *out)
     case TOKEN_NORMAL:
         if (t->kind == TOKENIZER_BPE)
             bpe_decode(text, out);
+        else if (t->kind == TOKENIZER_WORDPIECE)
+            wordpiece_decode(&t->wordpiece, text, out);
         else
             spm_decode(text, false, out);
         break;
@@ -52,7 +54,8 @@ void decode_stream_add(decode_stream *s, const tokenizer *t, int32_t id, str *ou
     str piece = {0};
     tokenizer_piece(t, id, s->special, &piece);
     for (size_t i = 0; i < piece.length; i++) {
-        bool skip = s->strip_space && t->kind == TOKENIZER_SPM && t->add_space_prefix && piece.data[i] == ' ';
+        bool skip = s->strip_space && piece.data[i] == ' ' &&
+                    (t->kind == TOKENIZER_WORDPIECE || (t->kind != TOKENIZER_BPE && t->add_space_prefix));
         s->strip_space = false;
         if (!skip)
             add_byte(s, piece.data[i], out);

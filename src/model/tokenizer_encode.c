@@ -31,6 +31,14 @@ static void add_with_marks(const char *text, size_t bytes, const char *plain, st
 
 void tokenizer_normalize(const tokenizer *t, const marked_text *text, str *out, str *plain_out)
 {
+    if (t->kind == TOKENIZER_WORDPIECE) {
+        wordpiece_normalize(&t->wordpiece, text->data, text->bytes, text->plain, out, plain_out);
+        return;
+    }
+    if (t->kind == TOKENIZER_UNIGRAM) {
+        unigram_normalize(&t->unigram, text->data, text->bytes, text->plain, out, plain_out);
+        return;
+    }
     if (t->kind == TOKENIZER_SPM && !t->metaspace) {
         if (t->add_space_prefix && text->bytes) {
             str_add(out, SPM_SPACE);
@@ -98,8 +106,14 @@ static void encode_spm(const tokenizer *t, workspace *w, const char *text, size_
 static void encode_piece(const tokenizer *t, workspace *w, const char *text, size_t bytes, bool at_start,
                          token_list *out)
 {
+    if (bytes == 0) /* normalizing left nothing */
+        return;
     if (t->kind == TOKENIZER_BPE)
         encode_bpe(t, w, text, bytes, out);
+    else if (t->kind == TOKENIZER_WORDPIECE)
+        wordpiece_encode(&t->wordpiece, text, bytes, out);
+    else if (t->kind == TOKENIZER_UNIGRAM)
+        unigram_encode(&t->unigram, text, bytes, at_start, out);
     else
         encode_spm(t, w, text, bytes, at_start, out);
 }

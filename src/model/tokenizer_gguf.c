@@ -15,6 +15,7 @@ typedef struct gguf_parts {
     float *scores;
     uint8_t *types, *strips;
     token_merge *merges;
+    char *charsmap;
     bool by_rank; /* SPM with merges instead of scores */
 } gguf_parts;
 
@@ -35,8 +36,12 @@ static bool get_kind(const gguf *g, gguf_parts *p, err *e)
     else if (is_text(model, "gemma4")) { /* spaces and bytes as in SPM, but merges by rank */
         p->parts.kind = TOKENIZER_SPM;
         p->by_rank = true;
-    } else
-        return err_set(e, KEY "model: the tokenizer '%.*s' is not known (gpt2, llama and gemma4 are)",
+    } else if (is_text(model, "bert"))
+        p->parts.kind = TOKENIZER_WORDPIECE;
+    else if (is_text(model, "t5"))
+        p->parts.kind = TOKENIZER_UNIGRAM;
+    else
+        return err_set(e, KEY "model: the tokenizer '%.*s' is not known (gpt2, llama, gemma4, bert and t5 are)",
                        (int)(model.length < 64 ? model.length : 64), model.data);
     return true;
 }
@@ -88,7 +93,7 @@ static bool get_per_token(const gguf *g, const gguf_parts *p, const char *key, g
 static bool get_scores(const gguf *g, gguf_parts *p, err *e)
 {
     gguf_array a;
-    if (p->parts.kind != TOKENIZER_SPM || p->by_rank)
+    if ((p->parts.kind != TOKENIZER_SPM && p->parts.kind != TOKENIZER_UNIGRAM) || p->by_rank)
         return true;
     if (!get_per_token(g, p, KEY "scores", &a, e))
         return false;
@@ -160,14 +165,49 @@ static void get_id_if_good(const gguf *g, const gguf_parts *p, const char *key, 
     get_id(g, p, key, id, &ignored);
 }
 
+/* What characters become, as bytes. */
+static bool get_charsmap(const gguf *g, gguf_parts *p, err *e)
+{
+    gguf_array a;
+    static const char key[] = KEY "precompiled_charsmap";
+    if (p->parts.kind != TOKENIZER_UNIGRAM || !gguf_has(g, key))
+        return true;
+    if (!gguf_get_numbers(g, key, &a, e))
+        return false;
+    p->charsmap = mem_alloc(a.count + 1);
+    for (size_t i = 0; i < a.count; i++)
+        p->charsmap[i] = (char)gguf_array_int(&a, i);
+    p->parts.charsmap = (token_text){p->charsmap, a.count};
+    return true;
+}
+
+/* Encoders begin a text with what they call "cls", and end it with "sep". */
+static bool get_encoder_ids(const gguf *g, gguf_parts *p, err *e)
+{
+    tokenizer_parts *parts = &p->parts;
+    int32_t count = (int32_t)parts->token_count;
+    bool bert = parts->kind == TOKENIZER_WORDPIECE;
+    parts->bos = bert && count > 101 ? 101 : TOKEN_NONE;
+    parts->eos = bert ? count > 102 ? 102 : TOKEN_NONE : count > 1 ? 1 : TOKEN_NONE;
+    parts->unknown = bert ? count > 100 ? 100 : TOKEN_NONE : count > 2 ? 2 : TOKEN_NONE;
+    parts->eot = parts->ending = parts->padding = TOKEN_NONE;
+    get_id_if_good(g, p, KEY "padding_token_id", &parts->padding);
+    return get_id(g, p, KEY "unknown_token_id", &parts->unknown, e) &&
+           get_id(g, p, KEY "bos_token_id", &parts->bos, e) && get_id(g, p, KEY "eos_token_id", &parts->eos, e) &&
+           (!bert || (get_id(g, p, KEY "cls_token_id", &parts->bos, e) &&
+                      get_id(g, p, KEY "seperator_token_id", &parts->eos, e)));
+}
+
 static bool get_ids(const gguf *g, gguf_parts *p, err *e)
 {
+    if (p->parts.kind == TOKENIZER_WORDPIECE || p->parts.kind == TOKENIZER_UNIGRAM)
+        return get_encoder_ids(g, p, e);
     tokenizer_parts *parts = &p->parts;
     bool is_spm = parts->kind == TOKENIZER_SPM;
     parts->unknown = is_spm ? 0 : TOKEN_NONE;
     parts->bos = is_spm && parts->token_count > 1 ? 1 : TOKEN_NONE;
     parts->eos = is_spm && parts->token_count > 2 ? 2 : TOKEN_NONE;
-    parts->eot = parts->padding = TOKEN_NONE;
+    parts->eot = parts->ending = parts->padding = TOKEN_NONE;
     get_id_if_good(g, p, KEY "unknown_token_id", &parts->unknown);
     get_id_if_good(g, p, KEY "padding_token_id", &parts->padding);
     get_id_if_good(g, p, KEY "eot_token_id", &parts->eot);
@@ -179,8 +219,31 @@ static bool get_flag(const gguf *g, const char *key, bool *flag, err *e)
     return !gguf_has(g, key) || gguf_get_bool(g, key, flag, e);
 }
 
+/* llama.cpp's tokens have U+2581 before the first piece of a word; all text is in lower case unless told otherwise. */
+static bool get_encoder_flags(const gguf *g, gguf_parts *p, err *e)
+{
+    tokenizer_parts *parts = &p->parts;
+    bool suffix = false, bert = parts->kind == TOKENIZER_WORDPIECE;
+    parts->first_prefix = (token_text){"\xE2\x96\x81", 3};
+    parts->lowercase = parts->clean_text = parts->space_chinese = true;
+    parts->no_byte_tokens = true;
+    parts->add_bos = bert;
+    parts->add_eos = true;
+    if (!get_flag(g, KEY "add_bos_token", &parts->add_bos, e) ||
+        !get_flag(g, bert ? KEY "add_sep_token" : KEY "add_eos_token", &parts->add_eos, e) ||
+        !get_flag(g, KEY "add_space_prefix", &parts->add_space_prefix, e) ||
+        !get_flag(g, KEY "remove_extra_whitespaces", &parts->merges_spaces, e) ||
+        !get_flag(g, KEY "treat_whitespace_as_suffix", &suffix, e) ||
+        !get_flag(g, KEY "normalizer.lowercase", &parts->lowercase, e))
+        return false;
+    parts->strip_accents = parts->lowercase;
+    return !suffix || err_set(e, KEY "treat_whitespace_as_suffix: is not supported");
+}
+
 static bool get_flags(const gguf *g, gguf_parts *p, err *e)
 {
+    if (p->parts.kind == TOKENIZER_WORDPIECE || p->parts.kind == TOKENIZER_UNIGRAM)
+        return get_encoder_flags(g, p, e);
     if (p->parts.kind == TOKENIZER_SPM)
         p->parts.add_bos = p->parts.add_space_prefix = true;
     if (p->by_rank)
@@ -224,12 +287,14 @@ tokenizer *tokenizer_from_gguf(const gguf *g, err *e)
     gguf_parts p = {0};
     tokenizer *t = NULL;
     if (get_kind(g, &p, e) && get_pre(g, &p, e) && get_tokens(g, &p, e) && get_scores(g, &p, e) &&
-        get_types(g, &p, e) && get_merges(g, &p, e) && get_ids(g, &p, e) && get_flags(g, &p, e)) {
+        get_types(g, &p, e) && get_merges(g, &p, e) && get_charsmap(g, &p, e) && get_ids(g, &p, e) &&
+        get_flags(g, &p, e)) {
         guess_strips(g, &p);
         t = tokenizer_new(&p.parts, e);
     }
     free(p.tokens);
     free(p.scores);
+    free(p.charsmap);
     free(p.types);
     free(p.strips);
     free(p.merges);

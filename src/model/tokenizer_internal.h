@@ -6,7 +6,9 @@
 #include "model/pretokenize.h"
 #include "model/specials.h"
 #include "model/spm.h"
+#include "model/unigram.h"
 #include "model/vocab.h"
+#include "model/wordpiece.h"
 
 struct tokenizer {
     tokenizer_kind kind;
@@ -15,9 +17,11 @@ struct tokenizer {
     bool *ends;      /* (count) */
     bpe bpe;
     spm spm;
+    wordpiece wordpiece;
+    unigram unigram;
     const pre_rule *pre;
     specials raw, normalized; /* looked for in the text as it is; and once it is normalized */
-    int32_t bos, eos, eot, unknown, padding;
+    int32_t bos, eos, eot, ending, unknown, padding;
     bool add_bos, add_eos, add_space_prefix, metaspace, prefix_first_only, nfc;
 };
 

@@ -25,21 +25,31 @@ static json_t *load(const json_file *file, size_t flags, err *e)
     return root;
 }
 
+static bool is_encoder(const json_source *s)
+{
+    return s->parts.kind == TOKENIZER_WORDPIECE || s->parts.kind == TOKENIZER_UNIGRAM;
+}
+
 static bool get_model(json_source *s)
 {
     s->model = json_object_get(s->root, "model");
     if (!json_is_object(s->model))
         return err_set(s->e, "%s: there is no \"model\"", s->name);
     token_text type = json_text_of(json_object_get(s->model, "type"));
+    s->parts.kind = token_text_equals(type, "WordPiece") ? TOKENIZER_WORDPIECE
+                    : token_text_equals(type, "Unigram") ? TOKENIZER_UNIGRAM
+                                                         : TOKENIZER_BPE;
+    s->byte_fallback = json_key_is_true(s->model, "byte_fallback");
+    s->parts.no_byte_tokens = !s->byte_fallback;
+    if (is_encoder(s))
+        return true;
     if (type.data && !token_text_equals(type, "BPE"))
-        return err_set(s->e, "%s: a tokenizer of the type '%s' is not supported (BPE is)", s->name,
-                       token_text_shown(type).text);
+        return err_set(s->e, "%s: a tokenizer of the type '%s' is not supported (BPE, WordPiece and Unigram are)",
+                       s->name, token_text_shown(type).text);
     const json_t *dropout = json_get_present(s->model, "dropout");
     if ((dropout && json_number_value(dropout) != 0) || !json_key_is_empty(s->model, "continuing_subword_prefix") ||
         !json_key_is_empty(s->model, "end_of_word_suffix"))
         return err_set(s->e, "%s: dropout, subword prefixes and word suffixes are not supported", s->name);
-    s->byte_fallback = json_key_is_true(s->model, "byte_fallback");
-    s->parts.no_byte_tokens = !s->byte_fallback;
     s->parts.ignore_merges = json_key_is_true(s->model, "ignore_merges");
     s->parts.fuse_unknown = json_key_is_true(s->model, "fuse_unk");
     return true;
@@ -78,7 +88,16 @@ static void get_ends_of_template(json_source *s)
             continue;
         *(behind ? &s->parts.add_eos : &s->parts.add_bos) = true;
         int32_t *which = behind ? &s->parts.eos : &s->parts.bos;
-        *which = *which < 0 ? id : *which;
+        *which = *which < 0 || is_encoder(s) ? id : *which;
+        if (behind)
+            s->parts.ending = id;
+    }
+    const json_t *older = json_object_get(s->root, "post_processor");
+    if (json_key_equals(older, "type", "BertProcessing") || json_key_equals(older, "type", "RobertaProcessing")) {
+        s->parts.bos = json_source_find(s, json_text_of(json_array_get(json_object_get(older, "cls"), 0)));
+        s->parts.eos = json_source_find(s, json_text_of(json_array_get(json_object_get(older, "sep"), 0)));
+        s->parts.add_bos = s->parts.bos >= 0;
+        s->parts.add_eos = s->parts.eos >= 0;
     }
 }
 
@@ -97,7 +116,9 @@ static void get_ids(json_source *s, const json_t *generation)
     p->eos = named_token(s, "eos_token");
     p->padding = named_token(s, "pad_token");
     p->unknown = json_source_find(s, json_text_of(json_object_get(s->model, "unk_token")));
-    p->eot = TOKEN_NONE;
+    if (p->kind == TOKENIZER_UNIGRAM)
+        p->unknown = s->unknown;
+    p->eot = p->ending = TOKEN_NONE;
     if (p->unknown >= 0 && s->types[p->unknown] == TOKEN_NORMAL)
         s->types[p->unknown] = TOKEN_UNKNOWN;
     get_ends_of_template(s);
@@ -122,7 +143,11 @@ static void get_ids(json_source *s, const json_t *generation)
 static tokenizer *make(json_source *s, const json_t *generation)
 {
     tokenizer *t = NULL;
-    if (get_model(s) && json_source_cutting(s) && json_source_tokens(s) && json_source_merges(s)) {
+    bool ok = get_model(s), encoder = is_encoder(s);
+    ok = ok && (encoder ? json_source_encoder(s) : json_source_cutting(s)) && json_source_tokens(s) &&
+         (encoder || json_source_merges(s));
+    if (ok) {
+        json_source_scores(s);
         get_ids(s, generation);
         t = tokenizer_new(&s->parts, s->e);
         if (!t)
@@ -133,6 +158,9 @@ static tokenizer *make(json_source *s, const json_t *generation)
     free(s->strips);
     free(s->merges);
     free(s->added);
+    free(s->scores);
+    free(s->charsmap);
+    json_decref(s->vocab);
     return t;
 }
 

@@ -4,9 +4,10 @@
  *     tokenizer_config.json   which tokens begin and end a text
  *     generation_config.json  more tokens that end one
  *
- * Two kinds of tokenizer.json are understood, both of the model type "BPE": byte-level
- * with a pre-tokenizer whose pattern is known (GPT-2, Llama 3, Qwen, Mistral NeMo), and
- * SentencePiece-like with U+2581 for spaces (Llama 2, Mistral, Phi-3, Gemma). What is
+ * Of the model type "BPE", two kinds of tokenizer.json are understood: byte-level with a
+ * pre-tokenizer whose pattern is known (GPT-2, Llama 3, Qwen, Mistral NeMo), and
+ * SentencePiece-like with U+2581 for spaces (Llama 2, Mistral, Phi-3, Gemma). Encoders have
+ * "WordPiece", as BERT has it, and "Unigram" with U+2581 for spaces (XLM-R). What is
  * not understood is an error that names it: nothing is guessed.                       */
 #ifndef SOLO_TOKENIZER_JSON_H
 #define SOLO_TOKENIZER_JSON_H

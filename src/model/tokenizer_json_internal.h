@@ -18,6 +18,13 @@ typedef struct json_source {
     added_token *added;
     int32_t ends[MAX_ENDS];
     bool byte_fallback;
+    /* of Unigram: the tokens by their texts; their scores, and how many there are; what characters become */
+    json_t *vocab;
+    float *scores;
+    size_t score_count;
+    char *charsmap;
+    int32_t unknown;
+    bool marks_spaces; /* the normalizer has put U+2581 for several spaces */
     err *e;
 } json_source;
 
@@ -26,6 +33,10 @@ typedef struct json_source {
 bool json_source_tokens(json_source *s);
 bool json_source_merges(json_source *s);
 int32_t json_source_find(const json_source *s, token_text text);
+
+/* All of that for tokenizers of encoders, before the tokens; their scores, behind them (tokenizer_json_encoders.c). */
+bool json_source_encoder(json_source *s);
+void json_source_scores(json_source *s);
 
 /* The normalizer and the pre-tokenizer (tokenizer_json_steps.c). */
 bool json_source_cutting(json_source *s);

@@ -85,7 +85,7 @@ static bool count_tokens(json_source *s, json_t *vocab, const json_t *added)
 
 bool json_source_tokens(json_source *s)
 {
-    json_t *vocab = json_object_get(s->model, "vocab");
+    json_t *vocab = s->vocab ? s->vocab : json_object_get(s->model, "vocab");
     const json_t *added = json_get_present(s->root, "added_tokens");
     if (!json_is_object(vocab))
         return err_set(s->e, "%s: \"model\" has no \"vocab\"", s->name);
@@ -165,7 +165,8 @@ bool json_source_merges(json_source *s)
 
 int32_t json_source_find(const json_source *s, token_text text)
 {
-    const json_t *id = text.length ? json_object_get(json_object_get(s->model, "vocab"), text.data) : NULL;
+    const json_t *vocab = s->vocab ? s->vocab : json_object_get(s->model, "vocab");
+    const json_t *id = text.length ? json_object_get(vocab, text.data) : NULL;
     if (json_is_integer(id))
         return (int32_t)json_integer_value(id);
     for (size_t i = 0; i < s->parts.added_count; i++)

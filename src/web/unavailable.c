@@ -1,5 +1,5 @@
-/* unavailable: what a page does not have: mapped files, Hugging Face folders, and the model in the binary, which it
- * fetches like any other. model.c calls these functions, which return an error. */
+/* unavailable: what a page does not have: mapped files, Hugging Face folders, embeddings, and the model in the binary,
+ * which it fetches like any other. model.c and tokenizer.c call these functions, which return an error. */
 #include "base/file.h"
 #include "base/map.h"
 #include "model/builtin.h"
@@ -7,7 +7,10 @@
 #include "model/latent.h"
 #include "model/nfc.h"
 #include "model/quantised.h"
+#include "model/sentence.h"
 #include "model/tokenizer_json.h"
+#include "model/unigram.h"
+#include "model/wordpiece.h"
 
 #include <stdlib.h>
 
@@ -89,6 +92,12 @@ const safetensors *folder_tensors(const folder *f)
     return NULL;
 }
 
+bool sentence_read(const char *folder, model *m, uint32_t embedding_dim, model_embedding *o, err *e)
+{
+    (void)m, (void)embedding_dim, (void)o;
+    return missing(folder, e);
+}
+
 bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e)
 {
     (void)folder, (void)config, (void)length;
@@ -131,4 +140,53 @@ void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *p
 {
     (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;
     abort();
+}
+
+/* Tokenizers of encoders, which a page does not run. */
+static bool no_encoders(err *e)
+{
+    return err_set(e, "a page makes no embeddings, and has no tokenizer of an encoder");
+}
+
+bool wordpiece_init(wordpiece *w, const vocab *v, const tokenizer_parts *parts, err *e)
+{
+    (void)w, (void)v, (void)parts;
+    return no_encoders(e);
+}
+
+void wordpiece_normalize(const wordpiece *w, const char *text, size_t bytes, const char *plain, str *out,
+                         str *plain_out)
+{
+    (void)w, (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;
+}
+
+void wordpiece_encode(const wordpiece *w, const char *text, size_t bytes, token_list *out)
+{
+    (void)w, (void)text, (void)bytes, (void)out;
+}
+
+void wordpiece_decode(const wordpiece *w, token_text text, str *out)
+{
+    (void)w, (void)text, (void)out;
+}
+
+bool unigram_init(unigram *u, const vocab *v, const tokenizer_parts *parts, err *e)
+{
+    (void)u, (void)v, (void)parts;
+    return no_encoders(e);
+}
+
+void unigram_free(unigram *u)
+{
+    (void)u;
+}
+
+void unigram_normalize(const unigram *u, const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
+{
+    (void)u, (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;
+}
+
+void unigram_encode(const unigram *u, const char *text, size_t bytes, bool at_start, token_list *out)
+{
+    (void)u, (void)text, (void)bytes, (void)at_start, (void)out;
 }

@@ -35,7 +35,7 @@ make -s install DESTDIR="$work/root" >"$work/log" 2>&1; report $? "make install"
 prefix=$(dirname "$(dirname "$(find "$work/root" -name solo -path '*/bin/*')")")
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" SOLO_CACHE="$work/cache"
-for name in chat logits graph sim; do
+for name in chat logits embed graph sim; do
     # shellcheck disable=SC2046 # several options
     $cc -std=c11 -Wall -Wextra -Werror "$root/examples/$name.c" $(pkg-config --cflags --libs solo) -lm -o "$name" >"$work/log" 2>&1
     report $? "examples/$name.c is built with pkg-config"
@@ -55,6 +55,9 @@ shared ./graph >graph.txt
 report $? "graph gives the same at every level"
 shared ./sim | grep -q '^after 500 steps the mean height is 0\.[0-9]*$'
 report $? "sim"
+shared ./embed "$root/tests/data/embeddings/bert-mean" "the fox" "the fox" "hello world" >embed.txt
+[ "$(wc -l <embed.txt)" -eq 2 ] && head -n 1 embed.txt | grep -q '^1\.0000 the fox$' && tail -n 1 embed.txt | grep -q '^0\.[0-9]* hello'
+report $? "embed: a text is most similar to itself"
 
 sed -n '/^#include <solo.h>/,/^}/p' "$root/docs/api.md" >ten.c
 # shellcheck disable=SC2046 # several options

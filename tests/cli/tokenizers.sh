@@ -27,7 +27,20 @@ refuses no_tokenizer_json "no tokenizer.json"
 refuses not_json "not JSON" '{"model":'
 refuses not_an_object "JSON object" '[1]'
 refuses no_model '"model"' '{}'
-refuses unigram "Unigram" '{"model":{"type":"Unigram"}}'
+refuses word_level "WordLevel" '{"model":{"type":"WordLevel"}}'
+bert='"pre_tokenizer":{"type":"BertPreTokenizer"},"normalizer":{"type":"BertNormalizer"}'
+refuses wordpiece_normalizer "normalizer 'Lowercase'" '{"normalizer":{"type":"Lowercase"},"model":{"type":"WordPiece"}}'
+refuses wordpiece_cutting "pre-tokenizer 'Whitespace'" '{"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"Whitespace"},"model":{"type":"WordPiece"}}'
+refuses wordpiece_unknown "unknown words" "{$bert,"'"model":{"type":"WordPiece","vocab":{"a":0}}}'
+refuses wordpiece_prefix "continuing_subword_prefix" "{$bert,"'"model":{"type":"WordPiece","continuing_subword_prefix":7,"vocab":{"a":0}}}'
+marked='"pre_tokenizer":{"type":"Metaspace","replacement":"▁"}'
+refuses unigram_without_marks "U+2581" '{"model":{"type":"Unigram"}}'
+refuses unigram_vocab "list" "{$marked,"'"model":{"type":"Unigram","vocab":{"a":0}}}'
+refuses unigram_pair "token 1" "{$marked,"'"model":{"type":"Unigram","unk_id":0,"vocab":[["a",0],["b"]]}}'
+refuses unigram_unknown "unk_id" "{$marked,"'"model":{"type":"Unigram","unk_id":1,"vocab":[["a",0]]}}'
+refuses unigram_map "cut or damaged" '{"normalizer":{"type":"Precompiled","precompiled_charsmap":"////"},'"$marked,"'"model":{"type":"Unigram","unk_id":0,"vocab":[["a",0]]}}'
+refuses unigram_base64 "base64" '{"normalizer":{"type":"Precompiled","precompiled_charsmap":"a b"},'"$marked,"'"model":{"type":"Unigram","unk_id":0,"vocab":[["a",0]]}}'
+refuses unigram_order "'Precompiled'" '{"normalizer":{"type":"Sequence","normalizers":[{"type":"Strip"},{"type":"Precompiled","precompiled_charsmap":""}]},'"$marked,"'"model":{"type":"Unigram","unk_id":0,"vocab":[["a",0]]}}'
 refuses unknown_pattern 'not known: \p{L}+' '{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"\\p{L}+"},"behavior":"Isolated","invert":false},{"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]},'"$model}"
 refuses unknown_normalizer "Lowercase" '{"normalizer":{"type":"Lowercase"},'"$bytes,$model}"
 refuses unknown_pre_tokenizer "BertPreTokenizer" '{"pre_tokenizer":{"type":"BertPreTokenizer"},'"$model}"

@@ -73,3 +73,28 @@ save("tokenizer_json", "spaces", files(
 save("tokenizer_json", "metaspace", files(
     {"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True},
      "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": False, "vocab": SPACED, "merges": ["▁ a"]}}))
+save("tokenizer_json", "wordpiece", files(
+    {"added_tokens": [added(1, "[CLS]"), added(2, "[SEP]"), added(9, "ab", normalized=True, special=False)],
+     "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+     "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+     "model": {"type": "WordPiece", "unk_token": "[UNK]", "max_input_chars_per_word": 8,
+               "vocab": vocab(["[UNK]", "[CLS]", "[SEP]", "a", "##b", "hello", "##e", "e", "漢"])}}))
+MAP = "MAAAAAAIAAACAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABhAA=="
+SCORED = [["<unk>", 0], ["<s>", 0], ["</s>", 0], ["▁", -2.5], ["a", -3], ["▁a", -2], ["b", -4], ["ab", -4.5], ["é", -5]]
+save("tokenizer_json", "unigram", files(
+    {"added_tokens": [added(1, "<s>"), added(2, "</s>")],
+     "normalizer": {"type": "Sequence", "normalizers": [
+         {"type": "Precompiled", "precompiled_charsmap": MAP}, {"type": "Strip", "strip_left": False, "strip_right": True},
+         {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]},
+     "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+         {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}]},
+     "model": {"type": "Unigram", "unk_id": 0, "vocab": SCORED, "byte_fallback": True}}, CONFIG))
+save("tokenizer_gguf", "wordpiece", gguf(keys(
+    model=scalar(TEXT, "bert"), tokens=array(TEXT, ["[UNK]", "[CLS]", "[SEP]", "▁a", "b", "▁hello", "e", "▁e", "▁漢"]),
+    token_type=array(I32, [2, 3, 3, 1, 1, 1, 1, 1, 1]), unknown_token_id=scalar(U32, 0), cls_token_id=scalar(U32, 1),
+    seperator_token_id=scalar(U32, 2))))
+save("tokenizer_gguf", "unigram", gguf(keys(
+    model=scalar(TEXT, "t5"), tokens=array(TEXT, [t for t, _ in SCORED]), scores=array(F32, [s for _, s in SCORED]),
+    token_type=array(I32, [2, 3, 3, 1, 1, 1, 1, 4, 1]), unknown_token_id=scalar(U32, 0), bos_token_id=scalar(U32, 1),
+    eos_token_id=scalar(U32, 2), add_space_prefix=scalar(BOOL, True), remove_extra_whitespaces=scalar(BOOL, True),
+    precompiled_charsmap=array(I32, [8, 0, 0, 0, 0, 4, 0, 0, 97, 1, 0, 0, 98, 0]))))

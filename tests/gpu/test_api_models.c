@@ -180,6 +180,46 @@ static void messages_tools_and_saved_sessions(void **unused)
     unlink(path);
 }
 
+/* A text's vector is the same at all levels, and of length 1 where that is asked for; what fails says why. */
+static void embeddings_of_texts(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    float one[36], other[36], squares = 0;
+    solo_model *m = solo_model_open("tests/data/embeddings/bert-mean", &e);
+    solo_embedder *n = solo_embedder_open(device, m, NULL, &e);
+    ok(n, &e);
+    assert_int_equal(solo_embedder_width(n), 36);
+    ok(solo_embedder_embed(n, "the quick fox", one, &e), &e);
+    for (int i = 0; i < 36; i++)
+        squares += one[i] * one[i];
+    assert_true(squares > 0.9999f && squares < 1.0001f);
+    assert_false(
+        solo_embedder_embed(n,
+                            "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q "
+                            "r s t u v w x y z",
+                            other, &e));
+    assert_non_null(strstr(e.text, "takes 50"));
+    memset(&e, 0, sizeof e);
+    solo_embedder_close(n);
+    solo_embedder_options o = {.level = SOLO_LEVEL_TOKEN, .pooling = SOLO_POOLING_MEAN, .context = 16};
+    n = solo_embedder_open(device, m, &o, &e);
+    ok(n && solo_embedder_embed(n, "the quick fox", other, &e), &e);
+    for (int i = 0; i < 36; i++)
+        assert_true(one[i] - other[i] < 1e-5f && other[i] - one[i] < 1e-5f);
+    solo_embedder_close(n);
+    o = (solo_embedder_options){.pooling = (solo_pooling)9};
+    assert_null(solo_embedder_open(device, m, &o, &e));
+    assert_int_equal(e.status, 2);
+    solo_model_close(m);
+    memset(&e, 0, sizeof e);
+    m = solo_model_open(NULL, &e);
+    assert_null(solo_embedder_open(device, m, NULL, &e));
+    assert_non_null(strstr(e.text, "do not say how"));
+    assert_int_equal(solo_embedder_width(NULL), 0);
+    solo_model_close(m);
+}
+
 enum { WIDE = 6, ROWS = 4 };
 
 /* y = relu(x w'), stored in the row that each run moves on. */
@@ -346,9 +386,13 @@ static int shut(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_there_and_back), cmocka_unit_test(a_text_and_its_logits),
-        cmocka_unit_test(a_conversation),        cmocka_unit_test(messages_tools_and_saved_sessions),
-        cmocka_unit_test(graphs_at_every_level), cmocka_unit_test(callers_memory),
+        cmocka_unit_test(tokens_there_and_back),
+        cmocka_unit_test(a_text_and_its_logits),
+        cmocka_unit_test(embeddings_of_texts),
+        cmocka_unit_test(a_conversation),
+        cmocka_unit_test(messages_tools_and_saved_sessions),
+        cmocka_unit_test(graphs_at_every_level),
+        cmocka_unit_test(callers_memory),
         cmocka_unit_test(mistakes_are_errors),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_device, shut);

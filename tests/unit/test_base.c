@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/jsonw.h"
 #include "base/rng.h"
+#include "base/scan.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -263,6 +264,21 @@ static void files_that_cannot_be_read_or_written_say_why(void **unused)
     }
 }
 
+static void numbers_of_a_known_form(void **unused)
+{
+    (void)unused;
+    uint32_t n[2] = {0};
+    const char *rest = scan_numbers("blk.12.a", "blk.#.", n);
+    assert_string_equal(rest, "a");
+    assert_int_equal(n[0], 12);
+    assert_string_equal(scan_numbers("4294967295,0", "#,#", n), "");
+    assert_true(n[0] == UINT32_MAX && n[1] == 0);
+    static const char *const others[] = {"", "1", "1,", ",2", "1;2", "-1,2", " 1,2", "1, 2", "4294967296,2"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (scan_numbers(others[i], "#,#", n))
+            fail_msg("'%s' was read", others[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +296,7 @@ int main(void)
         cmocka_unit_test(shuffling_keeps_everything),
         cmocka_unit_test(a_file_comes_back_as_written),
         cmocka_unit_test(files_that_cannot_be_read_or_written_say_why),
+        cmocka_unit_test(numbers_of_a_known_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,53 +1,5 @@
 /* src/graph: building graphs, and the CPU's answers to small ones. */
-#include "graph/cpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void near(const float *got, const float *right, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(fabsf(got[i] - right[i]) <= 1e-5f * (1 + fabsf(right[i]))))
-            fail_msg("element %zu is %g instead of %g", i, (double)got[i], (double)right[i]);
-}
-
-/* Weights by the name of the variable that holds them. */
-typedef struct named {
-    const char *name;
-    const void *data;
-} named;
-
-static const void *find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
-{
-    (void)bytes, (void)e;
-    for (const named *w = user; w->name; w++)
-        if (strcmp(w->name, name) == 0)
-            return (const char *)w->data + first;
-    return NULL;
-}
-
-static cpu_run *run_of(const graph *g, named *weights)
-{
-    err e = {0};
-    cpu_run *r = cpu_run_new(g, find_weight, weights ? weights : &(named){0}, &e);
-    if (!r)
-        fail_msg("%s", e.text);
-    return r;
-}
-
-static void run_ok(cpu_run *r)
-{
-    err e = {0};
-    if (!cpu_run_once(r, &e))
-        fail_msg("%s", e.text);
-}
+#include "graph_checks.h"
 
 static void unary_functions(void **unused)
 {
@@ -199,7 +151,6 @@ static void rope_rotates_pairs(void **unused)
     }
 }
 
-/* Two query heads share one stored head; row by row and all at once agree. */
 /* Of equal scores the first comes first; four matrices of one row each. */
 static void experts_are_chosen_and_mixed(void **unused)
 {
@@ -249,6 +200,7 @@ static void a_sink_takes_a_share(void **unused)
     graph_free(g);
 }
 
+/* Two query heads share one stored head; row by row and all at once agree. */
 static void attention_sees_what_was_stored(void **unused)
 {
     (void)unused;
@@ -284,74 +236,6 @@ static void attention_sees_what_was_stored(void **unused)
     /* The first row sees only itself. */
     for (int i = 0; i < 8; i++)
         assert_true(fabsf(outputs[0][i] - cosf((float)(i % 4) * 0.7f)) < 1e-6f);
-}
-
-/* A convolution of each row with the one before; a matrix of one number that fades by half and learns half. */
-static void states_go_from_row_to_row(void **unused)
-{
-    (void)unused;
-    static const float kernels[] = {2, 3}, rate[] = {-1};
-    named weights[] = {{"kernels", kernels}, {"rate", rate}, {0}};
-    graph *g = graph_new();
-    node at = graph_input(g, "at", DTYPE_U32, shape1(1)), last = graph_input(g, "last", DTYPE_U32, shape1(1));
-    node x = graph_input(g, "x", DTYPE_F32, shape2(2, 1)), qkv = graph_input(g, "qkv", DTYPE_F32, shape2(2, 3));
-    node gate = graph_input(g, "gate", DTYPE_F32, shape2(2, 1)); /* zeros: softplus is log 2, sigmoid 1/2 */
-    graph_output(g, "y",
-                 graph_conv(g, x, graph_weight(g, "kernels", TYPE_F32, shape2(1, 2)),
-                            graph_state(g, "row", DTYPE_F32, shape2(1, 1)), at, last));
-    graph_output(g, "z",
-                 graph_delta(g, qkv, gate, gate, graph_weight(g, "rate", TYPE_F32, shape1(1)),
-                             graph_state(g, "matrix", DTYPE_F32, shape3(1, 1, 1)), at, last,
-                             (delta_spec){.heads = 1, .key_heads = 1, .key_size = 1, .value_size = 1}));
-    cpu_run *r = run_of(g, weights);
-    memcpy(cpu_floats(r, "x"), (float[]){1, -1}, 8);
-    memcpy(cpu_floats(r, "qkv"), (float[]){3, 5, 2, -1, 1, 4}, 24);
-    for (int again = 0; again < 2; again++) { /* from the start: what was before does not count */
-        cpu_words(r, "at")[0] = 0;
-        cpu_words(r, "last")[0] = 1;
-        run_ok(r);
-        near(cpu_floats(r, "y"), (float[]){3 / (1 + expf(-3)), -1 / (1 + expf(1))}, 2);
-        near(cpu_floats(r, "z"), (float[]){1, -2.25f}, 2); /* 0 + 2/2; 1/2 + (4 - 1/2)/2 */
-        near(cpu_floats(r, "matrix"), (float[]){2.25f}, 1);
-    }
-    cpu_words(r, "at")[0] = 2; /* on from there, but the second row does not count */
-    cpu_words(r, "last")[0] = 0;
-    run_ok(r);
-    near(cpu_floats(r, "y"), (float[]){1 / (1 + expf(-1))}, 1); /* 3 - 2 */
-    near(cpu_floats(r, "z"), (float[]){1.5625f, 0}, 2);         /* 1.125 + (2 - 1.125)/2 */
-    near(cpu_floats(r, "matrix"), (float[]){1.5625f}, 1);
-    near(cpu_floats(r, "row"), (float[]){1}, 1);
-    cpu_run_free(r);
-    graph_free(g);
-}
-
-/* A matrix for each head, rows one behind the other, the largest of some groups, values that are part of keys. */
-static void heads_joins_and_groups(void **unused)
-{
-    (void)unused;
-    static const float matrices[] = {1, 2, 3, 4, 5, 6}; /* of head 0: (1, 2); of head 1: (3, 4); and so on */
-    named weights[] = {{"matrices", matrices}, {0}};
-    graph *g = graph_new();
-    node x = graph_input(g, "x", DTYPE_F32, shape3(1, 3, 2)), at = graph_input(g, "at", DTYPE_U32, shape1(1));
-    node y = graph_heads(g, graph_weight(g, "matrices", TYPE_F32, shape2(3, 2)), x);
-    node both = graph_join(g, x, y), row = graph_reshape(g, both, shape2(1, 9));
-    node groups = graph_input(g, "groups", DTYPE_U32, shape2(1, 2));
-    graph_output(g, "y", y);
-    graph_output(g, "both", both);
-    graph_output(g, "places", graph_topk_of(g, row, 2, groups, 3));
-    node keys = graph_store(g, graph_state(g, "keys", DTYPE_F32, shape3(2, 3, 3)), both, at);
-    graph_output(g, "z", graph_attention(g, both, keys, keys, at, (attention_spec){.scale = 1, .value_size = 1}));
-    cpu_run *r = run_of(g, weights);
-    memcpy(cpu_floats(r, "x"), (float[]){1, 1, 1, 0, 0, -1}, 24);
-    memcpy(cpu_words(r, "groups"), (uint32_t[]){2, 1}, 8);
-    run_ok(r);
-    near(cpu_floats(r, "y"), (float[]){3, 3, -6}, 3);
-    near(cpu_floats(r, "both"), (float[]){1, 1, 3, 1, 0, 3, 0, -1, -6}, 9);
-    assert_int_equal(cpu_words(r, "places")[0], 5); /* the 3 of group 0 does not count */
-    assert_int_equal(cpu_words(r, "places")[1], 3);
-    near(cpu_floats(r, "z"), (float[]){1, 1, 0}, 3); /* the only position's first elements */
-    cpu_run_free(r);
-    graph_free(g);
 }
 
 static void slices_and_shapes(void **unused)
@@ -480,8 +364,6 @@ int main(void)
         cmocka_unit_test(experts_are_chosen_and_mixed),
         cmocka_unit_test(a_sink_takes_a_share),
         cmocka_unit_test(attention_sees_what_was_stored),
-        cmocka_unit_test(states_go_from_row_to_row),
-        cmocka_unit_test(heads_joins_and_groups),
         cmocka_unit_test(slices_and_shapes),
         cmocka_unit_test(graphs_that_do_not_fit_say_so),
         cmocka_unit_test(a_missing_weight_is_named),

@@ -305,6 +305,25 @@ static void folders_are_models(void **unused)
     hub_listing_free(&r.l);
 }
 
+/* Pooling and the layers behind it are in folders of their own; other formats of theirs are not for Solo. */
+static void folders_of_sentence_transformers(void **unused)
+{
+    (void)unused;
+    static const char *const right[] = {
+        "1_Pooling/config.json", "2_Dense/config.json",       "2_Dense/model.safetensors",
+        "3_Dense/config.json",   "3_Dense/model.safetensors", "config.json",
+        "modules.json",          "model.safetensors"};
+    repository r = repository_of("1_Pooling/config.json 2_Dense/config.json 2_Dense/model.safetensors "
+                                 "2_Dense/pytorch_model.bin 3_Dense/config.json 3_Dense/model.safetensors config.json "
+                                 "model.safetensors modules.json onnx/model.onnx");
+    hub_model *m = hub_choose(&r.m, NULL, NULL);
+    assert_true(m && m->is_folder && m->count == sizeof right / sizeof *right);
+    for (size_t i = 0; i < m->count; i++)
+        assert_string_equal(m->files[i]->path, right[i]);
+    hub_models_free(&r.m);
+    hub_listing_free(&r.l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +338,7 @@ int main(void)
         cmocka_unit_test(models_are_chosen),
         cmocka_unit_test(split_files_are_one_model),
         cmocka_unit_test(folders_are_models),
+        cmocka_unit_test(folders_of_sentence_transformers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
