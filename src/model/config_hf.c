@@ -114,11 +114,15 @@ static bool hf_recurrence(hf_source *s)
     return config_check_recurrence(s->file, &keys, c, s->e);
 }
 
-/* Sees a gemma3 later positions? Its window is that of both sides together then. */
+/* Sees a gemma3 later positions? Its window is that of both sides together then. A text says whose: "vision" is of
+ * pictures, which are not read. */
 static bool hf_bidirectional(hf_source *s)
 {
-    bool both;
-    if (!hf_bool(s, "use_bidirectional_attention", false, &both))
+    const char *whose = json_string_value(json_get_present(s->root, "use_bidirectional_attention"));
+    bool both = whose != NULL;
+    if (whose && strcmp(whose, "vision") == 0)
+        return true;
+    if (!whose && !hf_bool(s, "use_bidirectional_attention", false, &both))
         return false;
     if (both && s->c->arch != ARCH_GEMMA3)
         return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
@@ -227,11 +231,6 @@ static bool hf_refuse_unsupported(hf_source *s)
         if (set != switches[i].usual)
             return config_unsupported(s->file, switches[i].key, switches[i].what, s->e);
     }
-    /* a text says whose: "vision" is of pictures, which are not read */
-    const json_t *later = json_get_present(s->root, "use_bidirectional_attention");
-    const char *whose = json_string_value(later);
-    if (later && !json_is_false(later) && !(whose && strcmp(whose, "vision") == 0))
-        return config_unsupported(s->file, "use_bidirectional_attention", "attention to later positions", s->e);
     bool mlp_bias;
     if (!hf_bool(s, "mlp_bias", false, &mlp_bias))
         return false;

@@ -91,15 +91,25 @@ static node gate_of(building *b, node *q)
     return graph_reshape(b->g, gate, shape2(b->o->rows, c->head_count * c->head_dim));
 }
 
-static void keys_and_values(building *b, node x, uint32_t layer)
+typedef struct pair {
+    node k, v;
+} pair;
+
+static pair products_of_keys_and_values(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    uint32_t heads = config_kv_head_count(c, layer), head_dim = config_head_dim(c, layer);
-    node k = decoder_linear(b, x, heads * head_dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
+    uint32_t dim = config_kv_head_count(c, layer) * config_head_dim(c, layer);
     bool same = c->value_is_key && !c->is_windowed[layer];
-    node v = same ? k : decoder_linear(b, x, heads * head_dim, c->embedding_dim, "attn_v", layer, c->qkv_bias);
-    k = heads_turned(b, k, heads, "blk.%u.attn_k_norm", layer);
-    v = graph_reshape(b->g, v, shape3(b->o->rows, heads, head_dim));
+    node k = decoder_linear(b, x, dim, c->embedding_dim, "attn_k", layer, c->qkv_bias);
+    return (pair){k, same ? k : decoder_linear(b, x, dim, c->embedding_dim, "attn_v", layer, c->qkv_bias)};
+}
+
+static void keep_keys_and_values(building *b, pair p, uint32_t layer)
+{
+    const model_config *c = b->c;
+    uint32_t heads = config_kv_head_count(c, layer);
+    node k = heads_turned(b, p.k, heads, "blk.%u.attn_k_norm", layer);
+    node v = graph_reshape(b->g, p.v, shape3(b->o->rows, heads, config_head_dim(c, layer)));
     if (c->value_norm)
         v = graph_rmsnorm(b->g, v, decoder_ones(b, layer), c->norm_epsilon, 0);
     b->keys[layer] = b->o->whole ? k : decoder_cached(b, k, "keys.%u", layer);
@@ -112,12 +122,13 @@ static node attention(building *b, node x, uint32_t layer)
     uint32_t q_dim = c->head_count * config_head_dim(c, layer), from = config_cache_layer(c, layer);
     node q =
         decoder_linear(b, x, c->attention_gated ? 2 * q_dim : q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
-    if (from == layer)
-        keys_and_values(b, x, layer);
-    else
-        decoder_leave_keys_and_values(b, layer);
+    pair own = from == layer ? products_of_keys_and_values(b, x, layer) : (pair){0};
     node gate = c->attention_gated ? gate_of(b, &q) : 0;
     q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
+    if (from == layer)
+        keep_keys_and_values(b, own, layer);
+    else
+        decoder_leave_keys_and_values(b, layer);
     attention_spec spec = {
         .scale = c->attention_scale,
         .softcap = c->attention_cap,

@@ -20,7 +20,7 @@ static void check_text(const char *folder, const model *m, const golden_text *t,
     err e = {0};
     const model_config *c = model_get_config(m);
     graph *g = decoder_graph(m, &(decoder_options){.rows = rows, .context_tok = rows, .whole = true}, &e);
-    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){m, rows}, &e) : NULL;
+    cpu_run *r = g ? cpu_run_new(g, decoder_find_weight, &(decoder_weights){.m = m, .context_tok = rows}, &e) : NULL;
     if (!r)
         fail_msg("%s: %s", folder, e.text);
     for (uint32_t i = 0; i < rows; i++) {
