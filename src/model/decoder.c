@@ -187,7 +187,10 @@ static node experts(building *b, node x, uint32_t layer)
     const model_config *c = b->c;
     uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
     node scores = decoder_linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
-    node routes = decoder_route(b, scores, layer);
+    bool simple = !c->expert_sigmoid && !c->expert_choice_bias && !c->expert_groups && c->expert_scale == 1;
+    node routes =
+        simple ? graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL)
+               : decoder_route(b, scores, layer);
     node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
     node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
     node y = multiplied(b, gate, up);

@@ -67,8 +67,6 @@ node decoder_route(building *b, node scores, uint32_t layer)
 {
     const model_config *c = b->c;
     graph *g = b->g;
-    if (!c->expert_sigmoid && !c->expert_choice_bias && !c->expert_groups && c->expert_scale == 1)
-        return graph_route(g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL);
     node shares = c->expert_sigmoid ? graph_unary(g, UNARY_SIGMOID, scores) : graph_softmax(g, scores, 1);
     node choice = shares;
     if (c->expert_choice_bias)

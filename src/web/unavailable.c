@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "model/builtin.h"
+#include "model/decoder_internal.h"
 #include "model/folder.h"
 #include "model/latent.h"
 #include "model/nfc.h"
@@ -140,6 +141,20 @@ void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *p
 {
     (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;
     abort();
+}
+
+/* DeepSeek's attention and its choice of experts: a page has no kernels for them. */
+node decoder_latent(building *b, node x, uint32_t layer)
+{
+    (void)x, (void)layer;
+    return err_set(b->e, "%s: latent attention does not run in a page", model_get_path(b->m)), 0;
+}
+
+node decoder_route(building *b, node scores, uint32_t layer)
+{
+    (void)scores, (void)layer;
+    return err_set(b->e, "%s: experts that are chosen by groups or scales do not run in a page", model_get_path(b->m)),
+           0;
 }
 
 /* Tokenizers of encoders, which a page does not run. */
