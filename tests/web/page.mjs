@@ -104,19 +104,6 @@ await test("a conversation: streaming, stop, regenerate, settings, another visit
     equal(await lastAnswer(), second, "after a reload");
 });
 
-await test("thoughts are folded above the answer", async () => {
-    await browser.goto(`${server.url}/style.css`); // a page that goes away keeps its messages: this one has none
-    await browser.evaluate(() => localStorage.setItem("solo-messages", JSON.stringify([{ role: "user", content: "1+1?" }, { role: "assistant", content: "<think>\nhm <b>\n</think>\n\nTwo." }])));
-    await browser.goto(`${server.url}/?rounds=2`);
-    await ready();
-    const shown = await browser.evaluate(() => {
-        const body = document.querySelector(".assistant .text"), details = body.querySelector("details");
-        return { open: details.open, thoughts: details.querySelector("div").textContent, answer: body.lastChild.textContent, markup: body.querySelector("b") !== null };
-    });
-    equal(shown, { open: false, thoughts: "hm <b>", answer: "Two.", markup: false });
-    await click("clear");
-});
-
 const set = (values) => browser.evaluate((fields) => {
     for (const [field, value] of Object.entries(fields)) {
         const input = document.getElementById("settings").elements[field];
@@ -140,6 +127,19 @@ await test("a visit that ends in the middle of an answer, and settings that are 
     equal(await browser.evaluate(() => document.getElementById("settings").elements.max_tokens.value), "256");
     equal((await set({ max_tokens: "" })).max_tokens, 256, "an empty field is the usual value");
     await set({ max_tokens: 5 });
+    await click("clear");
+});
+
+await test("thoughts are folded above the answer", async () => {
+    await browser.goto(`${server.url}/style.css`); // a page that goes away keeps its messages: this one has none
+    await browser.evaluate(() => localStorage.setItem("solo-messages", JSON.stringify([{ role: "user", content: "1+1?" }, { role: "assistant", content: "<think>\nhm <b>\n</think>\n\nTwo." }])));
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    const shown = await browser.evaluate(() => {
+        const body = document.querySelector(".assistant .text"), details = body.querySelector("details");
+        return { open: details.open, thoughts: details.querySelector("div").textContent, answer: body.lastChild.textContent, markup: body.querySelector("b") !== null };
+    });
+    equal(shown, { open: false, thoughts: "hm <b>", answer: "Two.", markup: false });
     await click("clear");
 });
 
