@@ -2,6 +2,7 @@
 #include "base/blob_cache_test.h"
 #include "base/str.h"
 #include "gpu/gpu.h"
+#include "own_cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +16,6 @@
 #include <cmocka.h>
 
 enum { KERNELS = 12 }; /* more than threads and the library take at once */
-static char folder[64];
-
-static int use_own_cache(void **unused)
-{
-    (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-compilers-XXXXXX");
-    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
-}
-
-static int remove_own_cache(void **unused)
-{
-    (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static gpu *open_device(const char *threads)
 {

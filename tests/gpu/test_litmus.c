@@ -12,6 +12,7 @@
 #include "gpu/devices.h"
 #include "launch/litmus_test.h"
 #include "kernels.h"
+#include "own_cache.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -268,23 +269,6 @@ static void what_cannot_be_run_is_an_error_and_the_device_goes_on(void **unused)
 }
 
 /* ---- between runs -------------------------------------------------------- */
-
-static char folder[64];
-
-static int use_own_cache(void **unused)
-{
-    (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-litmus-XXXXXX");
-    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
-}
-
-static int remove_own_cache(void **unused)
-{
-    (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static litmus_result cached(uint32_t workgroups)
 {

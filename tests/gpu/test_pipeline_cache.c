@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "gpu/gpu.h"
 #include "launch/chain.h"
+#include "own_cache.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -21,22 +22,6 @@
 enum { KEY_BYTES_AT = 16, HEADER_BYTES = 40, MOST_FILES = 64, MOST_BYTES = 1 << 20 };
 
 static const char *impl;
-static char folder[64];
-
-static int use_own_cache(void **unused)
-{
-    (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-pipelines-XXXXXX");
-    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
-}
-
-static int remove_own_cache(void **unused)
-{
-    (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static gpu *open_device(void)
 {

@@ -1,0 +1,26 @@
+/* A cache folder of a test's own: set-up and tear-down for cmocka. */
+#ifndef SOLO_TEST_OWN_CACHE_H
+#define SOLO_TEST_OWN_CACHE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int use_own_cache(void **unused)
+{
+    (void)unused;
+    snprintf(folder, sizeof folder, "/tmp/solo-cache-XXXXXX");
+    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
+}
+
+static int remove_own_cache(void **unused)
+{
+    (void)unused;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+#endif
