@@ -66,7 +66,7 @@ static uint32_t threads_wanted(const webgpu *caller)
 
 webgpu_compilers *webgpu_compilers_new(const webgpu *caller)
 {
-    uint32_t most = caller->is_beside ? 0 : threads_wanted(caller);
+    uint32_t most = threads_wanted(caller);
     if (most == 0 || !caller->pipeline_cache || caller->lib->abi != WEBGPU_DAWN ||
         caller->choice.adapter == GPU_ADAPTER_SOFTWARE)
         return NULL;

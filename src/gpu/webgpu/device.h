@@ -59,6 +59,7 @@ typedef struct webgpu_kernel {
     WGPUComputePipeline pipeline;
     webgpu_compile *compile; /* of one that was made ahead; */
     webgpu_job *job;         /* or this */
+    bool is_known;           /* then: an earlier run has compiled it */
 } webgpu_kernel;
 
 typedef struct webgpu_bindings {

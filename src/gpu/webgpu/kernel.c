@@ -163,12 +163,12 @@ static void make_by_library(webgpu *w, const gpu_kernel_desc *desc, webgpu_kerne
 }
 
 /* Its threads begin at once, where those of Solo have to open a device first; and what was compiled before takes it no time. */
-static bool is_for_library(const webgpu *w, const gpu_kernel_desc *desc)
+static bool is_for_library(const webgpu *w, const webgpu_kernel *k)
 {
     uint32_t busy = 0;
     for (const webgpu_compile *c = w->compiles; c; c = c->next)
         busy += !c->done;
-    return !w->compilers || busy < DAWN_COMPILER_THREADS || webgpu_compilers_know(w->compilers, desc);
+    return !w->compilers || k->is_known || busy < DAWN_COMPILER_THREADS;
 }
 
 gpu_kernel *webgpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
@@ -178,9 +178,10 @@ gpu_kernel *webgpu_kernel_new(gpu *g, const gpu_kernel_desc *desc)
     k->base.owner = g;
     if (g->lost)
         return &k->base;
+    k->is_known = desc->ahead && w->compilers && webgpu_compilers_know(w->compilers, desc);
     if (!desc->ahead)
         make_now(w, desc, k);
-    else if (is_for_library(w, desc))
+    else if (is_for_library(w, k))
         make_by_library(w, desc, k);
     else
         k->job = webgpu_compilers_give(w->compilers, desc);
@@ -232,7 +233,7 @@ void webgpu_kernel_finish(gpu_kernel *base, const gpu_kernel_desc *desc)
     }
     if (c->why)
         webgpu_shader_error(base->owner, desc, c->why);
-    else if (w->compilers && !webgpu_compilers_know(w->compilers, desc))
+    else if (w->compilers && !k->is_known)
         webgpu_compilers_note(w->compilers, desc);
     k->pipeline = c->pipeline;
     c->pipeline = NULL;
