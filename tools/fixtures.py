@@ -25,7 +25,7 @@ import sys
 import numpy as np
 import torch
 import transformers
-from fixtures_experts import in_blocks, of_blocks, save_gguf, separate
+from fixtures_experts import in_blocks, of_blocks, separate
 from safetensors.torch import save_file
 
 from fixtures_gguf import save_gguf

@@ -1,8 +1,4 @@
-"""For fixtures.py: mixtures of experts as folders and GGUF files have them."""
-import os
-import shutil
-
-import numpy as np
+"""For fixtures.py: mixtures of experts as folders have them."""
 import torch
 
 
@@ -61,67 +57,3 @@ def of_blocks(model, folder):
             weights[name.removesuffix("_blocks")].data.copy_(values.transpose(1, 2))
         elif name in weights:
             weights[name].data.copy_(tensors[name].float())
-
-
-def gguf_tensors(model, heads, kv_heads, is_llama):
-    """Weights by GGUF's names; llama's rows of q and k have the two that turn together side by side."""
-    names = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "mlp.gate": "ffn_gate_inp",
-             "mlp.experts.down_proj": "ffn_down_exps", "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
-    names |= {f"self_attn.{x}_proj": f"attn_{x}" for x in "qkv"} | {"self_attn.o_proj": "attn_output"}
-    names |= {f"self_attn.{x}_norm": f"attn_{x}_norm" for x in "qk"}
-    names |= {f"mlp.shared_expert.{x}_proj": f"ffn_{x}_shexp" for x in ("gate", "up", "down")}
-    whole = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-             "lm_head.weight": "output.weight"}
-    for name, weight in model.state_dict().items():
-        if name in whole:
-            yield whole[name], weight
-            continue
-        layer, part = name.removeprefix("model.layers.").split(".", 1)
-        suffix = part.rsplit(".", 1)[1] if part.endswith((".weight", ".bias")) else "weight"
-        part = part.removesuffix("." + suffix)
-        if part == "mlp.experts.gate_up_proj":
-            gate, up = weight.chunk(2, 1)
-            yield f"blk.{layer}.ffn_gate_exps.weight", gate
-            yield f"blk.{layer}.ffn_up_exps.weight", up
-            continue
-        if is_llama and part in ("self_attn.q_proj", "self_attn.k_proj"):
-            count = heads if "q_proj" in part else kv_heads
-            weight = weight.reshape(count, 2, -1, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
-        if part == "mlp.shared_expert_gate":
-            weight = weight[0]
-        yield f"blk.{layer}.{names[part]}.{suffix}", weight
-
-
-def save_gguf(folder, model, arch):
-    import gguf
-
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    c = model.config
-    w = gguf.GGUFWriter(f"{folder}/model.gguf", arch)
-    w.add_context_length(c.max_position_embeddings)
-    w.add_embedding_length(c.hidden_size)
-    w.add_block_count(c.num_hidden_layers)
-    w.add_feed_forward_length(c.intermediate_size)
-    w.add_head_count(c.num_attention_heads)
-    w.add_head_count_kv(c.num_key_value_heads)
-    if getattr(c, "head_dim", None):
-        w.add_key_length(c.head_dim)
-        w.add_value_length(c.head_dim)
-    w.add_layer_norm_rms_eps(c.rms_norm_eps)
-    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
-    w.add_vocab_size(c.vocab_size)
-    w.add_expert_count(getattr(c, "num_local_experts", None) or c.num_experts)
-    w.add_expert_used_count(c.num_experts_per_tok)
-    if hasattr(c, "moe_intermediate_size"):
-        w.add_expert_feed_forward_length(c.moe_intermediate_size)
-    if hasattr(c, "shared_expert_intermediate_size"):
-        w.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
-    w.add_tokenizer_model("none")
-    for name, weight in gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads, arch == "llama"):
-        small = weight.dim() == 1 or "ffn_gate_inp" in name
-        w.add_tensor(name, weight.detach().contiguous().numpy().astype(np.float32 if small else np.float16))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
