@@ -31,7 +31,7 @@ SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/%,$(shell find src -name 
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 # what include/solo.h stands for
-API       := $(filter-out $(BUILD)/src/cli/% $(BUILD)/src/lab/% $(BUILD)/src/hub/%,$(OBJECTS))
+API       := $(filter-out $(BUILD)/src/cli/% $(BUILD)/src/lab/% $(BUILD)/src/hub/% $(BUILD)/src/serve/%,$(OBJECTS))
 LIBS      := $(BUILD)/libsolo.a $(BUILD)/libsolo.so.0 $(BUILD)/solo.pc
 
 # one program per tests/unit/test_*.c and tests/gpu/test_*.c, and the scripts; ONLY=word: those with it in their name

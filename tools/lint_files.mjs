@@ -4,9 +4,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 // Each folder of src/ may include only from itself and from those that stand before it here (docs/architecture.md) ...
-const FOLDERS = ["base", "gpu", "launch", "graph", "model", "llm", "sim", "serve", "hub", "lab", "api", "cli", "web"];
-// ... except these: a simulation needs neither graphs nor models, fetching files only src/base, and the library fetches nothing
-const NOT_FOR = { sim: ["graph", "model", "llm"], hub: ["gpu", "launch", "graph", "model", "llm", "sim"], api: ["hub"] };
+const FOLDERS = ["base", "gpu", "launch", "graph", "model", "llm", "sim", "hub", "lab", "serve", "api", "cli", "web"];
+// ... except these: a simulation needs neither graphs nor models, fetching files only src/base, and the library fetches and
+// serves nothing
+const NOT_FOR = { sim: ["graph", "model", "llm"], hub: ["gpu", "launch", "graph", "model", "llm", "sim"], api: ["hub", "serve"] };
 // what a back end of src/gpu must have is nobody else's business
 const PRIVATE = { "gpu/backend.h": "gpu" };
 

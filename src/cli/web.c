@@ -1,11 +1,12 @@
 /* solo web: the page, served on this machine. */
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/static_files.h"
+#include "serve/http_files.h"
 
+#include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,21 +58,26 @@ static bool find_page(str *folder, err *e)
     return err_set(e, "the page is not here: build it (make web), or say where it is (--dir)");
 }
 
+static void handle(void *folder, http_request *r)
+{
+    http_serve_file(r, folder);
+}
+
 static bool serve(const options *o, const char *folder, err *e)
 {
-    sigset_t ends;
-    int which;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are made: they inherit it */
-    static_files *s = static_files_start(folder, (uint16_t)o->port, o->open, e);
+    char real[PATH_MAX];
+    if (!realpath(folder, real))
+        return err_set(e, "%s: %s", folder, strerror(errno));
+    http_block_signals();
+    http_server *s = http_server_start(
+        &(http_options){.host = o->open ? "0.0.0.0" : NULL, .port = (uint16_t)o->port, .handle = handle, .user = real},
+        e);
     if (!s)
         return false;
-    printf("http://localhost:%u/\n", static_files_port(s));
+    printf("http://localhost:%u/\n", http_server_port(s));
     fflush(stdout);
-    sigwait(&ends, &which);
-    static_files_stop(s);
+    http_wait_for_signal();
+    http_server_stop(s);
     return true;
 }
 
