@@ -18,7 +18,7 @@ static bool gguf_layers_number(gguf_source *s, const char *key, uint32_t *value)
     if (gguf_get_u32(s->g, key, value, &not_one))
         return true;
     gguf_array array;
-    if (!gguf_get_numbers(s->g, key, &array, &not_many) || array.count == 0)
+    if (!gguf_get_whole_numbers(s->g, key, &array, &not_many) || array.count == 0)
         return err_set(s->e, "%s", not_one.text);
     int64_t first = gguf_array_int(&array, 0);
     for (size_t i = 1; i < array.count; i++)

@@ -9,7 +9,7 @@ static bool number_of_layer(gguf_source *s, const char *name, uint32_t layer, ui
     const char *key = gguf_arch_key(s, name);
     err no_list = {0};
     gguf_array list;
-    if (!gguf_get_numbers(s->g, key, &list, &no_list))
+    if (!gguf_get_whole_numbers(s->g, key, &list, &no_list))
         return gguf_size(s, name, high, 0, value);
     if (layer >= list.count)
         return err_set(s->e, "%s: \"%s\" has %zu numbers for %u layers", s->file, key, list.count, s->c->layer_count);

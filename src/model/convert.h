@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "model/gguf_write.h"
+#include "model/tokenizer.h"
 
 /* What files can be made of: types that type_from_f32 writes, and mixes of them; NULL past the last one. */
 const char *convert_type_name(uint32_t i);
@@ -18,5 +19,10 @@ bool convert_model(const char *from, const char *to, const char *type, str *note
 /* The keys tokenizer.ggml.* from a folder's tokenizer.json and what lies beside it
  * (convert_tokenizer.c). Without one the file says that it has no vocabulary. */
 bool convert_tokenizer(gguf_writer *w, const char *folder, uint32_t vocab_tok, str *notes, err *e);
+
+/* The same of a tokenizer.json that was read, and the tokenizer of it (tokenizer_json_internal.h). */
+struct json_source;
+bool convert_tokenizer_read(gguf_writer *w, const struct json_source *json, const tokenizer *t, const char *folder,
+                            uint32_t vocab_tok, str *notes, err *e);
 
 #endif

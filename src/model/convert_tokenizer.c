@@ -1,14 +1,16 @@
 /* A folder's tokenizer as GGUF keys.
  *
- * What lies in the folder:
+ * It is read as `solo tokenize` reads it (tokenizer_json.h), so that what is refused there is refused here. The keys
+ * tokenizer.ggml.* are llama.cpp's; those of tokenizer_own.h say the rest, so that the file's tokenizer makes the
+ * folder's tokens. Besides the tokenizer's own files:
  *
- *     tokenizer.json          the vocabulary, the merges, the added tokens
- *     tokenizer_config.json   which tokens begin and end a text; the chat template
- *     config.json             the same tokens as ids, where the above says nothing
+ *     config.json             the tokens that begin and end a text as ids, where those say nothing
  *     chat_template.jinja     newer folders have the template here                 */
 #include "base/file.h"
 #include "model/convert.h"
-#include "model/json_values.h"
+#include "model/tokenizer_internal.h"
+#include "model/tokenizer_json_internal.h"
+#include "model/tokenizer_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,24 +18,17 @@
 
 #define KEY "tokenizer.ggml."
 
-enum { MAX_JSON_BYTES = 256 << 20, MAX_TEMPLATE_BYTES = 4 << 20 };
+enum { MAX_CONFIG_BYTES = 16 << 20, MAX_TEMPLATE_BYTES = 4 << 20 };
 
 static const float added_score = -1000; /* as llama.cpp's converter has it: merged last */
-static const char space_mark[] = "\xe2\x96\x81";
 
 typedef struct source {
     const char *folder;
-    json_t *root, *config, *model_config; /* the last two may be NULL */
-    const json_t *model;                  /* of root */
-    uint32_t count;
-    token_text *tokens; /* (count) data NULL: there is none */
-    uint8_t *types;     /* (count) token_type */
-    float *scores;      /* (count) */
-    bool spm;
+    const json_source *json;
+    const json_t *model_config; /* config.json, or NULL */
+    uint32_t count;             /* tokens of the model */
     err *e;
 } source;
-
-/* ---- reading ------------------------------------------------------------------- */
 
 static char *path_in(const char *folder, const char *name)
 {
@@ -42,282 +37,137 @@ static char *path_in(const char *folder, const char *name)
     return path.data;
 }
 
-/* NULL without an error if there is no such file. */
-static json_t *read_json(const source *s, const char *name, size_t flags)
+static bool wrong(const source *s, const char *what, token_text which)
 {
-    char *path = path_in(s->folder, name);
-    json_t *root = NULL;
-    size_t length;
-    char *text = file_exists(path) ? file_read(path, MAX_JSON_BYTES, &length, s->e) : NULL;
-    if (text) {
-        json_error_t why;
-        root = json_loadb(text, length, JSON_ALLOW_NUL | flags, &why);
-        if (!root)
-            err_set(s->e, "%s: not JSON (line %d, column %d)", path, why.line, why.column);
-        else if (!json_is_object(root)) {
-            err_set(s->e, "%s: not a JSON object", path);
-            json_decref(root);
-            root = NULL;
-        }
-    }
-    free(text);
-    free(path);
-    return root;
+    return err_set(s->e, "%s/tokenizer.json: %s: '%s'", s->folder, what, token_text_shown(which).text);
 }
 
-static bool wrong(const source *s, const char *what)
+/* ---- what a file can say ---------------------------------------------------------- */
+
+static bool has_space(token_text t)
 {
-    return err_set(s->e, "%s/tokenizer.json: %s", s->folder, what);
+    return t.length && memchr(t.data, ' ', t.length);
 }
 
-static bool is(const json_t *text, const char *word)
+static bool check(const source *s)
 {
-    return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
-}
-
-static bool set_token(source *s, json_int_t id, token_text text, uint8_t type)
-{
-    if (id < 0 || id >= (json_int_t)s->count)
-        return err_set(s->e, "%s/tokenizer.json: token %lld, but the model has %u", s->folder, (long long)id, s->count);
-    s->tokens[id] = text;
-    s->types[id] = type;
+    const tokenizer_parts *p = &s->json->parts;
+    if (p->kind != TOKENIZER_BPE && p->kind != TOKENIZER_SPM)
+        return err_set(s->e, "%s/tokenizer.json: only tokenizers of the type BPE are converted", s->folder);
+    if (p->token_count > s->count)
+        return err_set(s->e, "%s/tokenizer.json: token %zu, but the model has %u", s->folder, p->token_count - 1,
+                       s->count);
+    for (size_t i = 0; i < p->merge_count; i++)
+        if (has_space(p->merges[i].left) || has_space(p->merges[i].right))
+            return wrong(s, "a merge of texts with spaces, which GGUF cannot say", p->merges[i].left);
     return true;
 }
 
-/* "<0x0A>" */
-static bool is_byte(token_text t)
+/* What llama.cpp leaves out: those who take the file there have other tokens for some texts. */
+static void note_unknown_there(const tokenizer_parts *p, str *notes)
 {
-    return t.length == 6 && memcmp(t.data, "<0x", 3) == 0 && t.data[5] == '>';
+    bool strips = false;
+    for (size_t i = 0; i < p->token_count; i++)
+        strips |= p->strips[i] != 0;
+    if (p->kind == TOKENIZER_BPE && p->add_space_prefix)
+        str_addf(notes, "a space goes before every text; llama.cpp leaves it out\n");
+    if (p->nfc)
+        str_addf(notes, "texts are brought into the form NFC first; llama.cpp leaves that out\n");
+    if (strips)
+        str_addf(notes, "some tokens take the spaces beside them; llama.cpp knows that by a model's name only\n");
 }
 
-static bool read_vocabulary(source *s)
-{
-    const json_t *vocab = json_object_get(s->model, "vocab"), *unknown = json_object_get(s->model, "unk_token");
-    if (!json_is_object(vocab))
-        return wrong(s, "\"vocab\" is no object");
-    const char *key;
-    json_t *id;
-    json_object_foreach((json_t *)vocab, key, id)
-    {
-        token_text text = {key, strlen(key)};
-        uint8_t type = s->spm && is(unknown, key) ? TOKEN_UNKNOWN : s->spm && is_byte(text) ? TOKEN_BYTE : TOKEN_NORMAL;
-        if (!json_is_integer(id))
-            return wrong(s, "\"vocab\" has something other than ids");
-        if (!set_token(s, json_integer_value(id), text, type))
-            return false;
-    }
-    return true;
-}
-
-static bool read_added(source *s)
-{
-    size_t i;
-    json_t *added;
-    json_array_foreach(json_object_get(s->root, "added_tokens"), i, added)
-    {
-        const json_t *id = json_object_get(added, "id"), *content = json_object_get(added, "content");
-        bool special = json_is_true(json_object_get(added, "special"));
-        if (!json_is_integer(id) || !json_is_string(content))
-            return wrong(s, "an added token without id or content");
-        json_int_t at = json_integer_value(id);
-        bool unknown = at >= 0 && at < (json_int_t)s->count && s->types[at] == TOKEN_UNKNOWN;
-        if (!set_token(s, at, json_text_of(content),
-                       unknown   ? TOKEN_UNKNOWN
-                       : special ? TOKEN_CONTROL
-                                 : TOKEN_USER_DEFINED))
-            return false;
-    }
-    return true;
-}
-
-/* ---- merges -------------------------------------------------------------------- */
-
-/* "a b", or in newer files ["a", "b"]. */
-static bool parts_of(const json_t *merge, token_text *left, token_text *right)
-{
-    if (json_array_size(merge) == 2) {
-        *left = json_text_of(json_array_get(merge, 0));
-        *right = json_text_of(json_array_get(merge, 1));
-    } else {
-        token_text both = json_text_of(merge);
-        const char *space = both.length > 1 ? memchr(both.data + 1, ' ', both.length - 1) : NULL;
-        *left = (token_text){both.data, space ? (size_t)(space - both.data) : 0};
-        *right = (token_text){space ? space + 1 : NULL, space ? both.length - left->length - 1 : 0};
-    }
-    return left->length && right->length;
-}
+/* ---- tokens -------------------------------------------------------------------------- */
 
 /* SentencePiece has no merges but scores: a token's is the place of the first merge
  * that makes it, so that what merges first scores highest. */
-static bool read_scores(source *s)
+static float *scores_of(const tokenizer_parts *p, const tokenizer *t)
 {
-    const json_t *merges = json_object_get(s->model, "merges"), *vocab = json_object_get(s->model, "vocab");
-    size_t i, count = json_array_size(merges);
-    json_t *merge;
-    for (uint32_t t = 0; t < s->count; t++) {
-        bool plain = s->types[t] == TOKEN_NORMAL;
-        s->scores[t] = plain ? -(float)count : s->types[t] == TOKEN_USER_DEFINED ? added_score : 0;
-    }
+    float *scores = mem_alloc(p->token_count * sizeof *scores), none = -(float)p->merge_count;
+    for (size_t i = 0; i < p->token_count; i++)
+        scores[i] = p->types[i] == TOKEN_NORMAL ? none : p->types[i] == TOKEN_USER_DEFINED ? added_score : 0;
     str whole = {0};
-    bool ok = true;
-    json_array_foreach(merges, i, merge)
-    {
-        token_text left, right;
-        if (!parts_of(merge, &left, &right)) {
-            ok = wrong(s, "a merge that is not two texts");
-            break;
-        }
+    for (size_t i = 0; i < p->merge_count; i++) {
         whole.length = 0;
-        str_add_bytes(&whole, left.data, left.length);
-        str_add_bytes(&whole, right.data, right.length);
-        const json_t *id = json_object_get(vocab, whole.data);
-        json_int_t at = json_is_integer(id) ? json_integer_value(id) : -1;
-        if (at >= 0 && s->types[at] == TOKEN_NORMAL && s->scores[at] == -(float)count)
-            s->scores[at] = -(float)i;
+        str_add_bytes(&whole, p->merges[i].left.data, p->merges[i].left.length);
+        str_add_bytes(&whole, p->merges[i].right.data, p->merges[i].right.length);
+        int32_t id = vocab_find(&t->words, whole.data, whole.length);
+        if (id >= 0 && p->types[id] == TOKEN_NORMAL && scores[id] == none)
+            scores[id] = -(float)i;
     }
     str_free(&whole);
-    return ok;
+    return scores;
 }
 
-static bool write_merges(const source *s, gguf_writer *w)
+static void write_merges(const tokenizer_parts *p, const char *key, gguf_writer *w)
 {
-    const json_t *merges = json_object_get(s->model, "merges");
-    size_t i;
-    json_t *merge;
     str line = {0};
-    bool ok = true;
-    gguf_write_array(w, KEY "merges", GGUF_KIND_TEXT, json_array_size(merges));
-    json_array_foreach(merges, i, merge)
-    {
-        token_text left, right;
-        if (!parts_of(merge, &left, &right)) {
-            ok = wrong(s, "a merge that is not two texts");
-            break;
-        }
+    gguf_write_array(w, key, GGUF_KIND_TEXT, p->merge_count);
+    for (size_t i = 0; i < p->merge_count; i++) {
         line.length = 0;
-        str_add_bytes(&line, left.data, left.length);
+        str_add_bytes(&line, p->merges[i].left.data, p->merges[i].left.length);
         str_add_bytes(&line, " ", 1);
-        str_add_bytes(&line, right.data, right.length);
+        str_add_bytes(&line, p->merges[i].right.data, p->merges[i].right.length);
         gguf_write_item_text(w, line.data, line.length);
     }
     str_free(&line);
-    return ok;
 }
 
-/* ---- the pre-tokenizer ------------------------------------------------------------ */
-
-/* The patterns by which families cut text into words, and what GGUF calls them. */
-static const struct {
-    const char *name, *pattern;
-} PATTERNS[] = {
-    {"qwen2", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
-              "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-    {"llama-bpe",
-     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
-     "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-    {"tekken", "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
-               "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}|"
-               " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-    /* phi4 */
-    {"gpt-4o",
-     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+"
-     "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+"
-     "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|"
-     "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-};
-
-/* What cuts by itself: the pattern of a Split, or ByteLevel with its own. */
-static const char *cut_by(const json_t *step)
+/* In a SentencePiece vocabulary, tokens found before anything is merged are found in
+ * the text as it was written, with its spaces. */
+static void write_user_defined(gguf_writer *w, token_text t)
 {
-    const json_t *type = json_object_get(step, "type");
-    const char *pattern = json_string_value(json_object_get(json_object_get(step, "pattern"), "Regex"));
-    if (is(type, "Split"))
-        for (size_t i = 0; pattern && i < sizeof PATTERNS / sizeof *PATTERNS; i++)
-            if (strcmp(PATTERNS[i].pattern, pattern) == 0)
-                return PATTERNS[i].name;
-    /* "" says: nothing is cut; NULL: in a way that is not known */
-    if (is(type, "ByteLevel"))
-        return json_is_false(json_object_get(step, "use_regex")) ? "" : "gpt-2";
-    return is(type, "Digits") ? "digits" : NULL;
-}
-
-static const char *pre_tokenizer(const source *s)
-{
-    const json_t *pre = json_object_get(s->root, "pre_tokenizer"), *steps = json_object_get(pre, "pretokenizers");
-    if (!json_is_array(steps))
-        return cut_by(pre);
-    const char *found = "";
-    size_t i;
-    json_t *step;
-    json_array_foreach(steps, i, step)
-    {
-        const char *name = cut_by(step);
-        if (!name)
-            return NULL;
-        if (strcmp(found, "digits") == 0 && strcmp(name, "gpt-2") == 0)
-            found = "starcoder"; /* digits one by one, then gpt-2's way */
-        else if (*name && *found)
-            return NULL;
-        else if (*name)
-            found = name;
+    str plain = {0};
+    str_add(&plain, "");
+    for (size_t i = 0; i < t.length;) {
+        bool mark = t.length - i >= 3 && memcmp(t.data + i, SPM_SPACE, 3) == 0;
+        str_add_bytes(&plain, mark ? " " : t.data + i, 1);
+        i += mark ? 3 : 1;
     }
-    return *found && strcmp(found, "digits") != 0 ? found : NULL;
+    gguf_write_item_text(w, plain.data, plain.length);
+    str_free(&plain);
+}
+
+static uint8_t type_of(const tokenizer_parts *p, size_t i)
+{
+    bool unknown = p->kind == TOKENIZER_SPM && (int32_t)i == p->unknown;
+    return unknown ? TOKEN_UNKNOWN : p->types[i];
+}
+
+static void write_tokens(const source *s, gguf_writer *w)
+{
+    const tokenizer_parts *p = &s->json->parts;
+    gguf_write_array(w, KEY "tokens", GGUF_KIND_TEXT, s->count);
+    for (size_t i = 0; i < s->count; i++) {
+        char filler[32];
+        snprintf(filler, sizeof filler, "[PAD%zu]", i);
+        if (i >= p->token_count || !p->tokens[i].data)
+            gguf_write_item_text(w, filler, strlen(filler));
+        else if (p->kind == TOKENIZER_SPM && type_of(p, i) == TOKEN_USER_DEFINED)
+            write_user_defined(w, p->tokens[i]);
+        else
+            gguf_write_item_text(w, p->tokens[i].data, p->tokens[i].length);
+    }
+    gguf_write_array(w, KEY "token_type", GGUF_KIND_I32, s->count);
+    for (size_t i = 0; i < s->count; i++)
+        gguf_write_item_whole(w, i < p->token_count && p->tokens[i].data ? type_of(p, i) : TOKEN_UNUSED);
 }
 
 /* ---- special tokens ------------------------------------------------------------------ */
 
-static int64_t find_token(const source *s, const char *text)
-{
-    for (uint32_t i = 0; text && i < s->count; i++)
-        if (s->tokens[i].data && s->tokens[i].length == strlen(text) &&
-            memcmp(s->tokens[i].data, text, s->tokens[i].length) == 0)
-            return i;
-    return -1;
-}
-
-/* "<s>", or {"content": "<s>"}; else an id, or the first of several. */
-static void write_special(const source *s, gguf_writer *w, const char *name, const char *key)
+/* Where the tokenizer names none, config.json may: an id, or the first of several. */
+static void write_special(const source *s, gguf_writer *w, const char *name, int32_t id, const char *key)
 {
     char field[32];
-    snprintf(field, sizeof field, "%s_token", name);
-    const json_t *text = json_object_get(s->config, field);
-    if (json_is_object(text))
-        text = json_object_get(text, "content");
-    int64_t id = find_token(s, json_string_value(text));
     snprintf(field, sizeof field, "%s_token_id", name);
     const json_t *number = json_object_get(s->model_config, field);
     if (json_is_array(number))
         number = json_array_get(number, 0);
     if (id < 0 && json_is_integer(number) && json_integer_value(number) >= 0 &&
         json_integer_value(number) < (json_int_t)s->count)
-        id = json_integer_value(number);
+        id = (int32_t)json_integer_value(number);
     if (id >= 0)
         gguf_write_u32(w, key, (uint32_t)id);
-}
-
-/* Does the template by which texts are completed begin (or end) with a token? */
-static bool template_adds(const source *s, bool at_end)
-{
-    const json_t *post = json_object_get(s->root, "post_processor"), *parts = json_object_get(post, "processors");
-    const json_t *single = json_object_get(post, "single");
-    size_t i;
-    json_t *part;
-    json_array_foreach(parts, i, part)
-    {
-        if (json_object_get(part, "single"))
-            single = json_object_get(part, "single");
-    }
-    size_t count = json_array_size(single);
-    return count && json_object_get(json_array_get(single, at_end ? count - 1 : 0), "SpecialToken");
-}
-
-static void write_flag(const source *s, gguf_writer *w, const char *name, bool at_end)
-{
-    char key[64];
-    snprintf(key, sizeof key, KEY "%s", name);
-    const json_t *said = json_object_get(s->config, name);
-    /* always: where a file says nothing, what holds depends on its pre-tokenizer (llama-bpe: a BOS) */
-    gguf_write_bool(w, key, json_is_boolean(said) ? json_is_true(said) : template_adds(s, at_end));
 }
 
 static void write_template(const source *s, gguf_writer *w)
@@ -326,12 +176,12 @@ static void write_template(const source *s, gguf_writer *w)
     size_t length;
     err ignored = {0};
     char *file = file_exists(path) ? file_read(path, MAX_TEMPLATE_BYTES, &length, &ignored) : NULL;
-    const json_t *chat = json_object_get(s->config, "chat_template");
+    const json_t *chat = json_object_get(s->json->settings, "chat_template");
     size_t i;
     json_t *one;
     json_array_foreach(chat, i, one)
     {
-        if (is(json_object_get(one, "name"), "default")) {
+        if (json_key_equals(one, "name", "default")) {
             chat = json_object_get(one, "template");
             break;
         }
@@ -345,127 +195,120 @@ static void write_template(const source *s, gguf_writer *w)
 
 /* ---- writing --------------------------------------------------------------------------- */
 
-/* In a SentencePiece vocabulary, tokens found before anything is merged are found in
- * the text as it was written, with its spaces. */
-static void write_user_defined(gguf_writer *w, token_text t)
+static void write_spm(const source *s, const tokenizer *t, gguf_writer *w)
 {
-    str plain = {0};
-    str_add(&plain, "");
-    for (size_t i = 0; i < t.length;) {
-        bool mark = t.length - i >= 3 && memcmp(t.data + i, space_mark, 3) == 0;
-        str_add_bytes(&plain, mark ? " " : t.data + i, 1);
-        i += mark ? 3 : 1;
-    }
-    gguf_write_item_text(w, plain.data, plain.length);
-    str_free(&plain);
-}
-
-static void write_tokens(const source *s, gguf_writer *w)
-{
-    gguf_write_array(w, KEY "tokens", GGUF_KIND_TEXT, s->count);
-    for (uint32_t i = 0; i < s->count; i++) {
-        char filler[32];
-        snprintf(filler, sizeof filler, "[PAD%u]", i);
-        if (!s->tokens[i].data)
-            gguf_write_item_text(w, filler, strlen(filler));
-        else if (s->spm && s->types[i] == TOKEN_USER_DEFINED)
-            write_user_defined(w, s->tokens[i]);
-        else
-            gguf_write_item_text(w, s->tokens[i].data, s->tokens[i].length);
-    }
-    gguf_write_array(w, KEY "token_type", GGUF_KIND_I32, s->count);
-    for (uint32_t i = 0; i < s->count; i++)
-        gguf_write_item_whole(w, s->tokens[i].data ? s->types[i] : TOKEN_UNUSED);
-}
-
-/* Is a space put before the text? */
-static bool prepends_space(const source *s)
-{
-    const json_t *said = json_object_get(s->config, "add_prefix_space");
-    if (json_is_boolean(said))
-        return json_is_true(said);
-    const json_t *normalizer = json_object_get(s->root, "normalizer"), *pre = json_object_get(s->root, "pre_tokenizer");
-    size_t i;
-    json_t *step;
-    json_array_foreach(json_object_get(normalizer, "normalizers"), i, step)
-    {
-        if (is(json_object_get(step, "type"), "Prepend"))
-            return true;
-    }
-    const json_t *scheme = json_object_get(pre, "prepend_scheme");
-    return is(json_object_get(normalizer, "type"), "Prepend") ||
-           (is(json_object_get(pre, "type"), "Metaspace") &&
-            (scheme ? !is(scheme, "never") : !json_is_false(json_object_get(pre, "add_prefix_space"))));
-}
-
-static bool write_spm(source *s, gguf_writer *w)
-{
-    if (!read_scores(s))
-        return false;
+    const tokenizer_parts *p = &s->json->parts;
     gguf_write_text(w, KEY "model", "llama");
     gguf_write_text(w, KEY "pre", "default");
     write_tokens(s, w);
+    float *scores = scores_of(p, t);
     gguf_write_array(w, KEY "scores", GGUF_KIND_F32, s->count);
-    for (uint32_t i = 0; i < s->count; i++)
-        gguf_write_item_real(w, (double)s->scores[i]);
-    gguf_write_bool(w, KEY "add_space_prefix", prepends_space(s));
-    return true;
+    for (size_t i = 0; i < s->count; i++)
+        gguf_write_item_real(w, i < p->token_count ? (double)scores[i] : 0);
+    free(scores);
+    gguf_write_bool(w, KEY "add_space_prefix", p->add_space_prefix);
+    write_merges(p, OWN_KEY "merges", w);
 }
 
-static bool write_bpe(const source *s, gguf_writer *w, str *notes)
+static void write_bpe(const source *s, gguf_writer *w)
 {
-    const char *pre = pre_tokenizer(s);
-    if (!pre)
-        str_addf(notes, "tokenizer.json cuts text into words in a way that is not known: written as \"default\"\n");
+    const tokenizer_parts *p = &s->json->parts;
     gguf_write_text(w, KEY "model", "gpt2");
-    gguf_write_text(w, KEY "pre", pre ? pre : "default");
+    /* llama.cpp's own name of it */
+    gguf_write_text(w, KEY "pre", token_text_equals(p->pre, "llama3") ? "llama-bpe" : p->pre.data);
     write_tokens(s, w);
-    return write_merges(s, w);
+    write_merges(p, KEY "merges", w);
 }
 
-static bool write_all(source *s, gguf_writer *w, str *notes)
+static void write_own(tokenizer_parts p, gguf_writer *w)
 {
-    s->model = json_object_get(s->root, "model");
-    const json_t *type = json_object_get(s->model, "type");
-    if (type && !is(type, "BPE"))
-        return wrong(s, "a vocabulary other than BPE");
-    if (!json_is_array(json_object_get(s->model, "merges")))
-        return wrong(s, "\"merges\" is no list");
-    s->spm = json_is_true(json_object_get(s->model, "byte_fallback"));
-    if (!read_vocabulary(s) || !read_added(s) || !(s->spm ? write_spm(s, w) : write_bpe(s, w, notes)))
-        return false;
-    write_special(s, w, "bos", KEY "bos_token_id");
-    write_special(s, w, "eos", KEY "eos_token_id");
-    write_special(s, w, "unk", KEY "unknown_token_id");
-    write_special(s, w, "pad", KEY "padding_token_id");
-    write_flag(s, w, "add_bos_token", false);
-    write_flag(s, w, "add_eos_token", true);
+    bool strips = false;
+    for (int i = 0; i < OWN_FLAGS; i++)
+        gguf_write_bool(w, own_flag_names[i], *own_flag(&p, i));
+    gguf_write_array(w, OWN_KEY "ids", GGUF_KIND_I32, OWN_IDS);
+    for (int i = 0; i < OWN_IDS; i++)
+        gguf_write_item_whole(w, *own_id(&p, i));
+    gguf_write_array(w, OWN_KEY "ends", GGUF_KIND_I32, p.end_count);
+    for (size_t i = 0; i < p.end_count; i++)
+        gguf_write_item_whole(w, p.ends[i]);
+    gguf_write_array(w, OWN_KEY "added", GGUF_KIND_I32, p.added_count);
+    for (size_t i = 0; i < p.added_count; i++)
+        gguf_write_item_whole(w, p.added[i].id);
+    gguf_write_array(w, OWN_KEY "added_texts", GGUF_KIND_TEXT, p.added_count);
+    for (size_t i = 0; i < p.added_count; i++)
+        gguf_write_item_text(w, p.added[i].text.data, p.added[i].text.length);
+    gguf_write_array(w, OWN_KEY "added_normalized", GGUF_KIND_BOOL, p.added_count);
+    for (size_t i = 0; i < p.added_count; i++) {
+        gguf_write_item_whole(w, p.added[i].normalized);
+        strips |= p.strips[p.added[i].id] != 0;
+    }
+    if (!strips)
+        return;
+    gguf_write_array(w, OWN_KEY "strips", GGUF_KIND_U8, p.token_count);
+    for (size_t i = 0; i < p.token_count; i++)
+        gguf_write_item_whole(w, p.strips[i]);
+}
+
+static void write_all(const source *s, const tokenizer *t, gguf_writer *w)
+{
+    const tokenizer_parts *p = &s->json->parts;
+    if (p->kind == TOKENIZER_SPM)
+        write_spm(s, t, w);
+    else
+        write_bpe(s, w);
+    write_special(s, w, "bos", p->bos, KEY "bos_token_id");
+    write_special(s, w, "eos", p->eos, KEY "eos_token_id");
+    write_special(s, w, "unk", p->unknown, KEY "unknown_token_id");
+    write_special(s, w, "pad", p->padding, KEY "padding_token_id");
+    /* always: where a file says nothing, what holds depends on its pre-tokenizer (llama-bpe: a BOS) */
+    gguf_write_bool(w, KEY "add_bos_token", p->add_bos);
+    gguf_write_bool(w, KEY "add_eos_token", p->add_eos);
+    write_own(*p, w);
     write_template(s, w);
-    return true;
+}
+
+static bool read_model_config(const char *folder, json_t **config, err *e)
+{
+    char *path = path_in(folder, "config.json");
+    size_t length;
+    char *text = file_exists(path) ? file_read(path, MAX_CONFIG_BYTES, &length, e) : NULL;
+    json_error_t why;
+    if (text && !(*config = json_loadb(text, length, JSON_ALLOW_NUL, &why)))
+        err_set(e, "%s: not JSON (line %d, column %d)", path, why.line, why.column);
+    free(text);
+    free(path);
+    return e->kind == ERR_NONE;
+}
+
+bool convert_tokenizer_read(gguf_writer *w, const json_source *json, const tokenizer *t, const char *folder,
+                            uint32_t vocab_tok, str *notes, err *e)
+{
+    json_t *config = NULL;
+    source s = {.folder = folder, .json = json, .count = vocab_tok, .e = e};
+    bool ok = check(&s) && read_model_config(folder, &config, e);
+    s.model_config = config;
+    if (ok) {
+        note_unknown_there(&json->parts, notes);
+        write_all(&s, t, w);
+    }
+    json_decref(config);
+    return ok;
 }
 
 bool convert_tokenizer(gguf_writer *w, const char *folder, uint32_t vocab_tok, str *notes, err *e)
 {
-    source s = {.folder = folder, .count = vocab_tok, .e = e};
-    s.root = read_json(&s, "tokenizer.json", 0);
-    bool ok = e->kind == ERR_NONE;
-    if (ok && !s.root) {
+    char *path = path_in(folder, "tokenizer.json");
+    bool there = file_exists(path);
+    free(path);
+    if (!there) {
         str_addf(notes, "no tokenizer.json in %s: the file has no vocabulary, and takes token ids only\n", folder);
         gguf_write_text(w, KEY "model", "none");
-    } else if (ok) {
-        s.tokens = mem_alloc(vocab_tok * sizeof *s.tokens);
-        s.types = mem_alloc(vocab_tok * sizeof *s.types);
-        s.scores = mem_alloc(vocab_tok * sizeof *s.scores);
-        /* its model_max_length is often a number that no integer holds */
-        s.config = read_json(&s, "tokenizer_config.json", JSON_DECODE_INT_AS_REAL);
-        s.model_config = e->kind == ERR_NONE ? read_json(&s, "config.json", 0) : NULL;
-        ok = e->kind == ERR_NONE && write_all(&s, w, notes);
+        return true;
     }
-    json_decref(s.root);
-    json_decref(s.config);
-    json_decref(s.model_config);
-    free(s.tokens);
-    free(s.types);
-    free(s.scores);
+    json_source json = {.e = e};
+    tokenizer *t = json_source_read_folder(&json, folder);
+    bool ok = t && convert_tokenizer_read(w, &json, t, folder, vocab_tok, notes, e);
+    tokenizer_free(t);
+    json_source_free(&json);
     return ok;
 }

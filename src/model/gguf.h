@@ -80,6 +80,8 @@ typedef struct gguf_array {
 } gguf_array;
 bool gguf_get_texts(const gguf *g, const char *key, gguf_array *array, err *e);
 bool gguf_get_numbers(const gguf *g, const char *key, gguf_array *array, err *e); /* any width, or bool */
+bool gguf_get_whole_numbers(const gguf *g, const char *key, gguf_array *array, err *e);
+bool gguf_get_reals(const gguf *g, const char *key, gguf_array *array, err *e);
 /* Nothing, or 0, past the end or of the other kind of array. An int is cut to a
  * whole number and to what 64 bits hold. */
 gguf_text gguf_array_text(const gguf_array *array, size_t i);

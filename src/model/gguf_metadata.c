@@ -5,6 +5,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,25 +287,50 @@ bool gguf_get_text(const gguf *g, const char *key, gguf_text *value, err *e)
     return true;
 }
 
-static bool get_array(const gguf *g, const char *key, bool texts, gguf_array *array, err *e)
+typedef enum { ITEMS_TEXTS, ITEMS_NUMBERS, ITEMS_WHOLE, ITEMS_REAL } item_kinds;
+
+static bool is_item_of(value_type item, item_kinds kinds)
 {
+    bool text = item == VALUE_TEXT, real = is_float(item);
+    return kinds == ITEMS_TEXTS     ? text
+           : kinds == ITEMS_NUMBERS ? !text
+           : kinds == ITEMS_REAL    ? real
+                                    : !text && !real && item != VALUE_BOOL;
+}
+
+static bool get_array(const gguf *g, const char *key, item_kinds kinds, gguf_array *array, err *e)
+{
+    static const char *const words[] = {"texts", "numbers", "whole numbers", "f32 or f64"};
     const gguf_value *v = find_or_fail(g, key, e);
     if (!v)
         return false;
-    if (v->type != VALUE_ARRAY || (v->item == VALUE_TEXT) != texts)
-        return wrong_type(g, v, texts ? "an array of texts" : "an array of numbers", e);
+    if (v->type != VALUE_ARRAY || !is_item_of(v->item, kinds)) {
+        char expected[40];
+        snprintf(expected, sizeof expected, "an array of %s", words[kinds]);
+        return wrong_type(g, v, expected, e);
+    }
     *array = (gguf_array){v->count, v};
     return true;
 }
 
 bool gguf_get_texts(const gguf *g, const char *key, gguf_array *array, err *e)
 {
-    return get_array(g, key, true, array, e);
+    return get_array(g, key, ITEMS_TEXTS, array, e);
 }
 
 bool gguf_get_numbers(const gguf *g, const char *key, gguf_array *array, err *e)
 {
-    return get_array(g, key, false, array, e);
+    return get_array(g, key, ITEMS_NUMBERS, array, e);
+}
+
+bool gguf_get_whole_numbers(const gguf *g, const char *key, gguf_array *array, err *e)
+{
+    return get_array(g, key, ITEMS_WHOLE, array, e);
+}
+
+bool gguf_get_reals(const gguf *g, const char *key, gguf_array *array, err *e)
+{
+    return get_array(g, key, ITEMS_REAL, array, e);
 }
 
 gguf_text gguf_array_text(const gguf_array *array, size_t i)

@@ -1,7 +1,7 @@
 /* A tokenizer from the keys tokenizer.ggml.* of a GGUF file. */
 #include "base/str.h"
 #include "model/pretokenize.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer_own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@ typedef struct gguf_parts {
     uint8_t *types, *strips;
     token_merge *merges;
     char *charsmap;
+    own_parts own;
     bool by_rank; /* SPM with merges instead of scores */
 } gguf_parts;
 
@@ -81,9 +82,9 @@ static bool get_tokens(const gguf *g, gguf_parts *p, err *e)
 }
 
 /* An array with one number for each token. */
-static bool get_per_token(const gguf *g, const gguf_parts *p, const char *key, gguf_array *a, err *e)
+static bool get_per_token(const gguf *g, const gguf_parts *p, const char *key, bool whole, gguf_array *a, err *e)
 {
-    if (!gguf_get_numbers(g, key, a, e))
+    if (!(whole ? gguf_get_whole_numbers : gguf_get_reals)(g, key, a, e))
         return false;
     if (a->count != p->parts.token_count)
         return err_set(e, "%s: %zu of them for %zu tokens", key, a->count, p->parts.token_count);
@@ -95,7 +96,7 @@ static bool get_scores(const gguf *g, gguf_parts *p, err *e)
     gguf_array a;
     if ((p->parts.kind != TOKENIZER_SPM && p->parts.kind != TOKENIZER_UNIGRAM) || p->by_rank)
         return true;
-    if (!get_per_token(g, p, KEY "scores", &a, e))
+    if (!get_per_token(g, p, KEY "scores", false, &a, e))
         return false;
     p->scores = mem_alloc(a.count * sizeof *p->scores);
     for (size_t i = 0; i < a.count; i++)
@@ -109,7 +110,7 @@ static bool get_types(const gguf *g, gguf_parts *p, err *e)
     gguf_array a;
     if (!gguf_has(g, KEY "token_type"))
         return true;
-    if (!get_per_token(g, p, KEY "token_type", &a, e))
+    if (!get_per_token(g, p, KEY "token_type", true, &a, e))
         return false;
     p->types = mem_alloc(a.count);
     for (size_t i = 0; i < a.count; i++) {
@@ -120,28 +121,31 @@ static bool get_types(const gguf *g, gguf_parts *p, err *e)
     return true;
 }
 
-/* "left right"; the left one may be a space itself. */
-static bool get_merges(const gguf *g, gguf_parts *p, err *e)
+bool tokenizer_gguf_merges(const gguf *g, const char *key, tokenizer_parts *parts, token_merge **merges, err *e)
 {
     gguf_array a;
-    if (p->parts.kind != TOKENIZER_BPE && !p->by_rank)
-        return true;
-    if (!gguf_get_texts(g, KEY "merges", &a, e))
+    if (!gguf_get_texts(g, key, &a, e))
         return false;
     if (a.count > TOKENIZER_MAX_TOKENS)
-        return err_set(e, KEY "merges: %zu merges", a.count);
-    p->merges = mem_alloc(a.count * sizeof *p->merges);
+        return err_set(e, "%s: %zu merges", key, a.count);
+    *merges = mem_alloc(a.count * sizeof **merges);
     for (size_t i = 0; i < a.count; i++) {
         gguf_text text = gguf_array_text(&a, i);
         const char *space = text.length > 1 ? memchr(text.data + 1, ' ', text.length - 1) : NULL;
         if (!space)
             continue;
         size_t left = (size_t)(space - text.data);
-        p->merges[i] = (token_merge){{text.data, left}, {space + 1, text.length - left - 1}};
+        (*merges)[i] = (token_merge){{text.data, left}, {space + 1, text.length - left - 1}};
     }
-    p->parts.merges = p->merges;
-    p->parts.merge_count = a.count;
+    parts->merges = *merges;
+    parts->merge_count = a.count;
     return true;
+}
+
+static bool get_merges(const gguf *g, gguf_parts *p, err *e)
+{
+    return (p->parts.kind != TOKENIZER_BPE && !p->by_rank) ||
+           tokenizer_gguf_merges(g, KEY "merges", &p->parts, &p->merges, e);
 }
 
 /* An id that is not there stays as it is. */
@@ -172,7 +176,7 @@ static bool get_charsmap(const gguf *g, gguf_parts *p, err *e)
     static const char key[] = KEY "precompiled_charsmap";
     if (p->parts.kind != TOKENIZER_UNIGRAM || !gguf_has(g, key))
         return true;
-    if (!gguf_get_numbers(g, key, &a, e))
+    if (!gguf_get_whole_numbers(g, key, &a, e))
         return false;
     p->charsmap = mem_alloc(a.count + 1);
     for (size_t i = 0; i < a.count; i++)
@@ -290,8 +294,9 @@ tokenizer *tokenizer_from_gguf(const gguf *g, err *e)
         get_types(g, &p, e) && get_merges(g, &p, e) && get_charsmap(g, &p, e) && get_ids(g, &p, e) &&
         get_flags(g, &p, e)) {
         guess_strips(g, &p);
-        t = tokenizer_new(&p.parts, e);
+        t = own_read(g, &p.parts, &p.own, e) ? tokenizer_new(&p.parts, e) : NULL;
     }
+    own_free(&p.own);
     free(p.tokens);
     free(p.scores);
     free(p.charsmap);

@@ -140,19 +140,36 @@ static void get_ids(json_source *s, const json_t *generation)
 
 /* ---- all of it ---------------------------------------------------------------------- */
 
-static tokenizer *make(json_source *s, const json_t *generation)
+static bool gather(json_source *s)
 {
-    tokenizer *t = NULL;
     bool ok = get_model(s), encoder = is_encoder(s);
     ok = ok && (encoder ? json_source_encoder(s) : json_source_cutting(s)) && json_source_tokens(s) &&
          (encoder || json_source_merges(s));
-    if (ok) {
-        json_source_scores(s);
-        get_ids(s, generation);
-        t = tokenizer_new(&s->parts, s->e);
-        if (!t)
-            err_context(s->e, "%s", s->name);
-    }
+    if (!ok)
+        return false;
+    json_source_scores(s);
+    get_ids(s, s->generation);
+    return true;
+}
+
+tokenizer *json_source_read(json_source *s, const json_file *tokenizer_json, const json_file *config,
+                            const json_file *generation)
+{
+    s->name = tokenizer_json->name;
+    /* of two keys with one name, readers take one or the other */
+    s->root = load(tokenizer_json, JSON_REJECT_DUPLICATES, s->e);
+    s->settings = s->root && config->text ? load(config, JSON_DECODE_INT_AS_REAL, s->e) : NULL;
+    s->generation = s->root && generation->text ? load(generation, 0, s->e) : NULL;
+    if (!s->root || (config->text && !s->settings) || (generation->text && !s->generation) || !gather(s))
+        return NULL;
+    tokenizer *t = tokenizer_new(&s->parts, s->e);
+    if (!t)
+        err_context(s->e, "%s", s->name);
+    return t;
+}
+
+void json_source_free(json_source *s)
+{
     free(s->tokens);
     free(s->types);
     free(s->strips);
@@ -161,22 +178,17 @@ static tokenizer *make(json_source *s, const json_t *generation)
     free(s->scores);
     free(s->charsmap);
     json_decref(s->vocab);
-    return t;
+    json_decref(s->root);
+    json_decref(s->settings);
+    json_decref(s->generation);
 }
 
 tokenizer *tokenizer_from_json(const json_file *tokenizer_json, const json_file *config, const json_file *generation,
                                err *e)
 {
-    json_t *root = load(tokenizer_json, 0, e);
-    json_t *settings = root && config->text ? load(config, JSON_DECODE_INT_AS_REAL, e) : NULL;
-    json_t *generating = root && generation->text ? load(generation, 0, e) : NULL;
-    bool ok = root && (settings || !config->text) && (generating || !generation->text);
-    tokenizer *t = NULL;
-    if (ok)
-        t = make(&(json_source){.name = tokenizer_json->name, .root = root, .settings = settings, .e = e}, generating);
-    json_decref(root);
-    json_decref(settings);
-    json_decref(generating);
+    json_source s = {.e = e};
+    tokenizer *t = json_source_read(&s, tokenizer_json, config, generation);
+    json_source_free(&s);
     return t;
 }
 
@@ -198,21 +210,30 @@ static void forget(json_file *file)
     free((char *)file->text);
 }
 
-tokenizer *tokenizer_from_folder(const char *path, err *e)
+tokenizer *json_source_read_folder(json_source *s, const char *path)
 {
     json_file main = {0}, config = {0}, generation = {0};
     tokenizer *t = NULL;
+    err *e = s->e;
     if (read_if_there(path, "tokenizer.json", TOKENIZER_MAX_BYTES, &main, e) &&
         read_if_there(path, "tokenizer_config.json", CONFIG_MAX_BYTES, &config, e) &&
         read_if_there(path, "generation_config.json", CONFIG_MAX_BYTES, &generation, e)) {
         if (main.text)
-            t = tokenizer_from_json(&main, &config, &generation, e);
+            t = json_source_read(s, &main, &config, &generation);
         else
             err_set(e, "%s: there is no tokenizer.json in this folder", path);
     }
     forget(&main);
     forget(&config);
     forget(&generation);
+    return t;
+}
+
+tokenizer *tokenizer_from_folder(const char *path, err *e)
+{
+    json_source s = {.e = e};
+    tokenizer *t = json_source_read_folder(&s, path);
+    json_source_free(&s);
     return t;
 }
 

@@ -146,18 +146,44 @@ static bool get_merge(const json_t *item, token_merge *m)
     return true;
 }
 
+/* `scratch` becomes what is looked for: the one text behind the other. */
+static bool has_token(const json_t *vocab, token_text a, token_text b, str *scratch)
+{
+    scratch->length = 0;
+    str_add_bytes(scratch, a.data, a.length);
+    str_add_bytes(scratch, b.data, b.length);
+    return json_object_get(vocab, scratch->data);
+}
+
+/* A merge of tokens that are not there, or into one that is not, means that the vocabulary or the list is another's. */
+static bool check_merge(const json_t *vocab, const token_merge *m, str *scratch)
+{
+    token_text nothing = {"", 0};
+    return has_token(vocab, m->left, nothing, scratch) && has_token(vocab, m->right, nothing, scratch) &&
+           has_token(vocab, m->left, m->right, scratch);
+}
+
 bool json_source_merges(json_source *s)
 {
-    const json_t *list = json_object_get(s->model, "merges");
+    const json_t *list = json_object_get(s->model, "merges"), *vocab = json_object_get(s->model, "vocab");
     if (!json_is_array(list))
         return err_set(s->e, "%s: \"model\" has no list \"merges\"", s->name);
     size_t count = json_array_size(list);
     if (count > TOKENIZER_MAX_TOKENS)
         return err_set(s->e, "%s: %zu merges", s->name, count);
     s->merges = mem_alloc(count * sizeof *s->merges);
-    for (size_t i = 0; i < count; i++)
+    str scratch = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
         if (!get_merge(json_array_get(list, i), &s->merges[i]))
-            return err_set(s->e, "%s: merge %zu is not of two tokens", s->name, i);
+            ok = err_set(s->e, "%s: merge %zu is not of two tokens", s->name, i);
+        else if (!check_merge(vocab, &s->merges[i], &scratch))
+            ok = err_set(s->e, "%s: merge %zu is of or into a token that is not in the vocabulary: '%s'", s->name, i,
+                         token_text_shown((token_text){scratch.data, scratch.length}).text);
+    }
+    str_free(&scratch);
+    if (!ok)
+        return false;
     s->parts.merges = s->merges;
     s->parts.merge_count = count;
     return true;

@@ -10,6 +10,7 @@
 #include "model/quantised.h"
 #include "model/sentence.h"
 #include "model/tokenizer_json.h"
+#include "model/tokenizer_own.h"
 #include "model/unigram.h"
 #include "model/wordpiece.h"
 
@@ -137,6 +138,17 @@ bool chat_template_in_folder(const char *path, str *out, err *e)
 }
 
 /* Only a folder's tokenizer.json needs it. */
+bool own_read(const gguf *g, tokenizer_parts *parts, own_parts *own, err *e)
+{
+    (void)g, (void)parts, (void)own, (void)e;
+    return true;
+}
+
+void own_free(own_parts *own)
+{
+    (void)own;
+}
+
 void nfc_add(const char *text, size_t bytes, const char *plain, str *out, str *plain_out)
 {
     (void)text, (void)bytes, (void)plain, (void)out, (void)plain_out;

@@ -183,8 +183,30 @@ fails "a place that is not there" 1 "/no/such/x.gguf" "$SOLO" convert "$work/lla
 rm "$work/mistral/model-00002-of-00002.safetensors"
 fails "a shard that is missing" 1 "model-00002" "$SOLO" convert "$work/mistral" "$work/x.gguf"
 python3 $oracle/make_folder.py llama "$work/damaged"
-echo '{"model": {"type": "BPE", "vocab": {"a": 99999}, "merges": []}}' >"$work/damaged/tokenizer.json"
-fails "a token that the model has not" 1 "token 99999" "$SOLO" convert "$work/damaged" "$work/x.gguf"
+bytes='"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true}'
+# refuses NAME PART TOKENIZER: as `solo tokenize` does, and with its words
+refuses() {
+    printf '%s' "$3" >"$work/damaged/tokenizer.json"
+    fails "convert refuses $1" 1 "$2" "$SOLO" convert "$work/damaged" "$work/x.gguf"
+}
+model='"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġa": 4}, "merges": ["Ġ a", "a b"]'
+refuses "a token that the model has not" "token 299" \
+    "{$bytes, \"added_tokens\": [{\"id\": 299, \"content\": \"x\"}], $model}}"
+refuses "a normalizer" "'Lowercase' is not supported" "{$bytes, \"normalizer\": {\"type\": \"Lowercase\"}, $model}}"
+refuses "dropout" "dropout" "{$bytes, $model, \"dropout\": 0.1}}"
+refuses "two tokens with one id" "same id 3" "{$bytes, ${model%\"Ġa*} \"x\": 3}, \"merges\": []}}"
+refuses "single words" "single words" "{$bytes, \"added_tokens\": [{\"id\": 5, \"content\": \"x\", \"single_word\": true}], $model}}"
+refuses "ByteLevel without its pattern" "not known: bytes" \
+    '{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}, '"$model}}"
+# what the keys tokenizer.ggml.* do not say comes along
+printf '%s' "{$bytes, \"normalizer\": {\"type\": \"NFC\"}, \"added_tokens\": [{\"id\": 5, \"content\": \"<t>\", \"lstrip\": true, \"rstrip\": true}, {\"id\": 6, \"content\": \"<t><t>\"}], $model}}" >"$work/damaged/tokenizer.json"
+if "$SOLO" convert "$work/damaged" "$work/spaced.gguf" >"$work/notes" 2>&1 &&
+    text='ab <t> <t><t>b a<t>' && ids=$(printf %s "$text" | "$SOLO" tokenize "$work/damaged") && [ -n "$ids" ] &&
+    [ "$ids" = "$(printf %s "$text" | "$SOLO" tokenize "$work/spaced.gguf")" ] && [ "$(grep -c "llama.cpp" "$work/notes")" -eq 3 ]; then
+    echo "ok spaces, forms and the order of added tokens come along"
+else
+    echo "not ok spaces, forms and the order of added tokens come along ($ids; $(cat "$work/notes"))"
+fi
 
 # the tokenizer that came along
 printf 'the a user defined<s>' | "$SOLO" tokenize "$work/mistral-f32.gguf" >"$work/ids"

@@ -49,6 +49,9 @@ refuses id_negative "whole number" '{'"$bytes"',"model":{"type":"BPE","vocab":{"
 refuses id_twice "same id 0" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0,"b":0},"merges":[]}}'
 refuses no_merges "merges" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0}}}'
 refuses bad_merge "merge 0" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0},"merges":["a"]}}'
+refuses merge_of_nothing "merge 0 is of or into a token that is not in the vocabulary: 'c'" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0,"ac":1},"merges":["a c"]}}'
+refuses merge_into_nothing "not in the vocabulary: 'ab'" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]}}'
+refuses key_twice "duplicate object key" '{'"$bytes"',"model":{"type":"BPE","vocab":{"a":0,"a":1},"merges":[]}}'
 refuses empty_vocabulary "empty" '{'"$bytes"',"model":{"type":"BPE","vocab":{},"merges":[]}}'
 refuses added_without_text "content" '{"added_tokens":[{"id":5}],'"$bytes,$model}"
 mkdir "$work/bad_config"

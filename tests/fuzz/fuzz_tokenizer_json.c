@@ -1,11 +1,12 @@
 /* Feeds JSON to the reader of tokenizer.json, and texts to the tokenizers that come of
- * it. See fuzz_gguf.c for how to run it. The input is three files with a zero byte
+ * it, and of the GGUF file that it is converted to. See fuzz_gguf.c for how to run it. The input is three files with a zero byte
  * between them: tokenizer.json, tokenizer_config.json, generation_config.json; the last
  * two may be missing. */
 #define FUZZ_NAME      "tokenizer_json"
 #define FUZZ_MUTATIONS 20000
 #include "fuzz/tokenizer_checks.h"
-#include "model/tokenizer_json.h"
+
+#include "fuzz/converted_checks.h"
 
 /* Up to the next zero byte, which is passed over. */
 static json_file next_file(const char *name, const char **at, size_t *left)
@@ -28,15 +29,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (!main.text)
         return 0;
     err e = {0};
-    tokenizer *t = tokenizer_from_json(&main, &config, &generation, &e);
+    json_source source = {.e = &e};
+    tokenizer *t = json_source_read(&source, &main, &config, &generation);
     require((t != NULL) == (e.kind == ERR_NONE), "an error beside a result, or neither");
     require(t || strncmp(e.text, "main: ", 6) == 0 || strncmp(e.text, "config: ", 8) == 0 ||
                 strncmp(e.text, "generation: ", 12) == 0,
             "an error does not name the file");
     require(!strchr(e.text, '\n'), "an error has two lines");
-    if (t)
+    if (t) {
         check_tokenizer(t, bytes, length);
+        check_converted(&source, t, bytes, length);
+    }
     tokenizer_free(t);
+    json_source_free(&source);
     return 0;
 }
 

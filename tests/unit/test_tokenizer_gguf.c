@@ -109,6 +109,17 @@ static void gguf_errors_name_the_key(void **state)
     add_text(&f, "tokenizer.ggml.model", "llama");
     add_tokens(&f);
     add_items(&f, "tokenizer.ggml.scores", F32, 3);
+    add_items(&f, "tokenizer.ggml.token_type", F32, 3);
+    expect_gguf(&f, "'tokenizer.ggml.token_type': is an array of f32, not an array of whole numbers");
+    f = (writer){0};
+    add_text(&f, "tokenizer.ggml.model", "llama");
+    add_tokens(&f);
+    add_items(&f, "tokenizer.ggml.scores", I32, 3);
+    expect_gguf(&f, "'tokenizer.ggml.scores': is an array of i32, not an array of f32 or f64");
+    f = (writer){0};
+    add_text(&f, "tokenizer.ggml.model", "llama");
+    add_tokens(&f);
+    add_items(&f, "tokenizer.ggml.scores", F32, 3);
     add_number(&f, "tokenizer.ggml.eos_token_id", U32, 3, 4);
     expect_gguf(&f, "tokenizer.ggml.eos_token_id");
     f = (writer){0};
