@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef union slot {
-    float *f;
-    uint32_t *u;
-} slot;
-
 struct cpu_run {
     const graph *g;
-    slot *values;         /* [node]; weights as floats */
+    cpu_result *values;   /* [node]; weights as floats */
     bool *borrowed;       /* [node]: the same memory as an operand's */
     const void **weights; /* [node] */
 };
@@ -33,10 +28,9 @@ static uint64_t row_count(const graph_node *n)
 
 /* ---- operators ----------------------------------------------------------- */
 
-static float apply_unary(const graph_node *n, float x)
+float cpu_unary(unary_kind kind, float x, float a, float b)
 {
-    float a = n->as.unary.a, b = n->as.unary.b;
-    switch (n->as.unary.kind) {
+    switch (kind) {
     case UNARY_COPY: return x;
     case UNARY_NEG: return -x;
     case UNARY_ABS: return fabsf(x);
@@ -99,7 +93,7 @@ static void run_binary(const graph_node *n, const graph_node *b, const float *x,
         out[i] = apply_binary(n->as.binary, x[i], y[broadcast_index(i, n->s, b->s)]);
 }
 
-static void reduce_row(const graph_node *n, const float *x, uint32_t length, slot out, uint64_t row)
+static void reduce_row(const graph_node *n, const float *x, uint32_t length, cpu_result out, uint64_t row)
 {
     double sum = 0;
     uint32_t best = 0;
@@ -356,7 +350,7 @@ static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)
 static bool run_node(cpu_run *r, node at, err *e)
 {
     const graph_node *n = graph_at(r->g, at);
-    slot out = r->values[at];
+    cpu_result out = r->values[at];
     const float *x = n->operand_count ? r->values[n->operands[0]].f : NULL;
     const graph_node *first = n->operand_count ? graph_at(r->g, n->operands[0]) : NULL;
     uint32_t length = first ? row_length(first) : 0;
@@ -367,7 +361,7 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_RESHAPE: break; /* a reshape moves no data */
     case OP_UNARY:
         for (uint64_t i = 0; i < shape_count(n->s); i++)
-            out.f[i] = apply_unary(n, x[i]);
+            out.f[i] = cpu_unary(n->as.unary.kind, x[i], n->as.unary.a, n->as.unary.b);
         break;
     case OP_BINARY: run_binary(n, graph_at(r->g, n->operands[1]), x, r->values[n->operands[1]].f, out.f); break;
     case OP_REDUCE:
@@ -415,6 +409,8 @@ static bool run_node(cpu_run *r, node at, err *e)
                     n->operand_count > 3 ? r->values[n->operands[3]].f : NULL, out.f);
         break;
     case OP_POOL: cpu_pool(n, first->s.dims[LAST - 1], x, r->values[n->operands[1]].f, out.f); break;
+    case OP_MAP: return cpu_map(r->g, n, r->values, out, e);
+    case OP_CONTRACT: cpu_contract(n, x, r->values[n->operands[1]].f, out.f); break;
     case OP_MIX: cpu_mix(n, first->s.dims[2], x, r->values[n->operands[1]].f, out.f); break;
     case OP_CONV:
     case OP_DELTA: run_recurrent(r, n, out.f); break;

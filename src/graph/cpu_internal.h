@@ -32,4 +32,14 @@ typedef struct cpu_operand {
 void cpu_conv(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
 void cpu_delta(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
 
+typedef union cpu_result {
+    float *f;
+    uint32_t *u;
+} cpu_result;
+/* A function of one number. */
+float cpu_unary(unary_kind kind, float x, float a, float b);
+/* values: [node]. False if a place leaves its tensor. */
+bool cpu_map(const graph *g, const graph_node *n, const cpu_result *values, cpu_result out, err *e);
+void cpu_contract(const graph_node *n, const float *x, const float *y, float *out);
+
 #endif

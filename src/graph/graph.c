@@ -10,10 +10,10 @@
 #include <string.h>
 
 const char *const graph_op_names[OP_COUNT] = {
-    "input",  "weight", "state",   "unary",     "binary",          "reduce", "softmax", "rmsnorm", "layernorm",
-    "matmul", "gather", "rope",    "attention", "whole attention", "store",  "slice",   "reshape", "pick",
-    "topk",   "route",  "experts", "mix",       "weigh",           "heads",  "join",    "conv",    "delta",
-    "pool",   "assign", "sample"};
+    "input",  "weight", "state",    "unary",     "binary",          "reduce", "softmax", "rmsnorm", "layernorm",
+    "matmul", "gather", "rope",     "attention", "whole attention", "store",  "slice",   "reshape", "pick",
+    "topk",   "route",  "experts",  "mix",       "weigh",           "heads",  "join",    "conv",    "delta",
+    "pool",   "map",    "contract", "assign",    "sample"};
 
 struct graph {
     graph_node *nodes; /* [0] is no node */

@@ -62,19 +62,21 @@ typedef enum {
     OP_STORE,           /* rows into a state */
     OP_SLICE,           /* of the last dimension */
     OP_RESHAPE,
-    OP_PICK,    /* rows of activations */
-    OP_TOPK,    /* the places of the largest of a row */
-    OP_ROUTE,   /* which experts a row gets, and what each weighs */
-    OP_EXPERTS, /* products with matrices that are chosen at run time */
-    OP_MIX,     /* sums of rows with weights */
-    OP_WEIGH,   /* elements by their places in a row, as routes */
-    OP_HEADS,   /* products with a matrix for each head */
-    OP_JOIN,    /* rows one behind the other */
-    OP_CONV,    /* a short convolution over rows, those of earlier runs included */
-    OP_DELTA,   /* the gated delta rule: attention by a matrix that every row changes */
-    OP_POOL,    /* one sum of rows with weights */
-    OP_ASSIGN,  /* integers into an input, for the next run */
-    OP_SAMPLE,  /* a token from logits, likewise */
+    OP_PICK,     /* rows of activations */
+    OP_TOPK,     /* the places of the largest of a row */
+    OP_ROUTE,    /* which experts a row gets, and what each weighs */
+    OP_EXPERTS,  /* products with matrices that are chosen at run time */
+    OP_MIX,      /* sums of rows with weights */
+    OP_WEIGH,    /* elements by their places in a row, as routes */
+    OP_HEADS,    /* products with a matrix for each head */
+    OP_JOIN,     /* rows one behind the other */
+    OP_CONV,     /* a short convolution over rows, those of earlier runs included */
+    OP_DELTA,    /* the gated delta rule: attention by a matrix that every row changes */
+    OP_POOL,     /* one sum of rows with weights */
+    OP_MAP,      /* a function of up to three operands, element by element, each read through strides */
+    OP_CONTRACT, /* sums of products of two operands, each read through strides */
+    OP_ASSIGN,   /* integers into an input, for the next run */
+    OP_SAMPLE,   /* a token from logits, likewise */
     OP_COUNT
 } graph_op;
 extern const char *const graph_op_names[OP_COUNT];
@@ -150,6 +152,64 @@ typedef struct delta_spec {
     bool tiled; /* head h of v has head h % key_heads of q and k; else neighbours share one */
 } delta_spec;
 
+/* Element (i0 .. i5) of a result reads element `offset` + the sum of i * strides of the operand: transposed, broadcast
+ * and cut tensors need no copy. Places are modulo 2^32, so that a stride may be negative. */
+enum { GRAPH_VIEW_DIMS = 6, GRAPH_MAP_OPERANDS = 3 };
+typedef struct graph_view {
+    node of;
+    uint32_t offset, strides[GRAPH_VIEW_DIMS];
+} graph_view;
+
+typedef enum {
+    MAP_FUNCTION, /* of one number: `function` with the constants a and b */
+    MAP_RSQRT,
+    MAP_ERF,
+    MAP_FLOOR,
+    MAP_CEIL,
+    MAP_ROUND, /* halves to the even neighbour */
+    MAP_SIGN,
+    MAP_NOT, /* 1 for 0, else 0 */
+    MAP_ADD, /* from here on of two */
+    MAP_SUB,
+    MAP_MUL,
+    MAP_DIV,       /* of integers: rounded down */
+    MAP_REMAINDER, /* of the division that is rounded down */
+    MAP_MAX,
+    MAP_MIN,
+    MAP_POW,
+    MAP_EQ, /* 1 or 0 */
+    MAP_NE,
+    MAP_LT,
+    MAP_LE,
+    MAP_AND,
+    MAP_OR,
+    MAP_XOR,
+    MAP_WHERE, /* x is not 0: y, else z */
+    MAP_TAKE,  /* the element of x that is y (negative: from the end) times `take_stride` further on */
+    MAP_PLACE, /* x inside of a box, outside y, or the constant a */
+    MAP_COUNT
+} map_kind;
+
+typedef struct map_spec {
+    map_kind kind;
+    unary_kind function;
+    float a, b;
+    bool integers;                  /* computed in i32, else in f32; operands of the other type are converted */
+    dtype type;                     /* of the result: f32, or u32 for integers, which may be negative */
+    uint32_t dims[GRAPH_VIEW_DIMS]; /* of the result, outermost first; unused leading ones are 1 */
+    graph_view views[GRAPH_MAP_OPERANDS];
+    uint32_t view_count;
+    uint32_t take_stride, take_count;                      /* MAP_TAKE: places that there are */
+    uint32_t first[GRAPH_VIEW_DIMS], end[GRAPH_VIEW_DIMS]; /* MAP_PLACE: the box; x is read at its own coordinates */
+} map_spec;
+
+/* The sum over k of x * y: their strides over the result's dimensions, and along k. */
+typedef struct contract_spec {
+    uint32_t dims[GRAPH_VIEW_DIMS];
+    graph_view x, y;
+    uint32_t k, x_stride, y_stride;
+} contract_spec;
+
 /* A node as the graph stores it. */
 typedef struct graph_node {
     graph_op op;
@@ -186,6 +246,8 @@ typedef struct graph_node {
         } weigh;
         assign_spec assign;
         delta_spec delta;
+        map_spec map;
+        contract_spec contract;
     } as;
 } graph_node;
 
@@ -268,6 +330,9 @@ node graph_conv(graph *g, node x, node weight, node state, node position, node l
  * To [t, heads * value_size]. `last` and the state are as those of graph_conv. */
 node graph_delta(graph *g, node x, node alpha, node beta, node rate, node state, node position, node last,
                  delta_spec spec);
+/* To a tensor of shape s, which has as many elements as the spec's dimensions. An operand may be an f32 state. */
+node graph_map(graph *g, const map_spec *spec, shape s);
+node graph_contract(graph *g, const contract_spec *spec, shape s);
 /* Into an input, after everything in this run that reads it. Its value is the target's. */
 node graph_assign(graph *g, node target, node value, assign_spec spec);
 /* A token sampled from logits [1, n] as graph/sample.h describes: into the first element of the input `target` and, at

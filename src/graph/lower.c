@@ -349,6 +349,8 @@ static const char *kernel_name(graph_op op)
     case OP_ATTENTION: return "op_attention";
     case OP_ATTENTION_WHOLE: return "op_attention_whole";
     case OP_POOL: return "op_pool";
+    case OP_MAP: return "op_map";
+    case OP_CONTRACT: return "op_contract";
     case OP_SLICE: return "op_slice";
     case OP_PICK: return "op_pick";
     case OP_TOPK: return "op_topk";
@@ -414,6 +416,8 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_ATTENTION: return lower_attention(c, l, s, n, e);
     case OP_ATTENTION_WHOLE: lower_attention_whole(c, l, n); break;
     case OP_POOL: lower_pool(c, l, n); break;
+    case OP_MAP: lower_map(c, l, n); break;
+    case OP_CONTRACT: lower_contract(c, l, n); break;
     case OP_SLICE:
         l->args[ARG_COUNT] = count;
         l->args[SLICE_LENGTH] = n->s.dims[LAST];

@@ -120,8 +120,10 @@ void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const g
 uint32_t lower_largest_head(const lowering *c);
 /* The dispatches of matrix products; 0 with an error. */
 uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, err *e);
-/* lower_text.c: attention without a cache, and pooling. */
+/* lower_map.c: functions and sums of products through strides. lower_text.c: attention without a cache, pooling. */
 void lower_attention_whole(const lowering *c, dispatch_desc *l, const graph_node *n);
+void lower_map(const lowering *c, dispatch_desc *l, const graph_node *n);
+void lower_contract(const lowering *c, dispatch_desc *l, const graph_node *n);
 void lower_pool(const lowering *c, dispatch_desc *l, const graph_node *n);
 uint32_t lower_gather(const lowering *c, dispatch_desc *l, const graph_node *n);
 

@@ -13,6 +13,38 @@ static const char *const UNARY_WORDS[UNARY_COUNT] = {"copy", "-",    "abs",     
 static const char *const BINARY_WORDS[BINARY_COUNT] = {"+", "-", "*", "/", "max", "min", "clamped glu"};
 static const char *const REDUCE_WORDS[REDUCE_COUNT] = {"sum", "mean", "maximum", "place of the maximum"};
 
+static const char *const MAP_WORDS[MAP_COUNT] = {[MAP_RSQRT] = "1 / sqrt",
+                                                 [MAP_ERF] = "erf",
+                                                 [MAP_FLOOR] = "floor",
+                                                 [MAP_CEIL] = "ceil",
+                                                 [MAP_ROUND] = "round",
+                                                 [MAP_SIGN] = "sign",
+                                                 [MAP_NOT] = "not",
+                                                 [MAP_ADD] = "+",
+                                                 [MAP_SUB] = "-",
+                                                 [MAP_MUL] = "*",
+                                                 [MAP_DIV] = "/",
+                                                 [MAP_REMAINDER] = "remainder",
+                                                 [MAP_MAX] = "max",
+                                                 [MAP_MIN] = "min",
+                                                 [MAP_POW] = "power",
+                                                 [MAP_EQ] = "==",
+                                                 [MAP_NE] = "!=",
+                                                 [MAP_LT] = "<",
+                                                 [MAP_LE] = "<=",
+                                                 [MAP_AND] = "and",
+                                                 [MAP_OR] = "or",
+                                                 [MAP_XOR] = "xor",
+                                                 [MAP_WHERE] = "where",
+                                                 [MAP_TAKE] = "elements by their numbers",
+                                                 [MAP_PLACE] = "one beside another"};
+
+static const char *map_words(const graph_node *n)
+{
+    const map_spec *m = &n->as.map;
+    return m->kind == MAP_FUNCTION ? UNARY_WORDS[m->function] : MAP_WORDS[m->kind];
+}
+
 /* A weight's name without what all of them have: "blk.3.attn_q.weight" is "attn_q". */
 static void bare_name(const char *name, char out[NAME_ROOM])
 {
@@ -236,6 +268,8 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_TOPK: str_add(out, "places of the largest"); break;
     case OP_ROUTE: str_add(out, "choice of experts"); break;
     case OP_POOL: str_add(out, "pooling"); break;
+    case OP_MAP: str_add(out, map_words(n)); break;
+    case OP_CONTRACT: str_add(out, "sums of products"); break;
     case OP_MIX: str_add(out, "weighted sum"); break;
     case OP_HEADS:
         bare_name(graph_at(p->g, n->operands[0])->name, name);
