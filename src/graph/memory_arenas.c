@@ -31,7 +31,7 @@ static bool new_arena(arena *arenas, uint32_t *count, uint64_t bytes, uint64_t l
 /* Steps whose matrices have the same types and shapes: those that a megakernel runs by one kernel in every layer. The
  * kernel reads one arena, so they share one where they fit. */
 typedef struct alike {
-    uint64_t key, bytes; /* of all their matrices */
+    uint64_t key, bytes, left; /* of all their matrices, and of those without a place */
     uint32_t steps, arena;
 } alike;
 
@@ -75,35 +75,43 @@ static void count_alike(placing *c)
             g->bytes += bytes_of(memory_named(c->m, 0, nodes[k])->what);
         if (g) {
             g->steps++;
+            g->left = g->bytes;
             g->arena = NO_PLACE;
         }
     }
 }
 
-static uint64_t taken(const arena *a)
+/* What fits one arena lies in one: room for all its steps is reserved when the first of them comes. */
+static bool is_together(const placing *c, const alike *g)
 {
-    return a->reserved > a->bytes ? a->reserved : a->bytes;
+    return g && g->steps > 1 && g->bytes <= c->m->limit;
 }
 
-/* The arena for `bytes` of a step; a group that fits an arena reserves one for all its steps. */
+static bool has_room(const memory *m, uint32_t i, uint64_t bytes)
+{
+    return m->weights[i].bytes + m->weights[i].reserved + bytes <= m->limit;
+}
+
+/* The arena for `bytes` of a step. A group that is larger than an arena fills one after the other, and looks for one with
+ * much room before, so that few kernels are needed for its steps. */
 static bool choose_arena(placing *c, alike *g, uint64_t bytes, uint32_t *into, err *e)
 {
     memory *m = c->m;
-    bool together = g && g->steps > 1 && g->bytes <= m->limit;
-    if (together && g->arena != NO_PLACE && m->weights[g->arena].bytes + bytes <= m->limit) {
+    bool together = is_together(c, g), alone = !g || g->steps == 1;
+    if (!alone && g->arena != NO_PLACE && (together || has_room(m, g->arena, bytes))) {
         *into = g->arena;
         return true;
     }
-    uint64_t room = together && g->arena == NO_PLACE ? g->bytes : bytes;
-    uint32_t i = together || !m->weight_arenas ? 0 : m->weight_arenas - 1;
-    while (i < m->weight_arenas && taken(&m->weights[i]) + room > m->limit)
+    uint64_t room = alone ? bytes : together || g->left < m->limit / 2 ? g->left : m->limit / 2;
+    uint32_t i = alone && m->weight_arenas ? m->weight_arenas - 1 : 0;
+    while (i < m->weight_arenas && !has_room(m, i, room > bytes ? room : bytes))
         i++;
     if (i == m->weight_arenas && !add_arena(&m->weight_arenas, m->limit, e))
         return false;
-    if (together) {
-        m->weights[i].reserved = taken(&m->weights[i]) + room;
+    if (together)
+        m->weights[i].reserved += g->bytes;
+    if (g)
         g->arena = i;
-    }
     *into = i;
     return true;
 }
@@ -150,15 +158,21 @@ static bool place_matrices(placing *c, uint32_t p, const plan_step *s, uint32_t 
     memory *m = c->m;
     node nodes[PLAN_MAX_NODES];
     uint32_t count = plan_matrices(m->plans[p], s, nodes), into = 0;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, all = 0;
     if (count < at_least)
         return true;
     for (uint32_t i = 0; i < count; i++) {
         const named *w = memory_named(m, p, nodes[i]);
         bytes += w->is_matrix ? 0 : bytes_of(w->what);
+        all += bytes_of(w->what);
     }
-    if (bytes && !choose_arena(c, p == 0 ? group_of(c, p, s) : NULL, bytes <= m->limit ? bytes : 1, &into, e))
+    alike *g = p == 0 && count ? group_of(c, p, s) : NULL;
+    if (bytes && !choose_arena(c, g, bytes <= m->limit ? bytes : 1, &into, e))
         return false;
+    if (bytes && is_together(c, g))
+        m->weights[into].reserved -= all;
+    if (bytes && g)
+        g->left -= all;
     for (uint32_t i = 0; i < count; i++) {
         named *w = memory_named(m, p, nodes[i]);
         if (w->is_matrix)

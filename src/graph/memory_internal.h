@@ -23,7 +23,7 @@ typedef struct named {
 typedef struct arena {
     gpu_buffer *buffer;
     uint64_t bytes;    /* that have an owner */
-    uint64_t reserved; /* at least: for alike steps, some of which are still to come */
+    uint64_t reserved; /* for alike steps that are still to come */
 } arena;
 
 typedef struct plan_places {

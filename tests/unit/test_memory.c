@@ -241,43 +241,81 @@ static void an_operator_without_a_kernel_is_an_error(void **unused)
     graph_free(g);
 }
 
+typedef struct alike_layers {
+    gpu *device;
+    graph *g;
+    plan *p;
+    memory *m;
+    node ups[12], downs[12];
+} alike_layers;
+
+/* Layers of two products, of 131072 bytes of weights each, or twice that for the first. */
+static alike_layers make_layers(int count, uint32_t inner, uint64_t binding_bytes)
+{
+    static char names[24][16];
+    err e = {0};
+    alike_layers a = {.device = open_stub(), .g = graph_new()};
+    node x = graph_input(a.g, "x", DTYPE_F32, shape2(1, 128));
+    for (int i = 0; i < count; i++) {
+        snprintf(names[2 * i], sizeof *names, "up %d", i);
+        snprintf(names[2 * i + 1], sizeof *names, "down %d", i);
+        a.ups[i] = graph_weight(a.g, names[2 * i], TYPE_F32, shape2(inner, 128));
+        a.downs[i] = graph_weight(a.g, names[2 * i + 1], TYPE_F32, shape2(128, 256));
+        node y = graph_matmul(a.g, x, a.ups[i]);
+        x = graph_matmul(a.g, inner == 256 ? y : graph_slice(a.g, y, 0, 256), a.downs[i]);
+    }
+    graph_output(a.g, "y", x);
+    ((gpu_info *)gpu_get_info(a.device))->max_storage_binding_bytes = binding_bytes;
+    a.p = plan_new(a.g, binding_bytes);
+    plan_fuse(a.p, LEVEL_OPS);
+    a.m = memory_new(a.device, &a.p, 1, &e);
+    if (!a.m)
+        fail_msg("%s", e.text);
+    return a;
+}
+
+static void free_layers(alike_layers *a)
+{
+    memory_free(a->m);
+    plan_free(a->p);
+    graph_free(a->g);
+    gpu_close(a->device);
+}
+
+static uint32_t arena_of(const alike_layers *a, node weight)
+{
+    return memory_matrix_of(a->m, 0, weight)->pieces[0].arena;
+}
+
+static uint32_t arenas_of(const alike_layers *a, const node *weights, int count)
+{
+    uint64_t seen = 0;
+    for (int i = 0; i < count; i++)
+        seen |= 1ull << arena_of(a, weights[i]);
+    return (uint32_t)__builtin_popcountll(seen);
+}
+
 /* A megakernel has a kernel for each arena that alike steps lie in: one, if all of them fit. */
 static void alike_steps_share_an_arena(void **unused)
 {
     (void)unused;
     enum { LAYERS = 6 };
-    err e = {0};
-    gpu *g = open_stub();
-    gpu_info *info = (gpu_info *)gpu_get_info(g);
-    graph *layers = graph_new();
-    node x = graph_input(layers, "x", DTYPE_F32, shape2(1, 128)), ups[LAYERS], downs[LAYERS];
-    static char names[2 * LAYERS][16];
-    for (int i = 0; i < LAYERS; i++) {
-        snprintf(names[2 * i], sizeof *names, "up %d", i);
-        snprintf(names[2 * i + 1], sizeof *names, "down %d", i);
-        ups[i] = graph_weight(layers, names[2 * i], TYPE_F32, shape2(256, 128));
-        downs[i] = graph_weight(layers, names[2 * i + 1], TYPE_F32, shape2(128, 256));
-        x = graph_matmul(layers, graph_matmul(layers, x, ups[i]), downs[i]);
-    }
-    graph_output(layers, "y", x);
-    info->max_storage_binding_bytes = LAYERS * 131072 + 4096; /* all of one kind, and a little more */
-    plan *p = plan_new(layers, info->max_storage_binding_bytes);
-    plan_fuse(p, LEVEL_OPS);
-    memory *m = memory_new(g, &p, 1, &e);
-    if (!m)
-        fail_msg("%s", e.text);
-    for (int i = 0; i < LAYERS; i++) {
-        assert_int_equal(memory_matrix_of(m, 0, ups[i])->pieces[0].arena,
-                         memory_matrix_of(m, 0, ups[0])->pieces[0].arena);
-        assert_int_equal(memory_matrix_of(m, 0, downs[i])->pieces[0].arena,
-                         memory_matrix_of(m, 0, downs[0])->pieces[0].arena);
-    }
-    assert_int_not_equal(memory_matrix_of(m, 0, ups[0])->pieces[0].arena,
-                         memory_matrix_of(m, 0, downs[0])->pieces[0].arena);
-    memory_free(m);
-    plan_free(p);
-    graph_free(layers);
-    gpu_close(g);
+    alike_layers a = make_layers(LAYERS, 256, LAYERS * 131072 + 4096); /* all of one kind, and a little more */
+    assert_int_equal(arenas_of(&a, a.ups, LAYERS), 1);
+    assert_int_equal(arenas_of(&a, a.downs, LAYERS), 1);
+    assert_int_not_equal(arena_of(&a, a.ups[0]), arena_of(&a, a.downs[0]));
+    free_layers(&a);
+}
+
+/* Those that do not fit one arena do not take the room of others that do, and fill as few as possible. */
+static void large_groups_fill_arenas(void **unused)
+{
+    (void)unused;
+    enum { LAYERS = 12 };
+    alike_layers a = make_layers(LAYERS, 512, LAYERS * 131072 + 4096); /* six of the ups, or all downs */
+    assert_int_equal(arenas_of(&a, a.ups, LAYERS), 2);
+    assert_int_equal(arenas_of(&a, a.downs, LAYERS), 1);
+    free_layers(&a);
 }
 
 int main(void)
@@ -290,6 +328,7 @@ int main(void)
         cmocka_unit_test(refuses_matrices_of_a_step_in_different_arenas),
         cmocka_unit_test(odd_states_are_errors),
         cmocka_unit_test(alike_steps_share_an_arena),
+        cmocka_unit_test(large_groups_fill_arenas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
