@@ -30,6 +30,7 @@ struct megakernel {
     bool fixed_groups;  /* the number was set by hand, resident or not */
     bool epoch_marked;  /* floats carry an epoch bit that all readers poll */
     bool uniform_table; /* the table fits a uniform buffer, which is read faster */
+    bool one_view;      /* there are too many buffers of weights to bind each of them twice */
     uint64_t text_hash;
     bool in_background;  /* kernels are made ahead, */
     gpu_kernel *awaited; /* and this one is needed next; NULL: none */
@@ -61,11 +62,11 @@ static bool lower(megakernel *o, err *e)
     return lower_plan(o->from.profile, &o->form, o->from.m, o->from.which_plan, o->from.p, &o->plan, e);
 }
 
-/* Buffers of weights that can be bound beside the others. */
-static uint32_t max_arenas(const gpu_info *info, bool uniform_table)
+/* How often weights can be bound beside the other buffers. */
+static uint32_t max_weight_bindings(const gpu_info *info, bool uniform_table)
 {
-    uint32_t others = uniform_table ? 3 : 4, most = (GPU_MAX_BINDINGS - MEGAKERNEL_BINDINGS) / 2;
-    uint32_t here = info->max_storage_buffers > others ? (info->max_storage_buffers - others) / 2 : 0;
+    uint32_t others = uniform_table ? 3 : 4, most = GPU_MAX_BINDINGS - MEGAKERNEL_BINDINGS;
+    uint32_t here = info->max_storage_buffers > others ? info->max_storage_buffers - others : 0;
     return here < most ? here : most;
 }
 
@@ -79,10 +80,16 @@ static bool find_kernels(megakernel *o, err *e)
         return false;
     o->uniform_table = phase_table_bytes(k) <= info->max_uniform_binding_bytes;
     o->epoch_marked = !o->single && k->polls_epoch && schedule_possible(k->kind_of, k->phases);
-    uint32_t most = max_arenas(info, o->uniform_table);
+    uint32_t most = max_weight_bindings(info, o->uniform_table);
+    o->one_view = 2 * k->arenas > most;
     return k->arenas <= most ||
            err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
                    k->arenas);
+}
+
+static uint32_t binding_count(const megakernel *o)
+{
+    return MEGAKERNEL_BINDINGS + (o->one_view ? 1 : 2) * o->kernels.arenas;
 }
 
 static gpu_source *make_text(megakernel *o)
@@ -91,6 +98,7 @@ static gpu_source *make_text(megakernel *o)
     gpu_source *source = megakernel_link(&(megakernel_module){.kernels = k->items,
                                                               .kernel_count = k->count,
                                                               .arenas = k->arenas,
+                                                              .one_view = o->one_view,
                                                               .single = o->single,
                                                               .epoch_marked = o->epoch_marked,
                                                               .compact = k->compact,
@@ -119,7 +127,7 @@ static gpu_kernel *make_kernel(megakernel *o, bool ahead, err *e)
                             .entry = "main",
                             .workgroup_size = o->form.threads,
                             .ahead = ahead,
-                            .binding_count = MEGAKERNEL_BINDINGS + 2 * o->kernels.arenas,
+                            .binding_count = binding_count(o),
                             .bindings = {o->uniform_table ? GPU_BIND_UNIFORM : GPU_BIND_READ, GPU_BIND_WRITE,
                                          GPU_BIND_WRITE, GPU_BIND_UNIFORM, GPU_BIND_WRITE}};
     gpu_kernel *kernel = gpu_kernel_new(o->from.g, &desc);
@@ -135,10 +143,10 @@ static gpu_bindings *bind(const megakernel *o)
                                         {.buffer = memory_states(m, 0)},
                                         {.buffer = o->params_buffer},
                                         {.buffer = o->grid}};
-    for (uint32_t a = 0; a < o->kernels.arenas; a++)
-        parts[MEGAKERNEL_BINDINGS + 2 * a].buffer = parts[MEGAKERNEL_BINDINGS + 2 * a + 1].buffer =
-            memory_weights(m, a);
-    return gpu_bindings_new(o->from.g, o->kernel, parts, MEGAKERNEL_BINDINGS + 2 * o->kernels.arenas);
+    uint32_t views = o->one_view ? 1 : 2;
+    for (uint32_t i = 0; i < views * o->kernels.arenas; i++)
+        parts[MEGAKERNEL_BINDINGS + i].buffer = memory_weights(m, i / views);
+    return gpu_bindings_new(o->from.g, o->kernel, parts, binding_count(o));
 }
 
 static void free_dispatch(megakernel *o)

@@ -108,7 +108,34 @@ static void take_apart(const char *text, declarations *d)
 /* Buffers of weights beyond the first have names of their own. */
 static bool is_weights(const char *name, size_t length)
 {
-    return (length == 7 && memcmp(name, "weights", 7) == 0) || (length == 12 && memcmp(name, "weight_words", 12) == 0);
+    static const char *const names[] = {"weights", "weight_words", "weight_word"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && memcmp(name, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* Where each buffer of weights is bound once only, `weight_words[i]` becomes `weight_word(i)`. */
+static char *with_one_view(const char *text)
+{
+    static const char begin[] = "weight_words[";
+    str out = {0};
+    uint32_t depth = 0, closes[8]; /* brackets that are open; at which of them such a call ends */
+    size_t calls = 0;
+    for (const char *at = text; *at; at++) {
+        if (strncmp(at, begin, sizeof begin - 1) == 0 && calls < sizeof closes / sizeof *closes) {
+            str_add(&out, "weight_word(");
+            closes[calls++] = ++depth;
+            at += sizeof begin - 2;
+            continue;
+        }
+        depth += *at == '[';
+        bool ends = *at == ']' && calls && closes[calls - 1] == depth;
+        calls -= ends;
+        depth -= *at == ']';
+        str_add_bytes(&out, ends ? ")" : at, 1);
+    }
+    return out.data;
 }
 
 /* Does a text use a name that is private to its kernel? */
@@ -229,12 +256,16 @@ static char *arguments_of(const phase_kernel *k, bool compact)
 }
 
 /* Returns whether the kernel can prefetch. */
-static bool add_kernel(const phase_kernel *k, uint32_t number, bool compact, declarations *shared,
-                       const declarations *given, str *out)
+static bool add_kernel(const megakernel_module *m, uint32_t number, declarations *shared, const declarations *given,
+                       str *out)
 {
+    const phase_kernel *k = &m->kernels[number];
+    bool compact = m->compact;
     gpu_source *source = kernel_text(&k->kernel);
+    char *one_view = m->one_view ? with_one_view(source->wgsl) : NULL;
     declarations own = {0};
-    take_apart(source->wgsl, &own);
+    take_apart(one_view ? one_view : source->wgsl, &own);
+    free(one_view);
     for (size_t i = 0; i < own.count; i++)
         if (strcmp(own.items[i].name, "arg") == 0) {
             free(own.items[i].text);
@@ -266,12 +297,18 @@ static void add_choice(uint32_t count, str *out)
     str_add(out, "        default: {}\n    }\n}\n");
 }
 
-static void add_weights(uint32_t arenas, str *out)
+static void add_weights(const megakernel_module *m, str *out)
 {
-    for (uint32_t a = 0; a < arenas; a++) {
+    for (uint32_t a = 0; a < m->arenas; a++) {
         char suffix[16] = "";
         if (a)
             snprintf(suffix, sizeof suffix, "_of_%u", a);
+        if (m->one_view) {
+            str_addf(out, "@group(0) @binding(%u) var<storage, read> weights%s: array<vec4<u32>>;\n",
+                     MEGAKERNEL_BINDINGS + a, suffix);
+            str_addf(out, "fn weight_word%s(i: u32) -> u32 { return weights%s[i / 4u][i %% 4u]; }\n", suffix, suffix);
+            continue;
+        }
         str_addf(out, "@group(0) @binding(%u) var<storage, read> weights%s: array<vec4<u32>>;\n",
                  MEGAKERNEL_BINDINGS + 2 * a, suffix);
         str_addf(out, "@group(0) @binding(%u) var<storage, read> weight_words%s: array<u32>;\n",
@@ -304,11 +341,11 @@ gpu_source *megakernel_link(const megakernel_module *m)
     }
     kernel_file_add("include/megakernel.wgsl", NULL, &launch);
     kernel_file_add(m->compact ? "include/megakernel_compact.wgsl" : "include/megakernel_fast.wgsl", NULL, &launch);
-    add_weights(m->arenas, &launch);
+    add_weights(m, &launch);
     take_apart(launch.data, &given);
     str_add(&text, launch.data);
     for (uint32_t i = 0; i < m->kernel_count; i++)
-        prefetches[i] = add_kernel(&m->kernels[i], i, m->compact, &shared, &given, &text);
+        prefetches[i] = add_kernel(m, i, &shared, &given, &text);
     if (!m->compact && schedule_possible(m->phase_kinds ? m->phase_kinds : m->phase_kernels, m->phases)) {
         schedule_kernel kinds[MEGAKERNEL_MAX_KERNELS];
         for (uint32_t i = 0; i < m->kernel_count; i++)

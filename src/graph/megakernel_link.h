@@ -12,7 +12,7 @@ enum {
     MEGAKERNEL_ARG_WORDS = 128,
     MEGAKERNEL_FIRST_SLOT = 2,
     MEGAKERNEL_MAX_KERNELS = 40,
-    MEGAKERNEL_BINDINGS = 5 /* before those of the weights, two for each buffer of them */
+    MEGAKERNEL_BINDINGS = 5 /* before those of the weights */
 };
 
 /* A kernel, the buffer of weights it reads, and its arguments: those that are the same in all its phases are inlined,
@@ -35,7 +35,8 @@ typedef struct phase_kernel {
 typedef struct megakernel_module {
     const phase_kernel *kernels; /* they agree on THREADS and on the sizes of workgroup memory */
     uint32_t kernel_count, arenas;
-    bool single;                   /* memory without atomics: for one workgroup only */
+    bool one_view; /* a buffer of weights is bound once, as vectors; else also as words, which a compiler reads best */
+    bool single;   /* memory without atomics: for one workgroup only */
     const uint32_t *phase_kernels; /* [phase] the number of its kernel */
     const uint32_t *phase_kinds;   /* see schedule; NULL: each kernel is a kind */
     uint32_t row_words, phases;    /* the table: word 0 virtual workgroups, 1 the kernel's number, then its slots */

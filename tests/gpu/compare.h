@@ -14,7 +14,7 @@
 
 /* ---- weights made on the spot -------------------------------------------- */
 
-enum { MOST_WEIGHTS = 48 };
+enum { MOST_WEIGHTS = 96 };
 typedef struct weight_box {
     struct {
         char name[32];

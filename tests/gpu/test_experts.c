@@ -1,10 +1,12 @@
 /* Mixtures of experts by the kernels that GPUs get, which software runs with SOLO_TUNE=gpu after a long time of compiling:
  * one row by matmul_row.wgsl, many by op_experts_rows.wgsl; and in one dispatch the same bits as by separate ones. */
 #include "gpu/compare.h"
+#include "graph/layout.h"
+#include "graph/memory.h"
 
 #include <stdlib.h>
 
-enum { EXPERTS = 6, CHOSEN = 3, LAYERS = 2, RUNS = 12, MOST_WIDTH = 128 };
+enum { EXPERTS = 6, CHOSEN = 3, LAYERS = 2, RUNS = 12, MOST_WIDTH = 256 };
 
 typedef struct form {
     uint32_t rows, width, inner;
@@ -70,18 +72,13 @@ static void experts_as_on_a_gpu(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
-static void one_dispatch_makes_the_same_bits(void **unused)
+/* Runs `count` layers by one dispatch and by separate ones, and returns in how many buffers their weights lie. */
+static uint32_t expect_same_bits(const form *f, uint32_t count)
 {
-    (void)unused;
-    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
-        skip();
-    static const form f = {1, 64, 64, TYPE_Q8_0, true};
     static uint32_t made[2][RUNS][MOST_WIDTH];
     weight_box box = {.r = rng_seed(42)};
     err e = {0};
-    setenv("SOLO_TUNE", "gpu", 1);
-    setenv("SOLO_ONE_GROUPS", "2", 1);
-    graph *g = layers(&box, &f, LAYERS);
+    graph *g = layers(&box, f, count);
     graph_use uses[] = {{.g = g, .level = LEVEL_TOKEN}, {.g = g, .level = LEVEL_OPS}};
     graph_run *run = graph_run_new(device, uses, 2, find_weight, &box, &e);
     if (!run || !graph_run_possible(run, 0, &e))
@@ -90,7 +87,7 @@ static void one_dispatch_makes_the_same_bits(void **unused)
         rng r = rng_seed(43);
         for (int i = 0; i < RUNS; i++) {
             float x[MOST_WIDTH];
-            for (uint32_t k = 0; k < f.width; k++)
+            for (uint32_t k = 0; k < f->width; k++)
                 x[k] = (float)(rng_unit(&r) * 4 - 2);
             bool ok = graph_run_write(run, "x", x, &e);
             graph_run_once(run, which, SUBMIT_BATCH);
@@ -98,21 +95,58 @@ static void one_dispatch_makes_the_same_bits(void **unused)
                 fail_msg("%s", e.text);
         }
     }
-    uint32_t different = 0;
+    uint32_t different = 0, buffers = 0;
     for (int i = 0; i < RUNS; i++)
-        for (uint32_t k = 0; k < f.width; k++) /* the lowest bit is the epoch bit */
+        for (uint32_t k = 0; k < f->width; k++) /* the lowest bit is the epoch bit */
             different += (made[0][i][k] & ~1u) != (made[1][i][k] & ~1u);
     assert_int_equal(different, 0);
+    for (node n = 1; n <= graph_count(g); n++)
+        if (graph_at(g, n)->op == OP_WEIGHT && graph_weight_uses(g, n) & WEIGHT_AS_MATRIX) {
+            uint32_t arena = memory_matrix_of(graph_run_memory(run), 0, n)->pieces[0].arena;
+            buffers = arena >= buffers ? arena + 1 : buffers;
+        }
     graph_run_free(run);
     graph_free(g);
     empty_box(&box);
+    return buffers;
+}
+
+static void one_dispatch_makes_the_same_bits(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    setenv("SOLO_TUNE", "gpu", 1);
+    setenv("SOLO_ONE_GROUPS", "2", 1);
+    expect_same_bits(&(form){1, 64, 64, TYPE_Q8_0, true}, LAYERS);
     unsetenv("SOLO_ONE_GROUPS");
     unsetenv("SOLO_TUNE");
+}
+
+/* More buffers of weights than could be bound twice. */
+static void weights_in_many_buffers(void **unused)
+{
+    (void)unused;
+    gpu_info *info = (gpu_info *)(uintptr_t)gpu_get_info(device), before = *info;
+    if (!info->has_wgsl)
+        skip();
+    static const tensor_type types[] = {TYPE_MXFP4, TYPE_Q6_K};
+    info->max_storage_buffers = 16;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        uint32_t width = types[i] == TYPE_Q6_K ? 256 : 128;
+        form f = {1, width, width, types[i], true};
+        uint64_t layer = 3 * layout_bytes(types[i], EXPERTS * f.inner, f.width);
+        info->max_storage_binding_bytes = layer + layer / 8;
+        uint32_t buffers = expect_same_bits(&f, 10);
+        assert_in_range(buffers, 9, 13);
+    }
+    *info = before;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(experts_as_on_a_gpu),
-                                       cmocka_unit_test(one_dispatch_makes_the_same_bits)};
+                                       cmocka_unit_test(one_dispatch_makes_the_same_bits),
+                                       cmocka_unit_test(weights_in_many_buffers)};
     return RUN_ON_EACH(tests);
 }
