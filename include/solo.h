@@ -198,6 +198,7 @@ bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on
 bool solo_session_reset(solo_session *s, const char *system,
                         solo_error *e); /* a new conversation; NULL: no system message */
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
+bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *e);    /* as in the options */
 
 /* For callers who keep the messages themselves, and for tools: the conversation is these messages, the system's first,
  * if there is one. What the cache begins with already is not read again. All texts are copied. */
@@ -429,6 +430,12 @@ void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), v
 /* Runs all steps, from the first. */
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *e);
 
+/* Step by step, for a caller who sets genes (actions, say) in between: the initial states, drawn by this seed, then the
+ * next `count` steps in one dispatch however long it takes, from where it stands. States and scores are those after it.
+ * Steps go on beyond those of the options; without traces and evolution. solo_sim_run ends it. */
+bool solo_sim_begin(solo_sim *s, uint32_t seed, solo_error *e);
+bool solo_sim_advance(solo_sim *s, uint32_t count, solo_error *e);
+
 /* A notice after a run, returned once: coupled steps had to use separate dispatches. */
 bool solo_sim_take_notice(solo_sim *s, char *text, size_t room);
 
@@ -465,6 +472,8 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
 const double *solo_sim_best(const solo_sim *s, uint32_t *count);
 /* (population, genes) and (population) of the current generation. */
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *e);
+/* Replaces them, as islands do that exchange their best: the next generation's parents are chosen from these. */
+bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores, solo_error *e);
 /* Saves and loads an evolution, to go on in another process: the same simulation with the same options. */
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *e);
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *e);

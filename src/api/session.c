@@ -37,6 +37,13 @@ static bool are_known(const solo_session_options *o, err *e)
            err_set_kind(e, ERR_USAGE, "there is no such level, submit policy or way to think");
 }
 
+static void set_stops(session *s, const char *const *stops)
+{
+    session_forget_stops(s);
+    for (; stops && *stops; stops++)
+        session_add_stop(s, *stops);
+}
+
 solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *to)
 {
     static const solo_session_options none = {0};
@@ -61,8 +68,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
     }
     sampling how = sampling_from(&o->sampling);
     session_set_sampling(made, &how);
-    for (const char *const *stop = o->stops; stop && *stop; stop++)
-        session_add_stop(made, *stop);
+    set_stops(made, o->stops);
     solo_session *s = mem_alloc(sizeof *s);
     *s = (solo_session){made, o->system ? mem_dup(o->system) : NULL, o->think_budget};
     return s;
@@ -198,6 +204,14 @@ bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_e
         return false;
     sampling inside = how ? sampling_from(how) : (sampling){0};
     session_set_sampling(s->s, &inside);
+    return true;
+}
+
+bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *to)
+{
+    if (!api_is_here(s, to))
+        return false;
+    set_stops(s->s, stops);
     return true;
 }
 

@@ -17,6 +17,7 @@ struct solo_sim {
     sim *s;
     evolution *v;
     bool has_scores, has_states; /* a run was made, or loaded */
+    bool begun;                  /* step by step, and no run since */
 };
 
 /* ---- making one ------------------------------------------------------------------------------- */
@@ -106,8 +107,29 @@ bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
     err e = {0};
     if (!api_is_here(s, to))
         return false;
+    s->begun = false;
     s->has_scores = s->has_states = sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e);
     return api_result(to, &e, s->has_scores);
+}
+
+bool solo_sim_begin(solo_sim *s, uint32_t seed, solo_error *to)
+{
+    err e = {0};
+    if (!api_is_here(s, to))
+        return false;
+    s->has_scores = s->has_states = s->begun = sim_begin(s->s, seed, &e);
+    return api_result(to, &e, s->begun);
+}
+
+bool solo_sim_advance(solo_sim *s, uint32_t count, solo_error *to)
+{
+    err e = {0};
+    if (!api_is_here(s, to))
+        return false;
+    s->has_scores = s->has_states = s->begun =
+        s->begun ? sim_advance(s->s, count, &e)
+                 : err_set_kind(&e, ERR_USAGE, "%s has not begun (solo_sim_begin)", s->source.path);
+    return api_result(to, &e, s->begun);
 }
 
 /* ---- what it is, and what came of it --------------------------------------------------------------- */
@@ -247,6 +269,14 @@ bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to
 {
     err e = {0};
     bool ok = s->v ? evolve_read(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
+    return api_result(to, &e, ok);
+}
+
+bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores, solo_error *to)
+{
+    err e = {0};
+    bool ok = s->v ? evolve_replace(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
+    s->has_states = s->has_states && !ok; /* those that are there are of others */
     return api_result(to, &e, ok);
 }
 

@@ -268,6 +268,22 @@ bool evolve_read(evolution *v, float *genomes, float *scores, err *e)
     return ok;
 }
 
+bool evolve_replace(evolution *v, const float *genomes, const float *scores, err *e)
+{
+    size_t n = v->s->options.population, genes = n * v->s->source->genes;
+    if (!v->has_scores)
+        return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
+    for (size_t i = 0; i < genes; i++)
+        if (!isfinite(genomes[i]))
+            return err_set_kind(e, ERR_USAGE, "gene %zu of individual %zu is not finite", i % v->s->source->genes,
+                                i / v->s->source->genes);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(scores[i]))
+            return err_set_kind(e, ERR_USAGE, "the score of individual %zu is not finite", i);
+    evolve_write(v, genomes, scores);
+    return gpu_ok(v->s->g, e);
+}
+
 void evolve_write(evolution *v, const float *genomes, const float *scores)
 {
     sim *s = v->s;

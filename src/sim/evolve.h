@@ -43,6 +43,9 @@ const double *evolve_best(const evolution *v);
 /* (population, genes) and (population) of that generation. */
 bool evolve_read(evolution *v, float *genomes, float *scores, err *e);
 
+/* Replaces them: what the next generation's parents are chosen from. */
+bool evolve_replace(evolution *v, const float *genomes, const float *scores, err *e);
+
 /* Saves all that is needed to go on; a failed write leaves the old file (file_write). Loading fails for a file of
  * another simulation, population or other options. */
 bool evolve_save(evolution *v, const char *path, err *e);

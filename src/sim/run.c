@@ -221,6 +221,7 @@ static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy su
         at += count;
         report_progress(s, at);
     }
+    s->at = total;
     return true;
 }
 
@@ -267,7 +268,34 @@ bool sim_run_generation(sim *s, fusion_level level, submit_policy submit, err *e
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e)
 {
     gpu_write(s->g, s->grid, 0, (uint32_t[SIM_GRID_WORDS]){0}, SIM_GRID_WORDS * 4);
+    s->params.seed = s->options.seed;
     return sim_run_generation(s, level, submit, e);
+}
+
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+bool sim_begin(sim *s, uint32_t seed, err *e)
+{
+    if (sim_is_cuda(s) || s->options.trace_count || s->options.evolves)
+        return err_set_kind(e, ERR_USAGE, "%s: steps are not made one by one in CUDA, with traces or in evolution",
+                            s->source->path);
+    gpu_write(s->g, s->grid, 0, (uint32_t[SIM_GRID_WORDS]){0}, SIM_GRID_WORDS * 4);
+    s->params.seed = seed;
+    s->params.begins = s->params.scores = 1;
+    s->at = 0;
+    return make_fused(s, e) && run_fused(s, 0, 0, SUBMIT_BATCH, e);
+}
+
+bool sim_advance(sim *s, uint32_t count, err *e)
+{
+    if (count > UINT32_MAX - s->at)
+        return err_set_kind(e, ERR_USAGE, "%s: more than %u steps", s->source->path, UINT32_MAX);
+    s->params.begins = 0;
+    s->params.scores = 1;
+    if (!run_fused(s, s->at, count, SUBMIT_BATCH, e))
+        return false;
+    s->at += count;
+    return true;
 }
 
 void sim_skip_watchdog(sim *s)

@@ -222,7 +222,7 @@ bool sim_read_scores(sim *s, float *scores, err *e)
 bool sim_read_states(sim *s, uint32_t *words, err *e)
 {
     size_t bytes = (size_t)s->source->state->words * s->options.population * 4;
-    return gpu_read_now(s->g, s->states, s->source->is_coupled && s->options.steps % 2 ? bytes : 0, words, bytes, e);
+    return gpu_read_now(s->g, s->states, s->source->is_coupled && s->at % 2 ? bytes : 0, words, bytes, e);
 }
 
 bool sim_read_trace(sim *s, uint32_t *words, err *e)

@@ -43,6 +43,10 @@ const sim_source *sim_get_source(const sim *s);
 
 /* Runs all steps, from the first. */
 bool sim_run(sim *s, fusion_level level, submit_policy submit, err *e);
+/* Step by step, for a caller who sets genes in between: makes the initial states, drawn by this seed, then makes the next
+ * `count` steps in one dispatch, with the scores after them. Steps go on beyond those of the options. */
+bool sim_begin(sim *s, uint32_t seed, err *e);
+bool sim_advance(sim *s, uint32_t count, err *e);
 /* Sets a callback for the progress of a run; NULL: none. */
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
 /* For measuring: from now on, waits are the device's own, without a watchdog. */

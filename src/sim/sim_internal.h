@@ -50,6 +50,7 @@ struct sim {
     double step_ns[2];   /* of a step: fused, separate; 0: not known */
     bool skips_watchdog; /* waits need no watchdog */
     bool stuck, timed_out;
+    uint32_t at; /* steps made since the initial states */
     char notice[256];
     void (*progress)(void *user, uint32_t step);
     void *progress_user;

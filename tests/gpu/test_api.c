@@ -84,6 +84,37 @@ static void a_simulation_from_text(void **unused)
     solo_sim_free(s);
 }
 
+/* The same bits as one run of all steps, coupled or not, and a seed of its own. */
+static void step_by_step(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"option", "epidemic"};
+    enum { POPULATION = 70, STEPS = 13, MOST_WORDS = 16 };
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        solo_error e = {0}, early = {0};
+        double states[2][MOST_WORDS * POPULATION] = {{0}};
+        float scores[2][POPULATION];
+        solo_sim *s = solo_sim_new(device, names[n], NULL,
+                                   &(solo_sim_options){.population = POPULATION, .steps = STEPS, .seed = 5}, &e);
+        ok(s, &e);
+        assert_true(solo_sim_words(s) <= MOST_WORDS);
+        assert_false(solo_sim_advance(s, 1, &early));
+        assert_true(early.status == 2 && strstr(early.text, "has not begun"));
+        ok(solo_sim_begin(s, 5, &e) && solo_sim_advance(s, 1, &e) && solo_sim_advance(s, 0, &e) &&
+               solo_sim_advance(s, STEPS - 1, &e) && solo_sim_states(s, states[0], &e) &&
+               solo_sim_scores(s, scores[0], &e),
+           &e);
+        ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e) && solo_sim_states(s, states[1], &e) &&
+               solo_sim_scores(s, scores[1], &e),
+           &e);
+        assert_memory_equal(states[0], states[1], sizeof states[0]);
+        assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
+        ok(solo_sim_begin(s, 6, &e) && solo_sim_advance(s, STEPS, &e) && solo_sim_states(s, states[0], &e), &e);
+        assert_memory_not_equal(states[0], states[1], sizeof states[0]);
+        solo_sim_free(s);
+    }
+}
+
 static bool stop_at_five(void *seen, uint32_t generation, double best)
 {
     *(double *)seen = best;
@@ -119,6 +150,18 @@ static void evolution_is_stopped_saved_and_resumed(void **unused)
     assert_memory_equal(genomes[0], genomes[1], sizeof genomes[0]);
     assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
     assert_true((double)scores[0][0] >= best);
+    /* an immigrant that is better than all is the first of the next generation, being its elite */
+    memset(genomes[1][7], 0, sizeof genomes[1][7]);
+    scores[1][7] = 0;
+    ok(solo_sim_set_evolved(s, genomes[1][0], scores[1], &e) && solo_sim_evolve(s, 10, NULL, NULL, NULL, &e) &&
+           solo_sim_evolved(s, genomes[0][0], scores[0], &e),
+       &e);
+    assert_true(scores[0][0] == 0);
+    assert_memory_equal(genomes[0][0], genomes[1][7], sizeof genomes[0][0]);
+    solo_error bad = {0};
+    scores[1][3] = NAN;
+    assert_false(solo_sim_set_evolved(s, genomes[1][0], scores[1], &bad));
+    assert_true(bad.status == 2 && strstr(bad.text, "score of individual 3 is not finite"));
     solo_sim_free(s);
     unlink(path);
 }
@@ -219,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulation_from_text),
+        cmocka_unit_test(step_by_step),
         cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
         cmocka_unit_test(mistakes_are_errors),
         cmocka_unit_test(failing_leaves_nothing_behind),

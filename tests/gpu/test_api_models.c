@@ -101,6 +101,8 @@ static void a_text_and_its_logits(void **unused)
     ok(solo_session_generate(t, TEXT, MADE, hear, &until, &c, &e), &e);
     assert_int_equal(c.end, SOLO_END_STOP);
     assert_int_equal(until.bytes, (size_t)(strstr(all.text, stop) - all.text));
+    ok(solo_session_set_stops(t, NULL, &e) && solo_session_generate(t, TEXT, MADE, NULL, NULL, &c, &e), &e);
+    assert_int_equal(c.end, SOLO_END_LENGTH);
     assert_int_equal(solo_session_level(t), SOLO_LEVEL_NONE);
     assert_true(solo_session_dispatches(t) > solo_session_dispatches(s));
     free(logits);
