@@ -50,7 +50,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test long-prompts lint web fuzz install clean distclean format setup always uninstall install-man uninstall-man
+.PHONY: help build lib run test long-prompts lint web fuzz install clean distclean format setup python wheel test-python always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -59,6 +59,7 @@ help:
 	@echo '  make test       set up what is missing, build, run every test (ONLY=word: those with it in their name)'
 	@echo '  make build      set up what is missing for building, build build/solo'
 	@echo '  make lib        set up what is missing for building, build build/libsolo.a and libsolo.so (include/solo.h says what is in them)'
+	@echo '  make python     build the Python package into build/python (docs/python.md); make wheel: as a wheel, into build/wheel'
 	@echo '  make web        build the page and the wasm into build/web'
 	@echo '  make install    into PREFIX (now $(PREFIX)): the program with manual pages and completion, the libraries, solo.h, and the'
 	@echo '                  page if it was built'
@@ -83,6 +84,24 @@ build:
 lib:
 	$(SETUP) build
 	$(COMPILE_ALL) $(LIBS)
+
+python:
+	$(SETUP) run
+	$(COMPILE_ALL) $(LIBS)
+	@sh tools/python_package.sh $(BUILD)
+
+wheel:
+	$(SETUP) run
+	$(COMPILE_ALL) $(LIBS)
+	@sh tools/wheel.sh $(BUILD) $(VERSION)
+
+# The Python package with everything it can work with (Ray, mypy): PYTHON must have them, as docs/python.md says.
+test-python:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo $(LIBS)
+	@sh tools/python_package.sh $(BUILD)
+	@cd $(BUILD)/python && $(or $(PYTHON),python3) -m mypy --config-file pyproject.toml
+	@SOLO=$(CURDIR)/$(BUILD)/solo PYTHONPATH=$(CURDIR)/$(BUILD)/python PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) tests/python/run.py
 
 run:
 	$(SETUP) run
