@@ -13,8 +13,8 @@
 #   -o FOLDER   records (default: results/llm)
 #   -w FOLDER   models (default: /tmp/solo-llm); a 1.5B model in f32 takes 6 GB
 #   -m MODELS   as NAME-TYPE (default: "qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-0.5b-q4_0 qwen2.5-1.5b-f16 llama-3-8b-q4_0");
-#               bf16 too; q8_0 and q4_0 (and what `solo synth` makes) come as GGUF only, for solo and llama.cpp;
-#               llama.cpp is not given f32
+#               bf16 too; q8_0 and q4_0 come as GGUF only, for solo and llama.cpp, and so do the models that `solo synth` makes: those
+#               of other names or types. llama.cpp is not given f32
 #   -d N        tokens that stand before the 128 that are made (default: 512)
 #   -r N        samples of each (default: 5)
 #   -q          quick, to try the script itself: a prompt of 32 tokens, 8 made after 32, one sample
@@ -85,10 +85,11 @@ run() {
     fi
 }
 
-is_plain() { case $1 in f16 | f32 | bf16) return 0 ;; *) return 1 ;; esac; }
+# is_plain NAME TYPE: there is a folder of it, which torch reads, too
+is_plain() { case $1-$2 in qwen2.5-*-f16 | qwen2.5-*-f32 | qwen2.5-*-bf16 | llama-3.2-1b-f16 | llama-3.2-1b-f32 | llama-3.2-1b-bf16) return 0 ;; *) return 1 ;; esac; }
 
 # the folder if there is one, else the GGUF file
-model_path() { if is_plain "$2"; then echo "$work/$1-$2"; else echo "$work/$1-$2.gguf"; fi; }
+model_path() { if is_plain "$1" "$2"; then echo "$work/$1-$2"; else echo "$work/$1-$2.gguf"; fi; }
 
 make_folder() {
     [ -e "$work/$1-$2/golden.json" ] || run "$1 $2, folder" "$python" bench/make_model.py "$1" "$2" "$work/$1-$2" --golden 16
@@ -99,9 +100,9 @@ make_folder() {
 make_models() {
     source=$2
     case $1-$2 in
-        llama-3-8b-q*) source= ;;
-        *-q8_0 | *-q4_0) source=f16 ;;
-        *-f16 | *-f32 | *-bf16) ;;
+        llama-3-8b-*) source= ;;
+        qwen2.5-*-q[48]_0 | llama-3.2-1b-q[48]_0) source=f16 ;;
+        qwen2.5-*-*f* | llama-3.2-1b-*f*) ;;
         *) source= ;;
     esac
     [ -z "$source" ] || make_folder "$1" "$source"
@@ -114,7 +115,7 @@ make_models() {
 }
 
 check_logits() {
-    ! is_plain "$2" || run "$1 $2, logits" "$python" bench/check_logits.py "$work/$1-$2" --solo "$solo" --json "$out/$1-$2.logits.json"
+    ! is_plain "$1" "$2" || run "$1 $2, logits" "$python" bench/check_logits.py "$work/$1-$2" --solo "$solo" --json "$out/$1-$2.logits.json"
 }
 
 bench_solo() {
@@ -138,7 +139,7 @@ measure_solo() {
 
 bench_torch() {
     # shellcheck disable=SC2086
-    ! is_plain "$2" || run "$1 $2, torch" "$python" bench/torch_llm.py --model "$work/$1-$2" --name "$1" --dtype "$2" \
+    ! is_plain "$1" "$2" || run "$1 $2, torch" "$python" bench/torch_llm.py --model "$work/$1-$2" --name "$1" --dtype "$2" \
         -p $prompt_tok -n $generated_tok -d "$depth_tok" -r "$samples" --seconds "${TORCH_SECONDS:-170}" --json "$out/$1-$2.torch.json" \
         ${TORCH_FLAGS:---variants eager,graph,compile}
 }

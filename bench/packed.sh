@@ -7,6 +7,7 @@
 #     dispatch     what a dispatch costs -> dispatch.json                                                (libraries, solo)
 #     startup      first text and change-over, beside llama.cpp's first token -> startup/                (and llama-cuda)
 #     llm          Solo, torch and llama.cpp on the same models (bench/llm.sh) -> llm/                   (and both of llama.cpp)
+#     families     models of other families and experts by ops and loop, beside llama.cpp CUDA -> families/ (and llama-cuda)
 #     megakernels  HazyResearch's, beside Solo -> megakernels/                                           (and megakernels)
 #     page         the page as a person uses it -> web/                                                  (and chromium)
 #     web          the four models that others publish, natively and in Chromium -> web/                 (and chromium)
@@ -21,10 +22,10 @@
 #
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
 # folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
-# WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
+# FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
-# megakernels 90, page 40, web 200, presets 700.
+# families 250, megakernels 90, page 40, web 200, presets 700.
 # shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
@@ -43,7 +44,7 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || { usage >&2; exit 2; }
 results=$(realpath -m "$1") tree=$work/tree
 shift
-all='tests dispatch startup llm megakernels page web presets'
+all='tests dispatch startup llm families megakernels page web presets'
 parts=${*:-$all}
 for part in $parts; do
     case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
@@ -153,6 +154,28 @@ llm() {
         case $name in llama-3-8b-*) ln -sf "$(model "$name")" "$weights/llm/$name.gguf" ;; esac
         # shellcheck disable=SC2086 # words
         LLAMA_FLAGS=$flags bounded 400 bench/llm.sh "${size[@]}" -o "$results/llm" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" $steps || status=1
+    done
+    return "$status"
+}
+
+# Weights are written and megakernels compiled for all models at once, before anything is timed.
+families() {
+    local name list=${FAMILIES:-gemma-3-1b-q4_0 qwen3-0.6b-q4_0 smollm3-3b-q4_0 gemma-3-4b-q4_0 gemma-4-e2b-q4_0 gpt-oss-20b-mxfp4 qwen3-30b-a3b-q4_0}
+    local cuda status=0 size=()
+    if [ -n "$quick" ]; then list=qwen3-0.6b-q4_0 size=(-q); fi
+    cuda=$(lib llama-cuda)
+    mkdir -p "$weights/llm"
+    for name in $list; do
+        { ln -sf "$(model "$name")" "$weights/llm/$name.gguf" && began=$SECONDS &&
+            bounded 200 "$SOLO" run "$weights/llm/$name.gguf" -p x -n 1 --wait >/dev/null &&
+            say "$name is compiled, after $((SECONDS - began)) s"; } &
+    done
+    wait
+    for name in $list; do
+        # shellcheck disable=SC2086 # words
+        LLAMA_FLAGS="${cuda:+--lib $cuda}${quick:+ --cpu --threads 1 --flash off}" LADDER='' FUSE=ops,loop bounded 300 bench/llm.sh "${size[@]}" \
+            -o "$results/families" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" solo ${cuda:+llama} || status=1
+        rm -f "$(realpath "$weights/llm/$name.gguf")" "$weights/llm/$name.gguf"
     done
     return "$status"
 }

@@ -7,6 +7,7 @@ The architectures are those of bench/models.py: llama and qwen2. There is no voc
 token ids. Vectors are f32; matrices, the embedding among them, are TYPE.
 """
 import json
+import math
 import os
 import struct
 import sys
@@ -72,7 +73,7 @@ def text(value):
 
 def keys_of(config):
     arch, rope = config["model_type"], config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 1e4)}
-    if arch not in ("llama", "qwen2") or rope.get("rope_type", "default") != "default":
+    if arch not in ("llama", "qwen2") or rope.get("rope_type", "default") not in ("default", "llama3"):
         raise SystemExit(f"to_gguf.py: {arch} with this rope is not one of the shapes in bench/models.py")
     heads = config["num_attention_heads"]
     head_dim = config.get("head_dim") or config["hidden_size"] // heads
@@ -89,23 +90,39 @@ def keys_of(config):
     ]
 
 
+def rope_factors(config):
+    """By how much Llama 3.1 and later slow down each pair of a head: none of the fast, all of the slow, some between."""
+    rope = config.get("rope_parameters") or {}
+    if rope.get("rope_type") != "llama3":
+        return None
+    size = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    turns = rope["original_max_position_embeddings"] / (2 * math.pi) * rope["rope_theta"] ** -(torch.arange(0, size, 2, dtype=torch.float64) / size)
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    share = ((turns - low) / (high - low)).clamp(0, 1)
+    return (1 / ((1 - share) / rope["factor"] + share)).float()
+
+
 def write_gguf(folder, kind, path):
     with open(os.path.join(folder, "config.json")) as file:
         config = json.load(file)
     files = sorted(f for f in os.listdir(folder) if f.endswith(".safetensors"))
-    tensors, where, data = [], 0, path + ".data"
+    tensors, data, factors = [], path + ".data", rope_factors(config)
     with open(data, "wb") as out:  # the list of tensors comes before them, and needs their places
+
+        def add(name, weight, as_type):
+            number, block = data_of(weight, as_type)
+            tensors.append((name, weight.shape, number, out.tell()))
+            out.write(block + b"\0" * (-len(block) % ALIGN))
+
+        if factors is not None:
+            add("rope_freqs.weight", factors, "f32")
         for file in files:
             with safe_open(os.path.join(folder, file), "pt") as opened:
                 for name in opened.keys():
                     weight = opened.get_tensor(name)
                     if config["model_type"] == "llama" and (".q_proj." in name or ".k_proj." in name):
                         weight = reorder(weight, config["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
-                    number, block = data_of(weight, kind)
-                    tensors.append((gguf_name(name), weight.shape, number, where))
-                    block += b"\0" * (-len(block) % ALIGN)
-                    out.write(block)
-                    where += len(block)
+                    add(gguf_name(name), weight, kind)
     keys = keys_of(config)
     head = struct.pack("<4sIQQ", b"GGUF", 3, len(tensors), len(keys))
     for key, number, value in keys:
