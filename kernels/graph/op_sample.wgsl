@@ -422,14 +422,17 @@ fn by_search(args: u32, best_key: u32, best: f32, min_key: u32, top_p_goal: vec2
     return NO_TOKEN;
 }
 
-fn choose(args: u32, local: u32) -> u32 {
-    if (local < SETTINGS) { shared_settings[local] = load_word(arg(args, SAMPLE_SETTINGS) + local); }
-    let settings = workgroupUniformLoad(&shared_settings);
+fn best_of_slices(args: u32, local: u32) -> u32 {
     set_counter(0u, local);
     var mine = 0u;
     for (var i = local; i < arg(args, SAMPLE_SLICE_COUNT); i += THREADS) { mine = max(mine, slice_key(args, i)); }
     atomicMax(&counter, mine);
-    let best_key = agree(counted(), local);
+    return agree(counted(), local);
+}
+
+fn choose(args: u32, best_key: u32, local: u32) -> u32 {
+    if (local < SETTINGS) { shared_settings[local] = load_word(arg(args, SAMPLE_SETTINGS) + local); }
+    let settings = workgroupUniformLoad(&shared_settings);
     if (bitcast<f32>(settings[SETTING_SCALE]) <= 0.0) { return most_likely(args, best_key, local); }
 
     let best = logit_of(best_key);
@@ -453,13 +456,15 @@ fn choose(args: u32, local: u32) -> u32 {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    let token = min(choose(args, local), arg(args, SAMPLE_VOCAB) - 1u);
+    let best_key = best_of_slices(args, local);
+    let token = min(choose(args, best_key, local), arg(args, SAMPLE_VOCAB) - 1u);
     workgroupBarrier();
     if (local == 0u) {
         store_word(arg(args, ARG_OUT), token);
         if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) {
             store_word(arg(args, SAMPLE_HISTORY) + (load_word(arg(args, SAMPLE_POSITION)) +
-                arg(args, SAMPLE_POSITION_PLUS)) % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token);
+                arg(args, SAMPLE_POSITION_PLUS)) % max(arg(args, SAMPLE_HISTORY_TOK), 1u),
+                token | finiteness(best_key));
         }
     }
 }

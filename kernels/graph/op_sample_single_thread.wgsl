@@ -43,6 +43,7 @@ fn make_keys(args: u32, so_far: u32, recent: u32, penalty: f32, reward: f32) {
     }
 }
 
+// The token, and NOT_FINITE if that holds.
 fn choose(args: u32, so_far: u32) -> u32 {
     var settings = vec4<u32>(); // the first four settings, and the others
     var others = vec4<u32>();
@@ -64,6 +65,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
     // third 5: the token.
     var walk = 0u;
     var chosen = 0u;
+    var finite = 0u;
     var first = 0u;        // walks begin here
     var end = arg(args, SAMPLE_VOCAB); // and end here
     var kept = 1u;         // the lowest key of a candidate,
@@ -122,6 +124,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
         var next = stage; // or another one
         if (stage == BEST) {
             best = logit_of(found.key);
+            finite = finiteness(found.key);
             chosen = found.id;
             if (scale <= 0.0) { break; }
             next = select(COUNTING, BEST_OF_SLICE, top_k == 0u && (top_p > 0u || !filtered));
@@ -205,7 +208,7 @@ fn choose(args: u32, so_far: u32) -> u32 {
         }
         stage = next;
     }
-    return chosen;
+    return chosen | finite;
 }
 
 struct Best {
@@ -216,9 +219,11 @@ struct Best {
 fn body(args: u32, v: u32, local: u32) {
     if (local > 0u) { return; }
     let so_far = load_word(arg(args, SAMPLE_POSITION)) + arg(args, SAMPLE_POSITION_PLUS);
-    let token = min(choose(args, so_far), arg(args, SAMPLE_VOCAB) - 1u);
+    let chosen = choose(args, so_far);
+    let token = min(chosen & ~NOT_FINITE, arg(args, SAMPLE_VOCAB) - 1u);
     store_word(arg(args, ARG_OUT), token);
     if (arg(args, SAMPLE_APPEND) == 1u && arg(args, SAMPLE_HISTORY_TOK) > 0u) {
-        store_word(arg(args, SAMPLE_HISTORY) + so_far % max(arg(args, SAMPLE_HISTORY_TOK), 1u), token);
+        store_word(arg(args, SAMPLE_HISTORY) + so_far % max(arg(args, SAMPLE_HISTORY_TOK), 1u),
+            token | (chosen & NOT_FINITE));
     }
 }

@@ -25,15 +25,21 @@ const KEYS_AT = 0u;         // in `shared_x`
 const SLICES_AT = LONGEST;  // likewise; or the low halves of the slices' sums
 var<workgroup> list_ids: array<atomic<u32>, LONGEST>; // or a search's bins; or the high halves
 
-// The bits of a logit made safe for arithmetic: NaN is -1e30, larger numbers are +-1e30, denormals (which GPUs may take
-// for 0) and -0 are 0.
+// The bits of a logit made safe for arithmetic: NaN is 1e30, larger numbers are +-1e30, denormals (which GPUs may take
+// for 0) and -0 are 0. So the best key shows whether any logit is NaN or infinite.
 fn tamed(bits: u32) -> u32 {
     let size = bits & 0x7fffffffu;
-    let sign = select(bits & 0x80000000u, 0x80000000u, size > 0x7f800000u); // NaN is negative
+    let sign = select(bits & 0x80000000u, 0u, size > 0x7f800000u); // NaN is positive
     return select(sign | min(size, 0x7149f2cau), 0u, size < 0x00800000u);
 }
 
 const LEAST_KEY = 0x0eb60d35u; // of -1e30
+const LARGE_KEY = 0xe5a96816u; // of 1e23: no logit, and less than any penalty leaves of 1e30
+// In the history beside a token that was chosen among logits that are not finite: they are no choice.
+const NOT_FINITE = 0x80000000u;
+fn finiteness(best_key: u32) -> u32 {
+    return select(0u, NOT_FINITE, best_key >= LARGE_KEY || best_key <= LEAST_KEY);
+}
 fn key_of(tame: u32) -> u32 { return select(tame | 0x80000000u, ~tame, tame >= 0x80000000u); }
 fn logit_of(key: u32) -> f32 { return bitcast<f32>(select(~key, key & 0x7fffffffu, key >= 0x80000000u)); }
 

@@ -1,8 +1,9 @@
 /* cli: the tables that several commands share, and what goes with them. */
 #include "cli/cli.h"
-#include "model/lora.h"
 #include "base/file.h"
 #include "launch/submit.h"
+#include "model/check.h"
+#include "model/lora.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,6 +54,10 @@ const option MODEL_TABLE[] = {
      .is_model = true,
      .help = "a GGUF file, a Hugging Face folder, or OWNER/REPO[:FILE] on a hub (solo pull --help)",
      .otherwise = "the built-in model"},
+    {.name = "check-tensors",
+     .kind = OPTION_FLAG,
+     INTO(cli_model, check_tensors),
+     .help = "look at every weight first, and refuse one that is not finite"},
     {0}};
 
 const option BEST_LEVEL_TABLE[] = {{.name = "fuse",
@@ -105,6 +110,10 @@ model *cli_open_model(const cli_model *m, err *e)
             model_close(opened);
             return NULL;
         }
+    if (opened && m->check_tensors && !model_check_weights(opened, e)) {
+        model_close(opened);
+        return NULL;
+    }
     return opened;
 }
 

@@ -36,6 +36,7 @@ typedef struct cli_model {
     bool checked;       /* kernels look whether they keep to their memory, on GPUs, too */
     bool wait;          /* no text before the best level has compiled */
     long chunk_ms;      /* 0: not given */
+    bool check_tensors; /* look at every weight before anything runs */
     text_list loras;    /* adapters that are merged: FILE[:SCALE] */
     fusion_level level; /* initialise it with the default; LEVEL_AUTO: the best that is safe on the device */
 } cli_model;

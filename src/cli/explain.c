@@ -225,7 +225,7 @@ static int run_command(void *chosen)
         return print_kernel(o, &e) ? 0 : cli_fail(&e);
     if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))
         return cli_fail(&e);
-    model *m = model_open(o->model.path, &e);
+    model *m = cli_open_model(&o->model, &e);
     bool ok = m && run(o, m, &e);
     model_close(m);
     return ok ? 0 : cli_fail(&e);

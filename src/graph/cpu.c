@@ -336,7 +336,8 @@ static void run_sample(const cpu_run *r, const graph_node *n)
     uint32_t length = (uint32_t)shape_count(ring->s);
     uint32_t token =
         sample_on_cpu(r->values[n->operands[0]].f, row_length(logits), &words, history, length, so_far, NULL);
-    r->values[n->operands[1]].u[0] = history[so_far % length] = token;
+    history[so_far % length] = token;
+    r->values[n->operands[1]].u[0] = token & ~SAMPLE_NOT_FINITE;
 }
 
 static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)

@@ -11,7 +11,7 @@
 /* As in kernels/include/sample.wgsl and op_sample.wgsl. */
 enum { LANES = 64, LEAST_SLICE = 4 * LANES, MOST_SLICES = 1024 };
 enum { ALONE_WORDS = 512 }; /* of bins in op_sample_single_thread.wgsl */
-static const float HUGE_LOGIT = 1e30f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
+static const float HUGE_LOGIT = 1e30f, LARGE_LOGIT = 1e23f, NO_MIN_LOG = -1e31f, SCALE_OF_ONE = 24204406.0f;
 
 /* ---- arguments of the kernels --------------------------------------------- */
 
@@ -91,7 +91,7 @@ void sample_arguments(const sample_places *p, uint32_t threads, uint32_t scan[SA
 static float tamed(float logit)
 {
     if (isnan(logit))
-        return -HUGE_LOGIT;
+        return HUGE_LOGIT;
     if (fabsf(logit) < 0x1p-126f)
         return 0;
     return between(logit, -HUGE_LOGIT, HUGE_LOGIT);
@@ -312,8 +312,9 @@ uint32_t sample_on_cpu(const float *given, uint32_t vocab, const sample_words *w
         token = draw_from_kept(logits, vocab, logits[first], &order[count - 1], w, random);
         free(order);
     }
+    bool finite = logits[first] < LARGE_LOGIT && logits[first] > -HUGE_LOGIT;
     free(logits);
     if (kept)
         *kept = count;
-    return token;
+    return finite ? token : token | SAMPLE_NOT_FINITE;
 }

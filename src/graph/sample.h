@@ -86,6 +86,9 @@ uint32_t sample_scratch_words(uint32_t vocab);
 void sample_arguments(const sample_places *p, uint32_t threads, uint32_t scan[SAMPLE_ARGUMENTS],
                       uint32_t choose[SAMPLE_ARGUMENTS]);
 
+/* Beside a token in the history, and in what sample_on_cpu returns: a logit is NaN or infinite, or all are -infinity. */
+#define SAMPLE_NOT_FINITE 0x80000000u
+
 /* The same on the CPU: the token, and how many were kept to choose from (NULL: not asked for). `so_far` tokens of text,
  * the last `history_tok` of them in the ring. */
 uint32_t sample_on_cpu(const float *logits, uint32_t vocab, const sample_words *w, const uint32_t *history,

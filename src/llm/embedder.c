@@ -191,6 +191,9 @@ bool embedder_run(embedder *n, const uint32_t *tokens, uint32_t count, float *ve
     if (timed_out)
         return err_set(e,
                        "one dispatch timed out: its workgroups waited too long for each other (--fuse ops does not)");
+    for (size_t i = 0; i < (size_t)vectors_count * n->width; i++)
+        if (!isfinite(vectors[i]))
+            return err_set(e, "the model's vector is not finite: its weights may be damaged (--check-tensors)");
     for (uint32_t i = 0; n->normalized && i < vectors_count; i++)
         normalize(vectors + (size_t)i * n->width, n->width);
     return true;

@@ -251,6 +251,9 @@ bool generation_next(generation *n, uint32_t *token, err *e)
         if (n->level != LEVEL_LOOP) /* as next_alone leaves it */
             run_token(n);
     }
+    if (*token & SAMPLE_NOT_FINITE)
+        return err_set(e, "token %u: the model's logits are not finite: its weights may be damaged (--check-tensors)",
+                       n->position);
     n->said[n->position++] = *token;
     generation_warn_beyond_trained(n);
     if (n->asked < n->position)

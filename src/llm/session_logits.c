@@ -3,6 +3,8 @@
 #include "llm/session_internal.h"
 #include "model/decoder.h"
 
+#include <math.h>
+
 static bool make_run(session *s, uint32_t count, err *e)
 {
     decoder_options o = {.rows = count, .context_tok = count, .cache = DTYPE_F32};
@@ -36,5 +38,11 @@ bool session_logits(session *s, const uint32_t *tokens, uint32_t count, float *l
         !graph_run_write(s->logits_run, "position", (uint32_t[]){0}, e))
         return false;
     graph_run_once(s->logits_run, 0, s->options.submit);
-    return graph_run_read(s->logits_run, "logits", logits, e);
+    if (!graph_run_read(s->logits_run, "logits", logits, e))
+        return false;
+    for (size_t i = 0; i < (size_t)count * vocab; i++)
+        if (isnan(logits[i]) || logits[i] == INFINITY)
+            return err_set(e, "the logits after token %zu are not finite: the model's weights may be damaged",
+                           i / vocab);
+    return true;
 }

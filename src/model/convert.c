@@ -1,6 +1,7 @@
 /* convert: the weights of a model, a few rows at a time, into a GGUF file of another type. */
 #include "model/convert.h"
 #include "base/progress.h"
+#include "model/check.h"
 #include "model/decoder.h"
 #include "model/gguf_layout.h"
 #include "model/model.h"
@@ -70,12 +71,37 @@ static bool is_moved(const job *j)
     return j->turned_heads || j->tiling.groups;
 }
 
-static bool check_range(const job *j, const float *x, size_t count, err *e)
+/* The row of the source, since that is where somebody will look. */
+static bool not_finite(const job *j, uint64_t first, size_t place, err *e)
 {
-    for (size_t i = 0; j->to == TYPE_F16 && i < count; i++)
-        if (fabsf(x[i]) > f16_largest && isfinite(x[i]))
+    return err_set(e, "tensor %s: row %llu has a number that is not finite", j->name,
+                   (unsigned long long)source_row(j, first + place / j->columns));
+}
+
+/* Numbers so large that a type's scales, which are halves, might not hold them. */
+static bool check_range(const job *j, uint64_t first, const float *x, size_t count, float *largest, err *e)
+{
+    *largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        float size = fabsf(x[i]);
+        if (!isfinite(size))
+            return not_finite(j, first, i, e);
+        if (j->to == TYPE_F16 && size > f16_largest)
             return err_set(e, "weight %s has the number %g, which f16 cannot hold; bf16 can", j->name, (double)x[i]);
+        *largest = size > *largest ? size : *largest;
+    }
     return true;
+}
+
+/* `x` becomes what was written. */
+static bool check_written(const job *j, uint64_t first, const uint8_t *bytes, float *x, size_t count, err *e)
+{
+    type_to_f32(j->to, bytes, x, count);
+    size_t bad = check_finite(x, count);
+    if (bad == count)
+        return true;
+    return err_set(e, "tensor %s: row %llu has numbers too large for %s", j->name,
+                   (unsigned long long)source_row(j, first + bad / j->columns), type_find(j->to)->name);
 }
 
 static void load_rows(const job *j, uint64_t first, uint64_t rows, uint8_t *room, float *to)
@@ -99,19 +125,20 @@ static void load_rows(const job *j, uint64_t first, uint64_t rows, uint8_t *room
 
 static bool write_rows(const job *j, uint64_t first, uint64_t rows, chunk *c, gguf_writer *w, err *e)
 {
-    if (j->from == j->to && !is_moved(j) && j->plus == 0) {
-        uint64_t row_bytes = type_bytes(j->from, j->columns);
-        if (j->rows_from) {
-            model_rows_put(j->rows_from, first, rows, c->bytes);
-            return gguf_write_data(w, c->bytes, rows * row_bytes);
-        }
-        return gguf_write_data(w, j->data + first * row_bytes, rows * row_bytes);
-    }
     size_t count = rows * j->columns;
     load_rows(j, first, rows, c->bytes, c->floats);
+    if (j->from == j->to && !is_moved(j) && j->plus == 0) {
+        size_t row_bytes = type_bytes(j->from, j->columns), bad = check_finite(c->floats, count);
+        if (bad < count)
+            return not_finite(j, first, bad, e);
+        /* rows that do not lie one after the other were put into c->bytes */
+        return gguf_write_data(w, j->rows_from ? c->bytes : j->data + first * row_bytes, rows * row_bytes);
+    }
     for (size_t i = 0; j->plus != 0 && i < count; i++)
         c->floats[i] += j->plus;
-    if (!check_range(j, c->floats, count, e) || !type_from_f32(j->to, c->floats, c->bytes, count))
+    float largest;
+    if (!check_range(j, first, c->floats, count, &largest, e) || !type_from_f32(j->to, c->floats, c->bytes, count) ||
+        (largest > f16_largest && !check_written(j, first, c->bytes, c->floats, count, e)))
         return false;
     return gguf_write_data(w, c->bytes, type_bytes(j->to, count));
 }

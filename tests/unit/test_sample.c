@@ -214,16 +214,40 @@ static void test_odd_logits_give_a_token(void **unused)
         make_logits(logits, vocab, kind, &r);
         sample_settings s = make_settings(vocab, &r);
         s.temperature = s.temperature > 2 ? 1 : s.temperature;
-        uint32_t token = choose(logits, vocab, &s, rng_below(&r, 100), &kept);
+        uint32_t token = choose(logits, vocab, &s, rng_below(&r, 100), &kept), bad = token & SAMPLE_NOT_FINITE;
+        token &= ~SAMPLE_NOT_FINITE;
         assert_in_range(token, 0, vocab - 1);
         assert_in_range(kept, 1, vocab);
         bool all_masked = true;
         for (uint32_t t = 0; t < vocab; t++)
             all_masked = all_masked && logits[t] == -INFINITY;
+        bool finite = !all_masked;
+        for (uint32_t t = 0; t < vocab; t++)
+            finite = finite && !isnan(logits[t]) && logits[t] < 1e23f;
+        if (kind != HUGE_ONES && kind != NOT_NUMBERS) /* a penalty may bring such a number over or below the bound */
+            assert_int_equal(bad, finite ? 0 : SAMPLE_NOT_FINITE);
         if (kind == MASKED && !all_masked)
             assert_true(logits[token] > -INFINITY);
     }
     free(logits);
+}
+
+static void test_logits_that_are_not_finite_are_told(void **unused)
+{
+    (void)unused;
+    static const struct {
+        float logits[3];
+        bool finite;
+    } CASES[] = {{{1, 2, 3}, true},         {{1, NAN, 3}, false},
+                 {{1, INFINITY, 3}, false}, {{-INFINITY, 2, -INFINITY}, true},
+                 {{1e22f, 2, 3}, true},     {{-INFINITY, -INFINITY, -INFINITY}, false},
+                 {{NAN, NAN, NAN}, false}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        for (int how = 0; how < 3; how++) {
+            sample_settings s = {.temperature = how ? 1 : 0, .top_k = how == 2 ? 2 : 0};
+            assert_int_equal(choose(CASES[i].logits, 3, &s, 1, NULL) & SAMPLE_NOT_FINITE,
+                             CASES[i].finite ? 0 : SAMPLE_NOT_FINITE);
+        }
 }
 
 /* ---- the penalty ------------------------------------------------------------- */
@@ -346,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_keeps_what_a_plain_way_keeps),
         cmocka_unit_test(test_top_k_of_one_is_the_most_likely),
         cmocka_unit_test(test_odd_logits_give_a_token),
+        cmocka_unit_test(test_logits_that_are_not_finite_are_told),
         cmocka_unit_test(test_recent_tokens_are_penalised_once),
         cmocka_unit_test(test_frequencies_are_the_chances),
         cmocka_unit_test(test_seeds_and_places_are_independent),
