@@ -1,6 +1,6 @@
 /* solo web: the page, served on this machine. */
-#include "base/file.h"
 #include "cli/cli.h"
+#include "cli/page_folder.h"
 #include "serve/http_files.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct options {
     uint32_t port;
@@ -34,29 +33,6 @@ static const option TABLE[] = {
      INTO(options, open),
      .help = "for other machines, too, not only this one; browsers have WebGPU there only by https"},
     {0}};
-
-/* Where the page is, seen from this program. */
-static bool find_page(str *folder, err *e)
-{
-    static const char *const places[] = {"web", "../share/solo/web"};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    for (int i = 0; slash && i < 2; i++) {
-        str page = {0};
-        folder->length = 0;
-        str_addf(folder, "%s/%s", self, places[i]);
-        str_addf(&page, "%s/index.html", folder->data);
-        bool here = file_exists(page.data);
-        str_free(&page);
-        if (here)
-            return true;
-    }
-    return err_set(e, "the page is not here: build it (make web), or say where it is (--dir)");
-}
 
 static void handle(void *folder, http_request *r)
 {
@@ -90,7 +66,8 @@ static int run(void *chosen)
     if (o->folder)
         str_add(&folder, o->folder);
     else
-        ok = find_page(&folder, &e);
+        ok = page_folder_find(&folder) ||
+             err_set(&e, "the page is not here: build it (make web), or say where it is (--dir)");
     ok = ok && serve(o, folder.data, &e);
     str_free(&folder);
     return ok ? 0 : cli_fail(&e);

@@ -1,0 +1,90 @@
+/* engine: texts made by a model, each in a row of its own.
+ *
+ *     engine_join(n, row, &text, &e);          the text begins; nothing is computed yet
+ *     while (engine_step(n, made, user, &e))   some work for all rows: pieces of prompts, tokens
+ *     engine_leave(n, row);
+ *
+ * Prompts are fed in pieces that begin at multiples of ENGINE_PIECE_TOK, and of what is in the cache already only whole
+ * pieces are used again: so a text has the same bits whatever was computed before it.
+ *
+ * Tokens are chosen on the GPU. Where something has to happen to the logits, or someone wants to see them, they are read
+ * back, and the same choice is made here (sample_on_cpu).                                                          */
+#ifndef SOLO_ENGINE_H
+#define SOLO_ENGINE_H
+
+#include "llm/generation.h"
+#include "model/tokenizer.h"
+
+typedef struct engine engine;
+
+enum {
+    ENGINE_PIECE_TOK = 256,
+    ENGINE_MOST_TOP = 20, /* likelihoods beside that of the chosen token */
+};
+
+typedef struct token_bias {
+    uint32_t token;
+    float bias; /* added to its logit */
+} token_bias;
+
+typedef struct token_chance {
+    uint32_t token;
+    float logprob; /* of all tokens, before anything changes the logits */
+} token_chance;
+
+typedef struct made_token {
+    uint32_t id;
+    float logprob;
+    token_chance top[ENGINE_MOST_TOP];
+    uint32_t top_count;
+} made_token;
+
+/* Which tokens may come next; asked before each, and told what was chosen. */
+typedef struct token_filter {
+    /* Makes the logits of those that may not come -INFINITY. False: none may, and the text ends. */
+    bool (*mask)(void *user, float *logits, uint32_t vocab);
+    void (*chosen)(void *user, uint32_t token);
+    void *user;
+} token_filter;
+
+typedef struct engine_text {
+    const uint32_t *tokens; /* (count) what the text begins with; it must outlive the row's use */
+    uint32_t count;
+    uint32_t prompt_tok; /* of these; the others were made before, by a device that was lost */
+    sampling how;
+    float frequency_penalty, presence_penalty; /* of tokens behind the prompt */
+    const token_bias *bias;                    /* (bias_count) */
+    size_t bias_count;
+    bool wants_logprobs;
+    uint32_t top_count;
+    uint32_t most_tok;          /* tokens after those, at most */
+    const token_filter *filter; /* NULL: all may come */
+} engine_text;
+
+typedef struct engine_options {
+    gpu *g;
+    const model *m;
+    const tokenizer *t;
+    generation_options generation;
+} engine_options;
+
+/* What is in the options must outlive it. */
+engine *engine_new(const engine_options *o, err *e);
+void engine_free(engine *n);
+
+uint32_t engine_rows(const engine *n);
+uint32_t engine_context(const engine *n); /* tokens of a row */
+uint32_t engine_vocab(const engine *n);
+fusion_level engine_level(const engine *n);
+generation *engine_generation(engine *n); /* for notices */
+
+bool engine_join(engine *n, uint32_t row, const engine_text *text, err *e);
+void engine_leave(engine *n, uint32_t row);
+
+/* `token` NULL: there will be no further one, because the context is full or the filter lets none come. */
+typedef void (*engine_made)(void *user, uint32_t row, const made_token *token);
+bool engine_step(engine *n, engine_made made, void *user, err *e);
+/* Tokens of the row's beginning that were in the cache already. */
+uint32_t engine_reused(const engine *n, uint32_t row);
+
+#endif

@@ -1,0 +1,72 @@
+#!/bin/sh
+# solo serve: OpenAI's API, by plain requests, by the openai packages of npm and PyPI, and by curl.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+SOLO=${SOLO:-$PWD/build/solo}
+work=$(mktemp -d) || exit 1
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' instead of '$3'"; fi; }
+
+# start ARGUMENT...: a server; its address is in $url
+start() {
+    : >"$work/out"
+    "$SOLO" serve --port 0 --finish 20 "$@" >"$work/out" 2>"$work/log" &
+    server=$!
+    while kill -0 "$server" 2>/dev/null && [ ! -s "$work/out" ]; do sleep 0.1; done
+    url=$(cat "$work/out")
+}
+# stop NAME: ends it, and checks that it ends well
+stop() {
+    kill "$server"
+    wait "$server"
+    check "$1" $? 0
+    server=
+}
+
+printf 'first-key\nsecond-key\n' >"$work/keys"
+start -c 512 --queue 3 --api-key-file "$work/keys" --log-json --body-limit 256 --allow-origin https://page.example
+if grep -q libmicrohttpd "$work/log"; then
+    echo "skip solo serve: $(cat "$work/log")"
+    exit 0
+fi
+SOLO_KEY=second-key node tests/cli/serve_completions.mjs "$url"
+node tests/cli/serve_refusals.mjs "$url" second-key
+check "curl" "$(curl -s -N "${url}v1/completions" -H 'Authorization: Bearer first-key' -H 'Content-Type: application/json' \
+    -d '{"prompt": "Once", "max_tokens": 2, "temperature": 0, "stream": true}' | grep -c '^data: ')" 4
+node tests/cli/serve_end.mjs "$url" first-key "$server"
+wait "$server"
+check "it ends when running requests are answered" $? 0
+server=
+check "every line of the log is JSON" "$(node -e '
+    const lines = require("fs").readFileSync(process.argv[1], "utf8").trim().split("\n");
+    console.log(lines.length > 50 && lines.map((l) => JSON.parse(l)).every((l) => l.status && l.path && l.address));' "$work/log" 2>&1)" true
+check "no text is in the log" "$(grep -c 'Once upon' "$work/log")" 0
+
+python3 tests/cli/make_bigram.py "$work/bigram"
+cat >"$work/chat.jinja" <<'END'
+{%- for t in tools or [] -%}[{{ t.function.name }}]{%- endfor -%}
+{%- for m in messages -%}<{{ m.role }}>{{ m.content }}
+{%- for c in m.tool_calls or [] -%}({{ c.function.name }}){%- endfor -%}{%- endfor -%}
+{{- '<|result|>' if messages[-1].role == 'tool' else '<|ask|>' if tools else '<|muse|>' if enable_thinking is true else '<|say|>' -}}
+END
+start "$work/bigram" --name parrot --template "$work/chat.jinja" --quiet
+node tests/cli/serve_chat.mjs "$url"
+if python3 -c 'import openai' 2>/dev/null; then
+    python3 tests/cli/serve_client.py "$url"
+else
+    echo "skip the openai package of PyPI (it is not here)"
+fi
+stop "it ends when told to"
+check "quiet" "$(cat "$work/log")" ""
+
+"$SOLO" serve --port 0 --api-key-file "$work/none" >/dev/null 2>"$work/err"
+check "keys that are not there" "$? $(grep -c 'No such file' "$work/err")" "1 1"
+: >"$work/empty"
+"$SOLO" serve --port 0 --api-key-file "$work/empty" >/dev/null 2>"$work/err"
+check "no key in the file" "$? $(grep -c 'there is no key in it' "$work/err")" "1 1"
+"$SOLO" serve --port 0 --host nowhere.invalid >/dev/null 2>"$work/err"
+check "an address that is none" "$? $(grep -c 'no address of this machine' "$work/err")" "2 1"
+"$SOLO" serve --port 0 --page "$work/none" >/dev/null 2>&1
+check "a page that is not there" $? 1

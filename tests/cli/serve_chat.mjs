@@ -1,0 +1,86 @@
+// node tests/cli/serve_chat.mjs URL: chats, tools and thoughts, with the model of make_bigram.py. Prints ok and not ok.
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: `${process.argv[2]}v1`, apiKey: "unused", maxRetries: 0 });
+const USER = { role: "user", content: "hi" };
+const TOOLS = [{ type: "function", function: { name: "add", parameters: { type: "object", properties: { a: { type: "integer" } } } } }];
+const chat = (more) => client.chat.completions.create({ model: "parrot", messages: [USER], temperature: 0, ...more });
+async function streamed(more) {
+    const all = { content: "", thoughts: "", calls: [] };
+    for await (const chunk of await chat({ ...more, stream: true, stream_options: { include_usage: true } })) {
+        all.usage = chunk.usage ?? all.usage;
+        const [choice] = chunk.choices;
+        if (!choice) continue;
+        all.role ??= choice.delta.role;
+        all.content += choice.delta.content ?? "";
+        all.thoughts += choice.delta.reasoning_content ?? "";
+        all.calls.push(...(choice.delta.tool_calls ?? []));
+        all.finish = choice.finish_reason ?? all.finish;
+    }
+    return all;
+}
+
+const TESTS = {
+    async "a chat"() {
+        const reply = await chat();
+        assert.equal(reply.object, "chat.completion");
+        assert.deepEqual(reply.choices[0].message, { role: "assistant", content: "Hello.", refusal: null });
+        assert.equal(reply.choices[0].finish_reason, "stop");
+    },
+    async "a chat as a stream"() {
+        const all = await streamed();
+        assert.deepEqual([all.role, all.content, all.finish, all.thoughts], ["assistant", "Hello.", "stop", ""]);
+        assert.ok(all.usage.prompt_tokens > 5);
+    },
+    async "all roles, parts, and what null means"() {
+        const messages = [{ role: "developer", content: "be short" }, { role: "user", content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] },
+            { role: "assistant", content: "x", reasoning_content: "y", refusal: null }, USER];
+        assert.equal((await chat({ messages, stop: null, tools: null, store: false, seed: null })).choices[0].message.content, "Hello.");
+    },
+    async "a tool is called"() {
+        const [choice] = (await chat({ tools: TOOLS })).choices;
+        assert.equal(choice.finish_reason, "tool_calls");
+        assert.equal(choice.message.content, null);
+        assert.equal(choice.message.tool_calls[0].function.name, "add");
+        assert.deepEqual(JSON.parse(choice.message.tool_calls[0].function.arguments), { a: 1, b: 3 });
+        const messages = [USER, choice.message, { role: "tool", tool_call_id: choice.message.tool_calls[0].id, content: "4" }];
+        assert.equal((await chat({ tools: TOOLS, messages })).choices[0].message.content, "Four.");
+    },
+    async "a tool is called in a stream"() {
+        const all = await streamed({ tools: TOOLS, parallel_tool_calls: false });
+        assert.deepEqual([all.content, all.finish, all.calls.length], ["", "tool_calls", 1]);
+        assert.equal(all.calls[0].index, 0);
+        assert.deepEqual(JSON.parse(all.calls[0].function.arguments), { a: 1, b: 3 });
+    },
+    async "no tool is called if that is said"() {
+        assert.equal((await chat({ tools: TOOLS, tool_choice: "none" })).choices[0].message.content, "Hello.");
+    },
+    async "a client that runs the tools itself"() {
+        const runner = client.chat.completions.runTools({ model: "parrot", messages: [USER], temperature: 0,
+            tools: [{ type: "function", function: { ...TOOLS[0].function, function: ({ a, b }) => String(a + b), parse: JSON.parse } }] });
+        assert.equal(await runner.finalContent(), "Four.");
+    },
+    async "thoughts are apart"() {
+        const think = { chat_template_kwargs: { enable_thinking: true } };
+        const reply = await chat(think), { message } = reply.choices[0];
+        assert.deepEqual([message.reasoning_content.trim(), message.content], ["Well.", "Indeed."]);
+        const all = await streamed(think);
+        assert.deepEqual([all.thoughts.trim(), all.content], ["Well.", "Indeed."]);
+        assert.equal((await chat({ reasoning_effort: "none" })).choices[0].message.content, "Hello.");
+    },
+    async "likelihoods of a chat"() {
+        const { content } = (await chat({ logprobs: true, top_logprobs: 2 })).choices[0].logprobs;
+        assert.equal(content[0].token, "Hello.");
+        assert.equal(content[0].top_logprobs.length, 2);
+        assert.equal(content[0].logprob, content[0].top_logprobs[0].logprob);
+        assert.deepEqual(content[0].bytes, [...Buffer.from("Hello.")]);
+    },
+    async "errors arrive as the client's"() {
+        await assert.rejects(chat({ temperature: 5 }), (error) => error instanceof OpenAI.BadRequestError && error.param === "temperature");
+        await assert.rejects(chat({ model: "other" }), OpenAI.NotFoundError);
+    },
+};
+
+for (const [name, test] of Object.entries(TESTS))
+    await test().then(() => console.log(`ok ${name}`), (error) => console.log(`not ok ${name}: ${String(error.stack ?? error).slice(0, 600)}`));
