@@ -252,7 +252,8 @@ const cli_command command_serve = {
     .name = "serve",
     .summary = "answer OpenAI's API over HTTP",
     .about = "Answers requests in the form of OpenAI's API over HTTP until it is interrupted: /v1/chat/completions, "
-             "/v1/completions, /v1/models, /health and /metrics, and the page at /. What is not supported is refused "
+             "/v1/completions, /v1/embeddings, /v1/models, /health and /metrics, and the page at /. What is not "
+             "supported is refused "
              "by an error that names the field. docs/serve.md describes it.",
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
                {NULL, LORA_TABLE, offsetof(options, model)},

@@ -119,6 +119,11 @@ void embedder_free(embedder *n)
 
 /* ---- asking --------------------------------------------------------------------------------------- */
 
+uint32_t embedder_most_tok(const embedder *n)
+{
+    return n->rows[n->program_count - 1];
+}
+
 uint32_t embedder_width(const embedder *n)
 {
     return n->width;

@@ -39,7 +39,8 @@ bool embedder_tokens(const model *m, const tokenizer *t, const char *text, size_
 embedder *embedder_new(gpu *g, const model *m, const tokenizer *t, const embedder_options *o, err *e);
 void embedder_free(embedder *n);
 
-uint32_t embedder_width(const embedder *n); /* numbers of a vector */
+uint32_t embedder_width(const embedder *n);    /* numbers of a vector */
+uint32_t embedder_most_tok(const embedder *n); /* tokens of the longest text */
 /* How many vectors a text of so many tokens has: 1, or with POOLING_NONE one for each. */
 uint32_t embedder_count(const embedder *n, uint32_t tokens);
 fusion_level embedder_level(const embedder *n);

@@ -96,3 +96,23 @@ bool field_text(const json_t *value, const char **to, const field_place *at, ope
     *to = json_string_value(value);
     return true;
 }
+
+bool field_is_tokens(const json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!json_is_integer(json_array_get(value, i)))
+            return false;
+    return json_array_size(value) > 0;
+}
+
+bool field_tokens(const json_t *value, uint32_t vocab, token_list *out, const field_place *at, openai_fault *f)
+{
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_int_t id = json_integer_value(json_array_get(value, i));
+        if (id < 0 || id >= vocab)
+            return openai_refuse(f, 400, at->name, "invalid_value", "%s: %lld is no token of this model", at->name,
+                                 (long long)id);
+        token_list_add(out, (int32_t)id);
+    }
+    return true;
+}

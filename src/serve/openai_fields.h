@@ -28,5 +28,8 @@ bool field_whole(const json_t *value, uint64_t low, uint64_t high, uint32_t *to,
                  openai_fault *f);
 bool field_bool(const json_t *value, bool *to, const field_place *at, openai_fault *f);
 bool field_text(const json_t *value, const char **to, const field_place *at, openai_fault *f);
+/* A list of whole numbers, one or more; and these, where they are tokens. */
+bool field_is_tokens(const json_t *value);
+bool field_tokens(const json_t *value, uint32_t vocab, token_list *out, const field_place *at, openai_fault *f);
 
 #endif

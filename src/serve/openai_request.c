@@ -283,19 +283,11 @@ READER(read_best_of)
            (best == 1 || openai_refuse(f, 400, at->name, "unsupported_value", "%s can only be 1", at->name));
 }
 
-static bool is_token_list(const json_t *value)
-{
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (!json_is_integer(json_array_get(value, i)))
-            return false;
-    return json_array_size(value) > 0;
-}
-
 /* A text, a list of tokens, or a list of either. */
 READER(read_prompt)
 {
     openai_request *q = to;
-    if (json_is_string(value) || is_token_list(value)) {
+    if (json_is_string(value) || field_is_tokens(value)) {
         q->prompts[q->prompt_count++] = value;
         return true;
     }
@@ -307,7 +299,7 @@ READER(read_prompt)
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *one = json_array_get(value, i);
         field_place here = field_item(at, i);
-        if (!json_is_string(one) && !is_token_list(one))
+        if (!json_is_string(one) && !field_is_tokens(one))
             return openai_refuse(f, 400, here.name, "invalid_type", "%s is neither a text nor a list of tokens",
                                  here.name);
         q->prompts[q->prompt_count++] = one;

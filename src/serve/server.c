@@ -35,21 +35,38 @@ void server_refuse(server *s, http_request *r, const openai_fault *f, log_entry 
     log_end(&s->log, entry);
 }
 
-static void reply_json(server *s, http_request *r, unsigned status, const str *out, log_entry *entry)
+void server_reply_json(server *s, http_request *r, unsigned status, const str *out, log_entry *entry)
 {
     http_reply_json(r, status, out);
     entry->status = status;
     log_end(&s->log, entry);
 }
 
+bool server_check_model(const server *s, const char *name, openai_fault *f)
+{
+    return !name || strcmp(name, s->o.name) == 0 ||
+           openai_refuse(f, 404, "model", "model_not_found", "there is no model '%.100s' here: it is '%s'", name,
+                         s->o.name);
+}
+
+static scheduler_counts counts_of(server *s)
+{
+    scheduler_counts c = {0};
+    if (s->work)
+        return scheduler_count(s->work);
+    pthread_mutex_lock(&s->place_mutex);
+    c.running = s->embedding > 0;
+    c.waiting = s->embedding - c.running;
+    pthread_mutex_unlock(&s->place_mutex);
+    return c;
+}
+
 static void reply_models(server *s, http_request *r, log_entry *entry)
 {
     const char *name = http_path(r) + strlen("/v1/models");
     bool is_one = name[0] == '/';
-    if (is_one && strcmp(name + 1, s->o.name) != 0) {
-        openai_fault f = {0};
-        openai_refuse(&f, 404, "model", "model_not_found", "there is no model '%.100s' here: it is '%s'", name + 1,
-                      s->o.name);
+    openai_fault f = {0};
+    if (is_one && !server_check_model(s, name + 1, &f)) {
         server_refuse(s, r, &f, entry);
         return;
     }
@@ -67,19 +84,19 @@ static void reply_models(server *s, http_request *r, log_entry *entry)
     jsonw_text(&j, "object", "model");
     jsonw_count(&j, "created", (uint64_t)s->began_s);
     jsonw_text(&j, "owned_by", "solo");
-    jsonw_count(&j, "context_length", scheduler_context(s->work));
+    jsonw_count(&j, "context_length", s->work ? scheduler_context(s->work) : s->embed_tok);
     jsonw_end(&j);
     if (!is_one) {
         jsonw_end(&j);
         jsonw_end(&j);
     }
-    reply_json(s, r, 200, &out, entry);
+    server_reply_json(s, r, 200, &out, entry);
     str_free(&out);
 }
 
 static void reply_health(server *s, http_request *r, log_entry *entry)
 {
-    scheduler_counts c = scheduler_count(s->work);
+    scheduler_counts c = counts_of(s);
     str out = {0};
     jsonw j = jsonw_to(&out);
     jsonw_object(&j, NULL);
@@ -88,13 +105,13 @@ static void reply_health(server *s, http_request *r, log_entry *entry)
     jsonw_count(&j, "running", c.running);
     jsonw_count(&j, "waiting", c.waiting);
     jsonw_end(&j);
-    reply_json(s, r, 200, &out, entry);
+    server_reply_json(s, r, 200, &out, entry);
     str_free(&out);
 }
 
 static void reply_metrics(server *s, http_request *r, log_entry *entry)
 {
-    scheduler_counts c = scheduler_count(s->work);
+    scheduler_counts c = counts_of(s);
     str out = {0};
     log_write_metrics(&s->log, &c, &out);
     http_reply(r, 200, "text/plain; version=0.0.4; charset=utf-8", out.data, out.length);
@@ -164,6 +181,7 @@ static const route ROUTES[] = {{"/health", "GET", reply_health, true},
                                {"/v1/models", "GET", reply_models, false},
                                {"/v1/chat/completions", "POST", complete_chat, false},
                                {"/v1/completions", "POST", complete_text, false},
+                               {"/v1/embeddings", "POST", server_embed, false},
                                {0}};
 
 /* /v1/models/NAME is /v1/models, too. */
@@ -297,6 +315,27 @@ static bool read_texts(server *s, err *e)
     return s->template != NULL;
 }
 
+/* A model whose files say how its vectors are pooled was made for embeddings. */
+static bool start_work(server *s, err *e)
+{
+    model_pooling pooling;
+    err unsaid = {0};
+    if (embedder_pooling(s->o.m, &(embedder_options){0}, &pooling, &unsaid)) {
+        return (pooling != POOLING_NONE || err_set(e, "%s: its vectors are not pooled", model_get_path(s->o.m))) &&
+               server_open_embedder(s, e);
+    }
+    if (config_is_encoder(model_get_config(s->o.m)))
+        return err_set(e, "%s", unsaid.text);
+    s->work = scheduler_start(&(scheduler_options){.open = open_engine,
+                                                   .close = close_engine,
+                                                   .failed = on_failure,
+                                                   .user = s,
+                                                   .t = s->t,
+                                                   .queue = s->o.queue},
+                              e);
+    return s->work != NULL;
+}
+
 server *server_start(const server_options *o, err *e)
 {
     server *s = mem_alloc(sizeof *s);
@@ -304,15 +343,9 @@ server *server_start(const server_options *o, err *e)
     s->log.as_json = o->log_json;
     s->log.is_quiet = o->is_quiet;
     pthread_mutex_init(&s->log.mutex, NULL);
-    if (read_keys(s, e) && read_texts(s, e))
-        s->work = scheduler_start(&(scheduler_options){.open = open_engine,
-                                                       .close = close_engine,
-                                                       .failed = on_failure,
-                                                       .user = s,
-                                                       .t = s->t,
-                                                       .queue = o->queue},
-                                  e);
-    if (s->work)
+    pthread_mutex_init(&s->embed_mutex, NULL);
+    pthread_mutex_init(&s->place_mutex, NULL);
+    if (read_keys(s, e) && read_texts(s, e) && start_work(s, e))
         s->http = http_server_start(&(http_options){.host = o->host,
                                                     .port = o->port,
                                                     .body_bytes = o->body_bytes,
@@ -343,16 +376,19 @@ bool server_stop(server *s)
     if (s->work)
         scheduler_finish(s->work, s->o.finish_s);
     if (s->http) {
-        finished = http_server_finish(s->http, 5) && finished;
+        finished = http_server_finish(s->http, s->work ? 5 : s->o.finish_s) && finished;
         http_server_stop(s->http);
     }
     scheduler_stop(s->work);
+    server_close_embedder(s);
     chat_template_free(s->template);
     tokenizer_free(s->t);
     for (size_t i = 0; i < s->key_count; i++)
         free(s->keys[i]);
     free(s->keys);
     pthread_mutex_destroy(&s->log.mutex);
+    pthread_mutex_destroy(&s->embed_mutex);
+    pthread_mutex_destroy(&s->place_mutex);
     free(s);
     return finished;
 }

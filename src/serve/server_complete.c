@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "llm/answer.h"
 #include "serve/openai_choice.h"
+#include "serve/openai_fields.h"
 #include "serve/openai_write.h"
 #include "serve/server_internal.h"
 
@@ -78,14 +79,8 @@ static bool encode_prompt(answering *a, const json_t *prompt, token_list *out)
         return tokenizer_encode(t, json_string_value(prompt), json_string_length(prompt), true, tokenizer_adds_bos(t),
                                 out, &e) ||
                openai_refuse(&a->fault, 400, "prompt", "invalid_value", "%s", e.text);
-    for (size_t i = 0; i < json_array_size(prompt); i++) {
-        json_int_t id = json_integer_value(json_array_get(prompt, i));
-        if (id < 0 || id >= scheduler_vocab(a->s->work))
-            return openai_refuse(&a->fault, 400, "prompt", "invalid_value", "prompt: %lld is no token of this model",
-                                 (long long)id);
-        token_list_add(out, (int32_t)id);
-    }
-    return true;
+    field_place at = {"prompt"};
+    return field_tokens(prompt, scheduler_vocab(a->s->work), out, &at, &a->fault);
 }
 
 static bool encode_prompts(answering *a)
@@ -356,26 +351,22 @@ static void stream_done(void *user)
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-static bool check_model(answering *a)
-{
-    return !a->q.model || strcmp(a->q.model, a->s->o.name) == 0 ||
-           openai_refuse(&a->fault, 404, "model", "model_not_found", "there is no model '%.100s' here: it is '%s'",
-                         a->q.model, a->s->o.name);
-}
-
 void server_complete(server *s, http_request *r, bool is_chat, log_entry *entry)
 {
     err e = {0};
     unsigned status;
     answering *a = mem_alloc(sizeof *a);
     *a = (answering){.s = s, .r = r, .entry = *entry};
-    json_t *body = http_read_json(r, &status, &e);
-    if (!body)
+    json_t *body = NULL;
+    if (!s->work)
+        openai_refuse(&a->fault, 400, "model", "unsupported_value", "this model makes embeddings only");
+    else if (!(body = http_read_json(r, &status, &e)))
         openai_refuse(&a->fault, status, NULL, "invalid_json", "%s", e.text);
     bool ok = body && openai_read(&a->q, body, is_chat, scheduler_vocab(s->work), &a->fault);
     if (a->q.user)
         snprintf(a->entry.user, sizeof a->entry.user, "%s", a->q.user);
-    ok = ok && check_model(a) && (is_chat ? encode_chat(a) : encode_prompts(a)) && check_lengths(a);
+    ok = ok && server_check_model(s, a->q.model, &a->fault) && (is_chat ? encode_chat(a) : encode_prompts(a)) &&
+         check_lengths(a);
     if (ok) {
         a->reply =
             (openai_reply){.created_s = time(NULL), .model = s->o.name, .is_chat = is_chat, .is_chunk = a->q.stream};

@@ -31,11 +31,11 @@ if grep -q libmicrohttpd "$work/log"; then
     echo "skip solo serve: $(cat "$work/log")"
     exit 0
 fi
-SOLO_KEY=second-key node tests/cli/serve_completions.mjs "$url"
-node tests/cli/serve_refusals.mjs "$url" second-key
+SOLO_KEY=second-key node tests/cli/serve_completions.mjs "$url" || echo "not ok serve_completions ended early"
+node tests/cli/serve_refusals.mjs "$url" second-key || echo "not ok serve_refusals ended early"
 check "curl" "$(curl -s -N "${url}v1/completions" -H 'Authorization: Bearer first-key' -H 'Content-Type: application/json' \
     -d '{"prompt": "Once", "max_tokens": 2, "temperature": 0, "stream": true}' | grep -c '^data: ')" 4
-node tests/cli/serve_end.mjs "$url" first-key "$server"
+node tests/cli/serve_end.mjs "$url" first-key "$server" || echo "not ok serve_end ended early"
 wait "$server"
 check "it ends when running requests are answered" $? 0
 server=
@@ -52,14 +52,19 @@ cat >"$work/chat.jinja" <<'END'
 {{- '<|result|>' if messages[-1].role == 'tool' else '<|ask|>' if tools else '<|muse|>' if enable_thinking is true else '<|say|>' -}}
 END
 start "$work/bigram" --name parrot --template "$work/chat.jinja" --quiet
-node tests/cli/serve_chat.mjs "$url"
+node tests/cli/serve_chat.mjs "$url" || echo "not ok serve_chat ended early"
 if python3 -c 'import openai' 2>/dev/null; then
-    python3 tests/cli/serve_client.py "$url"
+    python3 tests/cli/serve_client.py "$url" || echo "not ok serve_client ended early"
 else
     echo "skip the openai package of PyPI (it is not here)"
 fi
 stop "it ends when told to"
 check "quiet" "$(cat "$work/log")" ""
+
+start tests/data/embeddings/bert-mean --quiet
+"$SOLO" embed tests/data/embeddings/bert-mean -p 'the fox' -p hello --json "$work/vectors.json" 2>/dev/null
+node tests/cli/serve_embed.mjs "$url" "$work/vectors.json" || echo "not ok serve_embed ended early"
+stop "a server of embeddings ends"
 
 "$SOLO" serve --port 0 --api-key-file "$work/none" >/dev/null 2>"$work/err"
 check "keys that are not there" "$? $(grep -c 'No such file' "$work/err")" "1 1"

@@ -50,7 +50,7 @@ const REFUSED = [
     ["chat/completions", { ...CHAT, modalities: ["audio"] }, 400, "modalities"], ["chat/completions", { ...CHAT, reasoning_effort: "high" }, 400, "reasoning_effort"],
     ["chat/completions", { ...CHAT, audio: {} }, 400, "audio"], ["chat/completions", { ...CHAT, prediction: {} }, 400, "prediction"],
     ["chat/completions", { ...CHAT, web_search_options: {} }, 400, "web_search_options"], ["chat/completions", CHAT, 400, "messages"], // no template
-    ["nothing", {}, 404, null], ["completions", { prompt: "x".repeat(300000) }, 413, null],
+    ["embeddings", { input: "a" }, 400, "model"], ["nothing", {}, 404, null], ["completions", { prompt: "x".repeat(300000) }, 413, null],
 ];
 
 const post = (path, body, headers = {}) => fetch(`${url}v1/${path}`, { method: "POST", body,
