@@ -48,7 +48,7 @@ const namesOf = (declaration) => new Set(kernelTexts.flatMap((text) => [...text.
 const declared = namesOf(/^(?:const|override) (\w+)/gm);
 export const overrideNames = [...namesOf(/^override (\w+)/gm)].sort();
 // SUBGROUP is added before a kernel's text, EPOCH_MARKED and PHASE_WORDS before a megakernel's; ARRAY is what an include names.
-for (const name of ["SUBGROUP", "EPOCH_MARKED", "PHASE_WORDS", "ARRAY"]) declared.add(name);
+for (const name of ["SUBGROUP", "ALONE", "SLOTTED", "EPOCH_MARKED", "PHASE_WORDS", "ARRAY"]) declared.add(name);
 
 function valuesFor(path) {
     const values = new Map(enums);

@@ -147,7 +147,9 @@ function shorter(text) {
 }
 // What Solo adds to a simulation keeps its names, which stand beside a user's; a user's own file stays as it is, since errors name its lines.
 const withoutComments = (text) => text.replace(/[ \t]*\/\/(?!!).*$/gm, "").replace(/^\s*\n/gm, "");
-const pageText = (text, path) => (!forPage || path.startsWith("sim/") ? text : forSims ? withoutComments(text) : shorter(text));
+// A page continues one text at a time.
+const aloneText = (text) => text.replace(/^\/\/!for _ SLOTTED\n[^]*?^\/\/!end\n/gm, "").replace(/^\/\/!for _ ALONE\n([^]*?)^\/\/!end\n/gm, "$1");
+const pageText = (text, path) => (!forPage || path.startsWith("sim/") ? text : forSims ? withoutComments(text) : shorter(aloneText(text)));
 const cWords = (name, words) => `\nstatic const uint32_t ${name}[] = {${words.map((w) => "0x" + (w >>> 0).toString(16)).join(",")}};\n`;
 
 let c = `${MADE}#include "kernels.h"\n`;
@@ -182,13 +184,13 @@ function includesWanted() {
             }
         }
     };
-    if (!forSims) take(wgslFiles(VARIED).map((file) => text(VARIED, file)).join("\n") + allTexts("src/graph", /\.c$/));
+    if (!forSims) take(wgslFiles(VARIED).filter((file) => !forPage || isOfPage(file)).map((file) => (forPage ? aloneText : String)(text(VARIED, file))).join("\n") + allTexts("src/graph", /\.c$/));
     if (!forPage || forSims) take(allTexts("src/sim", /\.c$/));
     return all.filter((file) => taken.has(file));
 }
 
 // Types that a page does not read (src/graph/type_iq.h), and what only embeddings and DeepSeek need (src/web/unavailable.c).
-const isOfPage = (file) => !/^(iq[123]_|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
+const isOfPage = (file) => !/^(iq[123]_|op_sample_(scan_)?rows|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
 const packs = forPage && !forSims; // into one text, which is unpacked when it is first needed
 let all = "", list_of_files = "";
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])

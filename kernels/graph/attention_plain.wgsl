@@ -5,6 +5,9 @@ override HALVES = 1u; // 1: keys and values are f16; 0: f32
 override CAPPED = 1u; // 0: scores have no cap
 //!wgsl-only
 //!include "graph.wgsl"
+//!for _ SLOTTED
+//!include "slots.wgsl"
+//!end
 
 // Elements i and i+1 of the keys or values, which begin at word `base`.
 fn pair_at(base: u32, i: u32) -> vec2<f32> {
@@ -16,10 +19,19 @@ fn body(args: u32, v: u32, local: u32) {
     let size = arg(args, ATTENTION_HEAD_SIZE);
     let stride = arg(args, ATTENTION_KV_HEADS) * size;
     let head = v % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * size;
+//!for _ ALONE
     // A position beyond the cache must not lead out of it.
     let last = min(load_word(arg(args, ATTENTION_POSITION)) + v / arg(args, ATTENTION_HEADS),
         arg(args, ATTENTION_CAPACITY) - 1u);
     let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+//!end
+//!for _ SLOTTED
+    let slot = v / arg(args, ATTENTION_HEADS);
+    let position = slot_position(args, slot);
+    let seen = select(position + 1u, min(arg(args, ATTENTION_WINDOW), position + 1u),
+        arg(args, ATTENTION_WINDOW) > 0u);
+    let last = slot * arg(args, ATTENTION_CAPACITY) + position;
+//!end
     for (var mine = local * 4u; mine < size; mine += THREADS * 4u) {
         var most = -3.4e38;
         var total = 0.0;

@@ -16,6 +16,9 @@ override NOW = 0u; // 1: there is one row, and its own key and value are floats 
 //!include "floats.wgsl"
 //!include "shared_x.wgsl"
 //!include "subgroup_sum.wgsl"
+//!for _ SLOTTED
+//!include "slots.wgsl"
+//!end
 // In `shared_x`: q, and with NOW the row's own key and value; at the end the sums of values, row i in quarter i % 4,
 // and beside them the sums of weights.
 var<workgroup> block_scores: array<f32, BLOCK>;
@@ -26,12 +29,27 @@ fn capped(args: u32, score: f32) -> f32 {
     return score;
 }
 
+//!for _ SLOTTED
+// Where in the state the row's own position is.
+fn place_of(args: u32, v: u32) -> u32 {
+    let slot = v / arg(args, ATTENTION_SPLITS) / arg(args, ATTENTION_HEADS);
+    return slot * arg(args, ATTENTION_CAPACITY) + slot_position(args, slot);
+}
+
+//!end
 // The positions of this workgroup: from .x up to, not including, .y.
 fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
     let row = v / arg(args, ATTENTION_SPLITS);
+//!for _ ALONE
     // A position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
     let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+//!end
+//!for _ SLOTTED
+    let last = position; // in the state, behind those of the slots before
+    let own = position - row / arg(args, ATTENTION_HEADS) * arg(args, ATTENTION_CAPACITY);
+    let seen = select(own + 1u, min(arg(args, ATTENTION_WINDOW), own + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+//!end
     // whole blocks
     let share = (seen + arg(args, ATTENTION_SPLITS) * BLOCK - 1u) / (arg(args, ATTENTION_SPLITS) * BLOCK) * BLOCK;
     let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
@@ -79,7 +97,12 @@ fn fetch_values(b: ptr<function, prefetched>, args: u32, v: u32, block: u32, lea
 
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
+//!for _ ALONE
     let position = load_word(arg(args, ATTENTION_POSITION));
+//!end
+//!for _ SLOTTED
+    let position = place_of(args, v);
+//!end
     let mine = positions_of(args, v, position);
     // What this run itself stores, from `position` on, may not be there yet.
     fetch_keys(&b, args, v, mine.x, 0u, min(mine.y, position), local);
@@ -98,7 +121,12 @@ var<workgroup> position_of_row: u32;
 fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
     let row = v / arg(args, ATTENTION_SPLITS);
+//!for _ ALONE
     if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
+//!end
+//!for _ SLOTTED
+    if (local == 0u) { position_of_row = place_of(args, v); }
+//!end
     if (local < HEAD / 4u * (1u + 2u * NOW)) {
         let of_q = local < HEAD / 4u;
         var begins = arg(args, ARG_X) + row * HEAD;

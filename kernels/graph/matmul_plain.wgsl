@@ -197,7 +197,12 @@ fn body(args: u32, v: u32, local: u32) {
         if (form == FORM_GATED) { sums = vec4<f32>(sums.xy * sums.zw, sums.zw); }
 //!end
 //!for _ PLACED
+//!for _ ALONE
         let position = load_word(state.x) + t;
+//!end
+//!for _ SLOTTED
+        let position = load_word(state.x + t);
+//!end
 //!end
 //!for _ ROPE
         for (var j = 0u; j < select(0u, 2u, form > FORM_GATED); j++) {
@@ -222,7 +227,12 @@ fn body(args: u32, v: u32, local: u32) {
             if (row < count) {
 //!for _ STATES
                 // Rows of a state have an even number of elements.
+//!for _ ALONE
                 let element = position * goes.w + row;
+//!end
+//!for _ SLOTTED
+                let element = (t * state.y + position) * goes.w + row;
+//!end
                 if (goes.y > DESTINATION_ACTIVATIONS) {
                     let halves = goes.y == DESTINATION_STATE_F16;
                     if (position < state.y && (!halves || r % 2u == 0u)) {

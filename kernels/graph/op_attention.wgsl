@@ -13,6 +13,9 @@ override HALVES = 2u; // keys and values are 0: f32; 1, 3, 4: as in include/cach
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
 //!include "cache.wgsl"
+//!for _ SLOTTED
+//!include "slots.wgsl"
+//!end
 var<workgroup> q: array<vec2<f32>, MAX_SIZE / 2u>;
 var<workgroup> scores: array<f32, THREADS>; // at the end, sums of values
 
@@ -41,7 +44,12 @@ fn body(args: u32, v: u32, local: u32) {
     let size = at_run_time(arg(args, ATTENTION_HEAD_SIZE));
     let pairs = size / 2u;
     let row = v / arg(args, ATTENTION_SPLITS); // of q: one head of one row
+//!for _ ALONE
     if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
+//!end
+//!for _ SLOTTED
+    if (local == 0u) { position_of_row = slot_position(args, row / arg(args, ATTENTION_HEADS)); }
+//!end
     for (var i = local; i < pairs; i += THREADS) {
         let at = arg(args, ARG_X) + row * size + 2u * i;
         let computed = arg(args, ATTENTION_Q_COMPUTED) == 1u;
@@ -50,9 +58,16 @@ fn body(args: u32, v: u32, local: u32) {
     let position = workgroupUniformLoad(&position_of_row); // also a barrier
     let stride = arg(args, ATTENTION_KV_HEADS) * size;
     let kv = row % arg(args, ATTENTION_HEADS) / (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * size;
+//!for _ ALONE
     // A position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
     let seen = select(last + 1u, min(arg(args, ATTENTION_WINDOW), last + 1u), arg(args, ATTENTION_WINDOW) > 0u);
+//!end
+//!for _ SLOTTED
+    let seen = select(position + 1u, min(arg(args, ATTENTION_WINDOW), position + 1u),
+        arg(args, ATTENTION_WINDOW) > 0u);
+    let last = row / arg(args, ATTENTION_HEADS) * arg(args, ATTENTION_CAPACITY) + position;
+//!end
     let share = share_of(seen, arg(args, ATTENTION_SPLITS));
     let first = last + 1u - seen + v % arg(args, ATTENTION_SPLITS) * share;
     let end = min(first + share, last + 1u);

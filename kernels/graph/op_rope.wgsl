@@ -9,7 +9,12 @@ fn body(args: u32, v: u32, local: u32) {
     let head = v * arg(args, ROPE_HEAD_SIZE);
     let half = arg(args, ROPE_ROTATED) / 2u;
     let computed = arg(args, ROPE_X_COMPUTED) == 1u;
+//!for _ ALONE
     let position = f32(load_word(arg(args, ROPE_POSITION)) + v / arg(args, ROPE_HEADS));
+//!end
+//!for _ SLOTTED
+    let position = f32(load_word(arg(args, ROPE_POSITION) + v / arg(args, ROPE_HEADS)));
+//!end
     for (var i = local; i < arg(args, ROPE_HEAD_SIZE); i += THREADS) {
         if (i >= arg(args, ROPE_ROTATED)) {
             store(arg(args, ARG_OUT) + head + i, polled(arg(args, ARG_X) + head + i, computed));

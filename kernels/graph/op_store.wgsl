@@ -37,10 +37,19 @@ fn body(args: u32, v: u32, local: u32) {
     let cache = arg(args, STORE_CACHE);
     let quantised = cache >= CACHE_Q8_0;
     let i = (v * THREADS + local) * select(2u, 64u, quantised);
+//!for _ ALONE
     let first = load_word(arg(args, STORE_POSITION)) * arg(args, STORE_ROW_LENGTH);
     if (i >= arg(args, STORE_COUNT) || first + i + 2u > arg(args, STORE_CAPACITY) * arg(args, STORE_ROW_LENGTH)) {
         return;
     }
+//!end
+//!for _ SLOTTED
+    if (i >= arg(args, STORE_COUNT)) { return; }
+    let row = i / arg(args, STORE_ROW_LENGTH);
+    let position = load_word(arg(args, STORE_POSITION) + row);
+    if (position >= arg(args, STORE_CAPACITY)) { return; } // an idle row
+    let first = (row * arg(args, STORE_CAPACITY) + position - row) * arg(args, STORE_ROW_LENGTH); // i counts rows, too
+//!end
     if (quantised) {
         let group = cache_group(cache, arg(args, STORE_STATE), first + i);
         let words = select(8u, 4u, cache == CACHE_Q4_0);

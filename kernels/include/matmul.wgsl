@@ -135,7 +135,12 @@ fn fetch_operands(args: u32, part: u32, rows: vec4<u32>, t: u32) -> epilogue_ope
     }
     if (STATES + ROPE > 0u && (part_arg(args, part, PART_DESTINATION) > DESTINATION_ACTIVATIONS ||
         part_arg(args, part, PART_FORM) > FORM_GATED)) {
+//!for _ ALONE
         r.position = load_word(part_arg(args, part, PART_POSITION)) + t;
+//!end
+//!for _ SLOTTED
+        r.position = load_word(part_arg(args, part, PART_POSITION) + t);
+//!end
     }
     return r;
 }
@@ -245,7 +250,13 @@ fn put_pair(args: u32, part: u32, row: u32, y: vec2<f32>, t: u32, place: u32) {
             }
             if (place < part_arg(args, part, PART_STATE_ROWS)) {
                 // Rows of a state have an even number of elements.
+//!for _ ALONE
                 let element = place * part_arg(args, part, PART_OUT_STRIDE) + row;
+//!end
+//!for _ SLOTTED
+                let element = (t * part_arg(args, part, PART_STATE_ROWS) + place) *
+                    part_arg(args, part, PART_OUT_STRIDE) + row;
+//!end
                 if (part_arg(args, part, PART_DESTINATION) == DESTINATION_STATE_F16) {
                     store_state_word(part_arg(args, part, PART_OUT) + element / 2u, pack2x16float(even));
                 } else {

@@ -1,7 +1,6 @@
 /* cpu: runs a graph on the CPU, operator by operator, with sums in double precision. */
 #include "graph/cpu_internal.h"
 #include "base/str.h"
-#include "graph/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -202,48 +201,40 @@ static void rope_head(const rope_spec *spec, const float *factors, const float *
     }
 }
 
+/* The position of row t: the one of row 0 and what follows, or its own. */
+static uint32_t position_at(const cpu_run *r, node position, uint32_t t)
+{
+    const uint32_t *at = r->values[position].u;
+    return shape_count(graph_at(r->g, position)->s) > 1 ? at[t] : at[0] + t;
+}
+
 static void run_rope(cpu_run *r, const graph_node *n, float *out)
 {
-    uint32_t heads = n->s.dims[2], size = n->s.dims[3], position = r->values[n->operands[1]].u[0];
+    uint32_t heads = n->s.dims[2], size = n->s.dims[3];
     const float *x = r->values[n->operands[0]].f;
     const float *factors = n->operand_count > 2 ? r->values[n->operands[2]].f : NULL;
     for (uint32_t t = 0; t < n->s.dims[1]; t++)
         for (uint32_t h = 0; h < heads; h++) {
             size_t at = ((size_t)t * heads + h) * size;
-            rope_head(&n->as.rope, factors, x + at, out + at, size, (double)position + t);
+            rope_head(&n->as.rope, factors, x + at, out + at, size, position_at(r, n->operands[1], t));
         }
 }
 
-/* 32 elements as op_store.wgsl rounds them. */
-static void quantise_32(dtype type, const float *from, float *to)
+static bool run_store(const cpu_run *r, const graph_node *n, err *e)
 {
-    float most = 0;
-    for (int i = 0; i < 32; i++)
-        if (fabsf(from[i]) > fabsf(most))
-            most = from[i];
-    bool four_bits = type == DTYPE_Q4_0;
-    float factor = f16_to_f32(f32_to_f16(four_bits ? most * -0.125f : fabsf(most) / 127));
-    for (int i = 0; i < 32; i++) {
-        float n = factor != 0 ? rintf(from[i] / factor) : 0;
-        float low = four_bits ? -8 : -127, high = four_bits ? 7 : 127;
-        to[i] = factor * (n < low ? low : n > high ? high : n);
-    }
-}
-
-static bool run_store(cpu_run *r, const graph_node *n, err *e)
-{
-    const graph_node *rows = graph_at(r->g, n->operands[1]);
-    uint32_t position = r->values[n->operands[2]].u[0], count = rows->s.dims[1], capacity = n->s.dims[1];
+    const graph_node *rows = graph_at(r->g, n->operands[1]), *positions = graph_at(r->g, n->operands[2]);
     uint64_t width = (uint64_t)n->s.dims[2] * n->s.dims[3];
-    if (position > capacity || count > capacity - position)
-        return err_set(e, "cpu: rows %u to %u do not fit %s, which has %u", position, position + count - 1,
+    bool slots = shape_count(positions->s) > 1;
+    uint32_t first = position_at(r, n->operands[2], 0), count = rows->s.dims[1], capacity = n->s.dims[1];
+    if (!slots && (first > capacity || count > capacity - first))
+        return err_set(e, "cpu: rows %u to %u do not fit %s, which has %u", first, first + count - 1,
                        graph_at(r->g, n->operands[0])->name, capacity);
-    float *to = r->values[n->operands[0]].f + position * width;
-    const float *from = r->values[n->operands[1]].f;
-    for (uint64_t i = 0; n->type >= DTYPE_Q8_0 && i < count * width; i += 32)
-        quantise_32(n->type, from + i, to + i);
-    for (uint64_t i = 0; n->type < DTYPE_Q8_0 && i < count * width; i++)
-        to[i] = n->type == DTYPE_F16 ? f16_to_f32(f32_to_f16(from[i])) : from[i];
+    for (uint32_t t = 0; t < count; t++) {
+        uint32_t position = position_at(r, n->operands[2], t);
+        if (position < capacity)
+            cpu_store(n->type, r->values[n->operands[1]].f + t * width, width,
+                      r->values[n->operands[0]].f + ((slots ? (uint64_t)t * capacity : 0) + position) * width);
+    }
     return true;
 }
 
@@ -277,20 +268,24 @@ static bool run_attention(cpu_run *r, const graph_node *n, float *out, err *e)
 {
     const graph_node *q = graph_at(r->g, n->operands[0]), *k = graph_at(r->g, n->operands[1]);
     uint32_t rows = q->s.dims[1], heads = q->s.dims[2], size = q->s.dims[3], kv_heads = k->s.dims[2];
-    uint32_t position = r->values[n->operands[3]].u[0], stride = kv_heads * size;
-    if (position > k->s.dims[1] || rows > k->s.dims[1] - position)
-        return err_set(e, "cpu: attention at position %u of a cache of %u", position, k->s.dims[1]);
-    double *scores = mem_alloc(k->s.dims[1] * sizeof *scores);
-    for (uint32_t t = 0; t < rows; t++)
-        for (uint32_t h = 0; h < heads; h++) {
-            uint32_t kv = h / (heads / kv_heads) * size;
+    uint32_t stride = kv_heads * size, capacity = k->s.dims[1];
+    bool slots = k->s.dims[0] > 1, ok = true;
+    double *scores = mem_alloc(capacity * sizeof *scores);
+    for (uint32_t t = 0; ok && t < rows; t++) {
+        uint32_t position = position_at(r, n->operands[3], t);
+        if (position >= capacity && slots) /* an idle row */
+            continue;
+        ok = position < capacity || err_set(e, "cpu: attention at position %u of a cache of %u", position, capacity);
+        for (uint32_t h = 0; ok && h < heads; h++) {
+            size_t kv = h / (heads / kv_heads) * size + (slots ? (size_t)t * capacity * stride : 0);
             size_t row = (size_t)t * heads + h;
             attend(&n->as.attention, r->values[n->operands[0]].f + row * size, r->values[n->operands[1]].f + kv,
-                   r->values[n->operands[2]].f + kv, out + row * (row_length(n) / heads), size, stride, position + t,
+                   r->values[n->operands[2]].f + kv, out + row * (row_length(n) / heads), size, stride, position,
                    n->operand_count > 4 ? r->values[n->operands[4]].f + h : NULL, scores);
         }
+    }
     free(scores);
-    return true;
+    return ok;
 }
 
 static void run_slice(const cpu_run *r, const graph_node *n, float *out)
@@ -327,24 +322,16 @@ static void run_assign(const cpu_run *r, const graph_node *n)
         to[r->values[spec->index].u[0] + added] = from[0];
 }
 
-static void run_sample(const cpu_run *r, const graph_node *n)
+static void find_operands(const cpu_run *r, const graph_node *n, cpu_operand *operands)
 {
-    const graph_node *logits = graph_at(r->g, n->operands[0]), *ring = graph_at(r->g, n->operands[4]);
-    sample_words words;
-    memcpy(&words, r->values[n->operands[2]].u, sizeof words);
-    uint32_t so_far = r->values[n->operands[3]].u[0], *history = r->values[n->operands[4]].u;
-    uint32_t length = (uint32_t)shape_count(ring->s);
-    uint32_t token =
-        sample_on_cpu(r->values[n->operands[0]].f, row_length(logits), &words, history, length, so_far, NULL);
-    history[so_far % length] = token;
-    r->values[n->operands[1]].u[0] = token & ~SAMPLE_NOT_FINITE;
+    for (uint32_t i = 0; i < n->operand_count; i++)
+        operands[i] = (cpu_operand){r->values[n->operands[i]].f, r->values[n->operands[i]].u};
 }
 
 static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)
 {
     cpu_operand operands[GRAPH_MAX_OPERANDS] = {{0}};
-    for (uint32_t i = 0; i < n->operand_count; i++)
-        operands[i] = (cpu_operand){r->values[n->operands[i]].f, r->values[n->operands[i]].u};
+    find_operands(r, n, operands);
     (n->op == OP_CONV ? cpu_conv : cpu_delta)(n, graph_at(r->g, n->operands[1]), operands, out);
 }
 
@@ -416,7 +403,12 @@ static bool run_node(cpu_run *r, node at, err *e)
     case OP_CONV:
     case OP_DELTA: run_recurrent(r, n, out.f); break;
     case OP_ASSIGN: run_assign(r, n); break;
-    case OP_SAMPLE: run_sample(r, n); break;
+    case OP_SAMPLE: {
+        cpu_operand operands[GRAPH_MAX_OPERANDS] = {{0}};
+        find_operands(r, n, operands);
+        cpu_sample(r->g, n, operands);
+        break;
+    }
     case OP_COUNT: break;
     }
     return true;

@@ -1,4 +1,4 @@
-/* cpu_internal: what cpu.c, cpu_attention.c, cpu_experts.c and cpu_recurrent.c share. */
+/* cpu_internal: what cpu.c, cpu_attention.c, cpu_experts.c, cpu_recurrent.c and cpu_state.c share. */
 #ifndef SOLO_GRAPH_CPU_INTERNAL_H
 #define SOLO_GRAPH_CPU_INTERNAL_H
 
@@ -26,11 +26,14 @@ void cpu_join(uint32_t length, const graph_node *second, const float *x, const f
 
 typedef struct cpu_operand {
     float *f;
-    const uint32_t *u;
+    uint32_t *u;
 } cpu_operand;
 /* `second` is the second operand. */
 void cpu_conv(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
 void cpu_delta(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
+/* A row as a state of that type has it; the tokens of all rows (OP_SAMPLE). */
+void cpu_store(dtype type, const float *from, uint64_t width, float *to);
+void cpu_sample(const graph *g, const graph_node *n, const cpu_operand *operands);
 
 typedef union cpu_result {
     float *f;

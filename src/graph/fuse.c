@@ -44,8 +44,13 @@ static uint32_t homes_written(const plan *p, const plan_step *s, node *out)
     uint32_t count = plan_writes(p, s, out);
     for (uint32_t i = 0; i < count; i++)
         out[i] = home_of(p->g, out[i]);
+    const graph_node *n = graph_at(p->g, s->at);
     if (s->op == OP_SAMPLE) /* its history, too */
-        out[count++] = plan_root(p->g, graph_at(p->g, s->at)->operands[4]);
+        out[count++] = plan_root(p->g, n->operands[4]);
+    if (s->op == OP_SAMPLE && n->operand_count > 5) { /* and positions and control */
+        out[count++] = plan_root(p->g, n->operands[3]);
+        out[count++] = plan_root(p->g, n->operands[5]);
+    }
     return count;
 }
 
@@ -186,7 +191,7 @@ static bool norm_into_products(fusing *f)
         for (uint32_t k = i + 1; all && k < p->count; k++)
             if (reads(p, &p->steps[k], norm)) {
                 const plan_step *s = &p->steps[k];
-                all = is_product(s) && s->x == norm && !s->norm && plan_rows(p, s) < PLAN_TILED_ROWS &&
+                all = is_product(s) && s->x == norm && !s->norm && !plan_has_many_rows(p, plan_rows(p, s)) &&
                       !also_added(p, s, norm);
                 readers++;
             }

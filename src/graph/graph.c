@@ -2,7 +2,6 @@
 #include "graph/graph.h"
 #include "base/str.h"
 #include "graph/graph_internal.h"
-#include "graph/sample.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -299,9 +298,21 @@ node graph_matmul(graph *g, node x, node weight)
 }
 
 /* One integer, known only at run time: the position of row 0. */
-static bool is_position(const graph *g, node n)
+bool graph_is_position(const graph *g, node n)
 {
     return g->nodes[n].type == DTYPE_U32 && shape_count(g->nodes[n].s) == 1;
+}
+
+/* That, or one for each of several rows. */
+static bool is_position_of(const graph *g, node n, uint32_t rows)
+{
+    return graph_is_position(g, n) || (g->nodes[n].type == DTYPE_U32 && shape_same(g->nodes[n].s, shape1(rows)));
+}
+
+/* The parts of a state: one for each row that has a position of its own. */
+static bool has_parts(const graph *g, const graph_node *state, node position)
+{
+    return state->s.dims[0] == shape_count(g->nodes[position].s);
 }
 
 /* Rows of a weight: those that a list names, or `count` of them from a position on. */
@@ -314,7 +325,7 @@ static node gather(graph *g, node weight, node rows, uint32_t count, bool consec
     const graph_node *r = operand(g, &n, 1);
     if (operand(g, &n, 0)->op != OP_WEIGHT || w.dims[0] != 1 || w.dims[1] != 1)
         return graph_wrong_shapes(g, &n, "rows are taken from a weight"), 0;
-    if (consecutive ? !is_position(g, rows) : r->type != DTYPE_U32 || !shape_same(r->s, shape1(r->s.dims[LAST])))
+    if (consecutive ? !graph_is_position(g, rows) : r->type != DTYPE_U32 || !shape_same(r->s, shape1(r->s.dims[LAST])))
         return graph_wrong_shapes(g, &n, "the rows must be integers"), 0;
     n.s = shape2(consecutive ? count : r->s.dims[LAST], w.dims[LAST]);
     return graph_add(g, n);
@@ -336,7 +347,8 @@ node graph_rope(graph *g, node x, node position, rope_spec spec)
     if (!graph_set_operands(g, &n, spec.factors ? 3 : 2, x, position, spec.factors))
         return 0;
     n.s = operand(g, &n, 0)->s;
-    if (n.s.dims[0] != 1 || !is_position(g, position) || spec.rotated % 2 || spec.rotated > n.s.dims[LAST])
+    if (n.s.dims[0] != 1 || !is_position_of(g, position, n.s.dims[1]) || spec.rotated % 2 ||
+        spec.rotated > n.s.dims[LAST])
         return graph_wrong_shapes(g, &n, "rows of heads, a position and an even part of a head are needed"), 0;
     if (spec.factors && shape_count(operand(g, &n, 2)->s) != spec.rotated / 2)
         return graph_wrong_shapes(g, &n, "a factor for each pair is needed"), 0;
@@ -351,8 +363,9 @@ node graph_store(graph *g, node state, node x, node position)
     const graph_node *s = operand(g, &n, 0), *rows = operand(g, &n, 1);
     n.s = s->s;
     n.type = s->type;
-    if (s->op != OP_STATE || s->s.dims[0] != 1 || rows->s.dims[0] != 1 || s->s.dims[2] != rows->s.dims[2] ||
-        s->s.dims[3] != rows->s.dims[3] || rows->s.dims[1] > s->s.dims[1] || !is_position(g, position))
+    if (s->op != OP_STATE || !has_parts(g, s, position) || rows->s.dims[0] != 1 || s->s.dims[2] != rows->s.dims[2] ||
+        s->s.dims[3] != rows->s.dims[3] || rows->s.dims[1] > s->s.dims[0] * s->s.dims[1] ||
+        !is_position_of(g, position, rows->s.dims[1]))
         return graph_wrong_shapes(g, &n, "rows that fit a state, and a position, are needed"), 0;
     return graph_add(g, n);
 }
@@ -365,7 +378,8 @@ node graph_attention(graph *g, node q, node keys, node values, node position, at
     shape s = operand(g, &n, 0)->s, k = operand(g, &n, 1)->s;
     uint32_t value_size = spec.value_size ? spec.value_size : s.dims[3];
     if (!shape_same(k, operand(g, &n, 2)->s) || s.dims[0] != 1 || k.dims[3] != s.dims[3] ||
-        s.dims[2] % k.dims[2] != 0 || !is_position(g, position) || value_size > s.dims[3])
+        s.dims[2] % k.dims[2] != 0 || !is_position_of(g, position, s.dims[1]) || value_size > s.dims[3] ||
+        (!spec.whole && !has_parts(g, operand(g, &n, 1), position)))
         return graph_wrong_shapes(g, &n, "heads must be a multiple of the stored ones, and of their size"), 0;
     if ((spec.sinks || spec.value_size) && spec.whole)
         return graph_wrong_shapes(g, &n, "sinks and parts of values are not supported without a cache"), 0;
@@ -422,37 +436,5 @@ node graph_topk(graph *g, node x, uint32_t count)
     if (count > n.s.dims[LAST])
         return graph_wrong_shapes(g, &n, "a row has not that many"), 0;
     n.s.dims[LAST] = count;
-    return graph_add(g, n);
-}
-
-node graph_assign(graph *g, node target, node value, assign_spec spec)
-{
-    graph_node n = {.op = OP_ASSIGN, .type = DTYPE_U32, .as.assign = spec};
-    node also = spec.more ? spec.more : spec.index;
-    if (!graph_set_operands(g, &n, 2 + (also != 0) + (spec.more && spec.index), value, target, also, spec.index))
-        return 0;
-    const graph_node *from = operand(g, &n, 0), *to = operand(g, &n, 1);
-    n.s = to->s;
-    bool fits = spec.index ? shape_count(from->s) == 1 && is_position(g, spec.index)
-                           : shape_count(from->s) <= shape_count(to->s);
-    if (!fits || to->op != OP_INPUT || to->type != DTYPE_U32 || from->type != DTYPE_U32 ||
-        (spec.more && !is_position(g, spec.more)))
-        return graph_wrong_shapes(g, &n, "integers that fit an input of integers are needed"), 0;
-    return graph_add(g, n);
-}
-
-node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history)
-{
-    graph_node n = {.op = OP_SAMPLE, .type = DTYPE_U32};
-    if (!graph_set_operands(g, &n, 5, logits, target, settings, so_far, history))
-        return 0;
-    const graph_node *x = operand(g, &n, 0), *to = operand(g, &n, 1), *words = operand(g, &n, 2),
-                     *ring = operand(g, &n, 4);
-    n.s = to->s;
-    if (x->type != DTYPE_F32 || shape_count(x->s) != x->s.dims[LAST] || x->s.dims[LAST] > SAMPLE_MAX_VOCAB ||
-        to->op != OP_INPUT || to->type != DTYPE_U32 || words->type != DTYPE_U32 ||
-        shape_count(words->s) != SAMPLE_WORDS || !is_position(g, so_far) || ring->op != OP_INPUT ||
-        ring->type != DTYPE_U32)
-        return graph_wrong_shapes(g, &n, "a row of logits and inputs of integers are needed"), 0;
     return graph_add(g, n);
 }

@@ -289,7 +289,10 @@ node graph_layernorm(graph *g, node x, node weight, node bias, float epsilon); /
 node graph_matmul(graph *g, node x, node weight);                              /* [.., k] and [n, k] to [.., n] */
 node graph_gather(graph *g, node weight, node rows);                           /* [n, k] and u32 [t] to [t, k] */
 node graph_gather_from(graph *g, node weight, node first, uint32_t count);     /* `count` rows from u32 first [1] on */
-node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size], u32 position [1] of row 0 */
+/* A position is u32 [1], that of row 0; or [t]: rows are then texts of their own (slots), each with its position, and a
+ * state is [t, capacity, ..]: each has its part of it. A row whose position is beyond the capacity is idle: it stores
+ * nothing, and what it makes does not matter. All operators of a graph have the one or the other. */
+node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size] */
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions
@@ -339,6 +342,14 @@ node graph_assign(graph *g, node target, node value, assign_spec spec);
  * place `so_far` (u32 [1], the number of tokens before it), into the input `history`, a ring of tokens. `settings` is
  * an input of SAMPLE_WORDS words. Its value is the target's. */
 node graph_sample(graph *g, node target, node logits, node settings, node so_far, node history);
+/* The same for rows that are texts of their own: of logits [t, n], into `tokens` [t], with settings [t, SAMPLE_WORDS] and
+ * a history [t, capacity + 1] of each. So many tokens as its position and one are before it; afterwards the position is
+ * the next, or of an idle row: after the last token that is wanted, or a stop token. `control` is an input [t,
+ * SAMPLE_CONTROL_WORDS], `steering` one of [t, sample_steering_words], or 0: graph/sample.h. Idle rows change nothing. */
+node graph_sample_rows(graph *g, node tokens, node logits, node settings, node positions, node history, node control,
+                       node steering);
+/* How many rows of a graph are texts of their own; 0: none. */
+uint32_t graph_slots(const graph *g);
 
 /* For files that define operators: a node whose operands must be there; `wrong` says what is the matter with their
  * shapes. */

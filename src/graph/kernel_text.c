@@ -50,7 +50,7 @@ void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t 
 bool kernel_same_variant(const kernel_variant *a, const kernel_variant *b)
 {
     bool same = same_name(a->name, b->name) && same_name(a->type, b->type) && a->subgroup == b->subgroup &&
-                a->quads == b->quads && same_name(a->x, b->x) && a->matrix == b->matrix;
+                a->quads == b->quads && same_name(a->x, b->x) && a->matrix == b->matrix && a->slots == b->slots;
     for (int i = 0; same && i < KERNEL_MAX_CONSTANTS; i++)
         same = same_name(a->constants[i].name.text, b->constants[i].name.text) &&
                a->constants[i].value == b->constants[i].value;
@@ -74,23 +74,42 @@ static void add_constant(const kernel_variant *v, const char *name, size_t lengt
 
 static bool add_file(const kernel_variant *v, const char *path, str *out, err *e);
 
-/* FILE" or FILE" ARRAY=NAME, which replaces ARRAY by NAME in the file. */
+/* Adds a text with replacements A=B, which spaces separate: A and B have none. */
+static void add_with(str *out, const char *text, const char *replacements, size_t length)
+{
+    str before = {0};
+    str_add(&before, text);
+    for (const char *at = replacements, *end = at + length; at < end;) {
+        size_t all = 0, name = strcspn(at, "=");
+        while (at + all < end && at[all] != ' ')
+            all++;
+        str from = {0}, to = {0}, after = {0};
+        str_add_bytes(&from, at, name);
+        str_add_bytes(&to, at + name + 1, all - name - 1);
+        str_add_replaced(&after, before.data, from.data, to.data);
+        str_free(&before);
+        before = after;
+        str_free(&from);
+        str_free(&to);
+        at += all + (at + all < end);
+    }
+    str_add(out, before.data);
+    str_free(&before);
+}
+
+/* FILE" or FILE" A=B ..., which replaces A by B in the file. */
 static bool add_include(const kernel_variant *v, const char *line, str *out, err *e)
 {
-    static const char array[] = "\" ARRAY=";
     size_t length = strcspn(line, "\"");
-    str path = {0}, text = {0}, name = {0};
+    str path = {0}, text = {0};
     include_path(v, line, length, &path);
     bool ok = add_file(v, path.data, &text, e);
-    if (ok && strncmp(line + length, array, sizeof array - 1) == 0) {
-        const char *at = line + length + sizeof array - 1;
-        str_add_bytes(&name, at, strcspn(at, "\n"));
-        str_add_replaced(out, text.data, "ARRAY", name.data);
-    } else if (ok)
+    if (ok && line[length + 1] == ' ')
+        add_with(out, text.data, line + length + 2, strcspn(line + length + 2, "\n"));
+    else if (ok)
         str_add(out, text.data);
     str_free(&path);
     str_free(&text);
-    str_free(&name);
     return ok;
 }
 
@@ -127,6 +146,21 @@ static bool find_constant(const char *text, const char *name, size_t length, uin
         }
     }
     return false;
+}
+
+/* Two counts are the variant's: ALONE is 1 if rows belong to one text, else SLOTTED is. Texts that are not for slots have
+ * no trace of them. */
+static bool find_count(const char *text, const char *name, size_t length, uint32_t *value)
+{
+    static const char slotted[] = "SLOTTED", alone[] = "ALONE";
+    bool is_alone = length == sizeof alone - 1 && memcmp(name, alone, length) == 0;
+    if (find_constant(text, is_alone ? slotted : name, is_alone ? sizeof slotted - 1 : length, value))
+        *value = is_alone ? 0 : *value;
+    else if (is_alone || (length == sizeof slotted - 1 && memcmp(name, slotted, length) == 0))
+        *value = is_alone;
+    else
+        return false;
+    return true;
 }
 
 /* The line that ends the repetition whose first line this is; or the end of the text. */
@@ -171,7 +205,7 @@ static bool add_repeated(const char *all, const char *text, const char *end, str
             const char *name = line + sizeof begin + 1, *last = end_of_for(next);
             size_t length = strcspn(name, "\n");
             uint32_t count = 0;
-            if (!find_constant(all, name, length, &count))
+            if (!find_count(all, name, length, &count))
                 return err_set(e, "no constant %.*s that is a number, for //!for", (int)length, name);
             for (uint32_t i = 0; i < count; i++)
                 if (!add_repetition(all, next, last, letter, i, out, e))
@@ -192,6 +226,8 @@ bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e)
                        "diagnostic(off, chromium.subgroup_matrix_uniformity);\n");
     if (v->subgroup)
         str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
+    if (v->slots)
+        str_add(&text, "const SLOTTED = 1u;\n");
     bool ok = add_file(v, path, &text, e);
     if (ok && !add_repeated(text.data, text.data, text.data + text.length, out, e))
         ok = err_context(e, "kernels/%s", path);

@@ -27,6 +27,7 @@ typedef struct kernel_variant {
     uint32_t subgroup; /* threads of a subgroup, by which sums are made; 0: through workgroup memory */
     bool matrix;       /* fragments are multiplied by matrix units */
     bool quads;        /* and exchanges within quads use quad operations */
+    bool slots;        /* rows are texts of their own, each with a position and a part of the states */
     kernel_constant constants[KERNEL_MAX_CONSTANTS]; /* override those in the file; a name of NULL ends the list */
 } kernel_variant;
 

@@ -80,6 +80,8 @@ bool lower_possible(const plan *p, err *e)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         const graph_node *n = graph_at(p->g, p->steps[i].at);
+        if (p->slots && p->steps[i].op == OP_EXPERTS)
+            return err_set(e, "rows that are texts of their own have no kernels for experts");
         if (p->steps[i].op == OP_ATTENTION || p->steps[i].op == OP_ATTENTION_WHOLE) {
             uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST], value_size = n->as.attention.value_size;
             bool fits = value_size ? size <= LOWER_MAX_KEY && value_size <= LOWER_MAX_VALUE : size <= LOWER_MAX_HEAD;
@@ -180,7 +182,7 @@ static uint32_t attention_block(uint32_t head)
 static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, dtype type)
 {
     uint32_t lanes = c->form->row_threads / attention_block(head);
-    return rows < PLAN_TILED_ROWS && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
+    return !plan_has_many_rows(c->p, rows) && type == DTYPE_F16 && lanes <= c->t->subgroup && head >= 2 * lanes &&
            (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
@@ -202,7 +204,7 @@ bool lower_attention_is_tiled(const lowering *c, const plan_step *s)
 {
     const graph_node *n = node_at(c, s->at);
     const shape *q = &node_at(c, n->operands[0])->s;
-    return !c->form->threads && !n->as.attention.value_size && plan_splits(c->p, s) == 1 &&
+    return !c->form->threads && !c->p->slots && !n->as.attention.value_size && plan_splits(c->p, s) == 1 &&
            (lower_attention_matrix(c, &(dispatch_desc){0}, n, false) || rows_of_attention_tile(c, q) > 0);
 }
 
@@ -270,7 +272,7 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     } else if (c->t->compile_fast || (k->type >= DTYPE_Q8_0 && c->t->specialize)) {
         kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
-        if (k->type < DTYPE_Q8_0 && splits == 1 && rows < PLAN_TILED_ROWS && head % 4 == 0) {
+        if (k->type < DTYPE_Q8_0 && splits == 1 && !plan_has_many_rows(c->p, rows) && head % 4 == 0) {
             l->kernel.name = "attention_plain";
             l->kernel.subgroup = 0;
             kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
@@ -313,7 +315,7 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
         return 1;
     if (splits == 1) {
         bool halves = lower_is_halves(c, s->at);
-        if (!c->form->threads && !lower_attention_matrix(c, l, n, halves))
+        if (!c->form->threads && !c->p->slots && !lower_attention_matrix(c, l, n, halves))
             lower_attention_tile(c, l, &q->s, halves);
         lower_attention_rows(c, l, n, k->type);
         return 1;
@@ -445,6 +447,9 @@ uint32_t lower_step_of(const lowering *c, const plan_step *s, dispatch_desc *l, 
     /* In a megakernel, all kernels are compact or none is: it sets that itself. */
     for (uint32_t i = 0; i < count && c->t->compile_fast && !c->form->threads; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_COMPACT, 1);
+    bool placed = s->op == OP_ROPE || s->op == OP_STORE || s->op == OP_ATTENTION || s->op == OP_MATMUL;
+    for (uint32_t i = 0; i < count; i++)
+        l[i].kernel.slots = c->p->slots && placed;
     for (uint32_t i = 0; i < count && c->t->epoch_bit; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_EPOCH_BIT, 1);
     return count;

@@ -33,6 +33,25 @@ void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s)
     }
 }
 
+/* The same kernels for rows that are texts of their own. */
+static void lower_sample_rows(const lowering *c, dispatch_desc *l, const graph_node *n)
+{
+    const graph_node *logits = node_at(c, n->operands[0]);
+    uint32_t rows = logits->s.dims[LAST - 1], history = l[1].args[SAMPLE_HISTORY_TOK] / rows;
+    l[0].kernel.name = "op_sample_scan_rows";
+    l[1].kernel.name = c->t->compile_fast ? "op_sample_rows_single_thread" : "op_sample_rows";
+    l[0].args[SAMPLE_ROW_GROUPS] = l[0].args[ARG_GROUPS];
+    for (int half = 0; half < 2; half++) {
+        l[half].args[ARG_GROUPS] *= rows;
+        l[half].args[SAMPLE_POSITION_PLUS] = 1;
+        l[half].args[SAMPLE_HISTORY_TOK] = history;
+        l[half].args[SAMPLE_CAPACITY] = history - 1;
+        l[half].args[SAMPLE_CONTROL] = at(c, n->operands[5]);
+        l[half].args[SAMPLE_STEERING] = n->operand_count > 6 ? at(c, n->operands[6]) + 1 : 0;
+        l[half].args[SAMPLE_ROW_SCRATCH] = sample_scratch_words(logits->s.dims[LAST]);
+    }
+}
+
 uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     sample_places places = {.out = at(c, n->operands[1]),
@@ -50,9 +69,13 @@ uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n)
     l[0].args[SAMPLE_LOGITS_COMPUTED] = lower_is_computed(c, n->operands[0]);
     if (c->t->compile_fast) { /* one thread, and one kernel that compiles fast */
         l[1].kernel.name = "op_sample_single_thread";
+        if (n->operand_count > 5)
+            lower_sample_rows(c, l, n);
         l[0] = l[1];
         return 1;
     }
+    if (n->operand_count > 5)
+        lower_sample_rows(c, l, n);
     for (int half = 0; half < 2 && c->t->specialize && c->form->threads; half++)
         kernel_set_constant(&l[half].kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     return 2;

@@ -159,8 +159,8 @@ static bool choose(const lowering *c, const plan_step *s, matrix_tile *best)
 /* The tile of a product; false if matrix units are not for it. */
 static bool tile_of(const lowering *c, const plan_step *s, matrix_tile *m)
 {
-    return s->op == OP_MATMUL && c->t->matrix_depth && !c->form->threads && !s->norm && !s->combines_splits &&
-           plan_rows(c->p, s) >= LEAST_ROWS && choose(c, s, m);
+    return s->op == OP_MATMUL && c->t->matrix_depth && !c->form->threads && !c->p->slots && !s->norm &&
+           !s->combines_splits && plan_rows(c->p, s) >= LEAST_ROWS && choose(c, s, m);
 }
 
 /* ---- activations in f16 ------------------------------------------------------------ */

@@ -57,7 +57,7 @@ const char *lower_weight_type(const lowering *c, tensor_type type, uint32_t leng
 
 bool lower_many_rows(const lowering *c, uint32_t rows)
 {
-    return c->t->compile_fast && rows >= PLAN_TILED_ROWS && !c->form->threads && c->t->subgroup >= 4;
+    return c->t->compile_fast && plan_has_many_rows(c->p, rows) && !c->form->threads && c->t->subgroup >= 4;
 }
 
 /* The form for few rows reads four weights at a time. */

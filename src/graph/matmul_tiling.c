@@ -335,7 +335,7 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     for (uint32_t p = 0; p < s->part_count; p++)
         row4s += part_args(l, p)[PART_ROW4S];
     /* The tiled kernels have a fixed number of threads, which differs from the megakernel's. */
-    bool tiled = rows >= PLAN_TILED_ROWS && !c->form->threads && !lower_many_rows(c, rows);
+    bool tiled = plan_has_many_rows(c->p, rows) && !c->form->threads && !lower_many_rows(c, rows);
     tensor_type type = node_at(c, node_at(c, s->parts[0].matmul)->operands[1])->as.weight;
     uint32_t plain = c->t->compile_fast && !tiled ? lower_matmul_plain(c, l, rows, type) : 0;
     uint32_t each = tiled ? choose_tiles(c, l, s, rows) : plain ? plain : 1;

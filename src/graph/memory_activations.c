@@ -59,7 +59,7 @@ static uint64_t scratch_words(const plan *p, const plan_step *s)
 {
     const graph_node *x = graph_at(p->g, graph_at(p->g, s->at)->operands[0]);
     if (s->op == OP_SAMPLE)
-        return sample_scratch_words(x->s.dims[LAST]);
+        return (uint64_t)sample_scratch_words(x->s.dims[LAST]) * x->s.dims[LAST - 1];
     if (s->op == OP_ATTENTION && plan_splits(p, s) > 1)
         return (uint64_t)plan_splits(p, s) * x->s.dims[1] * x->s.dims[2] * (x->s.dims[3] + 2);
     return 0;

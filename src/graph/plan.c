@@ -16,7 +16,7 @@ static bool is_work(graph_op op)
 plan *plan_new(const graph *g, uint64_t most_matrix_bytes)
 {
     plan *p = mem_alloc(sizeof *p);
-    *p = (plan){.g = g, .most_matrix_bytes = most_matrix_bytes};
+    *p = (plan){.g = g, .most_matrix_bytes = most_matrix_bytes, .slots = graph_slots(g)};
     p->steps = mem_alloc((graph_count(g) + 1) * sizeof *p->steps);
     for (node i = 1; i <= graph_count(g); i++) {
         const graph_node *n = graph_at(g, i);
@@ -162,6 +162,11 @@ uint32_t plan_rows(const plan *p, const plan_step *s)
     return (uint32_t)(shape_count(x) / x.dims[LAST]);
 }
 
+bool plan_has_many_rows(const plan *p, uint32_t rows)
+{
+    return rows >= PLAN_TILED_ROWS && !p->slots;
+}
+
 /* Attention over a long context with few rows is split, so that all multiprocessors have work. */
 uint32_t plan_splits(const plan *p, const plan_step *s)
 {
@@ -175,7 +180,7 @@ uint32_t plan_splits(const plan *p, const plan_step *s)
     if (n->as.attention.window && n->as.attention.window < seen)
         seen = n->as.attention.window;
     uint32_t splits = BUSY_WORKGROUPS / heads, useful = (seen + WORTH_SPLITTING - 1) / WORTH_SPLITTING;
-    if (n->as.attention.value_size || p->unsplit || seen < WORTH_SPLITTING || splits < 2)
+    if (n->as.attention.value_size || p->unsplit || p->slots || seen < WORTH_SPLITTING || splits < 2)
         return 1;
     splits = splits > useful ? useful : splits;
     return splits > PLAN_MAX_SPLITS ? PLAN_MAX_SPLITS : splits;

@@ -55,6 +55,7 @@ typedef struct plan {
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
     bool no_alias;              /* activations never reuse memory */
     bool unsplit;               /* attention is never split: few workgroups have enough work */
+    uint32_t slots;             /* graph_slots; their rows are never tiled, and have the sums of a single row */
 } plan;
 
 typedef enum {
@@ -91,6 +92,8 @@ uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
 uint32_t plan_nodes(const plan *p, const plan_step *s, node *out);
 /* Rows of x a product works on. */
 uint32_t plan_rows(const plan *p, const plan_step *s);
+/* Are there kernels for so many rows at once? Rows that are texts of their own have those for one. */
+bool plan_has_many_rows(const plan *p, uint32_t rows);
 /* How many workgroups share the positions of each head of an attention: more than one if there
  * are few heads and many positions. */
 enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_COMBINED = 256 /* splits of a row that a product can combine */ };

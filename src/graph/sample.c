@@ -43,6 +43,15 @@ uint32_t sample_stream_seed(uint32_t seed, uint32_t stream)
     return seed + stream * 0x85ebca6bu; /* odd: no two streams have the same */
 }
 
+_Static_assert((int)SAMPLE_CONTROL_WORDS == (int)CONTROL_SIZE && (int)SAMPLE_MAX_STOPS == (int)CONTROL_MOST_STOPS &&
+                   (int)SAMPLE_RING_TOK == (int)CONTROL_RING,
+               "the same");
+
+uint32_t sample_steering_words(uint32_t vocab)
+{
+    return (vocab + 31) / 32 + vocab;
+}
+
 uint32_t sample_slice_tok(uint32_t vocab)
 {
     uint32_t tok = LEAST_SLICE;

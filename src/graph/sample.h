@@ -31,7 +31,24 @@ enum {
     SAMPLE_ARGUMENTS = 14,      /* of each of the kernels */
     SAMPLE_MAX_VOCAB = 1 << 20, /* tokens */
     SAMPLE_DEFAULT_RECENT = 64, /* tokens */
+    /* Of a row that is a text of its own (graph_sample_rows): what the host and the kernel tell each other. */
+    SAMPLE_CONTROL_WORDS = 84,
+    SAMPLE_MAX_STOPS = 16,
+    SAMPLE_RING_TOK = 64,
 };
+
+typedef struct sample_control {
+    uint32_t left;    /* tokens still to be made */
+    uint32_t steered; /* bits of sample_steered */
+    uint32_t stop_count, unused, stops[SAMPLE_MAX_STOPS];
+    uint32_t tokens[SAMPLE_RING_TOK]; /* token i of the text is at i % SAMPLE_RING_TOK, as in the history */
+} sample_control;
+_Static_assert(sizeof(sample_control) == SAMPLE_CONTROL_WORDS * 4, "they are words");
+
+/* What steers a row: of so many words, first a bit for each token, which says whether it may be chosen; then a float
+ * for each, which is added to its logit. Words of 32 bits begin with the lowest. */
+typedef enum { SAMPLE_ONLY_SET = 1, SAMPLE_ADDED = 2 } sample_steered;
+uint32_t sample_steering_words(uint32_t vocab);
 
 typedef struct sample_settings {
     float temperature;    /* 0: the most likely token, whatever the filters say */

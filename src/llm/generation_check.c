@@ -7,22 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static str key_of(const generation *n, const megakernel *mega)
+static str key_of(const gpu *g, const megakernel *mega)
 {
     str key = {0};
     str_addf(&key, "one dispatch against many, kernel %016llx, %u workgroups\n",
              (unsigned long long)megakernel_text_hash(mega), megakernel_form(mega)->groups);
-    gpu_add_identity(gpu_get_info(n->g), &key);
+    gpu_add_identity(gpu_get_info(g), &key);
     return key;
 }
 
-generation_verdict generation_get_verdict(const generation *n, uint32_t program)
+generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, uint32_t context_tok)
 {
-    const megakernel *mega = graph_run_megakernel(n->run, program);
-    if (!mega || megakernel_form(mega)->groups == 1 || gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE ||
-        n->context_tok < COMPARED_TOK + 4)
+    if (!mega || megakernel_form(mega)->groups == 1 || gpu_get_info(g)->type == GPU_TYPE_SOFTWARE ||
+        context_tok < COMPARED_TOK + 4)
         return VERDICT_SAME;
-    str key = key_of(n, mega);
+    str key = key_of(g, mega);
     char *known = cache_get(key.data);
     generation_verdict verdict = !known                       ? VERDICT_UNKNOWN
                                  : strcmp(known, "same") == 0 ? VERDICT_SAME
@@ -32,11 +31,21 @@ generation_verdict generation_get_verdict(const generation *n, uint32_t program)
     return verdict;
 }
 
-void generation_put_verdict(const generation *n, uint32_t program, generation_verdict verdict)
+void generation_keep_verdict(const gpu *g, const megakernel *mega, generation_verdict verdict)
 {
-    str key = key_of(n, graph_run_megakernel(n->run, program));
+    str key = key_of(g, mega);
     cache_put(key.data, verdict == VERDICT_SAME ? "same" : "different");
     str_free(&key);
+}
+
+generation_verdict generation_get_verdict(const generation *n, uint32_t program)
+{
+    return generation_verdict_of(n->g, graph_run_megakernel(n->run, program), n->context_tok);
+}
+
+void generation_put_verdict(const generation *n, uint32_t program, generation_verdict verdict)
+{
+    generation_keep_verdict(n->g, graph_run_megakernel(n->run, program), verdict);
 }
 
 static bool make_compared(generation *n, fusion_level level, uint32_t *tokens, err *e)

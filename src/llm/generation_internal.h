@@ -161,6 +161,8 @@ void generation_bring_back(generation *n);
 /* A megakernel of several workgroups is used only after it has made the same tokens as separate dispatches, once for
  * each device, implementation, driver and kernel: the verdict is kept in the user's cache. */
 typedef enum { VERDICT_UNKNOWN, VERDICT_SAME, VERDICT_DIFFERENT } generation_verdict;
+generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, uint32_t context_tok);
+void generation_keep_verdict(const gpu *g, const megakernel *mega, generation_verdict verdict);
 generation_verdict generation_get_verdict(const generation *n, uint32_t program);
 void generation_put_verdict(const generation *n, uint32_t program, generation_verdict verdict);
 /* Compares with a text of its own. */

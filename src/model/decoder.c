@@ -76,8 +76,10 @@ node decoder_cached(building *b, node rows, const char *fmt, uint32_t layer)
 {
     char name[32];
     shape s = graph_at(b->g, rows)->s;
-    snprintf(name, sizeof name, fmt, layer);
-    node state = graph_state(b->g, name, b->o->cache, shape3(b->o->context_tok, s.dims[2], s.dims[3]));
+    int prefix = snprintf(name, sizeof name, "%s", b->o->slots ? "slot_" : "");
+    snprintf(name + prefix, sizeof name - (size_t)prefix, fmt, layer);
+    node state = graph_state(b->g, name, b->o->cache,
+                             shape4(b->o->slots ? b->o->rows : 1, b->o->context_tok, s.dims[2], s.dims[3]));
     return graph_store(b->g, state, rows, b->position);
 }
 
@@ -281,11 +283,20 @@ uint32_t decoder_embedding_dim(const model_config *c)
     return o->dense_count ? o->dense[o->dense_count - 1].rows : c->embedding_dim;
 }
 
+/* What makes logits, which nobody asked for; the norm before it is wanted in embeddings. */
+static void leave_head(building *b)
+{
+    static const char *const parts[] = {"output.weight", "output.bias", "output_norm.weight", "output_norm.bias"};
+    model_weight head;
+    for (size_t i = 0; i < (b->o->whole ? 2 : sizeof parts / sizeof *parts); i++)
+        if (model_has_whole(b->m, parts[i], &head))
+            b->used[head.tensor] = true;
+}
+
 /* The rows of a whole text; of them, by the shares that the caller gives, the embedding. */
 static void embed(building *b, node x)
 {
     const model_config *c = b->c;
-    model_weight head;
     if (!c->norms_after_sum)
         x = decoder_norm(b, x, c->embedding_dim, "output_norm", 0);
     graph_output(b->g, "rows", x);
@@ -300,10 +311,7 @@ static void embed(building *b, node x)
             y = graph_unary(b->g, UNARY_TANH, y);
     }
     graph_output(b->g, "embedding", y);
-    if (model_has_whole(b->m, "output.weight", &head)) /* for logits, which nobody asked for */
-        b->used[head.tensor] = true;
-    if (model_has_whole(b->m, "output.bias", &head))
-        b->used[head.tensor] = true;
+    leave_head(b);
 }
 
 /* What encoders add to the embedding of a token: the first of the token types, and a norm. */
@@ -343,10 +351,18 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
                 model_get_path(m), c->context_tok);
         return NULL;
     }
+    const char *not_in_slots = c->expert_count      ? "experts"
+                               : c->kv_rank         ? "latent attention"
+                               : c->recurrent_heads ? "recurrent states"
+                                                    : NULL;
+    if (o->slots && not_in_slots) {
+        err_set(e, "%s: several texts at a time with %s are not supported", model_get_path(m), not_in_slots);
+        return NULL;
+    }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
     b.used = mem_alloc((model_tensor_count(m) + 1) * sizeof *b.used);
-    node tokens = graph_input(b.g, "tokens", DTYPE_U32, shape1(o->rows));
-    b.position = graph_input(b.g, "position", DTYPE_U32, shape1(1));
+    node tokens = graph_input(b.g, o->slots ? "slot_tokens" : "tokens", DTYPE_U32, shape1(o->rows));
+    b.position = graph_input(b.g, o->slots ? "slot_positions" : "position", DTYPE_U32, shape1(o->slots ? o->rows : 1));
     graph_set_tuning_hint(b.g, b.position,
                           o->context_tok / 2 < TUNING_HINT_POSITION ? o->context_tok / 2 : TUNING_HINT_POSITION);
     if (o->whole)
@@ -356,12 +372,12 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     node x = graph_gather(b.g, embedding, tokens);
     if (c->embedding_scale != 1)
         x = graph_scale(b.g, x, c->embedding_scale, 0);
-    if (c->learned_positions)
+    if (c->learned_positions) {
+        node table = decoder_weight(&b, c->context_tok + c->position_offset, c->embedding_dim, "position_embd.weight");
         x = graph_binary(b.g, BINARY_ADD, x,
-                         graph_gather_from(b.g,
-                                           decoder_weight(&b, c->context_tok + c->position_offset, c->embedding_dim,
-                                                          "position_embd.weight"),
-                                           b.position, o->rows));
+                         o->slots ? graph_gather(b.g, table, b.position)
+                                  : graph_gather_from(b.g, table, b.position, o->rows));
+    }
     if (c->per_layer_dim)
         b.per_layer = decoder_per_layer_inputs(&b, tokens, x);
     if (c->norms_after_sum)
@@ -370,8 +386,10 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
         x = layer_of(&b, x, layer);
     if (o->whole)
         embed(&b, x);
+    else if (o->cache_only)
+        leave_head(&b);
     else
-        graph_output(b.g, "logits", output(&b, x, embedding));
+        graph_output(b.g, o->slots ? "slot_logits" : "logits", output(&b, x, embedding));
     bool ok = e->kind == ERR_NONE && graph_ok(b.g, e) && model_refuse_unused(m, b.used, e);
     free(b.used);
     if (ok)

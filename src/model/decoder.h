@@ -16,6 +16,8 @@ typedef struct decoder_options {
     bool one_row;         /* logits [1, vocab], of the row that the input "last" (u32 [1]) names */
     bool whole;           /* embeddings of a whole text without a cache: decoder_graph's other form, below */
     bool angles_given;    /* the rotation's angles are an input, if decoder_changes_angles */
+    bool slots;           /* rows are texts of their own: decoder_graph's third form, below */
+    bool cache_only;      /* keys and values are all that is wanted: there are no logits */
 } decoder_options;
 
 /* NULL with an error if a weight is missing or of another shape than the
@@ -24,6 +26,9 @@ typedef struct decoder_options {
  * With `whole`, a text of up to `rows` tokens at once, and nothing of it is kept. Inputs "tokens", "position" (of the
  * first, decoder_first_position), "last" (u32 [1], the last row that counts) and "pooling" (f32 [1, rows], the share of
  * each row in the embedding); outputs "rows" [rows, embedding_dim], and "embedding" [1, decoder_embedding_dim]. */
+/* With `slots`, row i is the next token of text i. Inputs "slot_tokens" and "slot_positions" (u32 [rows]), states
+ * "slot_keys.N" and "slot_values.N" [rows, context_tok, ..], output "slot_logits": the names differ from those of the
+ * other forms, so that one memory can have both. */
 graph *decoder_graph(const model *m, const decoder_options *o, err *e);
 
 uint32_t decoder_first_position(const model_config *c);
