@@ -42,7 +42,8 @@ static const option TABLE[] = {
      .high = 16,
      .in_usage = true,
      INTO(options, parallel),
-     .help = "texts that are made at a time; others wait"},
+     .help = "texts that are made at a time; others wait",
+     .otherwise = "4, or 1 for a model that cannot be batched"},
     {.name = "context",
      .letter = 'c',
      .value = "N",
@@ -136,7 +137,6 @@ static const option GUARD_TABLE[] = {
     {0}};
 
 static const options DEFAULTS = {.port = 8080,
-                                 .parallel = 1,
                                  .queue = SERVER_DEFAULT_QUEUE,
                                  .limit_s = SERVER_DEFAULT_LIMIT_S,
                                  .finish_s = SERVER_DEFAULT_FINISH_S,

@@ -1,14 +1,11 @@
-/* engine: texts made by a model, each in a row of its own.
+/* engine: texts made by a model, each in a row of its own: several rows by a batch, or one by a generation.
  *
  *     engine_join(n, row, &text, &e);          the text begins; nothing is computed yet
  *     while (engine_step(n, made, user, &e))   some work for all rows: pieces of prompts, tokens
  *     engine_leave(n, row);
  *
- * Prompts are fed in pieces that begin at multiples of ENGINE_PIECE_TOK, and of what is in the cache already only whole
- * pieces are used again: so a text has the same bits whatever was computed before it.
- *
- * Tokens are chosen on the GPU. Where something has to happen to the logits, or someone wants to see them, they are read
- * back, and the same choice is made here (sample_on_cpu).                                                          */
+ * A text has the same tokens whatever else is made beside it, and whatever was made before: of prompts that the cache
+ * holds, only whole pieces are used again, as they were fed.                                                       */
 #ifndef SOLO_ENGINE_H
 #define SOLO_ENGINE_H
 
@@ -18,7 +15,7 @@
 typedef struct engine engine;
 
 enum {
-    ENGINE_PIECE_TOK = 256,
+    ENGINE_DEFAULT_ROWS = 4,
     ENGINE_MOST_TOP = 20, /* likelihoods beside that of the chosen token */
 };
 
@@ -41,8 +38,8 @@ typedef struct made_token {
 
 /* Which tokens may come next; asked before each, and told what was chosen. */
 typedef struct token_filter {
-    /* Makes the logits of those that may not come -INFINITY. False: none may, and the text ends. */
-    bool (*mask)(void *user, float *logits, uint32_t vocab);
+    /* Bit i % 32 of word i / 32 is 1 if token i may come. False: none may, and the text ends. */
+    bool (*allow)(void *user, uint32_t *bits, uint32_t vocab);
     void (*chosen)(void *user, uint32_t token);
     void *user;
 } token_filter;
@@ -58,6 +55,7 @@ typedef struct engine_text {
     bool wants_logprobs;
     uint32_t top_count;
     uint32_t most_tok;          /* tokens after those, at most */
+    bool ignores_end;           /* the tokens that end a text do not */
     const token_filter *filter; /* NULL: all may come */
 } engine_text;
 
@@ -65,6 +63,7 @@ typedef struct engine_options {
     gpu *g;
     const model *m;
     const tokenizer *t;
+    uint32_t rows; /* 0: ENGINE_DEFAULT_ROWS, or 1 for models that a batch does not take */
     generation_options generation;
 } engine_options;
 
@@ -75,8 +74,8 @@ void engine_free(engine *n);
 uint32_t engine_rows(const engine *n);
 uint32_t engine_context(const engine *n); /* tokens of a row */
 uint32_t engine_vocab(const engine *n);
-fusion_level engine_level(const engine *n);
-generation *engine_generation(engine *n); /* for notices */
+/* A notice for the user, returned once; NULL: none. */
+const char *engine_take_notice(engine *n, char *text, size_t size);
 
 bool engine_join(engine *n, uint32_t row, const engine_text *text, err *e);
 void engine_leave(engine *n, uint32_t row);
@@ -84,7 +83,7 @@ void engine_leave(engine *n, uint32_t row);
 /* `token` NULL: there will be no further one, because the context is full or the filter lets none come. */
 typedef void (*engine_made)(void *user, uint32_t row, const made_token *token);
 bool engine_step(engine *n, engine_made made, void *user, err *e);
-/* Tokens of the row's beginning that were in the cache already. */
+/* Tokens of the row's beginning that were in the cache already; known when its first token is made. */
 uint32_t engine_reused(const engine *n, uint32_t row);
 
 #endif

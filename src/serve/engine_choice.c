@@ -1,14 +1,40 @@
-/* engine_choice: penalties, biases, masks and likelihoods, then the same choice that the GPU would make. */
+/* engine_choice: penalties, biases, filters and likelihoods, and the same choice that the GPU would make. */
 #include "serve/engine_choice.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool engine_chooses_here(const engine_text *t)
+static bool has_penalties(const engine_text *t)
 {
-    return t->wants_logprobs || t->bias_count || t->filter || t->frequency_penalty != 0 || t->presence_penalty != 0;
+    return t->frequency_penalty != 0 || t->presence_penalty != 0;
 }
+
+bool engine_steers(const engine_text *t)
+{
+    return t->filter || has_penalties(t);
+}
+
+bool engine_needs_logits(const engine_text *t)
+{
+    return t->wants_logprobs || t->bias_count || engine_steers(t);
+}
+
+void engine_add_penalties(const engine_text *t, const uint32_t *text, uint32_t so_far, float *logits, uint32_t vocab)
+{
+    for (size_t i = 0; i < t->bias_count; i++)
+        logits[t->bias[i].token] += t->bias[i].bias;
+    if (!has_penalties(t))
+        return;
+    bool *was_there = mem_alloc(vocab * sizeof *was_there);
+    for (uint32_t i = t->prompt_tok; i < so_far; i++) {
+        logits[text[i]] -= t->frequency_penalty + (was_there[text[i]] ? 0 : t->presence_penalty);
+        was_there[text[i]] = true;
+    }
+    free(was_there);
+}
+
+/* ---- likelihoods -------------------------------------------------------------------------------- */
 
 /* The log of the sum of all exponentials. */
 static double log_sum(const float *logits, uint32_t vocab)
@@ -38,45 +64,46 @@ static void find_top(const float *logits, uint32_t vocab, uint32_t count, made_t
     }
 }
 
-static void see_likelihoods(const engine_text *t, const float *logits, uint32_t vocab, double *sum, made_token *out)
+void engine_see_likelihoods(const engine_text *t, const float *logits, uint32_t vocab, made_token *token)
 {
-    *sum = log_sum(logits, vocab);
-    find_top(logits, vocab, t->top_count < ENGINE_MOST_TOP ? t->top_count : ENGINE_MOST_TOP, out);
-    for (uint32_t i = 0; i < out->top_count; i++)
-        out->top[i].logprob = (float)(out->top[i].logprob - *sum);
+    double sum = log_sum(logits, vocab);
+    find_top(logits, vocab, t->top_count < ENGINE_MOST_TOP ? t->top_count : ENGINE_MOST_TOP, token);
+    for (uint32_t i = 0; i < token->top_count; i++)
+        token->top[i].logprob = (float)(token->top[i].logprob - sum);
+    token->logprob = (float)(logits[token->id] - sum);
 }
 
-static void penalize(const engine_text *t, float *logits, uint32_t vocab, const uint32_t *made, uint32_t count)
+/* ---- the choice ----------------------------------------------------------------------------------- */
+
+static bool filter_logits(const engine_text *t, float *logits, uint32_t vocab)
 {
-    bool *was_there = mem_alloc(vocab * sizeof *was_there);
-    for (uint32_t i = 0; i < count; i++) {
-        logits[made[i]] -= t->frequency_penalty + (was_there[made[i]] ? 0 : t->presence_penalty);
-        was_there[made[i]] = true;
-    }
-    free(was_there);
+    if (!t->filter)
+        return true;
+    uint32_t *bits = mem_alloc((vocab + 31) / 32 * sizeof *bits);
+    bool ok = t->filter->allow(t->filter->user, bits, vocab);
+    for (uint32_t i = 0; ok && i < vocab; i++)
+        if (!(bits[i / 32] >> i % 32 & 1))
+            logits[i] = -INFINITY;
+    free(bits);
+    return ok;
 }
 
 bool engine_choose(const engine_text *t, float *logits, uint32_t vocab, const uint32_t *text, uint32_t so_far,
                    made_token *out)
 {
-    double sum = 0;
     *out = (made_token){0};
     sample_words words = sample_pack(&t->how);
     float *plain = NULL;
     if (t->wants_logprobs) {
-        see_likelihoods(t, logits, vocab, &sum, out);
         plain = mem_alloc(vocab * sizeof *plain);
         memcpy(plain, logits, vocab * sizeof *plain);
     }
-    for (size_t i = 0; i < t->bias_count; i++)
-        logits[t->bias[i].token] += t->bias[i].bias;
-    if (t->frequency_penalty != 0 || t->presence_penalty != 0)
-        penalize(t, logits, vocab, text + t->prompt_tok, so_far - t->prompt_tok);
-    bool ok = !t->filter || t->filter->mask(t->filter->user, logits, vocab);
+    engine_add_penalties(t, text, so_far, logits, vocab);
+    bool ok = filter_logits(t, logits, vocab);
     if (ok) {
         out->id = sample_on_cpu(logits, vocab, &words, text, so_far, so_far, NULL);
         if (plain)
-            out->logprob = (float)(plain[out->id] - sum);
+            engine_see_likelihoods(t, plain, vocab, out);
         if (t->filter)
             t->filter->chosen(t->filter->user, out->id);
     }

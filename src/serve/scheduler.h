@@ -39,7 +39,6 @@ uint32_t scheduler_queue(const scheduler *s);
 
 typedef struct job_text {
     engine_text text; /* its lists must outlive the job; `most_tok` 0: as many as fit */
-    bool ignores_end; /* the tokens that end a text do not */
     double limit_s;   /* from now on; 0: none */
 } job_text;
 

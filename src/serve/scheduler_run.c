@@ -67,9 +67,7 @@ static void join_row(scheduler *s, slot *t, uint32_t row)
     if (t->state == SLOT_WAITS) {
         s->counts.waiting--;
         s->counts.running++;
-        t->reused = engine_reused(s->n, row);
         s->counts.prompt_tok += text.count;
-        s->counts.reused_tok += t->reused;
     }
     if (!t->of->started_us)
         t->of->started_us = clock_us();
@@ -125,13 +123,17 @@ void scheduler_take_token(scheduler *s, uint32_t row, const made_token *token)
     s->fruitless = 0;
     if (!t->of->first_us)
         t->of->first_us = clock_us();
+    if (!t->made_count) {
+        t->reused = engine_reused(s->n, row);
+        s->counts.reused_tok += t->reused;
+    }
     if (!token) {
         bool is_full = t->wanted.text.prompt_tok + t->made_count >= s->context;
         leave_row(s, t, is_full ? TEXT_LONG : TEXT_NO_MORE);
         return;
     }
     s->counts.made_tok++;
-    if (!t->wanted.ignores_end && tokenizer_ends(s->o.t, (int32_t)token->id)) {
+    if (!t->wanted.text.ignores_end && tokenizer_ends(s->o.t, (int32_t)token->id)) {
         leave_row(s, t, TEXT_ENDED);
         return;
     }
@@ -219,6 +221,13 @@ static void recover(scheduler *s, const err *why)
         s->o.failed(s->o.user);
 }
 
+static void print_notice(scheduler *s)
+{
+    char text[1200];
+    if (engine_take_notice(s->n, text, sizeof text))
+        fprintf(stderr, "solo: %s\n", text);
+}
+
 /* Waits for work. False: it is over. */
 static bool wait_for_work(scheduler *s)
 {
@@ -243,6 +252,8 @@ void *scheduler_run(void *user)
     s->open_failed = !opened;
     pthread_cond_broadcast(&s->idle);
     pthread_mutex_unlock(&s->mutex);
+    if (opened)
+        print_notice(s);
     while (opened && wait_for_work(s)) {
         err e = {0};
         double began = clock_us();
@@ -251,6 +262,7 @@ void *scheduler_run(void *user)
         pthread_mutex_lock(&s->mutex);
         s->counts.busy_s += took_s;
         pthread_mutex_unlock(&s->mutex);
+        print_notice(s);
         if (!ok)
             recover(s, &e);
     }

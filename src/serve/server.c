@@ -262,12 +262,8 @@ static engine *open_engine(void *user, err *e)
     s->g = s->o.open_gpu(s->o.user, e);
     if (!s->g)
         return NULL;
-    if (s->o.parallel > 1)
-        err_set_kind(e, ERR_USAGE, "--parallel %u: texts are made one at a time here", s->o.parallel);
-    engine *n =
-        s->o.parallel > 1
-            ? NULL
-            : engine_new(&(engine_options){.g = s->g, .m = s->o.m, .t = s->t, .generation = s->o.generation}, e);
+    engine *n = engine_new(
+        &(engine_options){.g = s->g, .m = s->o.m, .t = s->t, .rows = s->o.parallel, .generation = s->o.generation}, e);
     if (!n) {
         s->o.close_gpu(s->o.user, s->g);
         s->g = NULL;

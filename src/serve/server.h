@@ -34,7 +34,7 @@ typedef struct server_options {
     const char *key_file;     /* NULL: nobody needs a key */
     const char *page;         /* the folder of the page; NULL: there is none */
     const char *name;         /* of the model */
-    uint32_t parallel;        /* texts at a time */
+    uint32_t parallel;        /* texts at a time; 0: as engine_options has it */
     uint32_t queue;           /* texts that may wait */
     double limit_s, finish_s; /* for a request; for those that run when the server is to end */
     bool log_json, is_quiet;  /* a line for each request */

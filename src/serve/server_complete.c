@@ -143,9 +143,10 @@ static void prepare_texts(answering *a)
                          .bias_count = q->bias_count,
                          .wants_logprobs = q->wants_logprobs,
                          .top_count = q->top_logprobs,
+                         .ignores_end = q->ignores_end,
                          .most_tok = q->most_tok || q->is_chat ? q->most_tok : DEFAULT_COMPLETION_TOK};
         t.how.seed = sample_stream_seed(seed, i % q->n);
-        a->texts[i] = (job_text){.text = t, .ignores_end = q->ignores_end, .limit_s = a->s->o.limit_s};
+        a->texts[i] = (job_text){.text = t, .limit_s = a->s->o.limit_s};
         openai_choice_begin(&a->choices[i], q, a->s->t, begins_with_thoughts(a, prompt));
         a->usage.prompt_tok += i % q->n == 0 ? prompt->count : 0;
     }

@@ -26,7 +26,7 @@ stop() {
 }
 
 printf 'first-key\nsecond-key\n' >"$work/keys"
-start -c 512 --queue 3 --api-key-file "$work/keys" --log-json --body-limit 256 --allow-origin https://page.example
+start -c 512 --parallel 2 --queue 3 --api-key-file "$work/keys" --log-json --body-limit 256 --allow-origin https://page.example
 if grep -q libmicrohttpd "$work/log"; then
     echo "skip solo serve: $(cat "$work/log")"
     exit 0
@@ -51,7 +51,7 @@ cat >"$work/chat.jinja" <<'END'
 {%- for c in m.tool_calls or [] -%}({{ c.function.name }}){%- endfor -%}{%- endfor -%}
 {{- '<|result|>' if messages[-1].role == 'tool' else '<|ask|>' if tools else '<|muse|>' if enable_thinking is true else '<|say|>' -}}
 END
-start "$work/bigram" --name parrot --template "$work/chat.jinja" --quiet
+start "$work/bigram" --parallel 1 --name parrot --template "$work/chat.jinja" --quiet
 node tests/cli/serve_chat.mjs "$url" || echo "not ok serve_chat ended early"
 if python3 -c 'import openai' 2>/dev/null; then
     python3 tests/cli/serve_client.py "$url" || echo "not ok serve_client ended early"

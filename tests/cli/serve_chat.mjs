@@ -76,6 +76,14 @@ const TESTS = {
         assert.equal(content[0].logprob, content[0].top_logprobs[0].logprob);
         assert.deepEqual(content[0].bytes, [...Buffer.from("Hello.")]);
     },
+    async "biases and penalties, where one text is made at a time"() {
+        // 264 is "Hello.", 33 and 34 are ! and "
+        const forced = { logit_bias: { 33: 100, 264: -100 }, max_tokens: 3, temperature: 0.5, seed: 4 };
+        assert.equal((await chat(forced)).choices[0].message.content, "!!!");
+        const two = { logit_bias: { 33: 100, 34: 99, 264: -100 }, max_tokens: 4, frequency_penalty: 2 };
+        assert.equal((await chat(two)).choices[0].message.content, '!"!"');
+        assert.equal((await chat({ ...two, frequency_penalty: 0, presence_penalty: 2 })).choices[0].message.content, '!"!!');
+    },
     async "errors arrive as the client's"() {
         await assert.rejects(chat({ temperature: 5 }), (error) => error instanceof OpenAI.BadRequestError && error.param === "temperature");
         await assert.rejects(chat({ model: "other" }), OpenAI.NotFoundError);

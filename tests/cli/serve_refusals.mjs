@@ -20,7 +20,7 @@ const REFUSED = [
     ["completions", { ...TEXT, min_p: 2 }, 400, "min_p"], ["completions", { ...TEXT, repeat_penalty: -1 }, 400, "repeat_penalty"],
     ["completions", { ...TEXT, frequency_penalty: 3 }, 400, "frequency_penalty"], ["completions", { ...TEXT, presence_penalty: -3 }, 400, "presence_penalty"],
     ["completions", { ...TEXT, seed: 1.5 }, 400, "seed"], ["completions", { ...TEXT, n: 0 }, 400, "n"], ["completions", { ...TEXT, n: 17 }, 400, "n"],
-    ["completions", { ...TEXT, n: 5 }, 400, "n"], // more than this server's places
+    ["completions", { ...TEXT, n: 6 }, 400, "n"], // more than this server's places
     ["completions", { ...TEXT, max_tokens: 0 }, 400, "max_tokens"], ["completions", { ...TEXT, max_tokens: -1 }, 400, "max_tokens"],
     ["completions", { ...TEXT, max_completion_tokens: 1 }, 400, "max_completion_tokens"],
     ["completions", { ...TEXT, stop: "" }, 400, "stop"], ["completions", { ...TEXT, stop: ["a", 1] }, 400, "stop[1]"], ["completions", { ...TEXT, stop: Array(17).fill("a") }, 400, "stop"],
