@@ -111,25 +111,46 @@ static double resampled_median(pool *p, rng *r)
     return (a + b) / 2;
 }
 
+/* All but the interval. */
+static summary summary_of_sorted(const double *sorted, size_t n)
+{
+    summary out = {.n = n,
+                   .min = sorted[0],
+                   .p10 = quantile(sorted, n, 0.1),
+                   .median = quantile(sorted, n, 0.5),
+                   .p90 = quantile(sorted, n, 0.9),
+                   .ci95 = {NAN, NAN}};
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += sorted[i];
+    out.mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (sorted[i] - out.mean) * (sorted[i] - out.mean);
+    out.sd = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+    return out;
+}
+
+static const summary NO_SAMPLES = {0, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN}};
+
+summary stats_figures(const double *values, size_t n)
+{
+    if (n == 0)
+        return NO_SAMPLES;
+    double *sorted = mem_alloc(n * sizeof *sorted);
+    memcpy(sorted, values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    summary out = summary_of_sorted(sorted, n);
+    free(sorted);
+    return out;
+}
+
 summary stats_summary(samples s)
 {
     size_t n = s.n;
     if (n == 0)
-        return (summary){0, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN}};
+        return NO_SAMPLES;
     pool p = pool_new(s);
-    summary out = {.n = n,
-                   .min = p.sorted[0],
-                   .p10 = quantile(p.sorted, n, 0.1),
-                   .median = quantile(p.sorted, n, 0.5),
-                   .p90 = quantile(p.sorted, n, 0.9)};
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += p.sorted[i];
-    out.mean = sum / (double)n;
-    for (size_t i = 0; i < n; i++)
-        squares += (p.sorted[i] - out.mean) * (p.sorted[i] - out.mean);
-    out.sd = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-
+    summary out = summary_of_sorted(p.sorted, n);
     rng r = rng_seed(n);
     int count = resamples_for(n);
     double *medians = mem_alloc((size_t)count * sizeof *medians);

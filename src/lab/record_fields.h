@@ -17,7 +17,8 @@ void record_blank_controls(char *s);
 typedef struct record_reader {
     record_view *view;
     err *e;
-    char where[160]; /* "results[3] (dispatch): ", or "" at the top */
+    char where[160];  /* "results[3] (dispatch): ", or "" at the top */
+    bool keep_stated; /* statistics are those of the file */
 } record_reader;
 
 /* Each fails with an error that names the file and the key. What is absent or null is "", NAN or NULL. */

@@ -75,7 +75,7 @@ static bool read_interval(record_reader *r, json_t *object, double out[2])
     return true;
 }
 
-/* The file's statistics are not used: they are computed again from its samples. */
+/* The file's statistics are not used, as a rule: they are computed again from its samples. */
 static void fill_summary(view_result *out)
 {
     summary s = stats_summary((samples){out->samples, out->n, out->per_process});
@@ -90,12 +90,12 @@ static void fill_summary(view_result *out)
 
 static bool read_result_numbers(record_reader *r, json_t *object, view_result *out)
 {
-    double n, per_process = 1;
+    double per_process = 1;
     if (!record_read_number(r, object, "per_process", &per_process))
         return false;
     bool sensible = isfinite(per_process) && per_process >= 1 && per_process <= (double)out->n;
     out->per_process = sensible ? (size_t)per_process : 1;
-    return record_read_number(r, object, "n", &n) && record_read_number(r, object, "min", &out->min) &&
+    return record_read_number(r, object, "n", &out->stated_n) && record_read_number(r, object, "min", &out->min) &&
            record_read_number(r, object, "p10", &out->p10) && record_read_number(r, object, "median", &out->median) &&
            record_read_number(r, object, "p90", &out->p90) && record_read_number(r, object, "mean", &out->mean) &&
            record_read_number(r, object, "sd", &out->sd) && read_interval(r, object, out->ci95) &&
@@ -116,7 +116,8 @@ static bool read_result(record_reader *r, json_t *object, size_t i, view_result 
         !record_read_params(r, object, &out->params, &out->param_count) || !read_samples(r, object, out) ||
         !read_points(r, object, out) || !read_result_numbers(r, object, out))
         return false;
-    fill_summary(out);
+    if (!r->keep_stated)
+        fill_summary(out);
     out->identity = record_identity(r, out);
     return true;
 }
@@ -204,7 +205,8 @@ static bool read_origin(record_reader *r, json_t *root)
     return record_read_params(r, root, &view->params, &view->param_count) &&
            record_read_text(r, solo, "version", &view->version) && record_read_text(r, solo, "commit", &view->commit) &&
            record_read_text(r, host, "os", &view->os) && record_read_text(r, host, "cpu", &view->cpu) &&
-           record_read_number(r, host, "cores", &view->cores) && record_read_text(r, root, "when", &view->when) &&
+           record_read_text(r, host, "page", &view->page) && record_read_number(r, host, "cores", &view->cores) &&
+           record_read_text(r, root, "when", &view->when) &&
            record_read_text(r, root, "experiment", &view->experiment) &&
            record_read_number(r, root, "clock_ns", &view->clock_ns) &&
            record_read_number(r, root, "clock_cost_ns", &view->clock_cost_ns);
@@ -281,20 +283,30 @@ static json_t *parse_json(const char *path, const char *text, size_t length, err
     return root;
 }
 
-bool record_view_parse(record_view *view, const char *path, const char *text, size_t length, err *e)
+static bool parse(record_view *view, const char *path, const char *text, size_t length, bool keep_stated, err *e)
 {
     *view = (record_view){0};
     json_t *root = parse_json(path, text, length, e);
     if (!root)
         return false;
     view->path = record_keep_text(view, path);
-    record_reader r = {.view = view, .e = e};
+    record_reader r = {.view = view, .e = e, .keep_stated = keep_stated};
     bool ok = read_schema(&r, root) && read_origin(&r, root) && read_gpus(&r, root) && read_results(&r, root) &&
               read_checks(&r, root) && read_claims(&r, root);
     json_decref(root);
     if (!ok)
         record_view_free(view);
     return ok;
+}
+
+bool record_view_parse(record_view *view, const char *path, const char *text, size_t length, err *e)
+{
+    return parse(view, path, text, length, false, e);
+}
+
+bool record_view_parse_stated(record_view *view, const char *path, const char *text, size_t length, err *e)
+{
+    return parse(view, path, text, length, true, e);
 }
 
 bool record_view_load(record_view *view, const char *path, err *e)

@@ -34,6 +34,7 @@ typedef struct view_result {
     size_t param_count;
     double *samples;
     size_t n;           /* counted, not taken from the file */
+    double stated_n;    /* what the file says */
     size_t per_process; /* so many samples in a row come from one process */
     double min, p10, median, p90, mean, sd, ci95[2];
     double dispatches, passes, submits;
@@ -59,6 +60,7 @@ typedef struct view_claim {
 
 typedef struct record_view {
     const char *path, *version, *commit, *when, *os, *cpu, *experiment;
+    const char *page;   /* the browser or JavaScript runtime that it was measured in; "": none */
     view_param *params; /* of the experiment, sorted by key */
     double cores, clock_ns, clock_cost_ns;
     view_gpu *gpus;
@@ -75,6 +77,9 @@ bool record_view_load(record_view *view, const char *path, err *e);
 
 /* The same from memory; `path` is what errors call it. */
 bool record_view_parse(record_view *view, const char *path, const char *text, size_t length, err *e);
+
+/* The same with the statistics that the file states, NAN where it has none: for those who check them. */
+bool record_view_parse_stated(record_view *view, const char *path, const char *text, size_t length, err *e);
 
 void record_view_free(record_view *view);
 
