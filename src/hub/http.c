@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_REDIRECTS = 8, CONNECT_TIMEOUT_S = 20, MOST_HEADERS = 200 };
+enum { MOST_REDIRECTS = 8, CONNECT_TIMEOUT_S = 20, MOST_HEADERS = 200, MOST_REFUSAL_BYTES = 300 };
 
 /* X(function, its name without curl_) */
 #define CURL_FUNCTIONS(X) \
@@ -55,6 +55,7 @@ typedef struct transfer {
     int headers;
     bool has_begun;
     bool has_failed; /* here, not in libcurl */
+    str refusal;     /* how the answer to a POST begins that is no success */
 } transfer;
 
 /* ---- the library --------------------------------------------------------------------------- */
@@ -208,9 +209,9 @@ static size_t take_header(char *line, size_t size, size_t count, void *user)
     return length;
 }
 
-static bool is_success(long status)
+static bool is_success(const http_request *q, long status)
 {
-    return status == 200 || status == 206;
+    return status == 200 || (q->body ? status == 201 : status == 206);
 }
 
 static bool begin_once(transfer *t)
@@ -219,7 +220,7 @@ static bool begin_once(transfer *t)
         return true;
     t->has_begun = true;
     t->h->easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &t->r->status);
-    return !is_success(t->r->status) || !t->q->begin || t->q->begin(t->q->user, t->r, t->e);
+    return !is_success(t->q, t->r->status) || !t->q->begin || t->q->begin(t->q->user, t->r, t->e);
 }
 
 static size_t take_bytes(char *bytes, size_t size, size_t count, void *user)
@@ -229,11 +230,14 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *user)
         t->has_failed = true;
         return 0;
     }
-    /* what a refusal says is for browsers */
-    if (is_success(t->r->status) && !t->q->write(t->q->user, bytes, size * count, t->e)) {
+    bool is_taken = is_success(t->q, t->r->status);
+    if (is_taken && !t->q->write(t->q->user, bytes, size * count, t->e)) {
         t->has_failed = true;
         return 0;
     }
+    /* what a refusal says is for browsers, unless something was sent */
+    if (!is_taken && t->q->body && t->refusal.length < MOST_REFUSAL_BYTES)
+        str_add_bytes(&t->refusal, bytes, size * count);
     return size * count;
 }
 
@@ -268,7 +272,13 @@ static CURLcode perform(transfer *t, const char *url, bool with_token)
         lines = add_line(h, lines, "Range: bytes=%s-", first);
     if (with_token)
         lines = add_line(h, lines, "Authorization: Bearer %s", q->token);
+    if (q->body)
+        lines = add_line(h, lines, "%s", "Content-Type: application/json");
     h->easy_reset(h->easy);
+    if (q->body) {
+        h->easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(q->body));
+        h->easy_setopt(h->easy, CURLOPT_POSTFIELDS, q->body);
+    }
     h->easy_setopt(h->easy, CURLOPT_URL, url);
     h->easy_setopt(h->easy, CURLOPT_USERAGENT, "solo");
     h->easy_setopt(h->easy, CURLOPT_HTTPHEADER, lines);
@@ -310,7 +320,7 @@ static http_result say(http_result result, err *e, const char *what, const char 
 
 static http_result finish(transfer *t, CURLcode code, const char *url)
 {
-    char text[64];
+    char text[400];
     if (t->has_failed)
         return HTTP_ENDED;
     switch (code) {
@@ -324,8 +334,14 @@ static http_result finish(transfer *t, CURLcode code, const char *url)
     case CURLE_WRITE_ERROR: return say(HTTP_ENDED, t->e, t->h->easy_strerror(code), url);
     default: return say(HTTP_BROKEN, t->e, t->h->easy_strerror(code), url);
     }
-    if (!is_success(t->r->status)) {
-        snprintf(text, sizeof text, "the server answers with status %ld", t->r->status);
+    if (!is_success(t->q, t->r->status)) {
+        const char *said = t->refusal.data ? t->refusal.data : "";
+        int length = (int)strcspn(said, "\r\n");
+        snprintf(text, sizeof text, "the server answers with status %ld%s%.*s", t->r->status, length ? ": " : "",
+                 length < MOST_REFUSAL_BYTES ? length : MOST_REFUSAL_BYTES, said);
+        for (char *at = text; *at; at++)
+            if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
+                *at = '?';
         return say(HTTP_REFUSED, t->e, text, url);
     }
     return begin_once(t) ? HTTP_DONE : HTTP_ENDED; /* a file without a byte has not begun yet */
@@ -349,9 +365,13 @@ http_result http_get(http *h, const http_request *q, http_reply *r, err *e)
             h->easy_getinfo(h->easy, CURLINFO_REDIRECT_URL, &next);
         if (!next) {
             result = finish(&t, code, url);
+            str_free(&t.refusal);
             break;
         }
-        if (!is_web(next) || (is_https(q->url) && !is_https(next)))
+        str_free(&t.refusal);
+        if (q->body)
+            result = say(HTTP_ENDED, e, "redirects, and what is sent to one address is sent to no other", url);
+        else if (!is_web(next) || (is_https(q->url) && !is_https(next)))
             result = say(HTTP_ENDED, e, "redirects to an address that is refused", url);
         else if (redirects == MOST_REDIRECTS)
             result = say(HTTP_ENDED, e, "redirects too often", url);

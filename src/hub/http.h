@@ -28,8 +28,9 @@ typedef struct http_request {
     const char *url;
     const char *token;  /* for the host of `url`; or NULL */
     uint64_t first;     /* byte that is asked for */
+    const char *body;   /* JSON that is sent, by POST, to this address and no other; NULL: nothing is */
     uint32_t timeout_s; /* with not a byte for so long, it is over */
-    /* Called before the first byte of a success (200, 206), and for its bytes. False with an error ends the request. */
+    /* Called before the first byte of a success (200, 206; 201 of a POST), and for its bytes. False with an error ends the request. */
     bool (*begin)(void *user, const http_reply *r, err *e);
     bool (*write)(void *user, const char *bytes, size_t count, err *e);
     void *user;
