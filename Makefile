@@ -21,7 +21,9 @@ JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljans
 archive  = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
 EDITLINE = $(if $(shell echo '\#include <histedit.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes),$(if \
     $(and $(call archive,edit),$(call archive,tinfo),$(call archive,bsd),$(call archive,md)),$(foreach a,edit tinfo bsd md,$(call archive,$(a))),-ledit))
-LDLIBS  += $(JANSSON) $(EDITLINE) -ldl -lm -lpthread
+# the collector's database, the same
+SQLITE   = $(or $(call archive,sqlite3),-lsqlite3)
+LDLIBS  += $(JANSSON) $(EDITLINE) $(SQLITE) -ldl -lm -lpthread
 # of libsolo.so, which reads no lines; the archive of jansson is not made for a shared library
 LIB_LDLIBS = -ljansson -ldl -lm -lpthread
 
@@ -177,7 +179,8 @@ fuzz:
 	@for target in tests/fuzz/fuzz_*.c; do \
 	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
 	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/source.c src/sim/table.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
+	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/source.c src/sim/table.c \
+	        src/lab/record_read.c src/lab/record_fields.c src/lab/record_params.c src/serve/collect_clean.c src/serve/collect_check.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
 	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
 	done
 

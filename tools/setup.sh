@@ -151,6 +151,7 @@ if [ "$goal" != driver ]; then
     have_header vulkan/vulkan.h || want libvulkan-dev
     have_header microhttpd.h || want libmicrohttpd-dev
     have_header curl/curl.h || want libcurl4-openssl-dev
+    have_header sqlite3.h || want libsqlite3-dev
     have node || want nodejs
     { npm_done "$npm_part" && oracle_done; } || have npm || want npm
     if { ! wgpu_done || ! dawn_done; } && ! { have python3 && python3 -m pip --version >/dev/null 2>&1; } &&
@@ -271,6 +272,19 @@ if [ -n "$optional" ] && [ "$(id -u)" -eq 0 ] && have apt-get && [ ! -e deps/.br
     # shellcheck disable=SC2086
     apt_get install --no-install-recommends $optional >"$log" 2>&1 9>&- || say "without$optional: $(grep -m 1 '^E:' "$log" || echo 'not to be had here')"
     : >deps/.browsers
+fi
+# The same of a database server for the tests of `solo collect`, which start one of their own: none is made or run here.
+if [ "$goal" = test ] && [ ! -d /usr/lib/postgresql ] && [ "$(id -u)" -eq 0 ] && have apt-get && [ ! -e deps/.postgresql ]; then
+    sudo=
+    say "installing PostgreSQL for the tests"
+    no_cluster=/etc/postgresql-common/createcluster.d/solo-setup.conf
+    mkdir -p "${no_cluster%/*}"
+    echo 'create_main_cluster = false' >"$no_cluster"
+    apt_get update >"$log" 2>&1 9>&- || :
+    apt_get install --no-install-recommends postgresql libpq5 >"$log" 2>&1 9>&- ||
+        say "without PostgreSQL: $(grep -m 1 '^E:' "$log" || echo 'not to be had here')"
+    rm -f "$no_cluster"
+    : >deps/.postgresql
 fi
 [ "$goal" != driver ] || exit 0
 

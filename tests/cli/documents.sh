@@ -53,7 +53,7 @@ completes() {
     (cd "$work/files" && _solo && printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' ' | sed 's/ $//')
 }
 named() { sed 's/\bauto //'; } # what is chosen by its name
-same "commands" "$(completes co)" "compare completion convert"
+same "commands" "$(completes co)" "collect compare completion convert"
 same "a family" "$(completes ben)" "bench"
 same "its members" "$(completes bench '')" "--help dispatch llm sim"
 same "help of a command" "$(completes help exp)" "explain"

@@ -23,7 +23,7 @@ fails() {
 
 # ---- help ------------------------------------------------------------------------------------
 commands=$("$SOLO" --help | sed -n 's/^  \([a-z ]*[a-z]\)  .*/\1/p')
-same "all commands are listed" "$(echo "$commands" | wc -l)" 20
+same "all commands are listed" "$(echo "$commands" | wc -l)" 23
 echo "$commands" | while read -r command; do
     # shellcheck disable=SC2086 # two words are two
     if "$SOLO" $command --help >"$work/help" 2>"$work/err" && [ ! -s "$work/err" ] && grep -q "^usage: solo $command" "$work/help" && grep -q -- '--help' "$work/help" &&

@@ -1,0 +1,185 @@
+#!/bin/sh
+# solo collect and solo share, as their users type them: taking, refusing, showing, exporting, importing, both databases.
+set -u
+work=$(mktemp -d) || exit 1
+collector='' postgres=''
+# shellcheck source=tests/cli/collect_servers.inc
+. tests/cli/collect_servers.inc
+trap 'kill -9 $collector 2>/dev/null; [ -z "$postgres" ] || kill_postgres; rm -rf "$work"' EXIT
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' instead of '$3'"; fi; }
+contains() { if printf '%s' "$2" | grep -qF -- "$3"; then echo "ok $1"; else echo "not ok $1: no '$3' in '$(printf '%s' "$2" | head -c 300)'"; fi; }
+
+record=results/h200/sim/builtin-pi.json
+if ! start_collector "$work/db.sqlite" --rate 0 && grep -q libmicrohttpd "$work/err"; then
+    echo "skip solo collect: $(cat "$work/err")"
+    exit 0
+fi
+
+# ask METHOD PATH [FILE [HEADER...]]: the status, the headers and the body
+ask() {
+    node -e '
+        const [url, method, path, file, ...headers] = process.argv.slice(1), http = require("http");
+        const request = http.request(new URL(path, url), { method, headers: Object.fromEntries(headers.map((h) => h.split(/: (.*)/))) }, (reply) => {
+            console.log(reply.statusCode);
+            for (const [name, value] of Object.entries(reply.headers)) console.log(`${name}: ${value}`);
+            console.log();
+            reply.pipe(process.stdout);
+        });
+        request.on("error", (e) => console.log(e.message));
+        request.end(file ? require("fs").readFileSync(file) : undefined);' "$url" "$@"
+}
+status() { ask "$@" | sed -n 1p; }
+body() { ask "$@" | sed '1,/^$/d'; }
+header() { ask GET "$1" | sed -n "s/^$2: //p"; }
+
+# ---- taking and refusing
+
+try_taking() { # of an engine
+    reply=$(ask POST /api/records "$record")
+    check "$1: a record is taken" "$(echo "$reply" | head -n 1)" 201
+    id=$(echo "$reply" | sed -n 's/.*"id": "\([0-9a-f]*\)".*/\1/p')
+    check "$1: its id is a SHA-256" "${#id}" 64
+    check "$1: the reply says where it is" "$(echo "$reply" | sed -n 's/^location: //p')" "/records/$id"
+    check "$1: the same record again is the same" "$(ask POST /api/records "$record" | sed -n '1p; s/.*"new": \([a-z]*\).*/\1/p' | tr '\n' ' ')" '200 false '
+    check "$1: its id is that of its text" "$(body GET "/api/records/$id" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" "$id"
+    check "$1: there is one" "$(body GET /api/records | grep -c '"id"')" 1
+    check "$1: what is not there" "$(status GET "/api/records/$(echo "$id" | tr 0-9 1-90)")" 404
+    check "$1: filters choose" "$(body GET '/api/records?vendor=AMD' | grep -c '"id"') $(body GET '/api/records?vendor=NVIDIA&experiment=sim' | grep -c '"id"')" '0 1'
+    check "$1: an empty filter does not" "$(body GET '/api/records?vendor=' | grep -c '"id"')" 1
+    check "$1: NDJSON has it as it is" "$(body GET /api/export.ndjson | head -n 1 | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" "$id"
+    check "$1: CSV has its points" "$(body GET /api/export.csv | grep -c "$id")" 3
+    contains "$1: medians" "$(body GET '/api/summary?by=vendor')" '"group": "NVIDIA"'
+    contains "$1: where it stands" "$(body GET "/api/records/$id/standing")" '"others": 0'
+    contains "$1: the leaderboard" "$(body GET /)" "<a href=\"/records/$id\"><circle"
+    contains "$1: the report" "$(body GET "/records/$id")" '<title>Solo report</title>'
+    check "$1: health" "$(body GET /health)" ok
+}
+try_taking SQLite
+
+refused() { # NAME TEXT SAID
+    printf '%s' "$2" >"$work/sent"
+    reply=$(ask POST /api/records "$work/sent")
+    check "refused: $1" "$(echo "$reply" | head -n 1) $(echo "$reply" | sed '1,/^$/d' | wc -l)" '400 1'
+    contains "and why: $1" "$reply" "$3"
+}
+refused "nothing" '' 'not JSON'
+refused "no JSON" 'hello' 'not JSON'
+refused "no record" '{}' '"schema" is missing'
+refused "another median" "$(sed 's/"median": 5899.46138/"median": 9999/' "$record")" '"median" is 9999, but 5899.46138 by its samples'
+refused "a failed check" "$(sed 's/"ok": true/"ok": false/' "$record")" 'what was not verified is not a result'
+check "refused: too large" "$(status POST /api/records '' 'Content-Length: 5000000')" 413
+check "refused: another method" "$(status PUT /api/records "$record")" 405
+check "refused: sending elsewhere" "$(status POST / "$record")" 405
+check "refused: an address that is none" "$(status GET /api/records/zzz)" 404
+check "refused: a group that is none" "$(status GET '/?by=nothing')" 400
+check "refused: a page that is none" "$(status GET '/api/records?limit=0') $(status GET '/api/records?before=x')" '400 400'
+check "refused: another name for this machine" "$(status GET / '' 'Host: evil.example')" 403
+check "refused: a page of someone else's" "$(status POST /api/records "$record" 'Origin: https://evil.example')" 403
+check "there is still one" "$(body GET /api/records | grep -c '"id"')" 1
+
+# ---- hostile texts
+
+# shellcheck disable=SC2016 # not for the shell
+sed 's/"NVIDIA H200"/"<script>alert(1)<\/script>\\"'"'"'=1+1"/g; s/08:46/08:47/; s/"version": "0.1.0"/"version": "<b>0"/; s/"when": "[^"]*"/"when": "2026-01-01T00:00:00Z"/' "$record" >"$work/hostile.json"
+check "a record with HTML in it is taken" "$(status POST /api/records "$work/hostile.json")" 201
+hostile=$(body GET /api/records | grep -F 'script' | sed 's/.*"id": "\([0-9a-f]*\)".*/\1/')
+check "and shown as text" "$(body GET / | grep -c '<script') $(body GET "/records/$hostile" | grep -c -e '<script' -e '<b>0')" '0 0'
+contains "escaped" "$(body GET /)" '&lt;script&gt;'
+contains "no script may run" "$(header / content-security-policy)" "default-src 'none'"
+contains "nor in a report" "$(header "/records/$hostile" content-security-policy)" "default-src 'none'"
+check "a cell of CSV is no formula" "$(body GET /api/export.csv | grep -c ',"=')" 0
+
+# ---- importing and sharing
+
+"$SOLO" collect import results --db "$work/db.sqlite" >"$work/said" 2>"$work/left_out"
+check "import" $? 0
+contains "import says how many" "$(cat "$work/said")" 'records added, '
+contains "import names what is no record" "$(cat "$work/left_out")" 'left out: results/h200/web/page.visits.json: '
+"$SOLO" collect import "$work/nowhere" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
+check "import of nothing" "$? $(sed 's/.*: //' "$work/err2")" '1 No such file or directory'
+"$SOLO" collect export x --db "$work/db.sqlite" 2>/dev/null
+check "an action that is none" $? 2
+"$SOLO" collect import --db "$work/db.sqlite" 2>/dev/null
+check "import without a path" $? 2
+contains "charts of simulations" "$(body GET '/?show=sim')" 'rastrigin, 4096 × 1, DIMENSIONS=10: loop'
+contains "software is apart" "$(body GET '/?backend=Vulkan')" '<h2>Software adapters, apart</h2>'
+contains "by browser" "$(body GET '/?by=browser')" 'Firefox'
+check "pages of a list" "$(body GET '/api/records?limit=5' | grep -c '"id"') $(body GET '/api/records?limit=5' | grep -c '"next": [0-9]')" '5 1'
+
+sed 's|"model": "the built-in model"|"model": "/home/someone/built.gguf"|; s/"when": "[^"]*"/"when": "2026-02-01T00:00:00Z"/' results/software-2core/web/firefox.llm.json >"$work/mine.json"
+"$SOLO" share "$work/mine.json" "$url" >"$work/said" 2>"$work/err2" </dev/null
+check "sharing asks" $? 2
+contains "and says so" "$(cat "$work/err2")" 'nothing was sent'
+contains "it shows what would be sent" "$(cat "$work/said")" '"model":"built.gguf"'
+check "without paths" "$(grep -c someone "$work/said")" 0
+if ldconfig -p 2>/dev/null | grep -q 'libcurl\(-gnutls\)\?\.so\.4 '; then
+    "$SOLO" share results/h200/web/page.dispatch.json "$url/" --yes >"$work/said" 2>"$work/err2"
+    check "sharing" $? 0
+    contains "it says where the record is" "$(cat "$work/said")" "was there already: $url/records/"
+    contains "and where it stands" "$(cat "$work/said")" 'dispatch, smallest kernel, batch (web): '
+    contains "among others" "$(cat "$work/said")" 'faster than '
+    "$SOLO" share "$work/mine.json" "$url" --yes >"$work/said" 2>&1
+    check "what was shown is what is kept" "$(grep '^{' "$work/said" | tr -d '\n' | sha256sum | cut -d ' ' -f 1)" "$(sed -n 's|^sent: .*/records/||p' "$work/said")"
+    "$SOLO" share "$record" "$url/nowhere" --yes >/dev/null 2>"$work/err2"
+    check "sharing with what is no collector" $? 1
+    contains "and why" "$(tail -n 1 "$work/err2")" 'status 405'
+else
+    echo "skip solo share: libcurl.so.4 is not installed"
+fi
+"$SOLO" share "$work/hostile.json.none" "$url" --yes >/dev/null 2>&1
+check "sharing what is no record" $? 1
+"$SOLO" share "$record" ftp://there --yes >/dev/null 2>&1
+check "sharing by other means" $? 2
+
+kill "$collector"
+wait "$collector"
+check "it ends when told to" $? 0
+
+# ---- limits
+
+start_collector "$work/db.sqlite" --rate 2 --behind-proxy --name stats.example --origin https://page.example
+check "so many a minute" "$(for _ in 1 2 3; do status POST /api/records "$record" 'X-Forwarded-For: 9.9.9.9, 1.2.3.4'; done | tr '\n' ' ')" '200 200 429 '
+contains "and when to try again" "$(ask POST /api/records "$record" 'X-Forwarded-For: 1.2.3.4')" 'retry-after: '
+check "another address is another" "$(status POST /api/records "$record" 'X-Forwarded-For: 1.2.3.5')" 200
+check "asked by its name" "$(status GET /health '' 'Host: stats.example')" 200
+check "from a page that may" "$(ask OPTIONS /api/records '' 'Origin: https://page.example' | sed -n '1p; s/^access-control-allow-origin: //p' | tr '\n' ' ')" '204 https://page.example '
+kill "$collector"
+wait "$collector"
+
+"$SOLO" collect --db "$work/none/db" 2>"$work/err2"
+check "a database that cannot be" $? 1
+contains "and its name" "$(cat "$work/err2")" "$work/none/db"
+"$SOLO" collect --db mysql://there 2>/dev/null
+check "a database of another kind" $? 1
+
+# ---- killed under load: what was acknowledged is there
+
+said=$(sh bench/collect_kill.sh 3 sqlite 2>&1)
+contains "SQLite: killed three times, nothing lost" "$said" ' 0 lost'
+check "SQLite: and there was something to lose" "$(echo "$said" | grep -c 'sqlite: 3 kills, [1-9][0-9]* records acknowledged, 0 lost')" 1
+
+why=$(postgres_missing)
+if [ -n "$why" ]; then
+    echo "skip PostgreSQL: $why"
+    exit 0
+fi
+if ! make_postgres || ! start_postgres; then
+    echo "not ok PostgreSQL starts: $(tail -n 2 "$work"/*.log)"
+    exit 1
+fi
+if start_collector "$postgres_url" --rate 0; then
+    try_taking PostgreSQL
+    "$SOLO" collect import results/h200/sim --db "$postgres_url" >"$work/said" 2>/dev/null
+    check "PostgreSQL: import" $? 0
+    contains "PostgreSQL: charts" "$(body GET '/?show=sim')" 'rastrigin, 4096 × 1, DIMENSIONS=10: loop'
+    kill_postgres
+    check "PostgreSQL: without its server" "$(status GET /api/records) $(status POST /api/records "$record")" '503 503'
+    start_postgres
+    check "PostgreSQL: and with it again" "$(status GET /api/records) $(status POST /api/records "$record")" '200 200'
+    kill "$collector"
+    wait "$collector"
+else
+    echo "not ok PostgreSQL: $(cat "$work/err")"
+fi
+said=$(sh bench/collect_kill.sh 3 postgresql 2>&1)
+check "PostgreSQL: both killed three times, nothing lost" "$(echo "$said" | grep -c 'postgresql: 3 kills, [1-9][0-9]* records acknowledged, 0 lost')" 1
