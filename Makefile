@@ -52,7 +52,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test long-prompts lint web fuzz install clean distclean format setup python wheel test-python always uninstall install-man uninstall-man
+.PHONY: help build lib run test long-prompts lint web npm fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -63,6 +63,7 @@ help:
 	@echo '  make lib        set up what is missing for building, build build/libsolo.a and libsolo.so (include/solo.h says what is in them)'
 	@echo '  make python     build the Python package into build/python (docs/python.md); make wheel: as a wheel, into build/wheel'
 	@echo '  make web        build the page and the wasm into build/web'
+	@echo '  make npm        the same without the page as a package for npm, into build/npm (docs/web.md)'
 	@echo '  make install    into PREFIX (now $(PREFIX)): the program with manual pages and completion, the libraries, solo.h, and the'
 	@echo '                  page if it was built'
 	@echo '  make uninstall  take those away again'
@@ -127,6 +128,16 @@ long-prompts:
 	$(COMPILE_ALL) $(BUILD)/solo
 	@$(or $(PYTHON),python3) tests/oracle/long_prompts.py --solo $(BUILD)/solo
 
+# The package for npm with bundlers, TypeScript and React, which tests/npm/package-lock.json pins.
+test-npm: export SOLO = $(CURDIR)/$(BUILD)/solo
+test-npm: export SOLO_PAGE = $(CURDIR)/$(BUILD)/web
+test-npm: export BUNDLERS = tests/npm/node_modules
+test-npm:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo $(WEB)/.done
+	@npm ci --prefix tests/npm --ignore-scripts --no-audit --no-fund --loglevel=error
+	@sh tests/run.sh tests/web/package.sh
+
 TO = $(DESTDIR)$(PREFIX)
 install:
 	$(SETUP) run
@@ -169,7 +180,7 @@ clean:
 	rm -rf build build-san
 
 distclean: clean
-	rm -rf deps node_modules tests/oracle/node_modules
+	rm -rf deps node_modules tests/oracle/node_modules tests/npm/node_modules
 
 # Each target for FUZZ_SECONDS, with what it finds in build/fuzz/NAME.
 FUZZ_SECONDS ?= 300
@@ -326,6 +337,11 @@ web:
 	$(SETUP) web
 	$(COMPILE_ALL) $(WEB)/.done
 	@node tools/web_size.mjs $(WEB)
+
+npm:
+	$(SETUP) web
+	$(COMPILE_ALL) $(WEB)/.done
+	@sh tools/npm_package.sh $(BUILD)
 
 $(BUILD)/wasm/%.o: %.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  wasm $<'

@@ -4,11 +4,25 @@ import { instantiate, wasmFile } from "./wasm.js";
 
 const ADAPTERS = ["any", "gpu", "software"];
 
-/** A file beside this one, whatever serves it. */
+// each written out, so that a bundler sees what belongs to the program and gives it a place
+const FILES = {
+    "solo.wasm": new URL("./solo.wasm", import.meta.url),
+    "solo-asyncify.wasm": new URL("./solo-asyncify.wasm", import.meta.url),
+    "solo-chat.wasm": new URL("./solo-chat.wasm", import.meta.url),
+    "solo-sim.wasm": new URL("./solo-sim.wasm", import.meta.url),
+    "solo-sim-asyncify.wasm": new URL("./solo-sim-asyncify.wasm", import.meta.url),
+    "builtin.gguf": new URL("./builtin.gguf", import.meta.url),
+};
+let base = null;
+
+/** Where those files are, if not beside this one: an absolute URL. */
+export const findFilesAt = (url) => (base = url);
+
+/** One of those files, whatever serves it. */
 export async function fetchBeside(name) {
-    const url = new URL(name, import.meta.url);
+    const url = base ? new URL(name, base) : FILES[name];
     if (url.protocol === "file:" && !globalThis.Deno) {
-        const { readFile } = await import("node:fs/promises");
+        const { readFile } = process.getBuiltinModule("node:fs/promises"); // no import: bundlers for pages would follow it
         return new Response(await readFile(url));
     }
     const response = await fetch(url);

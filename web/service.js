@@ -1,5 +1,7 @@
 // What a page asks its worker for, by name: an engine, models for it, and what is kept between visits.
 import { Engine, builtinSource } from "./engine.js";
+import { findFilesAt } from "./program.js";
+import { Simulator } from "./sim.js";
 import { Cancelled, deleteKept, fileSource, keptSource, listKept, urlSource } from "./models.js";
 
 const MEMORY_FILE = "solo-memory.json";
@@ -43,7 +45,8 @@ export class Service {
         return act.call(this, args ?? {}, emit);
     }
 
-    async do_open({ builtin = false, ...options }) {
+    async do_open({ builtin = false, base, ...options }) {
+        if (base) findFilesAt(base);
         if (builtin) (this.#builtin = builtinSource()).catch(() => {}); // its callers get the error
         this.#options = { ...this.#options, ...options };
         await this.#engine?.close().catch(() => {});
@@ -122,10 +125,10 @@ export class Service {
         return this.#engine.benchLlm({ ...options, onProgress: (progress) => emit({ progress }) });
     }
 
-    /** The program for simulations is fetched by the first, and has a device of its own. */
+    /** The wasm for simulations is fetched by the first, and has a device of its own. */
     async #openSimulator() {
         const { adapter, environment, jspi, gpu } = this.#options;
-        const simulator = await (await import("./sim.js")).Simulator.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
+        const simulator = await Simulator.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
         await simulator.open({ adapter });
         return simulator;
     }

@@ -39,6 +39,8 @@ export interface OpenOptions {
     jspi?: boolean;
     /** The built-in model will be wanted: it is fetched while the device is opened. */
     builtin?: boolean;
+    /** The folder with this package's files, where they are not beside the module: a bundler moved it. Ends with a slash. */
+    base?: string | URL;
 }
 
 export interface ModelInfo {
@@ -99,6 +101,18 @@ export interface Sampling {
     signal?: AbortSignal;
 }
 
+export interface StreamOptions {
+    /** true: in a chunk of its own without choices, the last; false: not at all; not said: in the chunk that ends the text. */
+    include_usage?: boolean;
+}
+
+/** What a request asks for decides what comes back. */
+export interface Create<Asked, Whole, Piece> {
+    (request: Sampling & Asked & { stream: true; stream_options?: StreamOptions }): Promise<AsyncIterable<Piece>>;
+    (request: Sampling & Asked & { stream?: false }): Promise<Whole>;
+    (request: Sampling & Asked & { stream?: boolean; stream_options?: StreamOptions }): Promise<Whole | AsyncIterable<Piece>>;
+}
+
 export interface Usage {
     prompt_tokens: number;
     completion_tokens: number;
@@ -138,8 +152,9 @@ export interface ChatCompletionChunk {
     object: "chat.completion.chunk";
     created: number;
     model: string;
-    choices: [{ index: 0; delta: { role?: "assistant"; content?: string }; finish_reason: "stop" | "length" | null }];
-    /** Of the last one. */
+    /** One; none in a chunk that has the usage only. */
+    choices: { index: 0; delta: { role?: "assistant"; content?: string }; finish_reason: "stop" | "length" | null }[];
+    /** As StreamOptions say. */
     usage?: Usage;
     solo?: Report;
 }
@@ -149,7 +164,7 @@ export interface Completion {
     object: "text_completion";
     created: number;
     model: string;
-    choices: [{ index: 0; text: string; finish_reason: "stop" | "length" | null; logprobs?: null }];
+    choices: { index: 0; text: string; finish_reason: "stop" | "length" | null; logprobs?: null }[];
     usage?: Usage;
     solo?: Report;
 }
@@ -228,15 +243,9 @@ export class Solo {
     readonly improved: Promise<ModelInfo | null>;
 
     readonly chat: {
-        completions: {
-            create(request: Sampling & { messages: Message[]; stream: true }): Promise<AsyncIterable<ChatCompletionChunk>>;
-            create(request: Sampling & { messages: Message[]; stream?: false }): Promise<ChatCompletion>;
-        };
+        completions: { create: Create<{ messages: Message[] }, ChatCompletion, ChatCompletionChunk> };
     };
-    readonly completions: {
-        create(request: Sampling & { prompt: string; stream: true }): Promise<AsyncIterable<Completion>>;
-        create(request: Sampling & { prompt: string; stream?: false }): Promise<Completion>;
-    };
+    readonly completions: { create: Create<{ prompt: string }, Completion, Completion> };
     readonly models: {
         list(): Promise<KeptModel[]>;
         delete(key: string): Promise<void>;

@@ -6,7 +6,7 @@
 //     for await (const chunk of stream) show(chunk.choices[0].delta.content ?? "");
 //
 // The shapes are those of OpenAI's API. Where there are no workers with WebGPU (Node, Deno) it runs in place:
-// pass { gpu } where navigator.gpu is missing.
+// pass { gpu } where navigator.gpu is missing. In a service worker, import in-place.js instead.
 
 class SoloError extends Error {
     constructor({ message, cancelled = false, noGpu = false, kept = false, dead = false, usage = false }) {
@@ -17,14 +17,29 @@ class SoloError extends Error {
 
 const ended = () => new SoloError({ message: "ended", cancelled: true });
 
+/**
+ * A worker with the service. Browsers start workers only from the page's own origin; from another one (a CDN), a worker
+ * made here imports it. The first form is the one that bundlers know.
+ */
+function startWorker(base) {
+    if (!base && new URL(import.meta.url).origin === location.origin) return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const worker = new URL("worker.js", new URL(base ?? import.meta.url, location.href));
+    if (worker.origin === location.origin) return new Worker(worker, { type: "module" });
+    const here = URL.createObjectURL(new Blob([`import ${JSON.stringify(worker.href)};`], { type: "text/javascript" }));
+    const started = new Worker(here, { type: "module" });
+    started.addEventListener("message", () => URL.revokeObjectURL(here), { once: true }); // not before it has read it
+    return started;
+}
+
 /** A service in a worker. */
 class Remote {
-    #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    #worker;
     #calls = new Map();
     #count = 0;
     #over = null; // the error of all later calls
 
-    constructor() {
+    constructor(base) {
+        this.#worker = startWorker(base);
         this.#worker.onmessage = ({ data: { id, result, error, event } }) => {
             const call = this.#calls.get(id);
             if (event) return call?.onEvent(event);
@@ -58,9 +73,14 @@ class Remote {
     }
 }
 
+let fetchService = () => import("./service.js");
+
+/** Where import() is refused, in service workers: what would be imported (in-place.js). */
+export const provideService = (module) => (fetchService = async () => module);
+
 /** A service right here. */
 class Local {
-    #service = import("./service.js").then(({ Service }) => new Service());
+    #service = fetchService().then(({ Service }) => new Service());
     #over = false;
 
     async call(name, args, onEvent = () => {}) {
@@ -145,13 +165,14 @@ class Completions {
         };
     }
 
-    async create({ stream = false, signal, ...rest }) {
+    async create({ stream = false, stream_options, signal, ...rest }) {
         const chat = this.kind === "chat";
         if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create needs messages" : "completions.create needs a prompt");
         if (chat ? !Array.isArray(rest.messages) : typeof rest.prompt !== "string") throw new TypeError(chat ? "messages are an array" : "a prompt is one string");
         if (!this.solo.model) throw new Error("no model is loaded: loadModel comes first");
+        if (stream_options && !stream) throw new TypeError("stream_options belong to stream: true");
         const request = toRequest(rest);
-        return stream ? this.#stream(request, signal) : this.#whole(request, signal);
+        return stream ? this.#stream(request, signal, stream_options?.include_usage) : this.#whole(request, signal);
     }
 
     async #whole(request, signal) {
@@ -166,7 +187,8 @@ class Completions {
         };
     }
 
-    async *#stream(request, signal) {
+    /** @param usage true: in a chunk of its own, the last; false: nowhere; not said: in the chunk that ends the text */
+    async *#stream(request, signal, usage) {
         const head = this.#head(".chunk"), chat = this.kind === "chat", pieces = new Pieces();
         const chunk = (text, finish_reason = null, more = {}) => ({
             ...head, ...more, choices: [chat ? { index: 0, delta: text === null ? {} : { content: text }, finish_reason } : { index: 0, text: text ?? "", finish_reason }],
@@ -180,7 +202,8 @@ class Completions {
         try {
             if (chat) yield { ...head, choices: [{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }] };
             for await (const text of pieces.read()) yield chunk(text);
-            yield chunk(null, finishReason(report.end), { usage: usageOf(report), solo: report });
+            yield chunk(null, finishReason(report.end), { ...(usage === undefined ? { usage: usageOf(report) } : {}), solo: report });
+            if (usage) yield { ...head, choices: [], usage: usageOf(report) };
         } finally {
             leave(); // the caller may have stopped iterating early
             signal?.removeEventListener("abort", leave);
@@ -207,12 +230,15 @@ export class Solo {
         };
     }
 
-    /** Opens a device, without a model; `builtin`: the built-in one will be used, and may be fetched meanwhile. */
-    static async open({ adapter, environment, jspi, gpu, builtin = false } = {}) {
+    /**
+     * Opens a device, without a model; `builtin`: the built-in one will be used, and may be fetched meanwhile; `base`: where
+     * the files of this module lie, if not beside it.
+     */
+    static async open({ adapter, environment, jspi, gpu, base, builtin = false } = {}) {
         const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
-        const solo = new Solo(inPlace ? new Local() : new Remote());
+        const solo = new Solo(inPlace ? new Local() : new Remote(base));
         try {
-            solo.info = await solo.#service.call("open", { adapter, environment, jspi, builtin, ...(gpu ? { gpu } : {}) });
+            solo.info = await solo.#service.call("open", { adapter, environment, jspi, builtin, ...(base ? { base: new URL(base, globalThis.location?.href).href } : {}), ...(gpu ? { gpu } : {}) });
         } catch (error) {
             solo.#service.end();
             throw error;

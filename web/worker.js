@@ -4,7 +4,10 @@ import { Service } from "./service.js";
 import "./engine.js";
 import "./gpu.js";
 import "./models.js";
+import "./program.js";
 import "./sha256.js";
+import "./sim.js";
+import "./template.js";
 import "./wasm.js";
 
 const service = new Service();

@@ -65,12 +65,14 @@ function chromiumWith(driver) {
     }
 }
 
-async function openChromium() {
+/** @param extension a folder with one to be loaded */
+async function openChromium({ extension } = {}) {
     const { chromium } = await import("playwright-core");
     const profile = mkdtempSync(join(tmpdir(), "solo-chromium-")), driver = driverPath(), own = process.env.SOLO_CHROMIUM ?? chromiumWith(driver);
     const context = await chromium.launchPersistentContext(profile, {
         executablePath: own,
-        args: [...CHROMIUM_FLAGS, ...(process.env.SOLO_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean)],
+        args: [...CHROMIUM_FLAGS, ...(extension ? [`--disable-extensions-except=${extension}`, `--load-extension=${extension}`] : []), ...(process.env.SOLO_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean)],
+        ...(extension ? { ignoreDefaultArgs: ["--disable-extensions"] } : {}),
         env: { ...process.env, XDG_RUNTIME_DIR: tmpdir(), SOLO_VULKAN_DRIVER: driver },
         acceptDownloads: true,
         timeout: LIMIT_MS,
@@ -79,6 +81,7 @@ async function openChromium() {
     page.setDefaultTimeout(LIMIT_MS);
     return {
         page,
+        context,
         goto: (url) => page.goto(url),
         evaluate: (act, argument) => page.evaluate(act, argument),
         size: (width, height) => page.setViewportSize({ width, height }),
@@ -119,8 +122,8 @@ async function until(browser, act, ms, argument) {
     throw new Error(`timed out after ${ms / 1000} s waiting for ${act}`);
 }
 
-export async function open(name) {
-    const browser = await (name === "chromium" ? openChromium() : openFirefox());
+export async function open(name, options) {
+    const browser = await (name === "chromium" ? openChromium(options) : openFirefox());
     return {
         ...browser,
         until: (act, ms = LIMIT_MS, argument) => until(browser, act, ms, argument),

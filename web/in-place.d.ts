@@ -1,0 +1,2 @@
+// The types of in-place.js: those of solo.js.
+export * from "./solo.js";

@@ -1,0 +1,26 @@
+// The types of sim.js.
+import type { Adapter, Progress, Simulation, SimulationOptions } from "./solo.js";
+
+export interface SimulatorOptions {
+    /** What navigator.gpu is, where it is not (Node). */
+    gpu?: unknown;
+    environment?: Record<string, string>;
+    /** What was found out about the device, kept by the caller. */
+    memory?: { get(key: string): string | undefined; set(key: string, value: string): void };
+    /** false: Asyncify even where JSPI is. */
+    jspi?: boolean;
+    log?: (text: string) => void;
+}
+
+/** Simulations without anything of models; in a worker, Node or Deno. */
+export class Simulator {
+    static create(options?: SimulatorOptions): Promise<Simulator>;
+    /** @returns the device */
+    open(options?: { adapter?: Adapter }): Promise<{ [key: string]: unknown }>;
+    simulate(source: string, options?: SimulationOptions): Promise<Simulation>;
+    close(): Promise<void>;
+    /** It broke down and cannot be used any more. */
+    readonly dead: boolean;
+}
+
+export type { Progress, Simulation, SimulationOptions };
