@@ -217,21 +217,76 @@ static bool find_functions(sim_source *s, err *e)
            find_function(s, "score", "si", "f32", &s->score, e);
 }
 
-/* The file must not declare what the runtime declares. */
-static bool names_are_free(const sim_source *s, err *e)
+/* What kernels/sim_runtime uses of the language. A file's own `fn log` would take the place of WGSL's there, too: normal()
+ * would draw other numbers, without a word. */
+static const char *const PREDECLARED[] = {"array",
+                                          "atomic",
+                                          "atomicAdd",
+                                          "atomicExchange",
+                                          "atomicLoad",
+                                          "atomicMax",
+                                          "atomicOr",
+                                          "atomicStore",
+                                          "bitcast",
+                                          "bool",
+                                          "clamp",
+                                          "cos",
+                                          "exp",
+                                          "f32",
+                                          "i32",
+                                          "log",
+                                          "max",
+                                          "min",
+                                          "ptr",
+                                          "select",
+                                          "sin",
+                                          "sqrt",
+                                          "storageBarrier",
+                                          "u32",
+                                          "vec2",
+                                          "vec3",
+                                          "vec4",
+                                          "workgroupBarrier",
+                                          "workgroupUniformLoad"};
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool name_is_free(const sim_source *s, const char *name, uint32_t line, err *e)
 {
     static const char *const ours[] = {"Rng",  "random",    "random_u32",   "normal",     "normal2", "gene",
                                        "data", "data_rows", "data_columns", "population", "steps",   "other"};
-    const wgsl_file *f = &s->file;
-    for (uint32_t i = 0; i < f->declaration_count; i++) {
-        const wgsl_declaration *d = &f->declarations[i];
-        bool taken = strncmp(d->name, "solo_", 5) == 0 || strncmp(d->name, "other_", 6) == 0;
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            taken = taken || strcmp(d->name, ours[k]) == 0;
-        if (taken)
-            return err_set(e, "%s:%u: the name '%s' is Solo's own; take another one", s->path, d->line, d->name);
-    }
+    if (is_among(name, PREDECLARED, sizeof PREDECLARED / sizeof *PREDECLARED))
+        return err_set(e, "%s:%u: '%s' is WGSL's own, and Solo uses it; take another name", s->path, line, name);
+    if (strncmp(name, "solo_", 5) == 0 || strncmp(name, "other_", 6) == 0 ||
+        is_among(name, ours, sizeof ours / sizeof *ours))
+        return err_set(e, "%s:%u: the name '%s' is Solo's own; take another one", s->path, line, name);
     return true;
+}
+
+/* The file must not declare what the runtime declares or uses. */
+static bool names_are_free(const sim_source *s, err *e)
+{
+    const wgsl_file *f = &s->file;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < f->declaration_count; i++)
+        ok = name_is_free(s, f->declarations[i].name, f->declarations[i].line, e);
+    for (uint32_t i = 0; ok && i < f->constant_count; i++)
+        ok = name_is_free(s, f->constants[i].name, f->constants[i].line, e);
+    for (size_t i = 0; ok && i + 1 < f->token_count; i++) {
+        const wgsl_token *t = &f->tokens[i];
+        char name[WGSL_NAME_BYTES];
+        if (t->kind != 'n' || t->length != 5 || memcmp(f->text + t->at, "alias", 5) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)t[1].length, f->text + t[1].at);
+        ok = name_is_free(s, name, t[1].line, e);
+    }
+    return ok;
 }
 
 /* ---- constants with a meaning --------------------------------------------------------- */

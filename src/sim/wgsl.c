@@ -288,7 +288,7 @@ bool wgsl_read(wgsl_file *f, const char *path, const char *text, err *e)
 {
     *f = (wgsl_file){.text = mem_dup(text)};
     reader r = {f, path, 0, e};
-    bool ok = read_tokens(f, path, e);
+    bool ok = read_tokens(f, path, e) && wgsl_check_nesting(f, path, e);
     while (ok && r.at < f->token_count)
         ok = take_declaration(&r);
     if (!ok)

@@ -55,6 +55,8 @@ typedef struct wgsl_file {
 /* `path` is for errors, which read "PATH:LINE: what". */
 bool wgsl_read(wgsl_file *f, const char *path, const char *text, err *e);
 void wgsl_free(wgsl_file *f);
+/* Part of reading: what is nested too deeply for a compiler is an error (wgsl_nesting.c). */
+bool wgsl_check_nesting(const wgsl_file *f, const char *path, err *e);
 
 /* NULL: there is none. */
 const wgsl_declaration *wgsl_find(const wgsl_file *f, int kind, const char *name);

@@ -1,4 +1,5 @@
 /* Files of simulations and tables of data: what is accepted, and the errors for what is not. */
+#include "base/str.h"
 #include "sim/builtin.h"
 #include "sim/sim.h"
 #include "sim/source.h"
@@ -109,6 +110,10 @@ static void says_what_is_wrong_and_where(void **unused)
         {"struct State { x: f32 }\n\nfn init() -> f32 { }", "a.wgsl:3: fn init returns State, not f32"},
         {"struct State { x: f32 }\nfn done(s: State) -> u32 {}\n" FUNCTIONS, "a.wgsl:2: fn done returns bool"},
         {"struct State { x: f32 }\nfn random() {}\n" FUNCTIONS, "a.wgsl:2: the name 'random' is Solo's own"},
+        {"struct State { x: f32 }\nfn log(x: f32) -> f32 { return x; }\n" FUNCTIONS, "a.wgsl:2: 'log' is WGSL's own"},
+        {"struct State { x: f32 }\nconst max = 3;\n" FUNCTIONS, "a.wgsl:2: 'max' is WGSL's own"},
+        {"struct State { x: f32 }\nconst population = 3;\n" FUNCTIONS, "a.wgsl:2: the name 'population' is Solo's own"},
+        {"alias u32 = i32;\nstruct State { x: f32 }\n" FUNCTIONS, "a.wgsl:1: 'u32' is WGSL's own"},
         {"struct State { x: f32 }\nfn f() { gene(1u); }\n" FUNCTIONS, "a.wgsl:2: gene() is used"},
         {"struct State { x: f32 }\nconst GENES = 0;\n" FUNCTIONS, "a.wgsl:2: GENES is a whole number"},
         {"struct State { x: f32 }\nconst GENES = GENES;\n" FUNCTIONS, "GENES is a whole number"},
@@ -301,12 +306,49 @@ static void draws_what_others_draw(void **unused)
     assert_true(threefry_unit(0) == 0.0f && threefry_unit(~0u) < 1.0f);
 }
 
+/* `count` times `open`, then `rest`, in a function. */
+static bool is_too_deep(const char *open, size_t count, const char *rest)
+{
+    str text = {0};
+    err e = {0};
+    sim_source s;
+    str_add(&text, "struct State { x: f32 }\nfn f() { x = ");
+    for (size_t i = 0; i < count; i++)
+        str_add(&text, open);
+    str_addf(&text, "%s; }\n" FUNCTIONS, rest);
+    bool ok = sim_source_read(&s, "a.wgsl", text.data, &e);
+    assert_true(ok || strstr(e.text, "too deep") || strstr(e.text, "without its"));
+    if (ok)
+        sim_source_free(&s);
+    str_free(&text);
+    return strstr(e.text, "a.wgsl:2: too deep") != NULL;
+}
+
+static void bounds_what_compilers_nest(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *open;
+        size_t most; /* that is taken */
+    } CASES[] = {{"(", 126}, {"abs(", 126},   {"[", 126},    {"- ", 127},
+                 {"!", 127}, {"array<", 127}, {"x + ", 511}, {"x; if (x) { } else if (x) { } else ", 100}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        assert_false(is_too_deep(CASES[i].open, CASES[i].most, "x"));
+        assert_int_equal(is_too_deep(CASES[i].open, 3000, "x"), CASES[i].most != 100);
+    }
+    assert_true(is_too_deep("{", 128, "x"));
+    assert_true(is_too_deep("if (x) { } else ", 200, "x"));
+    assert_false(is_too_deep("if (x) { } else ", 100, "x"));
+    assert_false(is_too_deep("-1.0, ", 20000, "x")); /* a long table is not deep */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_state_word_by_word),
         cmocka_unit_test(sets_parameters_and_keeps_lines),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(bounds_what_compilers_nest),
         cmocka_unit_test(tells_calls_from_names),
         cmocka_unit_test(refuses_constants_of_exponential_time),
         cmocka_unit_test(reads_all_that_is_built_in),
