@@ -312,7 +312,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
-NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \

@@ -2,7 +2,7 @@
 #include "base/blob_cache.h"
 #include "base/blob_cache_test.h"
 #include "base/cache_folder.h"
-#include "base/file.h"
+#include "base/file_new.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -245,16 +245,12 @@ static bool write_all(int fd, const void *from, size_t bytes)
 /* Not synced: after a crash of the machine the sum shows what is missing. */
 static bool write_file(const char *path, const header *h, const void *key, const void *blob)
 {
-    str beside = {0};
-    int fd = file_create_beside(path, &beside);
-    bool written = fd >= 0 && write_all(fd, h, sizeof *h) && write_all(fd, key, h->key_bytes) &&
-                   write_all(fd, blob, h->blob_bytes);
-    if (fd >= 0 && close(fd) != 0)
+    file_new f;
+    bool written = file_new_open(&f, path) && write_all(f.fd, h, sizeof *h) && write_all(f.fd, key, h->key_bytes) &&
+                   write_all(f.fd, blob, h->blob_bytes) && file_new_place(&f, false);
+    if (f.fd >= 0 && close(f.fd) != 0)
         written = false;
-    written = written && rename(beside.data, path) == 0;
-    if (fd >= 0 && !written)
-        unlink(beside.data);
-    str_free(&beside);
+    file_new_free(&f);
     return written;
 }
 

@@ -1,6 +1,6 @@
 /* file: reading whole files up to a limit, writing them by a temporary file and a rename. */
 #include "base/file.h"
-#include "base/str.h"
+#include "base/file_new.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -58,23 +58,6 @@ static bool is_plain_target(const char *path)
     return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
-/* Where a link leads is what is replaced, not the link. */
-char *file_real_target(const char *path)
-{
-    char *real = realpath(path, NULL);
-    return real ? real : mem_dup(path);
-}
-
-/* A new file beside the target, for it to be renamed from. Its name is in `path`. */
-int file_create_beside(const char *target, str *path)
-{
-    str_addf(path, "%s.XXXXXX", target);
-    int fd = mkstemp(path->data);
-    if (fd >= 0)
-        fchmod(fd, 0644);
-    return fd;
-}
-
 static bool write_in_place(const char *path, const char *bytes, size_t length)
 {
     FILE *f = fopen(path, "wb");
@@ -86,26 +69,18 @@ static bool write_in_place(const char *path, const char *bytes, size_t length)
     return ok;
 }
 
-static bool write_beside_and_rename(const char *path, const char *bytes, size_t length)
+static bool write_new(const char *path, const char *bytes, size_t length)
 {
-    char *target = file_real_target(path);
-    str temporary = {0};
-    int fd = file_create_beside(target, &temporary);
-    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    bool ok = f && write_all(f, bytes, length) && fsync(fd) == 0;
+    file_new f;
+    bool opened = file_new_open(&f, path);
+    FILE *stream = opened ? fdopen(f.fd, "wb") : NULL;
+    bool ok = stream && write_all(stream, bytes, length) && file_new_place(&f, true);
     int why = errno;
-    if (f && fclose(f) != 0 && ok) {
+    if (stream ? fclose(stream) != 0 : opened && close(f.fd) != 0) {
+        why = ok ? errno : why;
         ok = false;
-        why = errno;
     }
-    if (ok && rename(temporary.data, target) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok && fd >= 0)
-        unlink(temporary.data);
-    str_free(&temporary);
-    free(target);
+    file_new_free(&f);
     errno = why;
     return ok;
 }
@@ -117,8 +92,7 @@ bool file_write(const char *path, const char *bytes, size_t length, err *e)
             return err_set(e, "standard output: %s", strerror(errno));
         return true;
     }
-    bool ok =
-        is_plain_target(path) ? write_beside_and_rename(path, bytes, length) : write_in_place(path, bytes, length);
+    bool ok = is_plain_target(path) ? write_new(path, bytes, length) : write_in_place(path, bytes, length);
     return ok || err_set(e, "%s: cannot write: %s", path, strerror(errno));
 }
 
@@ -132,18 +106,11 @@ bool file_writable(const char *path, err *e)
     } else if (!is_plain_target(path))
         ok = access(path, W_OK) == 0;
     else {
-        char *target = file_real_target(path);
-        str temporary = {0};
-        int fd = *path ? file_create_beside(target, &temporary) : -1;
-        ok = fd >= 0;
-        int why = *path ? errno : ENOENT;
-        if (ok) {
-            close(fd);
-            unlink(temporary.data);
-        }
-        str_free(&temporary);
-        free(target);
-        errno = why;
+        file_new f;
+        ok = file_new_open(&f, path);
+        if (ok)
+            close(f.fd);
+        file_new_free(&f);
     }
     return ok || err_set(e, "%s: cannot write: %s", path, strerror(errno));
 }

@@ -225,7 +225,7 @@ static bool open_part(part *p, const char *path, err *e)
 {
     struct stat info;
     cache_folder_make(path);
-    p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (p->fd < 0 || fstat(p->fd, &info) != 0)
         return err_set(e, "%s: cannot write: %s", path, strerror(errno));
     p->done = (uint64_t)info.st_size;

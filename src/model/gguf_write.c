@@ -1,6 +1,6 @@
 /* gguf_write: metadata and tensors written to a GGUF file in the order of the calls. */
 #include "model/gguf_write.h"
-#include "base/file.h"
+#include "base/file_new.h"
 #include "base/str.h"
 #include "model/unicode.h"
 
@@ -15,9 +15,8 @@
 enum { VERSION = 3, ALIGNMENT = 32, BUFFER_BYTES = 1 << 20, COUNTS_AT = 8 };
 
 struct gguf_writer {
-    char *path;    /* as it was given, for errors */
-    char *target;  /* where a link leads; NULL: a device, written in place */
-    str temporary; /* the file's name until it is complete; empty: it has none */
+    char *path;  /* as it was given, for errors */
+    file_new to; /* no target: a device, written in place */
     FILE *f;
     err e; /* the first thing that went wrong */
     uint64_t key_count, tensor_count;
@@ -38,38 +37,6 @@ static bool cannot_write(gguf_writer *w, int why)
     return err_set(&w->e, "%s: cannot write: %s", w->path, strerror(why));
 }
 
-/* The folder of a path: what stands before the last slash. */
-static char *folder_of(const char *path)
-{
-    char *folder = mem_dup(path), *slash = strrchr(folder, '/');
-    if (!slash)
-        strcpy(folder, ".");
-    else if (slash == folder)
-        slash[1] = 0;
-    else
-        *slash = 0;
-    return folder;
-}
-
-/* A file without a name, where the file system has such; else one with a name of its own. */
-static int open_beside(gguf_writer *w)
-{
-    if (!*w->path) {
-        errno = ENOENT;
-        return -1;
-    }
-    char *folder = folder_of(w->target);
-    bool can_be_named = access("/proc/self/fd", X_OK) == 0; /* see give_name */
-    int fd = can_be_named ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644) : -1;
-    free(folder);
-    if (fd >= 0)
-        return fd;
-    fd = file_create_beside(w->target, &w->temporary);
-    if (fd < 0)
-        str_free(&w->temporary);
-    return fd;
-}
-
 static int open_target(gguf_writer *w)
 {
     struct stat info;
@@ -80,17 +47,13 @@ static int open_target(gguf_writer *w)
     }
     if (there && !S_ISREG(info.st_mode)) /* a device: it cannot be replaced by a rename */
         return open(w->path, O_WRONLY | O_CLOEXEC);
-    w->target = file_real_target(w->path);
-    return open_beside(w);
+    return file_new_open(&w->to, w->path) ? w->to.fd : -1;
 }
 
 static void discard(gguf_writer *w)
 {
-    if (w->temporary.data)
-        unlink(w->temporary.data);
-    str_free(&w->temporary);
+    file_new_free(&w->to);
     free(w->ends);
-    free(w->target);
     free(w->path);
     free(w);
 }
@@ -404,40 +367,14 @@ static bool write_counts(gguf_writer *w)
         return cannot_write(w, errno);
     put_whole(w, w->tensor_count, 8);
     put_whole(w, w->key_count, 8);
-    if (fflush(w->f) != 0 || (w->target && fsync(fileno(w->f)) != 0))
+    if (fflush(w->f) != 0)
         return cannot_write(w, errno);
     return w->e.kind == ERR_NONE;
 }
 
-/* A file without a name gets one beside the target first: it cannot replace the
- * target at once. */
-static bool give_name(gguf_writer *w)
-{
-    char open_file[64];
-    snprintf(open_file, sizeof open_file, "/proc/self/fd/%d", fileno(w->f));
-    for (int attempt = 0; attempt < 100; attempt++) {
-        str_free(&w->temporary);
-        str_addf(&w->temporary, "%s.%ld-%d", w->target, (long)getpid(), attempt);
-        if (linkat(AT_FDCWD, open_file, AT_FDCWD, w->temporary.data, AT_SYMLINK_FOLLOW) == 0)
-            return true;
-        if (errno != EEXIST)
-            break;
-    }
-    int why = errno;
-    str_free(&w->temporary);
-    return cannot_write(w, why);
-}
-
 static bool take_place(gguf_writer *w)
 {
-    if (!w->target)
-        return true;
-    if (!w->temporary.data && !give_name(w))
-        return false;
-    if (rename(w->temporary.data, w->target) != 0)
-        return cannot_write(w, errno);
-    str_free(&w->temporary);
-    return true;
+    return !w->to.target || file_new_place(&w->to, true) || cannot_write(w, errno);
 }
 
 bool gguf_writer_close(gguf_writer *w, bool keep, err *e)

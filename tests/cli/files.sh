@@ -1,0 +1,37 @@
+#!/bin/sh
+# Files that commands write: the modes they get, and what a command leaves behind that is killed.
+SOLO=${SOLO:-build/solo}
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# mode NAME FILE RIGHT
+mode() {
+    got=$(stat -c %a "$2" 2>&1)
+    [ "$got" = "$3" ] && echo "ok $1" || echo "not ok $1 (mode $got, not $3)"
+}
+
+for mask in 022:644 077:600 002:664; do
+    rm -f "$work"/*
+    (umask "${mask%:*}" && "$SOLO" explain --svg "$work/a.svg" >/dev/null && "$SOLO" convert tests/data/families/llama-yarn "$work/a.gguf" >/dev/null)
+    mode "a new file with umask ${mask%:*}" "$work/a.svg" "${mask#*:}"
+    mode "a new model with umask ${mask%:*}" "$work/a.gguf" "${mask#*:}"
+done
+rm -f "$work"/*
+: >"$work/a.svg" && chmod 600 "$work/a.svg" && ln -s a.svg "$work/link.svg"
+"$SOLO" explain --svg "$work/link.svg" >/dev/null
+mode "a file that was there keeps its mode" "$work/a.svg" 600
+[ -L "$work/link.svg" ] && [ -s "$work/a.svg" ] && echo "ok what a link leads to is replaced" || echo "not ok what a link leads to is replaced"
+
+# killed at any moment, a command leaves the old file or the new one, and nothing beside it
+echo old >"$work/a.svg"
+left=0
+for delay in 0.002 0.005 0.01 0.02 0.03 0.04 0.06 0.08 0.1 0.15; do
+    "$SOLO" explain --svg "$work/a.svg" >/dev/null 2>&1 &
+    pid=$!
+    sleep $delay
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    [ "$(find "$work" -type f | wc -l)" -eq 1 ] && { grep -q '^old$' "$work/a.svg" || grep -q '</svg>' "$work/a.svg"; } || left=$((left + 1))
+done
+[ $left -eq 0 ] && echo "ok a killed command leaves nothing half-written" || echo "not ok a killed command leaves nothing half-written ($left of 10; $(ls "$work"))"
