@@ -190,7 +190,7 @@ fuzz:
 	@for target in tests/fuzz/fuzz_*.c; do \
 	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
 	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
+	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
 	        src/lab/record_read.c src/lab/record_fields.c src/lab/record_params.c src/serve/collect_clean.c src/serve/collect_check.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
 	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
 	done
@@ -313,10 +313,10 @@ WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SI
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
-             $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
+             $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \
-             $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c session_file.c session_save.c tool_calls.c)
+             $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c program_run.c session_file.c session_save.c tool_calls.c)
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o

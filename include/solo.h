@@ -104,8 +104,7 @@ typedef enum solo_submit {
 /* A GGUF file or a Hugging Face folder; NULL: the built-in model. Weights are read when a session needs them. */
 solo_model *solo_model_open(const char *path, solo_error *e);
 void solo_model_close(solo_model *m);
-/* Merges a LoRA adapter (a GGUF file or a PEFT folder) into the weights, before any session is opened. After an error the
- * model is not to be used. */
+/* Merges a LoRA adapter (GGUF file, PEFT folder) before any session is opened. After an error the model is of no use. */
 bool solo_model_add_lora(solo_model *m, const char *path, float scale, solo_error *e);
 const char *solo_model_architecture(const solo_model *m);
 uint32_t solo_model_vocabulary(const solo_model *m); /* tokens */
@@ -188,8 +187,7 @@ typedef struct solo_answer {
 /* Continues a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
 bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
                            solo_answer *out, solo_error *e);
-/* Answers a message of a conversation; a message that fails is not part of it. A model without a chat template
- * continues the text. */
+/* Answers a message of a conversation; one that fails is not part of it. Without a chat template it continues the text. */
 bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
                        solo_answer *out, solo_error *e);
 /* Another answer to the last message: with the same seed the same one. */
@@ -369,9 +367,24 @@ solo_node solo_graph_rope(solo_graph *g, solo_node x, solo_node position, uint32
  * position + i. To [t, heads * size]. */
 solo_node solo_graph_attention(solo_graph *g, solo_node q, solo_node keys, solo_node values, solo_node position,
                                float scale);
-/* Integers for the next run: target[i] = value[i] + added, after everything in this run that reads the input
- * `target`. */
+/* Integers for the next run: target[i] = value[i] + added, after all that reads the input `target` in this run. */
 solo_node solo_graph_assign(solo_graph *g, solo_node target, solo_node value, uint32_t added);
+
+/* A program of PyTorch as a graph (docs/torch.md): a file of torch.export.save, or the "graph_module" of its JSON with the
+ * tensors that it names. Buffers that it changes are states, which begin with their values. NULL with an error. */
+solo_graph *solo_graph_open(const char *path, solo_error *e);
+typedef struct solo_tensor {
+    const char *name;
+    const void *data; /* its storage, which must stay valid as long as the graph */
+    uint64_t bytes;   /* of a port: what solo_run_write and solo_run_read take; of a state floats, an even number */
+    int32_t type;     /* torch's number of the element type: 7 is float32 */
+    uint32_t rank, dims[6];
+    uint64_t strides[6], offset; /* elements */
+} solo_tensor;
+solo_graph *solo_graph_from_torch(const char *json, const solo_tensor *tensors, uint32_t count, solo_error *e);
+/* What goes in and comes out: floats, or 32-bit integers for integers and booleans. False: there are not so many. */
+typedef enum solo_port { SOLO_PORT_INPUT, SOLO_PORT_OUTPUT, SOLO_PORT_STATE } solo_port;
+bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out);
 
 typedef struct solo_run_options {
     solo_level level; /* `token` and `loop` are an error where one dispatch is not possible; AUTO falls back to ops */
@@ -464,8 +477,7 @@ typedef struct solo_evolution {
 /* Called after each dispatch or generation; returns whether to go on. */
 typedef bool (*solo_progress)(void *user, uint32_t generation, double best);
 
-/* Runs up to this generation, the first being 0; a later call with a higher one goes on. `o` is used the first time
- * only. */
+/* Runs up to this generation, the first being 0; a later call with a higher one goes on. `o` is used only once. */
 bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, solo_progress progress, void *user,
                      solo_error *e);
 /* The best score of each generation so far, beginning with the first; NULL: nothing has evolved yet. */

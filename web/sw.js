@@ -3,7 +3,7 @@
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
     "./", "chat.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "measure.js", "models.js", "page.js", "picker.js", "plot.js", "program.js",
-    "reference.json", "service.js", "sha256.js", "share.js", "sim.js", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "template.js", "wasm.js", "worker.js", "builtin.gguf",
+    "reference.json", "service.js", "sha256.js", "sim.js", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "template.js", "wasm.js", "worker.js", "builtin.gguf",
 ];
 const OURS = new Set(FILES.map((name) => new URL(name, self.registration.scope).href));
 const ISOLATION = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp", "cross-origin-resource-policy": "same-origin" };

@@ -21,7 +21,12 @@ void solo_graph_free(solo_graph *g)
 {
     if (!g)
         return;
-    graph_free(g->g);
+    if (!g->program)
+        graph_free(g->g);
+    else if (g->file)
+        pt2_free(g->file);
+    else
+        aten_program_free(g->program);
     while (g->count)
         free(g->weights[--g->count].name);
     free(g->weights);

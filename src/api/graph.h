@@ -4,6 +4,7 @@
 
 #include "api/internal.h"
 #include "graph/graph.h"
+#include "model/pt2.h"
 
 typedef struct api_weight {
     char *name;
@@ -14,6 +15,9 @@ struct solo_graph {
     graph *g;
     api_weight *weights;
     uint32_t count;
+    /* Of PyTorch: the graph is the program's. */
+    pt2 *file;
+    aten_program *program;
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "api/graph.h"
 #include "base/str.h"
 #include "graph/run_state.h"
+#include "llm/program_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ struct solo_run {
 static const void *find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
 {
     const solo_graph *g = user;
-    (void)bytes;
+    if (g->program)
+        return aten_program_weight(g->program, name, first, bytes, e);
     for (uint32_t i = 0; i < g->count; i++)
         if (strcmp(g->weights[i].name, name) == 0 && g->weights[i].data)
             return (const char *)g->weights[i].data + first;
@@ -50,7 +52,9 @@ solo_run *solo_run_new(solo_device *d, const solo_graph *g, const solo_run_optio
     r->g = d->g;
     r->submit = (submit_policy)o->submit;
     r->r = graph_run_new(d->g, &(graph_use){.g = g->g, .level = (fusion_level)o->level}, 1, find_weight, (void *)g, &e);
-    if (api_result(to, &e, r->r && graph_run_possible(r->r, 0, &e)))
+    if (api_result(to, &e,
+                   r->r && graph_run_possible(r->r, 0, &e) &&
+                       (!g->program || program_run_begin(d->g, r->r, g->program, &e))))
         return r;
     solo_run_free(r);
     return NULL;

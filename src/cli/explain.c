@@ -5,7 +5,9 @@
 #include "lab/device.h"
 #include "lab/explain.h"
 #include "llm/generation.h"
+#include "llm/program_run.h"
 #include "model/decoder.h"
+#include "model/pt2.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,6 +207,42 @@ static bool run(const options *o, const model *m, err *e)
     return ok;
 }
 
+/* A program of PyTorch has no rows and no depth of its own: its shapes are fixed. */
+static bool run_program(const options *o, err *e)
+{
+    explain_options how = {.level = o->model.level, .rows = 1};
+    lab_device d = {0};
+    pt2 *file = pt2_open(o->model.path, e);
+    aten_program *p = file ? pt2_program(file) : NULL;
+    explain *x = NULL;
+    char about[sizeof x->device] = "";
+    uint32_t needed, inputs, outputs, states;
+    bool ok = p && find_device(o, &d, &how, about, sizeof about, e);
+    if (ok) {
+        x = explain_new(aten_program_graph(p), &how);
+        aten_program_inputs(p, &inputs);
+        aten_program_outputs(p, &outputs);
+        aten_program_states(p, &states);
+        snprintf(x->model, sizeof x->model, "%s", short_name(o->model.path));
+        uint32_t nodes = aten_program_nodes(p, &needed);
+        snprintf(x->about, sizeof x->about,
+                 "PyTorch, %u ATen nodes, of which %u are needed; inputs: %u, outputs: %u, "
+                 "states: %u",
+                 nodes, needed, inputs, outputs, states);
+        snprintf(x->device, sizeof x->device, "%s", about);
+        graph_run *r = o->timed ? program_run_new(d.g, p, how.level, e) : NULL;
+        ok = !o->timed || r;
+        for (int i = 0; ok && r && i < TIMED_RUNS; i++)
+            ok = explain_time(x, r, e);
+        graph_run_free(r);
+        ok = ok && tell(o, x, e);
+    }
+    explain_free(x);
+    pt2_free(file);
+    lab_device_close(&d);
+    return ok;
+}
+
 static bool print_kernel(const options *o, err *e)
 {
     str text = {0};
@@ -225,6 +263,8 @@ static int run_command(void *chosen)
         return print_kernel(o, &e) ? 0 : cli_fail(&e);
     if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))
         return cli_fail(&e);
+    if (o->model.path && pt2_is_path(o->model.path))
+        return run_program(o, &e) ? 0 : cli_fail(&e);
     model *m = cli_open_model(&o->model, &e);
     bool ok = m && run(o, m, &e);
     model_close(m);
@@ -238,7 +278,8 @@ const cli_command command_explain = {
     .summary = "what is launched for a token: steps, bytes, limits",
     .about =
         "Shows what is launched to make a token: how many steps fusion takes away, what is in those that stay, what "
-        "each moves and computes, and how long the memory takes for that at least. No weight is read, unless --time.",
+        "each moves and computes, and how long the memory takes for that at least. No weight is read, unless --time. "
+        "MODEL may be a program of PyTorch, too: a .pt2 file.",
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},
                {"How it runs", LEVEL_TABLE, offsetof(options, model)},

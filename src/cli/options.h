@@ -69,7 +69,7 @@ typedef struct option_group {
     size_t at;
 } option_group;
 
-enum { COMMAND_MAX_GROUPS = 8, COMMAND_MAX_OPTIONS = 64 };
+enum { COMMAND_MAX_GROUPS = 9, COMMAND_MAX_OPTIONS = 64 };
 
 typedef struct cli_command {
     const char *name;    /* "run"; of a family "bench llm" */

@@ -1,7 +1,9 @@
 /* solo run: a text continued by a model. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/run_program.h"
 #include "cli/sampling_options.h"
+#include "model/pt2.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 typedef struct options {
     cli_model model;
     sampling_options sampling;
+    program_options program;
     const char *prompt, *file, *session;
     long tokens;
     bool slide;
@@ -62,6 +65,13 @@ static bool has_session(const options *o)
 static bool check(void *chosen, err *e)
 {
     options *o = chosen;
+    bool is_program = o->model.path && pt2_is_path(o->model.path);
+    if (is_program && (o->prompt || o->file || o->session))
+        return err_set_kind(e, ERR_USAGE, "a .pt2 file is run with --input, not with a text");
+    if (!is_program && (o->program.inputs.count || o->program.folder))
+        return err_set_kind(e, ERR_USAGE, "--input and --out go with a .pt2 file");
+    if (is_program)
+        return true;
     if (o->prompt && o->file)
         return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
     if (!o->prompt && !o->file && has_session(o) && isatty(STDIN_FILENO))
@@ -169,6 +179,10 @@ static int run(void *chosen)
     str text = {0};
     bool seed_is_given = o->sampling.seed >= 0;
     sampling_choose_seed(&o->sampling);
+    if (o->model.path && pt2_is_path(o->model.path)) {
+        o->program.seed = seed_is_given ? (uint64_t)o->sampling.seed : 1;
+        return cli_run_program(&o->model, &o->program, &e) ? 0 : cli_fail(&e);
+    }
     model *m = read_prompt(o, &text, &e) ? cli_open_model(&o->model, &e) : NULL;
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run_model(o, seed_is_given, &text, m, g, &e);
@@ -183,10 +197,11 @@ const cli_command command_run = {
     .name = "run",
     .summary = "continue a text",
     .about = "Continues a text, with the most likely token each time unless a temperature is given. On a terminal it "
-             "says at the end how fast that was.",
+             "says at the end how fast that was. A program of PyTorch (a .pt2 file) runs once.",
     .groups = {{NULL, MODEL_TABLE, offsetof(options, model)},
                {NULL, LORA_TABLE, offsetof(options, model)},
                {NULL, TABLE, 0},
+               {NULL, PROGRAM_TABLE, offsetof(options, program)},
                {NULL, TEXT_TABLE, offsetof(options, sampling)},
                {"How tokens are chosen", SAMPLING_TABLE, offsetof(options, sampling)},
                {"How it runs", BEST_LEVEL_TABLE, offsetof(options, model)},

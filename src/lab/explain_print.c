@@ -166,8 +166,9 @@ static void print_verdict(const explain *x, str *out)
 void explain_print(const explain *x, str *out)
 {
     str_addf(out, "%s\n%s\n", x->model, x->about);
-    str_addf(out, "%u token%s a run, %u positions before, room for %u\n", x->o.rows, x->o.rows > 1 ? "s" : "",
-             x->o.depth, x->o.context_tok);
+    if (x->o.context_tok) /* of a language model */
+        str_addf(out, "%u token%s a run, %u positions before, room for %u\n", x->o.rows, x->o.rows > 1 ? "s" : "",
+                 x->o.depth, x->o.context_tok);
     if (x->device[0])
         str_addf(out, "%s\n", x->device);
     str_add(out, "\n");

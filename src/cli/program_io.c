@@ -1,0 +1,201 @@
+/* program_io: .npy files and JSON. */
+#include "cli/program_io.h"
+
+#include "base/file.h"
+#include "base/jsonw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 1 << 30, NPY_START = 10, NPY_ALIGN = 64 };
+
+static bool is_float(const aten_port *port)
+{
+    return port->type == ATEN_F32 || port->type == ATEN_F16 || port->type == ATEN_F64 || port->type == ATEN_BF16;
+}
+
+static uint32_t word_of(const aten_port *port, double number)
+{
+    float f = (float)number;
+    uint32_t word;
+    memcpy(&word, &f, sizeof word);
+    return is_float(port) ? word : (uint32_t)(int32_t)number;
+}
+
+static double number_of(const aten_port *port, uint32_t word)
+{
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return is_float(port) ? (double)f : (double)(int32_t)word;
+}
+
+static void shape_text(const aten_port *port, str *out)
+{
+    str_add(out, "");
+    for (uint32_t d = 0; d < port->rank; d++)
+        str_addf(out, "%s%u", d ? "x" : "", port->dims[d]);
+}
+
+/* ---- .npy ----------------------------------------------------------------------------------------------- */
+
+/* The element type of a header: torch's number, or 0. */
+static int npy_type(const char *header)
+{
+    static const struct {
+        const char *text;
+        int type;
+    } types[] = {{"'<f4'", ATEN_F32},  {"'<f8'", ATEN_F64}, {"'<i4'", ATEN_I32}, {"'<i8'", ATEN_I64},
+                 {"'|b1'", ATEN_BOOL}, {"'|u1'", ATEN_U8},  {"'|i1'", ATEN_I8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strstr(header, types[i].text))
+            return types[i].type;
+    return 0;
+}
+
+static double npy_element(int type, const char *at)
+{
+    int64_t whole;
+    int32_t small;
+    double d;
+    float f;
+    switch (type) {
+    case ATEN_F32: memcpy(&f, at, sizeof f); return f;
+    case ATEN_F64: memcpy(&d, at, sizeof d); return d;
+    case ATEN_I64: memcpy(&whole, at, sizeof whole); return (double)whole;
+    case ATEN_I32: memcpy(&small, at, sizeof small); return small;
+    case ATEN_I8: return *(const int8_t *)at;
+    default: return *(const uint8_t *)at;
+    }
+}
+
+/* Does "'shape': (2, 3)" say what the port has? */
+static bool has_shape(const char *header, const aten_port *port)
+{
+    const char *at = strstr(header, "'shape': (");
+    uint32_t d = 0;
+    if (!at)
+        return false;
+    for (at += strlen("'shape': ("); *at && *at != ')'; d++) {
+        char *end;
+        unsigned long size = strtoul(at, &end, 10);
+        if (end == at || d == port->rank || size != port->dims[d])
+            return false;
+        at = end + strspn(end, ", ");
+    }
+    return d == port->rank;
+}
+
+static bool read_npy(const aten_port *port, const char *bytes, size_t length, uint32_t *words, err *e)
+{
+    size_t header_bytes = (uint8_t)bytes[8] | (size_t)(uint8_t)bytes[9] << 8;
+    if (bytes[6] != 1 || header_bytes > length - NPY_START)
+        return err_set(e, "only version 1 of the format is read");
+    str header = {0};
+    str_add_bytes(&header, bytes + NPY_START, header_bytes);
+    int type = npy_type(header.data);
+    bool in_order = strstr(header.data, "'fortran_order': False") != NULL, fits = has_shape(header.data, port);
+    str_free(&header);
+    str wanted = {0};
+    shape_text(port, &wanted);
+    bool ok = type && in_order;
+    if (!ok)
+        err_set(e, "its elements must be floats or integers, little-endian and in C order");
+    else if (!fits || (length - NPY_START - header_bytes) / aten_type_bytes(type) != port->count)
+        ok = err_set(e, "%s has the shape %s", port->name, wanted.data);
+    for (uint64_t i = 0; ok && i < port->count; i++)
+        words[i] = word_of(port, npy_element(type, bytes + NPY_START + header_bytes + i * aten_type_bytes(type)));
+    str_free(&wanted);
+    return ok;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------------- */
+
+static bool add_numbers(const aten_port *port, const json_t *value, uint32_t *words, uint64_t *count, int depth)
+{
+    if (json_is_array(value) && depth <= ATEN_MAX_RANK) {
+        for (size_t i = 0; i < json_array_size(value); i++)
+            if (!add_numbers(port, json_array_get(value, i), words, count, depth + 1))
+                return false;
+        return true;
+    }
+    bool known = json_is_number(value) || json_is_boolean(value);
+    if (known && *count < port->count)
+        words[*count] = word_of(port, json_is_boolean(value) ? json_is_true(value) : json_number_value(value));
+    (*count)++;
+    return known;
+}
+
+static bool read_json(const aten_port *port, const char *bytes, size_t length, uint32_t *words, err *e)
+{
+    json_error_t why;
+    json_t *json = json_loadb(bytes, length, JSON_DECODE_ANY, &why);
+    uint64_t count = 0;
+    bool ok = json != NULL;
+    if (!json)
+        err_set(e, "line %d: %s", why.line, why.text);
+    else if (!add_numbers(port, json, words, &count, 0))
+        ok = err_set(e, "numbers are needed, in lists or not");
+    else if (count != port->count)
+        ok = err_set(e, "%s has %llu elements, not %llu", port->name, (unsigned long long)port->count,
+                     (unsigned long long)count);
+    json_decref(json);
+    return ok;
+}
+
+uint32_t *program_read_file(const aten_port *port, const char *path, err *e)
+{
+    size_t length;
+    char *bytes = file_read(path, MOST_BYTES, &length, e);
+    if (!bytes)
+        return NULL;
+    uint32_t *words = mem_alloc(port->count * sizeof *words);
+    bool is_npy = length > NPY_START && memcmp(bytes, "\x93NUMPY", 6) == 0;
+    bool ok = (is_npy ? read_npy : read_json)(port, bytes, length, words, e);
+    free(bytes);
+    if (ok)
+        return words;
+    err_context(e, "%s", path);
+    free(words);
+    return NULL;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------- */
+
+bool program_write_npy(const aten_port *port, const uint32_t *words, const char *path, err *e)
+{
+    str header = {0}, out = {0};
+    str_addf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", is_float(port) ? "<f4" : "<i4");
+    for (uint32_t d = 0; d < port->rank; d++)
+        str_addf(&header, "%u,%s", port->dims[d], d + 1 < port->rank ? " " : "");
+    str_add(&header, "), }");
+    while ((NPY_START + header.length + 1) % NPY_ALIGN)
+        str_add(&header, " ");
+    str_add(&header, "\n");
+    str_add_bytes(&out, "\x93NUMPY\x01", 7);
+    str_add_bytes(&out, (char[]){0, (char)(header.length & 255), (char)(header.length >> 8)}, 3);
+    str_add_bytes(&out, header.data, header.length);
+    str_add_bytes(&out, (const char *)words, port->count * sizeof *words);
+    bool ok = file_write(path, out.data, out.length, e);
+    str_free(&header);
+    str_free(&out);
+    return ok;
+}
+
+void program_write_json(const aten_port *port, const uint32_t *words, str *out)
+{
+    str_addf(out, "{\"shape\": [");
+    for (uint32_t d = 0; d < port->rank; d++)
+        str_addf(out, "%s%u", d ? ", " : "", port->dims[d]);
+    str_add(out, "], \"data\": [");
+    for (uint64_t i = 0; i < port->count; i++) {
+        double number = number_of(port, words[i]);
+        str_add(out, i ? ", " : "");
+        if (isfinite(number))
+            str_addf(out, "%.9g", number);
+        else
+            str_add(out, "null");
+    }
+    str_add(out, "]}");
+}

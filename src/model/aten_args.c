@@ -1,0 +1,278 @@
+/* aten_args: the arguments and results of the node that is lowered, and errors about it. */
+#include "model/aten_internal.h"
+
+#include "base/str.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t aten_type_bytes(int type)
+{
+    switch (type) {
+    case ATEN_U8:
+    case ATEN_I8:
+    case ATEN_BOOL: return 1;
+    case ATEN_I16:
+    case ATEN_F16:
+    case ATEN_BF16: return 2;
+    case ATEN_I32:
+    case ATEN_F32: return 4;
+    case ATEN_I64:
+    case ATEN_F64: return 8;
+    default: return 0;
+    }
+}
+
+aten_kind aten_kind_of(int type)
+{
+    bool is_float = type == ATEN_F16 || type == ATEN_F32 || type == ATEN_F64 || type == ATEN_BF16;
+    return is_float ? ATEN_KIND_FLOAT : type == ATEN_BOOL ? ATEN_KIND_BOOL : ATEN_KIND_INT;
+}
+
+/* The last file and line of a node's stack trace outside of torch itself, and what stands there: "file.py:12: y = f(x)". */
+static void source_line(const json_t *call, char out[200])
+{
+    const char *trace = json_string_value(json_object_get(json_object_get(call, "metadata"), "stack_trace"));
+    const char *last = NULL;
+    out[0] = 0;
+    for (const char *at = trace; at && (at = strstr(at, "File \"")); at++) {
+        size_t path = strcspn(at + 6, "\"\n");
+        const char *inside_torch = strstr(at + 6, "/torch/");
+        if (!last || !inside_torch || inside_torch >= at + 6 + path)
+            last = at + 6;
+    }
+    const char *quote = last ? strchr(last, '"') : NULL, *line = quote ? strstr(quote, "line ") : NULL;
+    if (!line)
+        return;
+    const char *file = quote, *code = strchr(line, '\n');
+    while (file > last && file[-1] != '/' && file[-1] != '\\')
+        file--;
+    while (code && (*code == '\n' || *code == ' '))
+        code++;
+    size_t code_length = code ? strcspn(code, "\n") : 0;
+    snprintf(out, 200, "%.*s:%d: %.*s", (int)(quote - file < 60 ? quote - file : 60), file, atoi(line + 5),
+             (int)(code_length < 100 ? code_length : 100), code_length ? code : "");
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127)
+            *c = '?';
+}
+
+bool aten_fail(aten *a, const char *fmt, ...)
+{
+    char why[400], line[200] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    if (!a->at)
+        return err_set(a->e, "%s", why);
+    source_line(a->at->json, line);
+    const char *name = json_string_value(json_object_get(a->at->json, "name"));
+    return err_set(a->e, "node %.60s (%.80s)%s%s: %s", name ? name : "?", a->at->target, line[0] ? ", " : "", line,
+                   why);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------ */
+
+/* {"as_int": 1}: what is inside; NULL for as_none. */
+static const json_t *inside(const json_t *arg, const char **which)
+{
+    const char *key = json_object_iter_key(json_object_iter((json_t *)arg));
+    *which = key ? key : "";
+    return key && strcmp(key, "as_none") != 0 ? json_object_get(arg, key) : NULL;
+}
+
+static const json_t *arg_object(const aten *a, const char *name)
+{
+    size_t i;
+    json_t *input;
+    json_array_foreach(json_object_get(a->at->json, "inputs"), i, input)
+    {
+        const char *text = json_string_value(json_object_get(input, "name"));
+        if (text && strcmp(text, name) == 0)
+            return json_object_get(input, "arg");
+    }
+    return NULL;
+}
+
+const json_t *aten_arg(const aten *a, const char *name)
+{
+    const char *which;
+    return inside(arg_object(a, name), &which);
+}
+
+bool aten_has(const aten *a, const char *name)
+{
+    return aten_arg(a, name) != NULL;
+}
+
+/* A number; torch writes those that are not finite as texts, and symbols that are known as {"as_int": 1}. */
+static bool number_of(const json_t *value, double *out)
+{
+    const char *text = json_string_value(value), *which;
+    if (json_is_object(value))
+        value = inside(value, &which);
+    if (json_is_number(value))
+        *out = json_number_value(value);
+    else if (json_is_boolean(value))
+        *out = json_is_true(value);
+    else if (text && (strcmp(text, "Infinity") == 0 || strcmp(text, "inf") == 0))
+        *out = INFINITY;
+    else if (text && (strcmp(text, "-Infinity") == 0 || strcmp(text, "-inf") == 0))
+        *out = -INFINITY;
+    else
+        return false;
+    return true;
+}
+
+double aten_float(aten *a, const char *name, double otherwise)
+{
+    const json_t *value = aten_arg(a, name);
+    double number = otherwise;
+    if (value && !number_of(value, &number))
+        aten_fail(a, "%s is no number that is known before it runs", name);
+    return number;
+}
+
+int64_t aten_int(aten *a, const char *name, int64_t otherwise)
+{
+    const json_t *value = aten_arg(a, name);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    double number = aten_float(a, name, (double)otherwise);
+    return fabs(number) < 9e18 ? (int64_t)number : number < 0 ? INT64_MIN : INT64_MAX;
+}
+
+bool aten_bool(const aten *a, const char *name, bool otherwise)
+{
+    const json_t *value = aten_arg(a, name);
+    return value ? json_is_true(value) : otherwise;
+}
+
+uint32_t aten_ints(aten *a, const char *name, int64_t *out, uint32_t room)
+{
+    const json_t *list = aten_arg(a, name);
+    if (!list)
+        return 0;
+    if (!json_is_array(list)) {
+        out[0] = aten_int(a, name, 0);
+        return 1;
+    }
+    uint32_t count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        double number = 0;
+        if (count == room || !number_of(json_array_get(list, i), &number) || fabs(number) > 9e15) {
+            aten_fail(a, "%s has more numbers than are supported, or some that are not known before it runs", name);
+            return 0;
+        }
+        out[count++] = (int64_t)number;
+    }
+    return count;
+}
+
+const char *aten_text(const aten *a, const char *name)
+{
+    return json_string_value(aten_arg(a, name));
+}
+
+bool aten_dim(aten *a, int64_t dim, uint32_t rank, uint32_t *out)
+{
+    int64_t most = rank ? rank : 1;
+    if (dim < -most || dim >= most)
+        return aten_fail(a, "dimension %lld of %u", (long long)dim, rank);
+    *out = (uint32_t)(dim < 0 ? dim + most : dim);
+    return true;
+}
+
+/* ---- tensors -------------------------------------------------------------------------------------------- */
+
+bool aten_find_value(aten *a, const char *name, aten_value *out)
+{
+    const json_t *number = json_object_get(a->value_of, name);
+    if (!number)
+        return aten_fail(a, "there is no tensor %.60s before it", name);
+    *out = a->values[json_integer_value(number)];
+    return true;
+}
+
+const char *aten_tensor_name(const aten *a, const char *name)
+{
+    return json_string_value(json_object_get(aten_arg(a, name), "name"));
+}
+
+bool aten_get(aten *a, const char *name, aten_value *out)
+{
+    const char *which, *tensor = aten_tensor_name(a, name);
+    const json_t *value = inside(arg_object(a, name), &which);
+    double number;
+    *out = (aten_value){0};
+    if (tensor)
+        return aten_find_value(a, tensor, out);
+    if (!value || !number_of(value, &number))
+        return aten_fail(a, "it has no argument %s that is supported", name);
+    *out = aten_scalar(a,
+                       strcmp(which, "as_float") == 0  ? ATEN_KIND_FLOAT
+                       : strcmp(which, "as_bool") == 0 ? ATEN_KIND_BOOL
+                                                       : ATEN_KIND_INT,
+                       number);
+    return true;
+}
+
+bool aten_get_list(aten *a, const char *name, aten_value *out, uint32_t room, uint32_t *count)
+{
+    const json_t *list = aten_arg(a, name);
+    *count = (uint32_t)json_array_size(list);
+    if (!*count || json_array_size(list) > room)
+        return aten_fail(a, "%zu tensors as %s", json_array_size(list), name);
+    for (uint32_t i = 0; i < *count; i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *which, *tensor = json_string_value(json_object_get(item, "name"));
+        if (!tensor) /* an optional one: {"as_tensor": {"name": ..}} or as_none */
+            tensor = json_string_value(json_object_get(inside(item, &which), "name"));
+        out[i] = (aten_value){.rank = UINT32_MAX};
+        if (tensor && !aten_find_value(a, tensor, &out[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The name of an output: {"as_tensor": {"name": ..}}, or the nth of {"as_tensors": [..]}. */
+static const char *output_name(const aten *a, uint32_t nth)
+{
+    const json_t *outputs = json_object_get(a->at->json, "outputs"), *first = json_array_get(outputs, 0);
+    const json_t *list = json_object_get(first, "as_tensors");
+    if (list)
+        return json_string_value(json_object_get(json_array_get(list, nth), "name"));
+    return json_string_value(json_object_get(json_object_get(json_array_get(outputs, nth), "as_tensor"), "name"));
+}
+
+bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
+{
+    const char *name = output_name(a, nth);
+    if (!name)
+        return true; /* nobody reads it */
+    if (a->e->kind != ERR_NONE || !graph_ok(a->program_graph, a->e))
+        return false;
+    aten_tensor meta;
+    const json_t *described = json_object_get(a->metas, name);
+    if (described && aten_read_meta(described, &meta)) {
+        bool same = meta.rank == v->rank;
+        for (uint32_t d = 0; same && d < v->rank; d++)
+            same = meta.dims[d] == v->dims[d];
+        if (!same)
+            return aten_fail(a, "its result has another shape than the file says");
+    }
+    if ((a->value_count & (a->value_count - 1)) == 0)
+        a->values = mem_grow(a->values, (a->value_count ? 2 * a->value_count : 1) * sizeof *a->values);
+    a->values[a->value_count] = *v;
+    json_object_set_new(a->value_of, name, json_integer(a->value_count++));
+    return true;
+}
+
+bool aten_put(aten *a, const aten_value *v)
+{
+    return aten_put_nth(a, 0, v);
+}

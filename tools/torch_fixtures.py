@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Writes tests/data/torch: small programs of PyTorch, with inputs and the outputs that torch computes.
+
+Needs torch. The archives are those of torch.export.save, without what Solo does not read (sample inputs, most
+metadata), so that they stay small. For each NAME.pt2 there is a NAME.json: {"runs": [{"inputs": {..}, "outputs":
+{..}}]}, numbers in flat lists; several runs where the program has states."""
+
+import io
+import json
+import pathlib
+import struct
+import zipfile
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "torch"
+
+
+class Convnet(nn.Module):
+    """Convolutions with padding, strides, groups; batch norm; pools; a permuted result."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1, stride=2, bias=False)
+        self.norm = nn.BatchNorm2d(8)
+        self.groups = nn.Conv2d(8, 8, 3, padding=1, groups=4)
+        self.line = nn.Conv1d(4, 6, 3, padding=2, dilation=2)
+        self.last = nn.Linear(8, 5)
+        self.norm.running_mean.normal_()
+        self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        y = F.relu(self.norm(self.first(x)))
+        z = self.groups(y) + y
+        pooled = F.max_pool2d(z, 3, 2, 1)
+        means = F.adaptive_avg_pool2d(F.avg_pool2d(z, 2), 1).flatten(1)
+        return self.last(means), pooled.permute(0, 2, 3, 1), self.line(pooled.flatten(2).transpose(1, 2)[:, :4])
+
+
+class Encoder(nn.Module):
+    """Embeddings, attention with a mask, shared keys, norms, gelu in both forms, splitting and joining."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(40, 16), nn.Embedding(12, 16)
+        self.norm, self.last_norm = nn.LayerNorm(16), nn.RMSNorm(16, eps=1e-6)
+        self.qkv, self.out = nn.Linear(16, 32), nn.Linear(16, 16, bias=False)
+        self.up, self.down = nn.Linear(16, 24), nn.Linear(24, 16)
+
+    def forward(self, ids, mask):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1]))
+        q, k, v = self.qkv(self.norm(x)).split([16, 8, 8], dim=-1)
+        q = q.view(*ids.shape, 4, 4).transpose(1, 2)
+        k, v = (t.view(*ids.shape, 2, 4).transpose(1, 2) for t in (k, v))
+        seen = mask[:, None, None, :] & torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=True)
+        x = x + self.out(y.transpose(1, 2).flatten(2))
+        a, b = F.gelu(self.up(x)).chunk(2, dim=-1)
+        x = x + self.down(torch.cat([F.gelu(b, approximate="tanh"), a], dim=-1))
+        return self.last_norm(x) @ self.words.weight.t()
+
+
+class Cache(nn.Module):
+    """Buffers that runs change: one row of a cache at a position, and a counter."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 2, 6, 4))
+        self.register_buffer("count", torch.tensor([3.0, 4.0, 5.0]))
+        self.project = nn.Linear(8, 8)
+
+    def forward(self, x, position):
+        new = self.project(x).view(1, 1, 2, 4).transpose(1, 2)
+        self.keys.index_copy_(2, position, new)
+        self.count.add_(1)
+        seen = torch.arange(6) <= position
+        scores = (new @ self.keys.transpose(2, 3)).masked_fill(~seen, float("-inf"))
+        return torch.softmax(scores, -1) @ self.keys * self.count.sum()
+
+
+class Operators(nn.Module):
+    """Many operators once: functions, comparisons, reductions, indices, integers."""
+
+    def forward(self, x, y, ids):
+        rows = torch.where(x > 0, x, y[:, :1]) * torch.sigmoid(y) + x.abs().sqrt() - torch.erf(y)
+        numbers = torch.stack([x.sum((0, 2)), x.amax((0, 2)), x.var((0, 2)), x.mean((0, 2))])
+        powers = torch.pow(y.abs() + 0.5, 1.7) + x**2 + torch.rsqrt(y**2 + 1) + torch.exp(-x).clamp(0.1, 3)
+        whole = (ids * 3 - 7) // 2 + ids % 3
+        taken = x[:, ids.clamp(0, 2)] + x.flip(1).index_select(1, ids.clamp(0, 2))
+        gathered = x.gather(2, ids.view(1, 1, 4).expand(2, 3, 4))
+        padded = F.pad(x, (1, 2, 0, 1), value=2.0)[..., ::2].repeat(1, 2, 1)
+        soft = F.log_softmax(x, dim=1) + torch.cumsum(y, dim=-1)
+        ordered = x.argmax(-1) + (x.min(dim=-1).values < 0)
+        return rows, numbers, powers, whole, taken, gathered, padded, soft, ordered, torch.tril(x), x.transpose(1, 2) @ y
+
+
+def numbers(tensor):
+    flat = tensor.detach().reshape(-1)
+    return [round(float(v), 7) if tensor.is_floating_point() else int(v) for v in flat]
+
+
+def slim(archive: bytes) -> bytes:
+    """The archive without what Solo does not read; tensors begin at multiples of 64."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for info in old.infolist():
+            if "/data/sample_inputs/" in info.filename or "/.data/" in info.filename:
+                continue
+            data = old.read(info.filename)
+            if info.filename.endswith("models/model.json"):
+                program = json.loads(data)
+                for node in program["graph_module"]["graph"]["nodes"]:
+                    trace = node["metadata"].get("stack_trace", "")
+                    line = trace[trace.rfind("  File "):].split("\n")
+                    name = line[0].split('"')[1].rsplit("/", 1)[-1] if '"' in line[0] else ""
+                    node["metadata"] = {"stack_trace": f'  File "{name}", {line[0].split(", ", 1)[1]}\n' + "\n".join(line[1:2])} if name else {}
+                    node["inputs"] = [{"name": i["name"], "arg": i["arg"]} for i in node["inputs"]]
+                    node.pop("is_hop_single_tensor_return", None)
+                values = program["graph_module"]["graph"]["tensor_values"]
+                for name, value in values.items():
+                    values[name] = {key: value[key] for key in ("dtype", "sizes", "strides", "storage_offset")}
+                program["graph_module"]["module_call_graph"] = []
+                program["guards_code"] = []
+                data = json.dumps(program, separators=(",", ":")).encode()
+            entry = zipfile.ZipInfo("p/" + info.filename.split("/", 1)[1])
+            header = new.fp.tell() + 30 + len(entry.filename) + 4
+            entry.extra = struct.pack("<HH", 0x4246, -header % 64) + bytes(-header % 64)
+            new.writestr(entry, data)
+    return out.getvalue()
+
+
+def write(name, model, runs, decompose):
+    model = model.eval()
+    with torch.no_grad():
+        program = torch.export.export(model, runs[0], strict=True)
+        if decompose:
+            program = program.run_decompositions()
+        archive = io.BytesIO()
+        torch.export.save(program, archive)
+        names = [spec.arg.name for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+        outs = [spec.arg.name for spec in program.graph_signature.output_specs if spec.kind.name == "USER_OUTPUT"]
+        record = []
+        for run in runs:
+            result = model(*run)
+            result = result if isinstance(result, tuple) else (result,)
+            record.append({"inputs": {n: numbers(t) for n, t in zip(names, run)},
+                           "outputs": {n: numbers(t) for n, t in zip(outs, result)}})
+    (FOLDER / f"{name}.pt2").write_bytes(slim(archive.getvalue()))
+    (FOLDER / f"{name}.json").write_text(json.dumps({"runs": record}) + "\n")
+
+
+def main():
+    torch.manual_seed(1)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    write("convnet", Convnet(), [(torch.randn(2, 3, 9, 9),)], False)
+    ids = torch.randint(0, 40, (2, 7))
+    mask = torch.tensor([[True] * 7, [False, False] + [True] * 5])
+    write("encoder", Encoder(), [(ids, mask)], False)
+    write("cache", Cache(), [(torch.randn(1, 1, 8), torch.tensor([i])) for i in range(4)], False)
+    write("operators", Operators(), [(torch.randn(2, 3, 4), torch.randn(2, 3, 4), torch.tensor([0, 2, 1, 2]))], True)
+
+
+if __name__ == "__main__":
+    main()
