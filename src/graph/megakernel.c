@@ -59,7 +59,11 @@ static void write_params(megakernel *o)
 static bool lower(megakernel *o, err *e)
 {
     lowered_plan_free(&o->plan);
-    return lower_plan(o->from.profile, &o->form, o->from.m, o->from.which_plan, o->from.p, &o->plan, e);
+    if (!lower_plan(o->from.profile, &o->form, o->from.m, o->from.which_plan, o->from.p, &o->plan, e))
+        return false;
+    if (!o->from.profile->compile_fast)
+        phases_align(&o->plan);
+    return true;
 }
 
 /* How often weights can be bound beside the other buffers. */

@@ -16,6 +16,7 @@ typedef struct declaration {
     size_t name_length;
     bool apart; /* this kernel's own: it gets a name of its own */
     bool given; /* declared by the launching code: not this kernel's */
+    bool alias; /* a struct of this kernel's own that is another kernel's */
 } declaration;
 
 typedef struct declarations {
@@ -49,7 +50,8 @@ static void declare(declarations *d, const char *name, size_t name_length, const
         d->capacity = d->capacity ? d->capacity * 2 : 64;
         d->items = mem_grow(d->items, d->capacity * sizeof *d->items);
     }
-    d->items[d->count] = (declaration){copy_of(name, name_length), copy_of(text, length), name_length, false, false};
+    d->items[d->count] =
+        (declaration){copy_of(name, name_length), copy_of(text, length), name_length, false, false, false};
     drop_comments(d->items[d->count++].text);
 }
 
@@ -255,9 +257,39 @@ static char *arguments_of(const phase_kernel *k, bool compact)
     return s.data;
 }
 
-/* Returns whether the kernel can prefetch. */
-static bool add_kernel(const megakernel_module *m, uint32_t number, declarations *shared, const declarations *given,
-                       str *out)
+/* Does a declaration use names of this kernel's own that are no aliases? */
+static bool is_own(const declaration *of, const declarations *own)
+{
+    for (const char *at = of->text; *at;) {
+        size_t length = 0;
+        while (is_word(at[length]))
+            length++;
+        const declaration *d = find(own, at, length);
+        if (d && d->apart && d != of && !d->alias)
+            return true;
+        at += length ? length : 1;
+    }
+    return false;
+}
+
+/* A struct that the kernel `leader` has, too, is that one's. Returns whether it is. */
+static bool add_alias(declaration *d, const declarations *own, uint32_t number, uint32_t leader, const phase_kernel *k,
+                      str *out)
+{
+    str text = {0};
+    if (leader != number && strncmp(d->text, "struct ", 7) == 0 && !is_own(d, own)) {
+        add_numbered(d->text, own, leader, k, false, &text);
+        d->alias = strstr(out->data, text.data);
+    }
+    if (d->alias)
+        str_addf(out, "alias %s_%u = %s_%u;\n", d->name, number, d->name, leader);
+    str_free(&text);
+    return d->alias;
+}
+
+/* Adds the declarations of a kernel. */
+static schedule_kernel add_kernel(const megakernel_module *m, uint32_t number, uint32_t leader, declarations *shared,
+                                  const declarations *given, str *out)
 {
     const phase_kernel *k = &m->kernels[number];
     bool compact = m->compact;
@@ -272,21 +304,28 @@ static bool add_kernel(const megakernel_module *m, uint32_t number, declarations
             own.items[i].text = arguments_of(k, compact);
         }
     set_apart(&own, shared, given, k->weight_arena);
+    schedule_kernel made = {.prefetches = find(&own, "prefetch", 8),
+                            .single_pass = k->single_pass,
+                            .per_iteration = k->per_iteration,
+                            .epoch_only = m->epoch_marked && k->epoch_only,
+                            .warms_cache = !m->single && k->warms_cache,
+                            .leader = leader};
     for (size_t i = 0; i < own.count; i++) {
         declaration *d = &own.items[i];
         if (d->given)
             continue;
-        if (d->apart)
+        if (d->apart && add_alias(d, &own, number, leader, k, out))
+            made.shares_fetched |= strcmp(d->name, "prefetched") == 0;
+        else if (d->apart)
             add_numbered(d->text, &own, number, k, compact, out);
         else if (!find(shared, d->name, strlen(d->name))) {
             str_add(out, d->text);
             declare(shared, d->name, strlen(d->name), d->text, strlen(d->text));
         }
     }
-    bool prefetches = find(&own, "prefetch", 8);
     free_declarations(&own);
     kernel_text_free(source);
-    return prefetches;
+    return made;
 }
 
 static void add_choice(uint32_t count, str *out)
@@ -320,7 +359,9 @@ gpu_source *megakernel_link(const megakernel_module *m)
 {
     gpu_source *s = mem_alloc(sizeof *s);
     declarations shared = {0}, given = {0};
-    bool prefetches[MEGAKERNEL_MAX_KERNELS] = {false};
+    schedule_kernel kernels[MEGAKERNEL_MAX_KERNELS];
+    const uint32_t *kinds = m->phase_kinds ? m->phase_kinds : m->phase_kernels;
+    bool written_out = !m->compact && schedule_possible(kinds, m->phases);
     str text = {0}, launch = {0};
     for (uint32_t i = 0; i < m->kernel_count; i++)
         if (m->kernels[i].kernel.subgroup) {
@@ -345,14 +386,10 @@ gpu_source *megakernel_link(const megakernel_module *m)
     take_apart(launch.data, &given);
     str_add(&text, launch.data);
     for (uint32_t i = 0; i < m->kernel_count; i++)
-        prefetches[i] = add_kernel(m, i, &shared, &given, &text);
-    if (!m->compact && schedule_possible(m->phase_kinds ? m->phase_kinds : m->phase_kernels, m->phases)) {
-        schedule_kernel kinds[MEGAKERNEL_MAX_KERNELS];
-        for (uint32_t i = 0; i < m->kernel_count; i++)
-            kinds[i] =
-                (schedule_kernel){prefetches[i], m->kernels[i].single_pass, m->kernels[i].per_iteration,
-                                  m->epoch_marked && m->kernels[i].epoch_only, !m->single && m->kernels[i].warms_cache};
-        schedule_add(&(schedule){m->phase_kernels, m->phases, kinds, m->kernel_count, m->phase_kinds}, &text);
+        kernels[i] = add_kernel(m, i, written_out ? schedule_leader(m->phase_kernels, kinds, m->phases, i) : i, &shared,
+                                &given, &text);
+    if (written_out) {
+        schedule_add(&(schedule){m->phase_kernels, m->phases, kernels, m->kernel_count, m->phase_kinds}, &text);
     } else {
         add_choice(m->kernel_count, &text);
         kernel_file_add("include/megakernel_table.wgsl", NULL, &text);

@@ -8,6 +8,89 @@
 
 _Static_assert((int)MEGAKERNEL_ARG_WORDS == (int)LOWER_ARG_WORDS, "all arguments that kernels have");
 
+/* ---- layers of one length ---------------------------------------------------------- */
+
+static bool is_same_file(const dispatch_desc *a, const dispatch_desc *b)
+{
+    return strcmp(a->kernel.name, b->kernel.name) == 0;
+}
+
+/* How many places the text would have if kernels from one file may stand at one. */
+static uint32_t sites_by_file(const lowered_plan *plan)
+{
+    uint32_t *kinds = mem_alloc((plan->count + 1) * sizeof *kinds);
+    for (uint32_t p = 0; p < plan->count; p++)
+        while (!is_same_file(&plan->items[kinds[p]], &plan->items[p]))
+            kinds[p]++;
+    uint32_t sites = schedule_sites(kinds, plan->count);
+    free(kinds);
+    return sites;
+}
+
+/* The end of the layer that begins with phase `from`: a layer ends with its attention, what follows is the next one's. */
+static uint32_t end_of_layer(const lowered_plan *plan, uint32_t from)
+{
+    while (from < plan->count && strcmp(plan->items[from].kernel.name, "attention_vec") != 0 &&
+           strcmp(plan->items[from].kernel.name, "op_attention") != 0)
+        from++;
+    return from < plan->count ? from + 1 : 0;
+}
+
+/* Copies a phase; one that is not there is a phase without workgroups. */
+static void copy_phase(lowered_plan *to, const lowered_plan *from, uint32_t phase, uint32_t step, bool is_there)
+{
+    to->items[to->count] = from->items[phase];
+    to->steps[to->count] = from->steps[step];
+    if (!is_there)
+        to->items[to->count].args[ARG_GROUPS] = 0;
+    to->count++;
+}
+
+/* Copies phases from ... end - 1, which are some of those that the longest layer has, from `longest` on; false if they are
+ * not. */
+static bool copy_layer(lowered_plan *to, const lowered_plan *plan, uint32_t from, uint32_t end, uint32_t longest,
+                       uint32_t longest_end)
+{
+    for (uint32_t p = longest; p < longest_end && from < end; p++) {
+        bool is_there = is_same_file(&plan->items[from], &plan->items[p]);
+        copy_phase(to, plan, is_there ? from : p, from, is_there);
+        from += is_there;
+    }
+    return from == end;
+}
+
+void phases_align(lowered_plan *plan)
+{
+    uint32_t first = end_of_layer(plan, 0), longest = 0, longest_end = 0, layers = 0;
+    for (uint32_t from = first, end; from && (end = end_of_layer(plan, from)) > 0; from = end, layers++)
+        if (end - from > longest_end - longest) {
+            longest = from;
+            longest_end = end;
+        }
+    if (layers < 2)
+        return;
+    size_t most = plan->count + (size_t)layers * (longest_end - longest);
+    lowered_plan even = {mem_alloc(most * sizeof *even.items), mem_alloc(most * sizeof *even.steps), 0};
+    bool ok = true;
+    uint32_t from = 0;
+    while (from < first) {
+        copy_phase(&even, plan, from, from, true);
+        from++;
+    }
+    for (uint32_t end; ok && (end = end_of_layer(plan, from)) > 0; from = end)
+        ok = copy_layer(&even, plan, from, end, longest, longest_end);
+    for (; ok && from < plan->count; from++)
+        copy_phase(&even, plan, from, from, true);
+    if (ok && sites_by_file(&even) < sites_by_file(plan)) {
+        lowered_plan before = *plan;
+        *plan = even;
+        even = before;
+    }
+    lowered_plan_free(&even);
+}
+
+/* ---- kernels ------------------------------------------------------------------------ */
+
 /* The number of a phase's kernel; their count if it is not among them. */
 static uint32_t kernel_of(const phase_kernels *k, const dispatch_desc *d)
 {
@@ -73,18 +156,37 @@ static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t grou
     return true;
 }
 
+/* Layers that differ (in windows, rotations, or the types of their weights) have other kernels at the same place. If the
+ * loop is shorter or longer lasting when kernels from one file count as the same, they do. */
+static void widen_kinds(phase_kernels *k)
+{
+    uint32_t *kinds = mem_alloc((k->phases + 1) * sizeof *kinds);
+    for (uint32_t p = 0; p < k->phases; p++) {
+        uint32_t first = 0;
+        while (strcmp(k->items[first].kernel.name, k->items[k->of_phase[p]].kernel.name) != 0)
+            first++;
+        kinds[p] = first;
+    }
+    if (schedule_sites(kinds, k->phases) < schedule_sites(k->kind_of, k->phases))
+        memcpy(k->kind_of, kinds, k->phases * sizeof *kinds);
+    free(kinds);
+}
+
 /* Does a kernel have one phase in each iteration of the loop, and none elsewhere? */
-static bool is_per_iteration(const phase_kernels *k, uint32_t kernel, schedule_loop l, uint32_t *first)
+static bool is_per_iteration(const phase_kernels *k, const lowered_plan *plan, uint32_t kernel, schedule_loop l,
+                             uint32_t *first)
 {
     uint32_t count = 0;
+    bool same_size = true; /* as the first, which tells it for all */
     *first = k->phases;
     for (uint32_t p = 0; p < k->phases; p++)
         if (k->of_phase[p] == kernel) {
             count++;
             *first = p < *first ? p : *first;
+            same_size = same_size && plan->items[p].args[ARG_GROUPS] == plan->items[*first].args[ARG_GROUPS];
         }
     return l.times > 1 && count == l.times && *first >= l.first && *first < l.first + l.period &&
-           k->of_phase[*first + l.period] == kernel;
+           k->of_phase[*first + l.period] == kernel && same_size;
 }
 
 /* Arguments of such a kernel that grow by the same in each iteration, as the places of layers' weights do, need not be looked
@@ -97,7 +199,7 @@ static void find_strides(phase_kernels *k, const lowered_plan *plan)
     for (uint32_t i = 0; i < k->count; i++) {
         phase_kernel *kernel = &k->items[i];
         uint32_t first;
-        if (!is_per_iteration(k, i, l, &first))
+        if (!is_per_iteration(k, plan, i, l, &first))
             continue;
         kernel->per_iteration = true;
         kernel->first_phase = first;
@@ -138,8 +240,10 @@ bool phase_kernels_find(phase_kernels *k, const device_profile *profile, const l
         .arenas = 1, .threads = form->threads, .compact = profile->compile_fast, .polls_epoch = profile->epoch_bit};
     if (!add_phases(k, plan, form->groups, e))
         return false;
-    if (!k->compact)
+    if (!k->compact) {
+        widen_kinds(k);
         find_strides(k, plan);
+    }
     number_slots(k);
     return true;
 }

@@ -12,7 +12,7 @@ typedef struct phase_kernels {
     phase_kernel items[MEGAKERNEL_MAX_KERNELS];
     uint32_t count;
     uint32_t *of_phase; /* [phase] the number of its kernel */
-    uint32_t *kind_of;  /* [phase] of kernels that differ in nothing but their weights' buffer the first one's */
+    uint32_t *kind_of;  /* [phase] of kernels that may stand at one place in the text the first one's */
     uint32_t phases;
     uint32_t arenas;    /* buffers of weights that are bound */
     uint32_t row_words; /* of the table */
@@ -20,6 +20,10 @@ typedef struct phase_kernels {
     bool polls_epoch;   /* all kernels poll the epoch bit of the floats they read */
     bool compact;       /* as little code as possible; every argument has its own word in a row */
 } phase_kernels;
+
+/* Layers with other types of weights may have more or fewer phases. If the phases then make a loop, shorter layers get
+ * phases without workgroups where the others have some. */
+void phases_align(lowered_plan *plan);
 
 /* The kernels of a lowered plan; false with an error. Free what it holds in any case. */
 bool phase_kernels_find(phase_kernels *k, const device_profile *profile, const launch_form *form,

@@ -1,7 +1,7 @@
 /* megakernel_schedule: writes the WGSL that runs the phases one after the other. */
 #include "graph/megakernel_schedule.h"
 
-enum { MOST_PERIOD = 16 };
+enum { MOST_PERIOD = 24 };
 
 schedule_loop schedule_find_loop(const uint32_t *kinds, uint32_t phases)
 {
@@ -21,28 +21,51 @@ schedule_loop schedule_find_loop(const uint32_t *kinds, uint32_t phases)
     return best;
 }
 
-static uint32_t sites_of(schedule_loop l, uint32_t phases)
+uint32_t schedule_sites(const uint32_t *kinds, uint32_t phases)
 {
+    schedule_loop l = schedule_find_loop(kinds, phases);
     return phases - l.period * (l.times - 1);
 }
 
 bool schedule_possible(const uint32_t *kinds, uint32_t phases)
 {
-    return sites_of(schedule_find_loop(kinds, phases), phases) <= SCHEDULE_MAX_SITES;
+    return schedule_sites(kinds, phases) <= SCHEDULE_MAX_SITES;
 }
 
-/* The first iteration after `time` that has another kernel than it at a site of the loop. */
-static uint32_t same_until(const schedule *c, schedule_loop l, uint32_t phase, uint32_t time)
+uint32_t schedule_leader(const uint32_t *phase_kernels, const uint32_t *kinds, uint32_t phases, uint32_t kernel)
 {
-    uint32_t end = time + 1;
-    while (end < l.times && c->phase_kernels[phase + end * l.period] == c->phase_kernels[phase + time * l.period])
-        end++;
-    return end;
+    schedule_loop l = schedule_find_loop(kinds, phases);
+    uint32_t leader = kernel, sites = 0;
+    for (uint32_t site = l.first; site < l.first + l.period; site++)
+        for (uint32_t time = 0; time < l.times; time++)
+            if (phase_kernels[site + time * l.period] == kernel) {
+                leader = phase_kernels[site];
+                sites++;
+                break;
+            }
+    return sites == 1 ? leader : kernel;
+}
+
+static uint32_t kernel_in(const schedule *c, schedule_loop l, uint32_t phase, uint32_t time)
+{
+    return c->phase_kernels[phase + time * l.period];
 }
 
 static bool has_one_kernel(const schedule *c, schedule_loop l, uint32_t phase)
 {
-    return same_until(c, l, phase, 0) == l.times;
+    uint32_t time = 1;
+    while (time < l.times && kernel_in(c, l, phase, time) == c->phase_kernels[phase])
+        time++;
+    return time >= l.times;
+}
+
+/* Does a kernel stand at a site of the loop in an iteration before this one? */
+static bool was_there(const schedule *c, schedule_loop l, uint32_t phase, uint32_t time)
+{
+    uint32_t before = 0;
+    while (before < time && kernel_in(c, l, phase, before) != kernel_in(c, l, phase, time))
+        before++;
+    return before < time;
 }
 
 /* A phase's arguments, and how many virtual workgroups it has. In the loop, which has its phases in the text once, that depends on
@@ -59,34 +82,44 @@ static void add_args(const schedule *c, schedule_loop l, uint32_t phase, uint32_
         str_addf(out, "{ let args = %uu * PHASE_WORDS; let count = phase_word(args, 0u);\n", phase);
 }
 
-/* Does a site prefetch? Not if it has several kernels: data for each would occupy registers. */
+/* The kernel whose variable has what this one prefetches. */
+static uint32_t fetched_by(const schedule *c, uint32_t kernel)
+{
+    return c->kernels[kernel].shares_fetched ? c->kernels[kernel].leader : kernel;
+}
+
+/* Does a site prefetch? Not if its kernels have variables of their own: data for each would occupy registers. */
 static bool prefetches_at(const schedule *c, schedule_loop l, uint32_t phase, bool inside)
 {
-    return c->kernels[c->phase_kernels[phase]].prefetches && (!inside || has_one_kernel(c, l, phase));
+    uint32_t first = c->phase_kernels[phase];
+    bool all = c->kernels[first].prefetches;
+    for (uint32_t time = 1; inside && time < l.times; time++) {
+        uint32_t kernel = kernel_in(c, l, phase, time);
+        all = all && c->kernels[kernel].prefetches && fetched_by(c, kernel) == fetched_by(c, first);
+    }
+    return all;
 }
 
 /* Data prefetched before is no longer needed. */
 static void add_forget(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
 {
+    uint32_t kernel = fetched_by(c, c->phase_kernels[phase]);
     if (prefetches_at(c, l, phase, inside))
-        str_addf(out, "fetched_%u = prefetched_%u();\n", c->phase_kernels[phase], c->phase_kernels[phase]);
+        str_addf(out, "fetched_%u = prefetched_%u();\n", kernel, kernel);
 }
 
-static void add_prefetch(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+static void add_prefetch_of(const schedule *c, schedule_loop l, uint32_t phase, uint32_t kernel, bool inside, str *out)
 {
-    uint32_t kernel = c->phase_kernels[phase];
-    if (!prefetches_at(c, l, phase, inside))
-        return;
-    add_forget(c, l, phase, inside, out);
     add_args(c, l, phase, kernel, inside, out);
-    str_addf(out, "if (group.x < count) { fetched_%u = prefetch_%u(args, group.x, local); } }\n", kernel, kernel);
+    str_addf(out, "if (group.x < count) { fetched_%u = prefetch_%u(args, group.x, local); } }\n", fetched_by(c, kernel),
+             kernel);
 }
 
 /* The work of virtual workgroup v. */
-static void add_work(uint32_t kernel, bool prefetched, const char *v, str *out)
+static void add_work(const schedule *c, uint32_t kernel, bool prefetched, const char *v, str *out)
 {
     if (prefetched)
-        str_addf(out, "work_%u(args, %s, local, fetched_%u);", kernel, v, kernel);
+        str_addf(out, "work_%u(args, %s, local, fetched_%u);", kernel, v, fetched_by(c, kernel));
     else
         str_addf(out, "body_%u(args, %s, local);", kernel, v);
 }
@@ -97,37 +130,67 @@ static void add_kernel(const schedule *c, schedule_loop l, uint32_t phase, uint3
     add_args(c, l, phase, kernel, inside, out);
     if (c->kernels[kernel].single_pass) {
         str_add(out, "if (group.x < count) { ");
-        add_work(kernel, prefetched, "group.x", out);
+        add_work(c, kernel, prefetched, "group.x", out);
         str_add(out, " } }\n");
         return;
     }
     str_add(out, "var v = group.x;\nfor (var most = count; most > 0u; most--) {\n    if (v >= count) { break; }\n    ");
-    add_work(kernel, prefetched, "v", out);
+    add_work(c, kernel, prefetched, "v", out);
     /* Virtual workgroups share workgroup memory. */
     str_add(out, "\n    v += groups.x;\n    if (v < count) {\n        workgroupBarrier();\n");
     if (prefetched)
-        str_addf(out, "        fetched_%u = prefetch_%u(args, v, local);\n", kernel, kernel);
+        str_addf(out, "        fetched_%u = prefetch_%u(args, v, local);\n", fetched_by(c, kernel), kernel);
     str_add(out, "    }\n}\n}\n");
 }
 
-/* In the loop, iterations may have several kernels. */
-static void add_body(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+/* What a site does: prefetching, or its work. In the loop, iterations may have several kernels. */
+static void add_site(const schedule *c, schedule_loop l, uint32_t phase, bool prefetching, bool inside, str *out)
 {
-    if (!inside || has_one_kernel(c, l, phase)) {
-        add_kernel(c, l, phase, c->phase_kernels[phase], inside, out);
-        return;
+    bool one = !inside || has_one_kernel(c, l, phase);
+    if (!one)
+        str_addf(out, "{ let which = phase_word((time * %uu + %uu) * PHASE_WORDS, 1u);\n", l.period, phase);
+    for (uint32_t time = 0; time < (one ? 1 : l.times); time++) {
+        uint32_t kernel = kernel_in(c, l, phase, time);
+        if (was_there(c, l, phase, time))
+            continue;
+        if (!one)
+            str_addf(out, "if (which == %uu) {\n", kernel);
+        if (prefetching)
+            add_prefetch_of(c, l, phase, kernel, inside, out);
+        else
+            add_kernel(c, l, phase, kernel, inside, out);
+        if (!one)
+            str_add(out, "}\n");
     }
-    for (uint32_t time = 0; time < l.times; time = same_until(c, l, phase, time)) {
-        str_addf(out, "if (time >= %uu && time < %uu) {\n", time, same_until(c, l, phase, time));
-        add_kernel(c, l, phase, c->phase_kernels[phase + time * l.period], inside, out);
+    if (!one)
         str_add(out, "}\n");
-    }
 }
 
-/* Do epoch bits stand in for the barrier between two phases? (Kernels of one kind do the same.) */
-static bool epochs_between(const schedule *c, uint32_t before, uint32_t after)
+static void add_prefetch(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
 {
-    return c->kernels[c->phase_kernels[before]].epoch_only && c->kernels[c->phase_kernels[after]].epoch_only;
+    if (!prefetches_at(c, l, phase, inside))
+        return;
+    add_forget(c, l, phase, inside, out);
+    add_site(c, l, phase, true, inside, out);
+}
+
+static void add_body(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
+{
+    add_site(c, l, phase, false, inside, out);
+}
+
+static bool is_epoch_only(const schedule *c, schedule_loop l, uint32_t phase)
+{
+    bool inside = phase >= l.first && phase < l.first + l.period, all = true;
+    for (uint32_t time = 0; time < (inside ? l.times : 1); time++)
+        all = all && c->kernels[kernel_in(c, l, phase, time)].epoch_only;
+    return all;
+}
+
+/* Do epoch bits stand in for the barrier between two phases? */
+static bool epochs_between(const schedule *c, schedule_loop l, uint32_t before, uint32_t after)
+{
+    return is_epoch_only(c, l, before) && is_epoch_only(c, l, after);
 }
 
 /* A profile that leaves phases out has no epoch bits to poll: then there is a barrier all the same. */
@@ -180,7 +243,7 @@ static void add_warmed(const schedule *c, schedule_loop l, uint32_t phase, str *
  * each other, but after arriving: issuing the loads takes time, too. */
 static void add_phase(const schedule *c, schedule_loop l, uint32_t phase, bool inside, str *out)
 {
-    bool epoch_only = epochs_between(c, phase, phase + 1);
+    bool epoch_only = epochs_between(c, l, phase, phase + 1);
     add_body(c, l, phase, inside, out);
     if (inside)
         add_warmed(c, l, phase, out);
@@ -196,7 +259,7 @@ static void add_last_of_loop(const schedule *c, schedule_loop l, str *out)
 {
     uint32_t last = l.first + l.period - 1, behind = l.first + l.period * l.times;
     bool is_end = behind == c->phases;
-    bool epoch_only = !is_end && epochs_between(c, last, l.first) && epochs_between(c, last, behind);
+    bool epoch_only = !is_end && epochs_between(c, l, last, l.first) && epochs_between(c, l, last, behind);
     add_body(c, l, last, true, out);
     add_arrival(epoch_only, out);
     str_addf(out, "if (time + 1u < %uu) {\nlet next = time + 1u;\n{ let time = next;\n", l.times);
@@ -230,7 +293,7 @@ void schedule_add(const schedule *c, str *out)
                  "if (solo_params.launch.roll_call != 0u) {\nsolo_roll_call(local);\n} else if (!is_stop(local)) {\n"
                  "var passed = 0u;\nvar arrivals = 0u;\nvar rounds = 0u;\nvar going = true;\n");
     for (uint32_t kernel = 0; kernel < c->kernel_count; kernel++) {
-        if (c->kernels[kernel].prefetches)
+        if (c->kernels[kernel].prefetches && fetched_by(c, kernel) == kernel)
             str_addf(out, "var fetched_%u: prefetched_%u;\n", kernel, kernel);
         if (c->kernels[kernel].warms_cache)
             str_addf(out, "var warmed_by_%u: warmed_%u;\n", kernel, kernel);

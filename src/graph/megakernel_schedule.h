@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SCHEDULE_MAX_SITES = 24 }; /* places of phases in the text */
+enum { SCHEDULE_MAX_SITES = 40 }; /* places of phases in the text */
 
 typedef struct schedule_kernel {
     bool prefetches;  /* it can fetch weights before its x is there */
@@ -20,6 +20,9 @@ typedef struct schedule_kernel {
         per_iteration; /* it has one phase in each iteration of the loop, and gets the iteration's number as argument */
     bool epoch_only;   /* it waits by polling epoch bits: no barrier between two such phases */
     bool warms_cache;  /* it has many weights, and the first can be prefetched into the cache long before */
+    /* What it prefetches has the type of what the kernel `leader` prefetches, and is in that one's variable. */
+    bool shares_fetched;
+    uint32_t leader;
 } schedule_kernel;
 
 typedef struct schedule {
@@ -27,8 +30,8 @@ typedef struct schedule {
     uint32_t phases;
     const schedule_kernel *kernels;
     uint32_t kernel_count;
-    /* Kernels that differ in nothing but the buffer of weights that they read are of one kind: the loop is found by kinds,
-     * and has a branch where its iterations have several kernels. NULL: each kernel is a kind. */
+    /* Kernels of one kind may stand at one site: the loop is found by kinds, and has a branch where its iterations have
+     * several kernels. NULL: each kernel is a kind. */
     const uint32_t *phase_kinds;
 } schedule;
 
@@ -37,8 +40,12 @@ typedef struct schedule_loop {
     uint32_t first, period, times;
 } schedule_loop;
 schedule_loop schedule_find_loop(const uint32_t *kinds, uint32_t phases);
-/* Are there few enough places? */
+/* The places of phases in the text; are they few enough? */
+uint32_t schedule_sites(const uint32_t *kinds, uint32_t phases);
 bool schedule_possible(const uint32_t *kinds, uint32_t phases);
+/* The kernel that stands in the first iteration of the loop where this one stands in others; itself, if that is not one
+ * site. */
+uint32_t schedule_leader(const uint32_t *phase_kernels, const uint32_t *kinds, uint32_t phases, uint32_t kernel);
 /* fn main. */
 void schedule_add(const schedule *c, str *out);
 

@@ -64,23 +64,53 @@ static void phases_stand_in_the_text_once(void **unused)
     str_free(&text);
 }
 
-/* Kernels that read other buffers of weights do not end the loop: each has its iterations, and none prefetches. */
+/* Kernels of one kind do not end the loop: an iteration has the one that the table names. None of them prefetches, since data
+ * for each would occupy registers. */
 static void kernels_of_one_kind_are_one_place(void **unused)
 {
     (void)unused;
-    static const uint32_t phases[] = {0, 1, 2, 1, 2, 4, 2, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 3};
+    static const uint32_t phases[] = {0, 1, 2, 4, 2, 1, 2, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 3};
     static const schedule_kernel kernels[] = {
         {0}, {.prefetches = true}, {.prefetches = true}, {0}, {.prefetches = true}};
     str text = {0};
     schedule_add(&(schedule){phases, 8, kernels, 5, kinds}, &text);
     assert_int_equal(count_of(text.data, "time < 3u; time++"), 1);
-    assert_int_equal(count_of(text.data, "if (time >= 0u && time < 2u) {"), 1);
-    assert_int_equal(count_of(text.data, "if (time >= 2u && time < 3u) {"), 1);
+    assert_int_equal(count_of(text.data, "let which = phase_word((time * 2u + 1u) * PHASE_WORDS, 1u);"), 1);
+    assert_int_equal(count_of(text.data, "if (which == 1u) {"), 1);
+    assert_int_equal(count_of(text.data, "if (which == 4u) {"), 1);
     assert_int_equal(count_of(text.data, "body_1("), 1);
     assert_int_equal(count_of(text.data, "body_4("), 1);
     assert_int_equal(count_of(text.data, "work_2("), 1);
     assert_int_equal(count_of(text.data, "prefetch_4("), 0);
     str_free(&text);
+}
+
+/* If they prefetch the same type, they do so into one variable. */
+static void kernels_of_one_kind_share_what_they_prefetch(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 4, 2, 1, 2, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 3};
+    static const schedule_kernel kernels[] = {
+        {0}, {.prefetches = true}, {0}, {0}, {.prefetches = true, .shares_fetched = true, .leader = 1}};
+    str text = {0};
+    schedule_add(&(schedule){phases, 8, kernels, 5, kinds}, &text);
+    assert_int_equal(count_of(text.data, "var fetched_"), 1);
+    assert_int_equal(count_of(text.data, "work_1(args, v, local, fetched_1)"), 1);
+    assert_int_equal(count_of(text.data, "work_4(args, v, local, fetched_1)"), 1);
+    assert_int_equal(count_of(text.data, "fetched_1 = prefetch_4(args, group.x, local)"), 1); /* for the next time */
+    assert_int_equal(count_of(text.data, "fetched_4"), 0);
+    str_free(&text);
+}
+
+/* The kernel whose variable that is stands there in the first iteration, unless the other stands elsewhere, too. */
+static void leaders_are_found(void **unused)
+{
+    (void)unused;
+    static const uint32_t phases[] = {0, 1, 2, 4, 2, 1, 5, 5, 1, 3}, kinds[] = {0, 1, 2, 1, 2, 1, 2, 1, 2, 3};
+    assert_int_equal(schedule_leader(phases, kinds, 10, 4), 1);
+    assert_int_equal(schedule_leader(phases, kinds, 10, 2), 2);
+    assert_int_equal(schedule_leader(phases, kinds, 10, 5), 5); /* at both sites */
+    assert_int_equal(schedule_leader(phases, kinds, 10, 3), 3); /* behind the loop */
 }
 
 /* There is no barrier only where both phases use epoch bits. */
@@ -106,9 +136,13 @@ static void epoch_bits_stand_in_for_barriers(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_again_is_found),        cmocka_unit_test(too_many_places_are_refused),
-        cmocka_unit_test(phases_stand_in_the_text_once),    cmocka_unit_test(kernels_of_one_kind_are_one_place),
+        cmocka_unit_test(what_comes_again_is_found),
+        cmocka_unit_test(too_many_places_are_refused),
+        cmocka_unit_test(phases_stand_in_the_text_once),
+        cmocka_unit_test(kernels_of_one_kind_are_one_place),
         cmocka_unit_test(epoch_bits_stand_in_for_barriers),
+        cmocka_unit_test(kernels_of_one_kind_share_what_they_prefetch),
+        cmocka_unit_test(leaders_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

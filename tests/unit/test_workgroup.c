@@ -103,6 +103,7 @@ static void count_products(const megakernel_source *from, outcome *o)
         o->polls_epoch &= l.items[i].polls_epoch;
     }
     phase_kernels k;
+    phases_align(&l);
     o->loops = phase_kernels_find(&k, t, &form, &l, &e) && schedule_possible(k.kind_of, k.phases);
     o->kernels = k.count;
     phase_kernels_free(&k);
@@ -235,6 +236,24 @@ static void experts_in_several_buffers_make_a_loop(void **unused)
     }
 }
 
+/* Layers with and without windows, or rotations, or with keys of their own are iterations of one loop. */
+static void layers_that_differ_make_a_loop(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *preset, *type;
+        uint32_t layers;
+    } cases[] = {
+        {"gemma-3-1b", "f16", 26}, {"gemma-3-4b", "q4_0", 34}, {"smollm3-3b", "q4_0", 36}, {"gemma-4-e2b", "q4_0", 35}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_outline(cases[i].preset, cases[i].type, cases[i].layers);
+        gpu *g = open_device(48, 32);
+        outcome o = outcome_of(g, path);
+        assert_true(o.bytes > 0 && o.polls_epoch && o.loops);
+        gpu_close(g);
+    }
+}
+
 /* Without subgroups sums need more of that memory, and there is no smaller form. */
 static void a_refusal_says_why(void **unused)
 {
@@ -257,6 +276,7 @@ int main(void)
         cmocka_unit_test(sizes_are_constant_expressions),
         cmocka_unit_test_setup_teardown(every_preset_fits_every_limit, make_path, remove_path),
         cmocka_unit_test_setup_teardown(experts_in_several_buffers_make_a_loop, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(layers_that_differ_make_a_loop, make_path, remove_path),
         cmocka_unit_test_setup_teardown(a_refusal_says_why, make_path, remove_path),
     };
     return cmocka_run_group_tests_name("workgroup", tests, NULL, NULL);
