@@ -1,5 +1,6 @@
 /* openai_request: the tables of fields of both kinds of request. */
 #include "serve/openai_request.h"
+#include "serve/grammar_schema.h"
 #include "serve/openai_fields.h"
 #include "serve/openai_messages.h"
 
@@ -169,6 +170,67 @@ READER(read_bias)
     return true;
 }
 
+static bool set_grammar(openai_request *q, str *gbnf, const field_place *at, openai_fault *f)
+{
+    if (q->gbnf) {
+        str_free(gbnf);
+        return openai_refuse(f, 400, at->name, "invalid_value", "grammar and response_format cannot both be given");
+    }
+    str_add(gbnf, "");
+    q->gbnf = gbnf->data;
+    q->gbnf_field = json_object_get(q->body, "grammar") ? "grammar" : "response_format";
+    return true;
+}
+
+READER(read_grammar)
+{
+    const char *text;
+    str gbnf = {0};
+    if (!field_text(value, &text, at, f))
+        return false;
+    str_add(&gbnf, text);
+    return set_grammar(to, &gbnf, at, f);
+}
+
+/* {"name": ..., "schema": {...}, "strict": ...}: the schema is kept to, strict or not. */
+static bool read_schema(openai_request *q, const json_t *format, const field_place *at, openai_fault *f)
+{
+    field_place here = field_member(at, "json_schema");
+    const json_t *described = json_object_get(format, "json_schema"), *schema = json_object_get(described, "schema");
+    static const char *const known[] = {"name", "description", "schema", "strict"};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        count += json_object_get(described, known[i]) != NULL;
+    if (!schema || count != json_object_size(described))
+        return openai_refuse(f, 400, here.name, "invalid_value",
+                             "%s needs a schema, and takes name, description, strict", here.name);
+    err e = {0};
+    str gbnf = {0};
+    here = field_member(&here, "schema");
+    if (grammar_of_schema(schema, &gbnf, &e))
+        return set_grammar(q, &gbnf, at, f);
+    str_free(&gbnf);
+    return openai_refuse(f, 400, here.name, "unsupported_value", "%s: %s", here.name, e.text);
+}
+
+READER(read_response_format)
+{
+    const char *type = json_string_value(json_object_get(value, "type"));
+    bool has_schema = type && strcmp(type, "json_schema") == 0;
+    str gbnf = {0};
+    if (!type || json_object_size(value) != (has_schema ? 2 : 1))
+        return openai_refuse(f, 400, at->name, "invalid_value", "%s has no type, or something beside it", at->name);
+    if (strcmp(type, "text") == 0)
+        return true;
+    if (has_schema)
+        return read_schema(to, value, at, f);
+    if (strcmp(type, "json_object") != 0)
+        return openai_refuse(f, 400, at->name, "invalid_value",
+                             "%s: its type is none of text, json_object, json_schema", at->name);
+    grammar_of_any_object(&gbnf);
+    return set_grammar(to, &gbnf, at, f);
+}
+
 /* Only what they are anyway. */
 READER(read_store)
 {
@@ -194,6 +256,7 @@ READER(read_service_tier)
         {"repeat_penalty", read_repeat_penalty, NULL}, {"frequency_penalty", read_frequency_penalty, NULL}, \
         {"presence_penalty", read_presence_penalty, NULL}, {"seed", read_seed, NULL}, {"max_tokens", read_most, NULL}, \
         {"n", read_n, NULL}, {"stop", read_stop, NULL}, {"logit_bias", read_bias, NULL}, \
+        {"grammar", read_grammar, NULL}, {"response_format", read_response_format, NULL}, \
     { \
         "ignore_eos", read_ignore_eos, NULL \
     }
@@ -332,6 +395,10 @@ static bool check(openai_request *q, uint32_t vocab, openai_fault *f)
         return openai_refuse(f, 400, "stream_options", "invalid_value", "stream_options needs stream to be true");
     if (json_is_integer(json_object_get(q->body, both)) && json_is_integer(json_object_get(q->body, "max_tokens")))
         return openai_refuse(f, 400, both, "invalid_value", "max_tokens and %s are the same: only one is taken", both);
+    if (q->gbnf && q->tools && q->tool_choice != TOOLS_NONE)
+        return openai_refuse(f, 400, q->gbnf_field, "unsupported_parameter",
+                             "%s would let no tool be called: not with tools, unless tool_choice is \"none\"",
+                             q->gbnf_field);
     if (q->echo && q->wants_logprobs)
         return openai_refuse(f, 400, "logprobs", "unsupported_parameter",
                              "logprobs are those of new tokens: not with echo");
@@ -359,5 +426,6 @@ void openai_request_free(openai_request *q)
     free(q->owned);
     free(q->messages);
     free(q->tools);
+    free(q->gbnf);
     json_decref(q->body);
 }

@@ -46,6 +46,8 @@ typedef struct openai_request {
     size_t bias_count;
     const char *stops[OPENAI_MOST_STOPS];
     size_t stop_count;
+    char *gbnf;             /* the grammar that the text has to follow; NULL: none */
+    const char *gbnf_field; /* that it comes from */
     /* chat */
     chat_message *messages; /* (message_count) */
     size_t message_count;

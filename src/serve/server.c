@@ -49,6 +49,15 @@ bool server_check_model(const server *s, const char *name, openai_fault *f)
                          s->o.name);
 }
 
+const token_index *server_token_index(server *s)
+{
+    pthread_mutex_lock(&s->place_mutex);
+    if (!s->index)
+        s->index = token_index_new(s->t, scheduler_vocab(s->work));
+    pthread_mutex_unlock(&s->place_mutex);
+    return s->index;
+}
+
 static scheduler_counts counts_of(server *s)
 {
     scheduler_counts c = {0};
@@ -377,6 +386,7 @@ bool server_stop(server *s)
     }
     scheduler_stop(s->work);
     server_close_embedder(s);
+    token_index_free(s->index);
     chat_template_free(s->template);
     tokenizer_free(s->t);
     for (size_t i = 0; i < s->key_count; i++)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "llm/answer.h"
+#include "serve/grammar_filter.h"
 #include "serve/openai_choice.h"
 #include "serve/openai_fields.h"
 #include "serve/openai_write.h"
@@ -22,8 +23,10 @@ typedef struct answering {
     log_entry entry;
     token_list *prompts; /* (prompt_count) */
     uint32_t prompt_count;
-    job_text *texts;        /* (count) */
-    openai_choice *choices; /* (count) the n of the first prompt first */
+    job_text *texts;          /* (count) */
+    openai_choice *choices;   /* (count) the n of the first prompt first */
+    grammar *grammar;         /* NULL: none */
+    grammar_filter **filters; /* (count) if there is one */
     uint32_t count;
     job *j;
     openai_usage usage;
@@ -39,6 +42,10 @@ static void answering_free(answering *a)
         token_list_free(&a->prompts[i]);
     for (uint32_t i = 0; i < a->count && a->choices; i++)
         openai_choice_free(&a->choices[i]);
+    for (uint32_t i = 0; i < a->count && a->filters; i++)
+        grammar_filter_free(a->filters[i]);
+    grammar_free(a->grammar);
+    free(a->filters);
     free(a->prompts);
     free(a->texts);
     free(a->choices);
@@ -120,6 +127,16 @@ static bool begins_with_thoughts(const answering *a, const token_list *prompt)
     return look.thoughts.state == THOUGHTS_THINKING;
 }
 
+static bool read_grammar(answering *a)
+{
+    err e = {0};
+    if (!a->q.gbnf)
+        return true;
+    a->grammar = grammar_parse(a->q.gbnf, strlen(a->q.gbnf), &e);
+    return a->grammar ||
+           openai_refuse(&a->fault, 400, a->q.gbnf_field, "invalid_value", "%s: %s", a->q.gbnf_field, e.text);
+}
+
 static void prepare_texts(answering *a)
 {
     const openai_request *q = &a->q;
@@ -131,6 +148,7 @@ static void prepare_texts(answering *a)
     a->count = a->prompt_count * q->n;
     a->texts = mem_alloc(a->count * sizeof *a->texts);
     a->choices = mem_alloc(a->count * sizeof *a->choices);
+    a->filters = mem_alloc(a->count * sizeof *a->filters);
     for (uint32_t i = 0; i < a->count; i++) {
         const token_list *prompt = &a->prompts[i / q->n];
         engine_text t = {.tokens = (const uint32_t *)prompt->ids,
@@ -146,8 +164,13 @@ static void prepare_texts(answering *a)
                          .ignores_end = q->ignores_end,
                          .most_tok = q->most_tok || q->is_chat ? q->most_tok : DEFAULT_COMPLETION_TOK};
         t.how.seed = sample_stream_seed(seed, i % q->n);
+        bool thinks = begins_with_thoughts(a, prompt);
+        if (a->grammar) {
+            a->filters[i] = grammar_filter_new(a->grammar, server_token_index(a->s), thinks);
+            t.filter = grammar_filter_use(a->filters[i]);
+        }
         a->texts[i] = (job_text){.text = t, .limit_s = a->s->o.limit_s};
-        openai_choice_begin(&a->choices[i], q, a->s->t, begins_with_thoughts(a, prompt));
+        openai_choice_begin(&a->choices[i], q, a->s->t, thinks);
         a->usage.prompt_tok += i % q->n == 0 ? prompt->count : 0;
     }
 }
@@ -367,7 +390,7 @@ void server_complete(server *s, http_request *r, bool is_chat, log_entry *entry)
     if (a->q.user)
         snprintf(a->entry.user, sizeof a->entry.user, "%s", a->q.user);
     ok = ok && server_check_model(s, a->q.model, &a->fault) && (is_chat ? encode_chat(a) : encode_prompts(a)) &&
-         check_lengths(a);
+         check_lengths(a) && read_grammar(a);
     if (ok) {
         a->reply =
             (openai_reply){.created_s = time(NULL), .model = s->o.name, .is_chat = is_chat, .is_chunk = a->q.stream};

@@ -4,6 +4,7 @@
 
 #include "llm/embedder.h"
 #include "model/chat.h"
+#include "serve/grammar_filter.h"
 #include "serve/http_json.h"
 #include "serve/openai_request.h"
 #include "serve/scheduler.h"
@@ -26,6 +27,7 @@ struct server {
     tokenizer *t;
     chat_template *template; /* NULL: texts are continued only */
     err template_error;      /* why the model's own cannot be used */
+    token_index *index;      /* made when a grammar is first asked for; behind place_mutex */
     char **keys;             /* (key_count) */
     size_t key_count;
     int64_t began_s;
@@ -43,6 +45,7 @@ void server_embed(server *s, http_request *r, log_entry *entry);
 bool server_open_embedder(server *s, err *e);
 void server_close_embedder(server *s);
 
+const token_index *server_token_index(server *s);
 /* NULL, or the name of this server's model. */
 bool server_check_model(const server *s, const char *name, openai_fault *f);
 void server_reply_json(server *s, http_request *r, unsigned status, const str *out, log_entry *entry);

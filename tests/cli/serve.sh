@@ -66,6 +66,12 @@ start tests/data/embeddings/bert-mean --quiet
 node tests/cli/serve_embed.mjs "$url" "$work/vectors.json" || echo "not ok serve_embed ended early"
 stop "a server of embeddings ends"
 
+if said=$(node bench/serve_load.mjs --solo "$SOLO" --clients 6 --seconds 4 --tokens 10 --parallel 3 --queue 2); then
+    echo "ok clients that come and go: $(echo "$said" | head -n 1)"
+else
+    echo "not ok clients that come and go: $said"
+fi
+
 "$SOLO" serve --port 0 --api-key-file "$work/none" >/dev/null 2>"$work/err"
 check "keys that are not there" "$? $(grep -c 'No such file' "$work/err")" "1 1"
 : >"$work/empty"

@@ -76,6 +76,18 @@ const TESTS = {
         assert.equal(content[0].logprob, content[0].top_logprobs[0].logprob);
         assert.deepEqual(content[0].bytes, [...Buffer.from("Hello.")]);
     },
+    async "formats, where one text is made at a time"() {
+        const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"], additionalProperties: false };
+        for (const seed of [1, 2, 3]) {
+            const { choices: [choice] } = await chat({ temperature: 1, seed, response_format: { type: "json_schema", json_schema: { name: "x", schema } } });
+            assert.equal(typeof JSON.parse(choice.message.content).ok, "boolean");
+            assert.equal(choice.finish_reason, "stop");
+        }
+        const any = await chat({ temperature: 1, seed: 1, max_tokens: 20, response_format: { type: "json_object" } });
+        assert.match(any.choices[0].message.content, /^\s?\s*\{/);
+        assert.equal((await chat({ response_format: { type: "text" } })).choices[0].message.content, "Hello.");
+        assert.equal((await chat({ grammar: 'root ::= "Hello."' })).choices[0].message.content, "Hello.");
+    },
     async "biases and penalties, where one text is made at a time"() {
         // 264 is "Hello.", 33 and 34 are ! and "
         const forced = { logit_bias: { 33: 100, 264: -100 }, max_tokens: 3, temperature: 0.5, seed: 4 };

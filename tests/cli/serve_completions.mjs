@@ -102,6 +102,33 @@ const TESTS = {
         for (const how of [{ temperature: 1, top_k: 20 }, { temperature: 0.7, top_p: 0.9 }, { temperature: 1.5, min_p: 0.05, repeat_penalty: 1.3 }])
             assert.equal(await textOf({ ...how, seed: 3, max_tokens: 30 }), await textOf({ ...how, seed: 3, max_tokens: 30, logprobs: 0 }));
     },
+    async "a grammar is followed"() {
+        const texts = [];
+        for (let seed = 0; seed < 6; seed++)
+            texts.push(await complete({ temperature: 2, seed, max_tokens: 40, grammar: 'root ::= (" yes" | " no" [a-z]{2}) "!"' }));
+        for (const { choices: [choice] } of texts) {
+            assert.match(choice.text, /^( yes| no[a-z]{2})!$/);
+            assert.equal(choice.finish_reason, "stop");
+        }
+        assert.ok(new Set(texts.map((t) => t.choices[0].text)).size > 1);
+        const streams = await streamed({ temperature: 1, seed: 3, n: 2, grammar: 'root ::= [α-ω]{3}' });
+        for (const text of streams.texts) assert.match(text, /^[α-ω]{3}$/u);
+    },
+    async "a schema is followed, beside others who have none"() {
+        const schema = { type: "object", properties: { name: { type: "string", maxLength: 8 }, age: { type: "integer" }, tags: { type: "array", items: { enum: ["a", "b"] }, maxItems: 2 }, extra: { type: ["null", "boolean"] } },
+            required: ["name", "age", "tags"], additionalProperties: false };
+        const ask = (seed) => complete({ temperature: 1, seed, max_tokens: 120, response_format: { type: "json_schema", json_schema: { name: "person", schema, strict: true } } });
+        const plain = await textOf({ max_tokens: 30 });
+        const [one, two, other] = await Promise.all([ask(1), ask(2), textOf({ max_tokens: 30 })]);
+        assert.equal(other, plain);
+        for (const { choices: [choice] } of [one, two, await ask(1)]) {
+            assert.equal(choice.finish_reason, "stop");
+            const read = JSON.parse(choice.text);
+            assert.ok(typeof read.name === "string" && Number.isInteger(read.age) && Array.isArray(read.tags), choice.text);
+            assert.deepEqual(Object.keys(read).filter((k) => !(k in schema.properties)), []);
+        }
+        assert.equal((await ask(1)).choices[0].text, one.choices[0].text);
+    },
     async "a prompt that was there before is not computed again, and says the same"() {
         const prompt = "The king had three sons, and they lived in a castle by the sea. ".repeat(18);
         const first = await complete({ prompt }), second = await complete({ prompt });

@@ -50,6 +50,15 @@ const REFUSED = [
     ["chat/completions", { ...CHAT, modalities: ["audio"] }, 400, "modalities"], ["chat/completions", { ...CHAT, reasoning_effort: "high" }, 400, "reasoning_effort"],
     ["chat/completions", { ...CHAT, audio: {} }, 400, "audio"], ["chat/completions", { ...CHAT, prediction: {} }, 400, "prediction"],
     ["chat/completions", { ...CHAT, web_search_options: {} }, 400, "web_search_options"], ["chat/completions", CHAT, 400, "messages"], // no template
+    ["completions", { ...TEXT, grammar: 5 }, 400, "grammar"], ["completions", { ...TEXT, grammar: "root ::= x" }, 400, "grammar"],
+    ["completions", { ...TEXT, grammar: "root ::= root" }, 400, "grammar"], ["completions", { ...TEXT, grammar: "x".repeat(200000) }, 400, "grammar"],
+    ["completions", { ...TEXT, response_format: "json" }, 400, "response_format"], ["completions", { ...TEXT, response_format: { type: "xml" } }, 400, "response_format"],
+    ["completions", { ...TEXT, response_format: { type: "json_object", other: 1 } }, 400, "response_format"],
+    ["completions", { ...TEXT, response_format: { type: "json_schema" } }, 400, "response_format"],
+    ["completions", { ...TEXT, response_format: { type: "json_schema", json_schema: { name: "x" } } }, 400, "response_format.json_schema"],
+    ["completions", { ...TEXT, response_format: { type: "json_schema", json_schema: { schema: { type: "string", pattern: "a" } } } }, 400, "response_format.json_schema.schema"],
+    ["completions", { ...TEXT, grammar: 'root ::= "a"', response_format: { type: "json_object" } }, 400, "response_format"],
+    ["chat/completions", { ...CHAT, tools: [tool], grammar: 'root ::= "a"' }, 400, "grammar"],
     ["embeddings", { input: "a" }, 400, "model"], ["nothing", {}, 404, null], ["completions", { prompt: "x".repeat(300000) }, 413, null],
 ];
 
