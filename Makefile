@@ -332,6 +332,8 @@ SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_fi
 # and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
 ASYNCIFY_REMOVELIST := src/web/asyncify_removelist.txt
 
+# Markdown for answers, and what makes its HTML safe, from npm (make setup)
+WEB_LIBRARIES := node_modules/marked/lib/marked.esm.js node_modules/dompurify/dist/purify.es.mjs
 WEB_FILES := $(wildcard web/*.js web/*.html web/*.css web/*.svg web/*.d.ts web/*.json web/*.webmanifest)
 
 web:
@@ -384,9 +386,11 @@ $(WEB)/reference.json: tools/web_reference.mjs $(shell find results -name '*.jso
 	@mkdir -p $(@D)
 	node tools/web_reference.mjs $@
 
-$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm $(WEB)/reference.json $(WEB_FILES) models/builtin.gguf Makefile
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm $(WEB)/reference.json $(WEB_FILES) $(WEB_LIBRARIES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
+	grep -v '^//# sourceMappingURL' node_modules/marked/lib/marked.esm.js >$(WEB)/marked.js
+	grep -v '^//# sourceMappingURL' node_modules/dompurify/dist/purify.es.mjs >$(WEB)/purify.js
 	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 

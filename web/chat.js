@@ -1,9 +1,11 @@
 // The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
+import { Conversations, startConversations } from "./conversations.js";
 import { bytes, copy, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const DEFAULTS = { temperature: 0.7, top_k: 40, top_p: 0.95, min_p: 0, repeat_penalty: 1.1, max_tokens: 256, seed: "", level: "", context: "", system: "" };
-const KEPT_MESSAGES = "solo-messages", KEPT_SETTINGS = "solo-settings";
+const KEPT_SETTINGS = "solo-settings";
+let markdown = null; // ./markdown.js, once it is here: nothing waits for it, and texts are plain until then
 
 function recall(key) {
     try {
@@ -11,12 +13,6 @@ function recall(key) {
     } catch {
         return null;
     }
-}
-
-/** The messages of an earlier visit, if they are valid; an answer that was in progress is as long as it was then. */
-function recallMessages() {
-    const kept = recall(KEPT_MESSAGES), isMessage = (m) => ["user", "assistant"].includes(m?.role) && typeof m.content === "string" && m.content;
-    return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: m.report ?? null }));
 }
 
 /** Only settings that there are, and of their kind. */
@@ -41,7 +37,8 @@ function launches({ level, dispatches }) {
 
 export function startChat(page) {
     const list = $("messages"), text = $("text"), form = $("settings");
-    const messages = recallMessages(); // { role, content, report }
+    const talks = new Conversations();
+    let messages = talks.messages; // { role, content, report }
     let settings = recallSettings(), model = null, answering = null;
 
     // ---- what is shown
@@ -66,17 +63,21 @@ export function startChat(page) {
 
     /** Thoughts are folded above the answer. */
     function show(body, content) {
-        const { thoughts, answer } = splitThoughts(content);
-        if (!thoughts) return (body.textContent = answer);
-        if (!body.querySelector("details")) {
-            const details = document.createElement("details"), summary = document.createElement("summary"), inside = document.createElement("div");
+        const { thoughts, answer } = splitThoughts(content), said = document.createElement("div");
+        said.className = "said";
+        if (markdown) said.append(markdown.render(answer));
+        else said.textContent = answer;
+        if (!thoughts) return body.replaceChildren(...(answer ? [said] : []));
+        let details = body.querySelector("details");
+        if (!details) {
+            const summary = document.createElement("summary"), inside = document.createElement("div");
+            details = document.createElement("details");
             details.className = "soft";
             summary.textContent = "Thoughts";
             details.append(summary, inside);
-            body.replaceChildren(details, "");
         }
-        body.querySelector("details div").textContent = thoughts;
-        body.lastChild.textContent = answer;
+        details.querySelector("div").textContent = thoughts;
+        body.replaceChildren(details, said);
     }
 
     function element(message, isLast) {
@@ -91,6 +92,7 @@ export function startChat(page) {
         who.textContent = message.role === "user" ? "You:" : "Model:";
         item.append(who, body, under);
         if (message.role === "assistant" && message.report !== undefined) {
+            item.dataset.plain = markdown ? "" : "1";
             under.append(button("Copy", async ({ target }) => {
                 target.textContent = await copy(message.content) ? "Copied" : "Copying is not allowed here";
                 setTimeout(() => (target.textContent = "Copy"), 1500);
@@ -101,6 +103,7 @@ export function startChat(page) {
             if (message.report) facts.textContent = reportText(message.report);
             under.append(facts);
         }
+        if (message.role === "user") under.append(button("Edit", () => edit(message)));
         if (message.role === "user" && isLast && !answering) under.append(button("Answer", regenerate)); // something went wrong then
         return item;
     }
@@ -135,11 +138,27 @@ export function startChat(page) {
             list.append(hint);
         }
         toEnd();
-        remember(KEPT_MESSAGES, messages);
+        keep();
+        const other = messages.length && talks.current.model && model && talks.current.model !== model.name;
+        $("other-model").hidden = !other;
+        $("other-model").textContent = other ? `This conversation was held with ${talks.current.model}; ${model.name} would answer now.` : "";
     }
+    function keep() {
+        talks.save(model?.name);
+        if (talks.full && !saidFull) page.trouble(new Error("The browser keeps no more: this conversation lasts as long as the page. Export it, or delete others"));
+        saidFull = talks.full;
+    }
+    let saidFull = false;
     // a page that goes away does so in the middle of an answer, too
-    addEventListener("pagehide", () => remember(KEPT_MESSAGES, messages));
-    document.addEventListener("visibilitychange", () => document.hidden && remember(KEPT_MESSAGES, messages));
+    addEventListener("pagehide", keep);
+    document.addEventListener("visibilitychange", () => document.hidden && keep());
+
+    /** What is shown is another conversation, or another part of it. */
+    function changed() {
+        messages = talks.messages;
+        draw();
+        buttons();
+    }
 
     // ---- answers
 
@@ -163,15 +182,17 @@ export function startChat(page) {
         const body = shown.at(-1)[1].querySelector(".text");
         list.setAttribute("aria-busy", "true");
         buttons();
-        let done = false;
+        let done = false, growing = null;
         try {
             const stream = await page.solo.chat.completions.create({ ...request, signal: answering.signal });
             for await (const chunk of stream) {
                 const follow = atEnd();
-                const piece = chunk.choices[0].delta.content ?? "";
-                if (!message.content.includes("think>")) body.append(message.content.trim() ? piece : piece.trimStart());
+                const piece = chunk.choices[0].delta.content ?? "", begun = message.content.trim() !== "";
                 message.content += piece;
-                if (message.content.includes("think>")) show(body, message.content); // otherwise text is added, so that only that is read out
+                if (message.content.includes("think>")) { // otherwise text is added, so that only that is read out
+                    growing = null;
+                    show(body, message.content);
+                } else if (message.content.trim()) (growing ??= growIn(body)).add(begun ? piece : piece.trimStart());
                 if (chunk.solo) message.report = chunk.solo;
                 if (follow) toEnd();
             }
@@ -184,11 +205,29 @@ export function startChat(page) {
             if (!done && !message.content) messages.pop();
             answering = null;
             page.busy = false;
+            growing?.end();
             draw();
-            body.normalize(); // out of many pieces one text
             list.removeAttribute("aria-busy");
             buttons();
         }
+    }
+
+    /** Where an answer's text grows: as Markdown if that is here, else as it is. */
+    function growIn(body) {
+        const said = document.createElement("div");
+        said.className = "said";
+        body.replaceChildren(said);
+        return markdown ? new markdown.Growing(said) : { add: (piece) => said.append(piece), end: () => said.normalize() };
+    }
+
+    /** Another conversation begins with what stands before this message, and its text is there to be changed. */
+    function edit(message) {
+        const at = messages.indexOf(message);
+        if (page.busy || at < 0) return;
+        talks.branch(at, model?.name);
+        changed();
+        text.value = message.content;
+        text.focus();
     }
 
     function say(content) {
@@ -207,7 +246,7 @@ export function startChat(page) {
         $("send").hidden = answering !== null;
         $("stop").hidden = answering === null;
         $("send").disabled = !model || page.busy;
-        $("clear").disabled = page.busy;
+        for (const id of ["clear", "open-conversations"]) $(id).disabled = page.busy;
     }
 
     $("composer").onsubmit = (event) => {
@@ -218,16 +257,43 @@ export function startChat(page) {
         say(content);
     };
     text.onkeydown = (event) => {
+        const mine = messages.findLast((m) => m.role === "user");
+        if (event.key === "ArrowUp" && !text.value && mine) {
+            event.preventDefault();
+            return edit(mine);
+        }
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
         event.preventDefault();
         $("composer").requestSubmit();
     };
-    $("stop").onclick = () => answering?.abort();
+    const stop = () => {
+        answering?.abort();
+        text.focus(); // the button that had it goes away
+    };
+    $("stop").onclick = stop;
+    addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || !answering || document.querySelector("dialog[open]")) return;
+        event.preventDefault();
+        stop();
+    });
+    text.onpaste = (event) => {
+        if ([...(event.clipboardData?.files ?? [])].some((file) => file.type.startsWith("image/"))) page.trouble(new Error("Pictures cannot be read here: models answer to text alone"));
+    };
     $("clear").onclick = () => {
-        messages.length = 0;
-        draw();
+        talks.begin(model?.name);
+        changed();
         text.focus();
     };
+    startConversations(talks, () => model?.name, {
+        open(id) {
+            if (page.busy) return;
+            talks.open(id, model?.name);
+            changed();
+            text.focus();
+        },
+        changed,
+        trouble: (error) => page.trouble(error),
+    });
 
     // ---- settings
 
@@ -263,6 +329,10 @@ export function startChat(page) {
     fill();
     draw();
     buttons();
+    import("./markdown.js").then((module) => {
+        markdown = module;
+        for (const [message, item] of shown) if (item.dataset.plain) show(item.querySelector(".text"), message.content);
+    }, () => {}); // answers are plain text then
 
     return {
         waiting: buttons,

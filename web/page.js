@@ -2,6 +2,7 @@
 import { Solo } from "./solo.js";
 import { startChat } from "./chat.js";
 import { startModels } from "./picker.js";
+import { hasRemembered } from "./remembered.js";
 import { startMeasure } from "./measure.js";
 import { showHow } from "./how.js";
 
@@ -52,15 +53,16 @@ async function start() {
     startMeasure(page, { rounds: Number(options.rounds) || 0 });
     addEventListener("hashchange", showView);
     showView();
-    const open = async (wanted = {}) => {
+    // without `wanted`: the last visit's model; which one that is, the storage says only when the device is there
+    const open = async (wanted = null) => {
         try {
-            page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined, builtin: !wanted.model });
+            page.solo = await Solo.open({ adapter: options.adapter, jspi: options.jspi === "off" ? false : undefined, builtin: !wanted?.model && !hasRemembered() });
         } catch (error) {
             chat.unavailable(error);
             page.trouble(error, () => open(wanted));
             return;
         }
-        await models.load(wanted);
+        await (wanted ? models.load(wanted) : models.loadLast());
     };
     /** Gives up what the worker is at. */
     page.restart = async () => {

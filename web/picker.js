@@ -1,5 +1,6 @@
 // Choosing a model: the built-in one, a file, a URL, or one that is kept; and loading it, with progress.
 import { bytes, progressTeller } from "./format.js";
+import { recallModel, rememberModel } from "./remembered.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -36,14 +37,32 @@ export function startModels(page, chat) {
         $("loading-cancel").hidden = !wanted.model;
         try {
             await withProgress(async (onProgress) => {
-                await page.solo.loadModel({ ...wanted, ...chat.loadOptions(), onProgress });
+                const { handle, ...model } = wanted;
+                await page.solo.loadModel({ ...model, ...chat.loadOptions(), onProgress });
                 last = wanted;
                 show(page.solo);
+                tell("");
+                rememberModel({ ...model, handle });
             });
         } catch (error) {
             if (!error.kept) chat.unloaded();
             if (!error.cancelled) page.trouble(error, error.lost ? recover : () => load({}));
         }
+    }
+
+    /** A line about the model, with a button that does something about it. */
+    function tell(text, again = null) {
+        $("model-note").hidden = !text;
+        $("model-note-text").textContent = text;
+        $("model-again").hidden = !again;
+        $("model-again").onclick = () => again().then(load, (error) => page.trouble(error));
+    }
+
+    /** The model of the last visit, or else the built-in one and why. */
+    async function loadLast() {
+        const { wanted, note, again } = await recallModel(() => page.solo.models.list());
+        await load(wanted);
+        if (note) tell(note, again);
     }
 
     /** After a loss: another device, and the same model. */
@@ -94,6 +113,13 @@ export function startModels(page, chat) {
         dialog.showModal();
     };
     $("use-builtin").onclick = () => load({});
+    // with a handle, where the browser has such, the file can be opened again at the next visit
+    $("pick").onclick = async (event) => {
+        if (!globalThis.showOpenFilePicker) return;
+        event.preventDefault();
+        const [handle] = await showOpenFilePicker({ types: [{ description: "GGUF", accept: { "application/octet-stream": [".gguf"] } }] }).catch(() => []);
+        if (handle) load({ model: await handle.getFile(), handle });
+    };
     $("pick").onchange = ({ target }) => {
         if (target.files[0]) load({ model: target.files[0] });
         target.value = "";
@@ -115,7 +141,9 @@ export function startModels(page, chat) {
         event.preventDefault();
         depth = 0;
         $("drop").hidden = true;
-        load({ model: event.dataTransfer.files[0] });
+        const [file] = event.dataTransfer.files, handle = event.dataTransfer.items[0]?.getAsFileSystemHandle?.();
+        if (file.type.startsWith("image/")) return page.trouble(new Error("Pictures cannot be read here: models answer to text alone"));
+        Promise.resolve(handle).catch(() => null).then((kept) => load({ model: file, handle: kept ?? undefined }));
     });
-    return { load, last: () => last };
+    return { load, loadLast, last: () => last };
 }

@@ -25,7 +25,7 @@ const picture = (what) => browser.screenshot(`${SCREENSHOTS}/${name}-${what}.png
 const click = (id) => browser.evaluate((at) => document.getElementById(at).click(), id);
 const textOf = (id) => browser.evaluate((at) => document.getElementById(at).textContent, id);
 const ready = () => browser.until(() => !document.getElementById("send").disabled && !soloPage.busy);
-const lastAnswer = () => browser.evaluate(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent ?? "");
+const lastAnswer = () => browser.evaluate(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent.trim() ?? "");
 const answered = () => browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent);
 const say = (text) => browser.evaluate((what) => {
     document.getElementById("text").value = what;
@@ -117,8 +117,12 @@ await test("a visit that ends in the middle of an answer, and settings that are 
     await set({ max_tokens: 300 });
     await say(PROMPT);
     await browser.until(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent.length > 20 && document.querySelectorAll(".assistant").length === 2);
-    const { busy, parts } = await browser.evaluate(() => ({ busy: document.getElementById("messages").ariaBusy, parts: [...document.querySelectorAll(".assistant .text")].at(-1).childNodes.length }));
-    yes(busy === "true" && parts > 3, `text is added, not replaced: ${busy}, ${parts} parts`);
+    const grows = await browser.evaluate(async () => {
+        const said = [...document.querySelectorAll(".assistant .said")].at(-1), before = { node: said.firstChild, length: said.textContent.length };
+        for (let i = 0; i < 200 && said.textContent.length === before.length; i++) await new Promise((next) => setTimeout(next, 50));
+        return { busy: document.getElementById("messages").ariaBusy, longer: said.textContent.length > before.length, same: said.isConnected && said.firstChild === before.node };
+    });
+    equal(grows, { busy: "true", longer: true, same: true }, "text is added, not replaced");
     await browser.evaluate(() => localStorage.setItem("solo-settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("solo-settings")), max_tokens: "", nothing: 1 })));
     await browser.goto(`${server.url}/?rounds=2`);
     await ready();
@@ -132,14 +136,128 @@ await test("a visit that ends in the middle of an answer, and settings that are 
 
 await test("thoughts are folded above the answer", async () => {
     await browser.goto(`${server.url}/style.css`); // a page that goes away keeps its messages: this one has none
-    await browser.evaluate(() => localStorage.setItem("solo-messages", JSON.stringify([{ role: "user", content: "1+1?" }, { role: "assistant", content: "<think>\nhm <b>\n</think>\n\nTwo." }])));
+    // as a visit before there were several conversations left it
+    await browser.evaluate(() => {
+        for (const key of Object.keys(localStorage)) if (key.startsWith("solo-conversation")) localStorage.removeItem(key);
+        localStorage.setItem("solo-messages", JSON.stringify([{ role: "user", content: "1+1?" }, { role: "assistant", content: "<think>\nhm <b>\n</think>\n\nTwo." }]));
+    });
     await browser.goto(`${server.url}/?rounds=2`);
     await ready();
     const shown = await browser.evaluate(() => {
         const body = document.querySelector(".assistant .text"), details = body.querySelector("details");
-        return { open: details.open, thoughts: details.querySelector("div").textContent, answer: body.lastChild.textContent, markup: body.querySelector("b") !== null };
+        return { open: details.open, thoughts: details.querySelector("div").textContent, answer: body.lastChild.textContent.trim(), markup: body.querySelector("b") !== null };
     });
     equal(shown, { open: false, thoughts: "hm <b>", answer: "Two.", markup: false });
+    await click("clear");
+});
+
+const MARKDOWN = `# Tall
+
+A *word*, \`code\`, [a link](https://example.org/), [none](javascript:alert(1)), ![a cat](https://example.org/cat.png) and <img src=x onerror="document.title='bad'"><script>document.title = "bad"</script>.
+
+| a | b |
+| --- | --- |
+| 1 | 2 |
+
+\`\`\`js
+let a = "<b>";
+\`\`\`
+
+Then $$x_1 * y_1 * z$$ and \\(a_b * c_d\\).`;
+
+await test("answers are Markdown: code to copy, tables, formulas as written, and nothing that loads or runs", async () => {
+    await browser.goto(`${server.url}/style.css`);
+    await browser.evaluate((content) => {
+        for (const key of Object.keys(localStorage)) if (key.startsWith("solo-conversation")) localStorage.removeItem(key);
+        localStorage.setItem("solo-messages", JSON.stringify([{ role: "user", content: "?" }, { role: "assistant", content }]));
+    }, MARKDOWN);
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    const shown = await browser.until(() => {
+        const said = document.querySelector(".assistant .said"), links = [...(said?.querySelectorAll("a") ?? [])];
+        return said?.querySelector("h1") && {
+            title: document.title, heading: said.querySelector("h1").textContent, links: links.map((a) => [a.textContent, a.getAttribute("href"), a.rel]),
+            cells: [...said.querySelectorAll("td")].map((td) => td.textContent), code: said.querySelector("pre").textContent.trim(), button: said.querySelector(".code button").textContent,
+            formulas: [...said.querySelectorAll(".formula")].map((f) => f.textContent), loads: said.querySelectorAll("img, script, iframe, style, form, input, [onerror]").length, picture: /\[picture: a cat\]/.test(said.textContent),
+        };
+    });
+    equal({ ...shown, links: shown.links.filter(([, href]) => href) }, {
+        title: "Solo", heading: "Tall", links: [["a link", "https://example.org/", "noopener noreferrer"]], cells: ["1", "2"], code: 'let a = "<b>";', button: "Copy",
+        formulas: ["$$x_1 * y_1 * z$$", "\\(a_b * c_d\\)"], loads: 0, picture: true,
+    });
+    await picture("markdown");
+    // piece by piece it comes to the same, and what is complete is not made anew
+    const grown = await browser.evaluate(async (content) => {
+        const { Growing, render } = await import("./markdown.js"), into = document.createElement("div"), all = document.createElement("div"), growing = new Growing(into);
+        let first = null, kept = true;
+        for (let at = 0; at < content.length; at += 3) {
+            growing.add(content.slice(at, at + 3));
+            first ??= into.querySelector("h1");
+            kept &&= !first || into.firstElementChild === first;
+        }
+        growing.end();
+        all.append(render(content));
+        return { same: into.textContent.replace(/\s+/g, " ").trim() === all.textContent.replace(/\s+/g, " ").trim(), elements: into.querySelectorAll("*").length - all.querySelectorAll("*").length, kept: kept && first !== null };
+    }, MARKDOWN);
+    equal(grown, { same: true, elements: 0, kept: true });
+});
+
+await test("several conversations: renamed, branched by an edit, exported, imported, deleted", async () => {
+    await set({ max_tokens: 5 });
+    await click("clear");
+    await say("Tom");
+    await answered();
+    await browser.until(() => !soloPage.busy && document.querySelectorAll(".assistant .facts").length === 1);
+    const first = await lastAnswer();
+    await browser.evaluate(() => {
+        const text = document.getElementById("text");
+        text.value = "";
+        text.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true, cancelable: true }));
+    });
+    equal(await browser.evaluate(() => [document.getElementById("text").value, document.querySelectorAll("#messages .user").length, document.activeElement.id]), ["Tom", 0, "text"]);
+    await say("Ann");
+    await browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent);
+    const titles = async () => {
+        await click("open-conversations");
+        return browser.evaluate(() => [...document.querySelectorAll("#conversation-list .title")].map((b) => b.textContent));
+    };
+    equal((await titles()).slice(0, 2), ["Ann", "Tom"]);
+    await picture("conversations");
+    const named = await browser.evaluate(() => {
+        globalThis.prompt = () => "The first";
+        const press = (label) => [...document.querySelectorAll("#conversation-list button")].find((b) => b.getAttribute("aria-label") === label).click();
+        press("Rename Tom");
+        press("Open The first");
+        return [document.querySelector("#messages .user .text").textContent, [...document.querySelectorAll(".assistant .text")].at(-1).textContent.trim()];
+    });
+    equal(named, ["Tom", first]);
+    const again = await browser.evaluate(async () => {
+        const { Conversations } = await import("./conversations.js"), talks = new Conversations(), text = talks.export(), before = talks.list.length, wrong = [];
+        for (const [file, name] of [["{", "cut.json"], ["[]", "other.json"], ['{"solo":"conversations","conversations":[{"messages":[{"role":"root","content":"x"}]}]}', "bad.json"]])
+            try { talks.import(file, name); } catch (error) { wrong.push(error.message.split(":")[0]); }
+        return { came: talks.import(text, "all.json"), before, after: talks.list.length, wrong };
+    });
+    equal([again.came, again.after], [again.before, 2 * again.before]);
+    equal(again.wrong, ["cut.json is no JSON", "other.json has no conversations", "bad.json has no conversations"]);
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    const left = await browser.evaluate(() => {
+        document.getElementById("open-conversations").click();
+        for (let b; (b = [...document.querySelectorAll("#conversation-list button")].find((x) => x.textContent === "Delete"));) b.click();
+        document.getElementById("conversations").close();
+        return [document.querySelectorAll("#messages .user").length, Object.keys(localStorage).filter((key) => key.startsWith("solo-conversation-")).length];
+    });
+    equal(left, [0, 0]);
+});
+
+await test("Escape stops an answer, and the focus is where one writes", async () => {
+    await set({ max_tokens: 300 });
+    await say(PROMPT);
+    await browser.until(() => document.querySelector(".assistant .text")?.textContent.length > 10);
+    await browser.evaluate(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true })));
+    yes(/stopped/.test(await answered()), await answered());
+    equal(await browser.evaluate(() => document.activeElement.id), "text");
+    await set({ max_tokens: 5 });
     await click("clear");
 });
 
@@ -192,13 +310,21 @@ await test("a model from a URL whose connection breaks again and again, checked 
     await browser.until(() => soloPage.busy, 5000).catch(() => {});
     await ready();
     equal(server.requests.filter((r) => r.path.startsWith("/models/")), [], "the second time it is here");
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    equal([await textOf("model-name"), server.requests.filter((r) => r.path.startsWith("/models/"))], ["tale.gguf", []], "the next visit has it by itself");
     await click("change-model");
     await browser.until(() => document.querySelector("#kept button") !== null);
     yes(/tale\.gguf · 3\.9 MB/.test(await textOf("kept")), await textOf("kept"));
     await picture("models");
     await browser.evaluate(() => [...document.querySelectorAll("#kept button")].find((b) => b.textContent === "Delete").click());
     await browser.until(() => /Nothing yet/.test(document.getElementById("kept").textContent));
-    await browser.evaluate(() => document.getElementById("models").close());
+    await browser.goto(`${server.url}/?rounds=2`);
+    await ready();
+    equal([await textOf("model-name"), await textOf("model-note-text")], ["the built-in model", "The model of your last visit is not kept here any more."]);
+    await loadUrl("/models/tale.gguf");
+    await browser.until(() => document.getElementById("model-name").textContent === "tale.gguf");
+    await ready();
 });
 
 await test("a download that is not what was sent, one that is cancelled, one that is not there", async () => {
