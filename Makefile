@@ -356,7 +356,7 @@ $(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
 
-$(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c: $(KERNEL_TOOLS) $(shell find kernels)
+$(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c: tools/pack_text.mjs $(KERNEL_TOOLS) $(shell find kernels)
 	@echo '  gen  $@'
 	node tools/kernels.mjs $@ $*
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills all of `to`; false if it is not what `from` makes. */
+/* Fills all of `to`; false if `from` cannot make it. It is the build's own: damage is survived, but not always noticed. */
 bool unpack_text(const uint8_t *from, size_t count, char *to, size_t size);
 
 #endif
