@@ -1,10 +1,11 @@
 #!/bin/sh
-# bench/collect.sh [SECONDS] [CLIENTS] [sqlite|postgresql]: how many records a second a collector takes, each of them on the
+# bench/collect.sh [SECONDS] [CLIENTS] [sqlite|postgresql] [OUT.json]: how many records a second a collector takes, each of them on the
 # disk before it is acknowledged, and how much processor time the collector needs for one. The clients are on the same
-# machine. Prints a line for a record of a simulation and one for a record of the dispatch experiment, which is larger.
+# machine. Prints a line for a record of a simulation and one for a record of the dispatch experiment, which is larger;
+# OUT.json gets both as a record.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-seconds=${1:-20} clients=${2:-32} engine=${3:-sqlite}
+seconds=${1:-20} clients=${2:-32} engine=${3:-sqlite} out=${4:-}
 SOLO=${SOLO:-build/solo}
 work=$(mktemp -d) || exit 1
 collector='' postgres=''
@@ -32,8 +33,6 @@ for record in results/h200/sim/builtin-pi.json results/h200/web/tab.dispatch.jso
     result=$(node tests/cli/collect_client.mjs load "$url" "$record" "$clients" "$seconds" "$work/acknowledged")
     used=$(($(ticks) - before))
     missing=$(node tests/cli/collect_client.mjs missing "$url" "$work/acknowledged")
-    node -e '
-        const [engine, record, clients, missing, cores, load, ticks, result] = process.argv.slice(1), { acknowledged, seconds, refused } = JSON.parse(result);
-        console.log(`${engine}, ${clients} clients, ${record}: ${(acknowledged / seconds).toFixed(0)} records a second over ${seconds.toFixed(1)} s, ${((10 * ticks) / acknowledged).toFixed(2)} ms of processor time each, ${refused} refused, ${missing} missing (${cores} cores, load before ${load})`);' \
-        "$engine" "$record" "$clients" "$missing" "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)" "$used" "$result"
+    echo "{\"record\": \"$record\", \"missing\": $missing, \"ticks\": $used, \"load\": $(cut -d ' ' -f 1 /proc/loadavg), \"run\": $result}" >>"$work/runs"
 done
+python3 bench/collect_record.py "$engine" "$clients" "$work/runs" "$out"

@@ -1,6 +1,7 @@
 // Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
 import { bars, escape } from "./plot.js";
 import { bytes, copy, progressTeller, seconds, short } from "./format.js";
+import { shareMarkup, startShare } from "./share.js";
 
 const $ = (id) => document.getElementById(id);
 const WAYS = { sync: "wait for each", each: "submit each", pass: "a pass each", batch: "all in one pass", one: "one dispatch" };
@@ -67,8 +68,9 @@ function draw(into, { dispatch, llm, why }, reference) {
     markup += claimsTable(dispatch.claims) + publishedTable(reference.published, llm, mine) +
         `<h3>What was checked</h3><ul>${checks}</ul>` +
         `<p class="soft">The clock's steps: ${short(mine.clock_ns / 1000)} µs${mine.isolated ? " (this page is cross-origin isolated)" : ": coarse, because this page is not cross-origin isolated; solo web serves it so that it is"}. An effect below that cannot be told.</p>` +
-        `<p class="row"><button type="button" data-save="dispatch">Save the dispatch record</button>${llm ? `<button type="button" data-save="llm">Save the model's record</button>` : ""}<button type="button" data-copy>Copy both</button></p>`;
+        `<p class="row"><button type="button" data-save="dispatch">Save the dispatch record</button>${llm ? `<button type="button" data-save="llm">Save the model's record</button>` : ""}<button type="button" data-copy>Copy both</button></p>${shareMarkup}`;
     into.innerHTML = markup;
+    startShare(into, [dispatch, llm].filter(Boolean));
 }
 
 function save(record, name) {

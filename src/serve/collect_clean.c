@@ -286,7 +286,9 @@ static json_t *parse(const char *name, const char *text, size_t length, err *e)
     if (root && json_is_object(root))
         return root;
     /* jansson quotes what it stumbled over: not for a line that others read */
-    why.text[strcspn(why.text, "'")] = 0;
+    char *quoted = strstr(why.text, " near '");
+    if (quoted)
+        *quoted = 0;
     if (root)
         err_set(e, "%s: not a record: the outermost value must be an object", name);
     else

@@ -13,7 +13,7 @@ enum {
     AXIS_HEIGHT = 20, /* tick labels */
     VALUE_WIDTH = 84, /* right of the dots */
     MOST_ROWS = 12,   /* a chart of more could not be read; the table has them all */
-    MOST_DOTS = 200,  /* of one group */
+    MOST_DOTS = 60,   /* of one group: evenly taken from the best to the worst */
     MOST_TABLE = 500,
 };
 
@@ -43,13 +43,24 @@ static void draw_dot(str *out, const axis *a, const collect_dot *d, const char *
     str_add(out, d->is_outlier ? " (outlier)</title></circle></a>\n" : "</title></circle></a>\n");
 }
 
+static size_t dots_shown(const collect_group *g)
+{
+    return g->count < MOST_DOTS ? g->count : MOST_DOTS;
+}
+
+/* The i-th of those that are shown; the best and the worst are among them. */
+static const collect_dot *dot_at(const collect_group *g, size_t i)
+{
+    return &g->dots[g->count <= MOST_DOTS ? i : i * (g->count - 1) / (MOST_DOTS - 1)];
+}
+
 static void draw_group(str *out, const axis *a, const collect_group *g, const char *unit, double y)
 {
     double middle = y + 24, from = axis_at(a, g->lo), to = axis_at(a, g->hi), at = axis_at(a, g->median);
     str_addf(out, "<g class=\"%s\">", colour_of(g->impl));
     svg_text_cut(out, 4, y + 12, "label", g->label, 52);
-    for (size_t i = 0; i < g->count && i < MOST_DOTS; i++)
-        draw_dot(out, a, &g->dots[i], unit, middle);
+    for (size_t i = 0; i < dots_shown(g); i++)
+        draw_dot(out, a, dot_at(g, i), unit, middle);
     str_addf(
         out,
         "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M%.1f %.1fv6M%.1f %.1fv12\" class=\"whisker\" pointer-events=\"none\"/>",
@@ -90,8 +101,8 @@ void collect_plot(str *out, const collect_chart *c, const char *title)
         const collect_group *g = &c->groups[i];
         axis_show(&a, g->lo, true);
         axis_show(&a, g->hi, true);
-        for (size_t k = 0; k < g->count && k < MOST_DOTS; k++)
-            axis_show(&a, g->dots[k].value, true);
+        for (size_t k = 0; k < dots_shown(g); k++)
+            axis_show(&a, dot_at(g, k)->value, true);
     }
     axis_finish_auto(&a);
     a.from = 10;

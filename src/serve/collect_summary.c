@@ -219,16 +219,28 @@ static void mark_outliers(collect_group *g)
     free(values);
 }
 
+/* Of many: the interval by ranks, which needs no resampling. `sorted` either way. */
+static summary figures_of_many(const double *sorted, size_t n)
+{
+    summary s = stats_figures(sorted, n);
+    double half = 0.5 * 1.96 * sqrt((double)n), middle = 0.5 * (double)(n - 1);
+    double a = sorted[(size_t)floor(middle - half)], b = sorted[(size_t)ceil(middle + half)];
+    s.ci95[0] = fmin(a, b);
+    s.ci95[1] = fmax(a, b);
+    return s;
+}
+
 /* One record alone brings its own interval. */
 static void work_out(collect_group *g)
 {
+    enum { MANY = 100 };
     double *values = mem_alloc(g->count * sizeof *values);
     size_t n = 0;
     mark_outliers(g);
     for (size_t i = 0; i < g->count; i++)
         if (!g->dots[i].is_outlier)
             values[n++] = g->dots[i].value;
-    summary s = stats_summary((samples){values, n, 1});
+    summary s = n < MANY ? stats_summary((samples){values, n, 1}) : figures_of_many(values, n);
     bool is_alone = g->count == 1;
     g->median = s.median;
     g->lo = is_alone ? g->dots[0].lo : s.ci95[0];

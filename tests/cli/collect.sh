@@ -126,6 +126,13 @@ if ldconfig -p 2>/dev/null | grep -q 'libcurl\(-gnutls\)\?\.so\.4 '; then
 else
     echo "skip solo share: libcurl.so.4 is not installed"
 fi
+contains "what the page sends is taken, and has a standing" "$(node --input-type=module -e '
+    const { send, standingText, toSend } = await import(process.cwd() + "/web/share.js"), [url, file] = process.argv.slice(1);
+    const record = JSON.parse((await import("node:fs")).readFileSync(file, "utf8"));
+    record.params.model = "https://me@home.example/models/built.gguf?key=1";
+    const text = toSend(record), { address, standing } = await send(url, text);
+    console.log(text.includes("home.example") || JSON.parse(text).params.model, address.startsWith(url), standing.map(standingText).length);' \
+    "$url" results/software-2core/web/firefox.llm.json)" 'built.gguf true'
 "$SOLO" share "$work/hostile.json.none" "$url" --yes >/dev/null 2>&1
 check "sharing what is no record" $? 1
 "$SOLO" share "$record" ftp://there --yes >/dev/null 2>&1

@@ -2,7 +2,7 @@
 //
 //   node tests/cli/collect_client.mjs load URL RECORD CLIENTS SECONDS ACKNOWLEDGED   sends until then or until the server is
 //                                        gone; the ids that were acknowledged go into the file, one per line, and what
-//                                        was measured to standard output: {"acknowledged", "seconds", "refused"}
+//                                        was measured to standard output: {"acknowledged", "seconds", "refused", "each_second"}
 //   node tests/cli/collect_client.mjs missing URL ACKNOWLEDGED    how many of those ids the server does not have
 import { appendFileSync, readFileSync } from "node:fs";
 import http from "node:http";
@@ -36,6 +36,7 @@ function variants(file) {
 
 async function load(file, clients, seconds, acknowledgedFile) {
     const record = variants(file), end = performance.now() + seconds * 1000, begin = performance.now();
+    const each_second = Array(Math.floor(seconds)).fill(0);
     let acknowledged = 0, refused = 0, gone = false;
     const client = async () => {
         while (!gone && performance.now() < end) {
@@ -43,12 +44,14 @@ async function load(file, clients, seconds, acknowledgedFile) {
             if (!reply) gone = true;
             else if (reply.status === 201) {
                 acknowledged++;
+                const second = Math.floor((performance.now() - begin) / 1000);
+                if (second < each_second.length) each_second[second]++;
                 appendFileSync(acknowledgedFile, JSON.parse(reply.text).id + "\n");
             } else refused++;
         }
     };
     await Promise.all(Array.from({ length: clients }, client));
-    console.log(JSON.stringify({ acknowledged, seconds: (performance.now() - begin) / 1000, refused }));
+    console.log(JSON.stringify({ acknowledged, seconds: (performance.now() - begin) / 1000, refused, each_second }));
 }
 
 async function missing(file) {

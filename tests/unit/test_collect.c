@@ -210,6 +210,40 @@ static void groups_have_medians(void **state)
     collect_store_close(s);
 }
 
+static void a_large_group_has_an_interval_by_ranks(void **state)
+{
+    folder *f = *state;
+    err e = {0};
+    collect_summary summary;
+    collect_store *s = collect_store_open(f->file, &e);
+    add(s, 1, 0, "NVIDIA Test", NULL);
+    /* as if there were 400 more of it, from 1.001 to 1.4 times as fast */
+    collect_db db = {0};
+    assert_true(collect_db_open(&db, f->file, &e));
+    assert_true(collect_db_do(&db,
+                              "CREATE TEMP TABLE numbers AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+                              "SELECT i + 1 FROM n WHERE i < 400) SELECT i FROM n",
+                              &e));
+    assert_true(collect_db_do(&db,
+                              "INSERT INTO records (id, received, measured, experiment, version, vendor, device, "
+                              "backend, impl, browser, software, body) SELECT id || i, received, measured, experiment, "
+                              "version, vendor, device, backend, impl, browser, software, body FROM records, numbers",
+                              &e));
+    assert_true(collect_db_do(&db,
+                              "INSERT INTO points SELECT id || i, family, subject, variant, unit, vendor, device, "
+                              "backend, impl, browser, software, value * (1 + 0.001 * i), lo, hi FROM points, numbers",
+                              &e));
+    collect_db_close(&db);
+    assert_true(collect_summary_make(&summary, s, &(collect_filter){0}, COLLECT_BY_VENDOR, &e));
+    const collect_group *g = &chart_of(&summary, "decode", "loop", false)->groups[0];
+    assert_int_equal(g->count, 401);
+    assert_true(fabs(g->median - 110 * 1.2) < 1e-9);
+    /* 1.96 / 2 of the root of 401 is 19.6: the ranks 180 and 220 */
+    assert_true(fabs(g->lo - 110 * 1.18) < 1e-9 && fabs(g->hi - 110 * 1.22) < 1e-9);
+    collect_summary_free(&summary);
+    collect_store_close(s);
+}
+
 static void a_record_has_a_standing(void **state)
 {
     folder *f = *state;
@@ -268,6 +302,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(earlier_tables_are_brought_up_to_date, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_database_is_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(groups_have_medians, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_large_group_has_an_interval_by_ranks, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_record_has_a_standing, make_folder, remove_folder),
         cmocka_unit_test(an_address_sends_only_so_many),
     };

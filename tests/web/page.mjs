@@ -386,6 +386,33 @@ await test("the measurement, and its records", async () => {
     await picture("measured");
 });
 
+await test("sharing a measurement: nothing is sent before it was shown", async () => {
+    const { before, shown, sent, said, asked } = await browser.evaluate(async () => {
+        const box = document.querySelector("[data-share]"), real = fetch, sent = [], part = (name) => box.querySelector(name);
+        globalThis.fetch = async (url, options) => {
+            sent.push([url, options?.body]);
+            if (options && sent.length > 2) return new Response("record: checks[5] (<b>in sight</b>) failed", { status: 400 });
+            return Response.json(options ? { id: "ab", page: "/records/ab" } : { standing: [{ family: "dispatch", subject: "smallest kernel", variant: "one", unit: "us", value: 1.5, others: 91, better_than: 0.64 }] });
+        };
+        part("[data-show]").click();
+        const before = sent.length, shown = part("pre").textContent.split("\n");
+        part("[data-send]").click();
+        const asked = part("[data-said]").textContent;
+        part("input").value = "https://collector.example/";
+        part("[data-send]").click();
+        while (part("[data-send]").disabled || !part("a")) await new Promise((resolve) => setTimeout(resolve, 10));
+        globalThis.fetch = real;
+        return { before, shown, sent, said: part("[data-said]").innerHTML, asked };
+    });
+    equal(before, 0, "showing sends nothing");
+    yes(/Where to/.test(asked), asked);
+    equal(sent.map(([url]) => url), ["https://collector.example/api/records", "https://collector.example/api/records/ab/standing", "https://collector.example/api/records"]);
+    equal([sent[0][1], sent[2][1]], shown, "what was shown is what is sent");
+    yes(shown.length === 2 && shown.every((text) => JSON.parse(text).schema === "solo-record-1" && !("tokens" in JSON.parse(text))), "both records, without tokens");
+    yes(/smallest kernel, one: 1.50 µs, faster than 64% of 91 others/.test(said) && said.includes('href="https://collector.example/records/ab"'), said);
+    yes(/Not taken: record: checks\[5\] \(&lt;b&gt;in sight/.test(said), said);
+});
+
 await test("what was measured is shown, though the model cannot be and others' figures are not there", async () => {
     await browser.evaluate(() => {
         const { solo } = soloPage, plainFetch = fetch;
