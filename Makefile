@@ -2,6 +2,8 @@
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
+# of the libraries, below PREFIX
+LIBDIR  ?= lib
 
 BUILD    := $(if $(SAN),build-san,build)
 CFLAGS   ?= -O2 -g
@@ -52,7 +54,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test long-prompts lint web npm fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test long-prompts lint web npm dist deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -67,6 +69,8 @@ help:
 	@echo '  make install    into PREFIX (now $(PREFIX)): the program with manual pages and completion, the libraries, solo.h, and the'
 	@echo '                  page if it was built'
 	@echo '  make uninstall  take those away again'
+	@echo '  make dist       the source as an archive that builds without a network, an SBOM and checksums, into build/dist'
+	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
 	@echo '  make lint       layout, scripts, order of includes, line lengths (a part of make test)'
@@ -142,20 +146,20 @@ TO = $(DESTDIR)$(PREFIX)
 install:
 	$(SETUP) run
 	$(COMPILE_ALL) $(BUILD)/solo $(LIBS)
-	install -d '$(TO)/bin' '$(TO)/lib/solo' '$(TO)/lib/pkgconfig' '$(TO)/include'
+	install -d '$(TO)/bin' '$(TO)/lib/solo' '$(TO)/$(LIBDIR)/pkgconfig' '$(TO)/include'
 	install -m 755 $(BUILD)/solo '$(TO)/bin/solo'
-	install -m 755 deps/lib/*.so '$(TO)/lib/solo/'
-	install -m 644 $(BUILD)/libsolo.a '$(TO)/lib/libsolo.a'
-	install -m 755 $(BUILD)/libsolo.so.0 '$(TO)/lib/libsolo.so.0'
-	ln -sf libsolo.so.0 '$(TO)/lib/libsolo.so'
+	for library in $(wildcard deps/lib/*.so); do install -m 755 "$$library" '$(TO)/lib/solo/' || exit 1; done
+	install -m 644 $(BUILD)/libsolo.a '$(TO)/$(LIBDIR)/libsolo.a'
+	install -m 755 $(BUILD)/libsolo.so.0 '$(TO)/$(LIBDIR)/libsolo.so.0'
+	ln -sf libsolo.so.0 '$(TO)/$(LIBDIR)/libsolo.so'
 	install -m 644 include/solo.h '$(TO)/include/solo.h'
-	install -m 644 $(BUILD)/solo.pc '$(TO)/lib/pkgconfig/solo.pc'
+	install -m 644 $(BUILD)/solo.pc '$(TO)/$(LIBDIR)/pkgconfig/solo.pc'
 	+@$(MAKE) --no-print-directory install-man
 	@if [ -e $(WEB)/.done ]; then install -d '$(TO)/share/solo/web' && install -m 644 $(WEB)/* '$(TO)/share/solo/web/'; fi
 
 uninstall: uninstall-man
-	rm -f '$(TO)/bin/solo' '$(TO)/lib/libsolo.a' '$(TO)/lib/libsolo.so.0' '$(TO)/lib/libsolo.so' \
-	    '$(TO)/include/solo.h' '$(TO)/lib/pkgconfig/solo.pc'
+	rm -f '$(TO)/bin/solo' '$(TO)/$(LIBDIR)/libsolo.a' '$(TO)/$(LIBDIR)/libsolo.so.0' '$(TO)/$(LIBDIR)/libsolo.so' \
+	    '$(TO)/include/solo.h' '$(TO)/$(LIBDIR)/pkgconfig/solo.pc'
 	rm -rf '$(TO)/lib/solo' '$(TO)/share/solo'
 
 # Manual pages, and completion where the shells look for it.
@@ -205,6 +209,16 @@ format:
 lint:
 	@sh tools/lint.sh
 
+# The source as an archive that builds without a network, its SBOM, and checksums of both.
+dist:
+	$(SETUP) build
+	$(COMPILE_ALL) $(BUILD)/gen/kernels.c
+	@sh tools/dist.sh $(BUILD) $(VERSION)
+
+# The same as a Debian package, with the build dependencies of debian/control from this system.
+deb: dist
+	@sh tools/deb.sh $(BUILD) $(VERSION)
+
 # ---- the binary and the test programs -----------------------------------------
 
 $(BUILD)/solo: $(OBJECTS)
@@ -236,9 +250,11 @@ $(BUILD)/libsolo.so.0: $(API) src/api/exports.map
 	ln -sf $(@F) $(BUILD)/libsolo.so
 
 # it finds the rest from where it lies, so that an installation can be moved
+empty :=
+UP    := $(subst $(empty) ,,$(foreach folder,$(subst /, ,$(LIBDIR)),/..))
 $(BUILD)/solo.pc: Makefile
 	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$${pcfiledir}/../..' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	@printf '%s\n' 'prefix=$${pcfiledir}/..$(UP)' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 	    'Name: solo' 'Description: language models, graphs and simulations on WebGPU in as few dispatches as possible' \
 	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsolo' \
 	    'Libs.private: $(patsubst %.a,,$(JANSSON)) -ldl -lm -lpthread' >$@
@@ -269,6 +285,14 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 HOST_CC     ?= $(CC)
 KERNEL_TOOLS := tools/kernels.mjs tools/kernel_args.mjs $(BUILD)/gen/expand_kernel src/graph/megakernel_link.c
 
+# An archive of `make dist` brings what is made here, and the headers of WebGPU: it builds without Node and without a network.
+ifneq ($(wildcard prebuilt/kernels.c),)
+CPPFLAGS += -Iprebuilt
+PREBUILT := kernels.h kernel_args.h kernels.c
+$(addprefix $(BUILD)/gen/,$(PREBUILT)): $(BUILD)/gen/%: prebuilt/%
+	@mkdir -p $(@D)
+	cp $< $@
+else
 $(BUILD)/gen/kernel_sources.c: tools/kernels.mjs tools/kernel_args.mjs src/graph/graph.h $(shell find kernels)
 	@echo '  gen  $@'
 	@mkdir -p $(@D)
@@ -284,12 +308,14 @@ $(BUILD)/gen/expand_kernel: $(EXPAND_KERNEL) src/graph/kernel_text.h $(BUILD)/ge
 $(BUILD)/gen/kernels.c: $(KERNEL_TOOLS) $(shell find kernels)
 	@echo '  gen  $@'
 	node tools/kernels.mjs $@
+endif
 
 # Looked at every time, rewritten only when it changes.
 $(BUILD)/gen/version.c: always
 	@mkdir -p $(@D)
 	@commit=unknown; \
-	if [ -e .git ]; then commit=$$(git describe --always --dirty --exclude '*' 2>/dev/null) || commit=unknown; fi; \
+	if [ -e prebuilt/commit ]; then commit=$$(cat prebuilt/commit); \
+	elif [ -e .git ]; then commit=$$(git describe --always --dirty --exclude '*' 2>/dev/null) || commit=unknown; fi; \
 	printf '%s\n' \
 	    'extern const char *const solo_version, *const solo_commit;' \
 	    'const char *const solo_version = "$(VERSION)";' \

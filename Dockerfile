@@ -1,0 +1,18 @@
+# Solo in a container: docker build -t solo . && docker run --rm solo run -p "Once upon a time"
+# Built on Debian with what tools/setup.sh fetches; what runs has the program, the WebGPU libraries and software Vulkan. For
+# a GPU, give the container the device and its driver: --device /dev/dri, or --gpus all with NVIDIA's container toolkit.
+FROM debian:bookworm-slim AS build
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev libcurl4-openssl-dev \
+    libedit-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libvulkan-dev make nodejs npm python3 python3-pip
+COPY . /solo
+WORKDIR /solo
+RUN make build && sh tools/setup.sh run && make install DESTDIR=/install PREFIX=/usr
+
+FROM debian:bookworm-slim
+RUN sed -n 's/^Suites: bookworm .*/Suites: bookworm-backports/; /^Signed-By/{p;q}; p' /etc/apt/sources.list.d/debian.sources \
+    >/etc/apt/sources.list.d/backports.sources && apt-get update && \
+    apt-get install -y --no-install-recommends ca-certificates libcurl4 libmicrohttpd12 libstdc++6 libvulkan1 && \
+    apt-get install -y --no-install-recommends -t bookworm-backports mesa-vulkan-drivers && rm -rf /var/lib/apt/lists/*
+COPY --from=build /install /
+ENTRYPOINT ["solo"]
+CMD ["demo"]
