@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,6 +31,20 @@ static bool map_descriptor(map *m, int fd, const char *path, err *e)
         return err_set(e, "%s: cannot map: %s", path, strerror(errno));
     *m = (map){bytes, (size_t)info.st_size};
     return true;
+}
+
+/* Nothing can be given to whoever reads on: the program ends here, with what may be called in a handler. */
+static void on_cut(int signal)
+{
+    static const char text[] = "solo: a file became shorter while it was read\n";
+    (void)signal;
+    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 1 : 1);
+}
+
+void map_survive_cuts(void)
+{
+    struct sigaction action = {.sa_handler = on_cut};
+    sigaction(SIGBUS, &action, NULL);
 }
 
 bool map_open(map *m, const char *path, err *e)

@@ -83,9 +83,13 @@ static bool check(void *chosen, err *e)
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal)
+/* An answer ends between two tokens, a prompt between two parts of it. Who cannot wait for that presses again. */
+static void interrupt(int number)
 {
-    (void)signal;
+    if (interrupted) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     interrupted = 1;
 }
 

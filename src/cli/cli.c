@@ -192,12 +192,17 @@ bool cli_record_write(str *record, const char *path, err *e)
     return ok;
 }
 
+enum { MAX_TEXT_BYTES = 1 << 30 }; /* as a tokenizer has it */
+
 static bool read_standard_input(str *text, err *e)
 {
     char chunk[65536];
     size_t got;
-    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0) {
+        if (text->length + got > MAX_TEXT_BYTES)
+            return err_set(e, "standard input: larger than 1 GiB");
         str_add_bytes(text, chunk, got);
+    }
     return ferror(stdin) ? err_set(e, "standard input: %s", strerror(errno)) : true;
 }
 
@@ -206,7 +211,7 @@ bool cli_read_text(const char *path, str *text, err *e)
     size_t length;
     if (strcmp(path, "-") == 0)
         return read_standard_input(text, e);
-    char *data = file_read(path, SIZE_MAX - 1, &length, e);
+    char *data = file_read(path, MAX_TEXT_BYTES, &length, e);
     if (!data)
         return false;
     *text = (str){data, length, length + 1};

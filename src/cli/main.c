@@ -1,4 +1,5 @@
 /* main: finds the command, reads its options, runs it. */
+#include "base/map.h"
 #include "base/progress.h"
 #include "base/version.h"
 #include "cli/cli.h"
@@ -14,10 +15,11 @@
 #include <unistd.h>
 
 /* Pipes and files must not come to stand where standard input, output and error
- * are expected, even if someone closed those. */
+ * are expected, even if someone closed those. Not for writing: what is printed to a
+ * standard output that was closed has failed. */
 static void occupy_standard_streams(void)
 {
-    for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR))
+    for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY))
         if (fd > STDERR_FILENO) {
             close(fd);
             return;
@@ -112,11 +114,13 @@ static int run(int count, char *const *words)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    map_survive_cuts();
     progress_show();
     int status = run(argc > 0 ? argc - 1 : 0, argv + 1);
     /* What was printed must have arrived: a full disk is a failure. */
-    if (status == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-        fprintf(stderr, "solo: standard output: %s\n", strerror(errno));
+    bool failed_before = ferror(stdout); /* then errno is long something else's */
+    if (status == 0 && (fflush(stdout) != 0 || failed_before)) {
+        fprintf(stderr, "solo: standard output: %s\n", failed_before ? "cannot write" : strerror(errno));
         status = ERR_FAILED;
     }
     return status;

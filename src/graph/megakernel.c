@@ -11,6 +11,8 @@
 #include <string.h>
 
 enum {
+    MOST_ASKED_GROUPS = 4096, /* more than any GPU has at a time; software has some */
+    MOST_ASKED_OF_SOFTWARE = 64,
     PORTABLE_THREADS = 256, /* what every device has */
     MAX_GROUPS = 2048,      /* that are looked for */
 };
@@ -242,7 +244,9 @@ static uint32_t fewer_of(uint32_t a, uint32_t most)
 static void set_up(megakernel *o, const megakernel_source *from, const launch_form *wanted)
 {
     const device_profile *profile = from->profile;
-    uint32_t asked = launch_setting("SOLO_ONE_GROUPS", 0); /* whether they are resident or not */
+    /* whether they are resident or not; that many would only wait for each other */
+    uint32_t asked = fewer_of(launch_setting("SOLO_ONE_GROUPS", 0),
+                              profile->specialize ? MOST_ASKED_GROUPS : MOST_ASKED_OF_SOFTWARE);
     *o = (megakernel){.from = *from, .most_groups = wanted->groups};
     o->fixed_groups = asked > 0;
     /* Software devices run few workgroups at a time, and each well enough: one is safe everywhere. */

@@ -19,6 +19,7 @@ typedef struct record_reader {
     err *e;
     char where[160];  /* "results[3] (dispatch): ", or "" at the top */
     bool keep_stated; /* statistics are those of the file */
+    size_t samples;   /* of all results so far */
 } record_reader;
 
 /* Each fails with an error that names the file and the key. What is absent or null is "", NAN or NULL. */

@@ -21,6 +21,9 @@ static bool read_samples(record_reader *r, json_t *object, view_result *out)
     out->n = json_array_size(list);
     if (out->n == 0)
         return record_wrong(r, "samples", list ? "is empty" : "is missing");
+    r->samples += out->n;
+    if (r->samples > RECORD_MAX_ALL)
+        return record_wrong(r, "samples", "and those before have more than 250000 entries together");
     out->samples = record_keep(r->view, out->n * sizeof *out->samples);
     for (size_t i = 0; i < out->n; i++) {
         json_t *sample = json_array_get(list, i);

@@ -20,6 +20,7 @@ enum {
     RECORD_MAX_BYTES = 16 << 20,
     RECORD_MAX_RESULTS = 5000,  /* ten times a full run */
     RECORD_MAX_SAMPLES = 10000, /* per result; as many points */
+    RECORD_MAX_ALL = 250000,    /* samples of all results: intervals of more take minutes */
 };
 
 typedef struct view_param {

@@ -138,7 +138,9 @@ void bpe_decode(token_text text, str *out)
 
 static bpe_pair *pair_slot(const bpe_pairs *p, int32_t left, int32_t right)
 {
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
+    /* two rounds: a file that is made so that its pairs meet in one place would have to know both words */
+    uint64_t h = (((uint64_t)(uint32_t)left << 32 | (uint32_t)right) ^ p->key.low) * 0x9E3779B97F4A7C15u;
+    h = (h ^ h >> 32) * (p->key.high | 1);
     size_t at = (size_t)(h >> 29) & p->mask;
     while (p->slots[at].right != TOKEN_NONE && (p->slots[at].left != left || p->slots[at].right != right))
         at = (at + 1) & p->mask;
@@ -159,6 +161,7 @@ void bpe_pairs_init(bpe_pairs *p, const vocab *v, const tokenizer_parts *parts)
     while (slots < 2 * parts->merge_count)
         slots *= 2;
     p->mask = slots - 1;
+    p->key = hash_new_key();
     p->slots = mem_alloc(slots * sizeof *p->slots);
     for (size_t i = 0; i < slots; i++)
         p->slots[i].right = TOKEN_NONE;

@@ -52,6 +52,7 @@ typedef struct bpe_pair {
 typedef struct bpe_pairs {
     bpe_pair *slots; /* hash table */
     size_t mask;
+    hash_key key;
 } bpe_pairs;
 
 void bpe_pairs_init(bpe_pairs *p, const vocab *v, const tokenizer_parts *parts);

@@ -7,10 +7,7 @@
 /* The slot that holds this text, or the free one where it belongs. */
 static size_t vocab_slot(const vocab *v, const char *text, size_t length)
 {
-    uint64_t h = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001B3u;
-    size_t at = (size_t)(h ^ h >> 32) & v->slot_mask;
+    size_t at = (size_t)hash_bytes(&v->key, text, length) & v->slot_mask;
     for (; v->slots[at]; at = (at + 1) & v->slot_mask) {
         token_text other = v->texts[v->slots[at] - 1];
         if (other.length == length && memcmp(other.data, text, length) == 0)
@@ -39,7 +36,8 @@ void vocab_init(vocab *v, const tokenizer_parts *parts)
                  .types = mem_alloc(parts->token_count),
                  .bytes = mem_alloc(bytes),
                  .slots = mem_alloc(slots * sizeof *v->slots),
-                 .slot_mask = slots - 1};
+                 .slot_mask = slots - 1,
+                 .key = hash_new_key()};
     char *at = v->bytes;
     for (size_t i = 0; i < v->count; i++) {
         token_text text = parts->tokens[i];

@@ -2,6 +2,7 @@
 #ifndef SOLO_VOCAB_H
 #define SOLO_VOCAB_H
 
+#include "base/hash.h"
 #include "model/tokenizer.h"
 
 typedef struct vocab {
@@ -12,6 +13,7 @@ typedef struct vocab {
     char *bytes;       /* what the texts point into */
     uint32_t *slots;   /* hash table of id + 1 */
     size_t slot_mask;
+    hash_key key;
 } vocab;
 
 /* Copies the tokens. Of several with the same text the first is found. */

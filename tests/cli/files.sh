@@ -23,6 +23,14 @@ rm -f "$work"/*
 mode "a file that was there keeps its mode" "$work/a.svg" 600
 [ -L "$work/link.svg" ] && [ -s "$work/a.svg" ] && echo "ok what a link leads to is replaced" || echo "not ok what a link leads to is replaced"
 
+# a standard output that is closed takes nothing
+echo a | "$SOLO" tokenize >&- 2>"$work/err"
+[ $? -eq 1 ] && grep -q "^solo: standard output: " "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ] &&
+    echo "ok a closed standard output" || echo "not ok a closed standard output ($(cat "$work/err"))"
+"$SOLO" --help >&- 2>/dev/null && echo "not ok help to a closed standard output" || echo "ok help to a closed standard output"
+"$SOLO" explain --svg "$work/b.svg" >/dev/null 2>&1 <&- && echo "ok a closed standard input" || echo "not ok a closed standard input"
+rm -f "$work/b.svg" "$work/err"
+
 # killed at any moment, a command leaves the old file or the new one, and nothing beside it
 echo old >"$work/a.svg"
 left=0

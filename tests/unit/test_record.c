@@ -246,6 +246,22 @@ static void refuses_too_many_samples(void **state)
     str_free(&text);
 }
 
+static void refuses_too_many_samples_together(void **state)
+{
+    (void)state;
+    str text = {0};
+    str_add(&text, "{\"schema\":\"solo-record-1\",\"results\":[");
+    for (int i = 0; i <= RECORD_MAX_ALL / RECORD_MAX_SAMPLES; i++) {
+        str_addf(&text, "%s{\"name\":\"r%d\",\"samples\":[1", i ? "," : "", i);
+        for (int k = 1; k < RECORD_MAX_SAMPLES; k++)
+            str_add(&text, ",1");
+        str_add(&text, "]}");
+    }
+    str_add(&text, "]}");
+    assert_refused(text.data, "more than 250000 entries together");
+    str_free(&text);
+}
+
 static void refuses_too_many_results(void **state)
 {
     (void)state;
@@ -353,6 +369,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_results_by_name),
         cmocka_unit_test(refuses_deep_nesting),
         cmocka_unit_test(refuses_too_many_samples),
+        cmocka_unit_test(refuses_too_many_samples_together),
         cmocka_unit_test(refuses_too_many_results),
         cmocka_unit_test(loads_from_a_file),
         cmocka_unit_test(page_survives_extreme_numbers),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -399,6 +400,43 @@ static void time_grows_with_the_text(void **state)
     free(text);
 }
 
+/* Tokens that fall into one place of a table by the hash that is used most for this, FNV-1a: made to fill a table of 2^17
+ * from its first slots on. With a hash that anybody can compute, finding each would mean looking at all before it. */
+static void chosen_tokens_do_not_meet_in_one_place(void **unused)
+{
+    (void)unused;
+    enum { TOKENS = 40000, BYTES = 6 };
+    char *texts = mem_alloc(TOKENS * BYTES);
+    token_text *tokens = mem_alloc(TOKENS * sizeof *tokens);
+    uint64_t number = 0;
+    for (size_t found = 0; found < TOKENS; number++) {
+        char text[BYTES];
+        uint64_t h = 0xCBF29CE484222325u, rest = number;
+        for (int i = 0; i < BYTES; i++, rest /= 26) {
+            text[i] = (char)('a' + rest % 26);
+            h = (h ^ (unsigned char)text[i]) * 0x100000001B3u;
+        }
+        if (((h ^ h >> 32) & 0x1FFFF) >= 512)
+            continue;
+        memcpy(texts + found * BYTES, text, BYTES);
+        tokens[found] = (token_text){texts + found * BYTES, BYTES};
+        found++;
+    }
+    tokenizer_parts parts = {.kind = TOKENIZER_BPE, .token_count = TOKENS, .tokens = tokens, .pre = {"gpt-2", 5}};
+    parts.bos = parts.eos = parts.eot = parts.ending = parts.unknown = parts.padding = TOKEN_NONE;
+    err e = {0};
+    clock_t began = clock();
+    tokenizer *t = tokenizer_new(&parts, &e);
+    double took_s = (double)(clock() - began) / CLOCKS_PER_SEC;
+    assert_non_null(t);
+    assert_int_equal(tokenizer_find(t, tokens[TOKENS - 1]), TOKENS - 1);
+    tokenizer_free(t);
+    if (took_s > 0.5) /* 0.01 s here; several seconds where they meet */
+        fail_msg("%g s for %d tokens", took_s, TOKENS);
+    free(texts);
+    free(tokens);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +449,7 @@ int main(void)
         cmocka_unit_test(bad_parts_are_refused),
         cmocka_unit_test(odd_parts_are_borne),
         cmocka_unit_test(time_grows_with_the_text),
+        cmocka_unit_test(chosen_tokens_do_not_meet_in_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
