@@ -22,6 +22,10 @@ typedef struct record_reader {
     size_t samples;   /* of all results so far */
 } record_reader;
 
+/* The record of a JSON value that was parsed; `keep_stated`: with the statistics that it states, NAN where it has none, for
+ * those who check them. Fails as record_view_parse does. */
+bool record_view_from(record_view *view, const char *path, json_t *root, bool keep_stated, err *e);
+
 /* Each fails with an error that names the file and the key. What is absent or null is "", NAN or NULL. */
 bool record_wrong(record_reader *r, const char *key, const char *what);
 bool record_read_text(record_reader *r, json_t *object, const char *key, const char **out);

@@ -286,17 +286,13 @@ static json_t *parse_json(const char *path, const char *text, size_t length, err
     return root;
 }
 
-static bool parse(record_view *view, const char *path, const char *text, size_t length, bool keep_stated, err *e)
+bool record_view_from(record_view *view, const char *path, json_t *root, bool keep_stated, err *e)
 {
     *view = (record_view){0};
-    json_t *root = parse_json(path, text, length, e);
-    if (!root)
-        return false;
     view->path = record_keep_text(view, path);
     record_reader r = {.view = view, .e = e, .keep_stated = keep_stated};
     bool ok = read_schema(&r, root) && read_origin(&r, root) && read_gpus(&r, root) && read_results(&r, root) &&
               read_checks(&r, root) && read_claims(&r, root);
-    json_decref(root);
     if (!ok)
         record_view_free(view);
     return ok;
@@ -304,12 +300,11 @@ static bool parse(record_view *view, const char *path, const char *text, size_t 
 
 bool record_view_parse(record_view *view, const char *path, const char *text, size_t length, err *e)
 {
-    return parse(view, path, text, length, false, e);
-}
-
-bool record_view_parse_stated(record_view *view, const char *path, const char *text, size_t length, err *e)
-{
-    return parse(view, path, text, length, true, e);
+    *view = (record_view){0};
+    json_t *root = parse_json(path, text, length, e);
+    bool ok = root && record_view_from(view, path, root, false, e);
+    json_decref(root);
+    return ok;
 }
 
 bool record_view_load(record_view *view, const char *path, err *e)

@@ -79,9 +79,6 @@ bool record_view_load(record_view *view, const char *path, err *e);
 /* The same from memory; `path` is what errors call it. */
 bool record_view_parse(record_view *view, const char *path, const char *text, size_t length, err *e);
 
-/* The same with the statistics that the file states, NAN where it has none: for those who check them. */
-bool record_view_parse_stated(record_view *view, const char *path, const char *text, size_t length, err *e);
-
 void record_view_free(record_view *view);
 
 /* A parameter of a result: "" or NAN when it has none of that name. */

@@ -3,11 +3,13 @@
 
 #include "base/stats.h"
 #include "hub/checksum.h"
+#include "lab/record_fields.h"
 #include "serve/collect_clean.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a leaderboard can be made of, and the unit that each is measured in. */
@@ -202,22 +204,28 @@ static bool check_view(const record_view *view, err *e)
     return true;
 }
 
-static void make_id(collect_record *r)
+/* On one line, with its keys sorted: the same record is the same text however it was laid out. */
+static bool write_body(collect_record *r, const char *name, json_t *cleaned, err *e)
 {
+    char *line = json_dumps(cleaned, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+    if (!line)
+        return err_set(e, "%s: cannot be written as JSON again", name);
+    str_add(&r->body, line);
+    free(line);
     checksum sum = checksum_begin(CHECKSUM_SHA256, r->body.length);
     checksum_add(&sum, r->body.data, r->body.length);
     checksum_end(&sum, r->id);
+    return true;
 }
 
 bool collect_check(const char *name, const char *text, size_t length, collect_record *out, err *e)
 {
     *out = (collect_record){0};
-    bool ok = collect_clean(name, text, length, &out->body, e) &&
-              record_view_parse_stated(&out->view, name, out->body.data, out->body.length, e) &&
-              check_view(&out->view, e);
-    if (ok)
-        make_id(out);
-    else
+    json_t *cleaned = collect_clean(name, text, length, e);
+    bool ok = cleaned && record_view_from(&out->view, name, cleaned, true, e) && check_view(&out->view, e) &&
+              write_body(out, name, cleaned, e);
+    json_decref(cleaned);
+    if (!ok)
         collect_record_free(out);
     return ok;
 }

@@ -1,10 +1,11 @@
 /* collect_clean: a copy of a record's JSON with the keys that are known, and without paths and addresses. */
 #include "serve/collect_clean.h"
 
+#include "base/str.h"
+
 #include <ctype.h>
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
@@ -297,21 +298,13 @@ static json_t *parse(const char *name, const char *text, size_t length, err *e)
     return NULL;
 }
 
-bool collect_clean(const char *name, const char *text, size_t length, str *out, err *e)
+json_t *collect_clean(const char *name, const char *text, size_t length, err *e)
 {
     json_t *root = parse(name, text, length, e);
     if (!root)
-        return false;
+        return NULL;
     cleaner c = {name, e};
     json_t *cleaned = clean_object(&c, "record", root, RECORD_KEYS, false);
     json_decref(root);
-    if (!cleaned)
-        return false;
-    char *line = json_dumps(cleaned, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-    json_decref(cleaned);
-    if (!line)
-        return err_set(e, "%s: cannot be written as JSON again", name);
-    str_add(out, line);
-    free(line);
-    return true;
+    return cleaned;
 }

@@ -7,7 +7,9 @@
 #define SOLO_SERVE_COLLECT_CLEAN_H
 
 #include "base/err.h"
-#include "base/str.h"
+
+#include <jansson.h>
+#include <stddef.h>
 
 enum {
     COLLECT_MAX_BYTES = 4 << 20, /* a full run of the dispatch experiment has a sixteenth of it */
@@ -16,7 +18,7 @@ enum {
     COLLECT_MAX_KEYS = 64,       /* in one object */
 };
 
-/* The record as JSON on one line, with its keys sorted: the same record is the same text however it was laid out. */
-bool collect_clean(const char *name, const char *text, size_t length, str *out, err *e);
+/* What is kept of the record, or NULL. */
+json_t *collect_clean(const char *name, const char *text, size_t length, err *e);
 
 #endif
