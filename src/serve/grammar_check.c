@@ -101,8 +101,20 @@ static bool check_calls(grammar *g, err *e)
                                          g->rules[circle].line, g->rules[circle].name);
 }
 
+/* A class begins where a range of some state does, and behind one. */
+static void find_classes(grammar *g)
+{
+    bool begins[257] = {false};
+    for (uint32_t i = 0; i < g->state_count; i++)
+        if (g->states[i].kind == STATE_BYTES)
+            begins[g->states[i].low] = begins[g->states[i].high + 1] = true;
+    for (int byte = 1; byte < 256; byte++)
+        g->byte_class[byte] = (uint8_t)(g->byte_class[byte - 1] + begins[byte]);
+}
+
 bool grammar_check(grammar *g, err *e)
 {
+    find_classes(g);
     g->root = NO_STATE;
     for (uint32_t i = 0; i < g->rule_count; i++) {
         const grammar_rule *r = &g->rules[i];

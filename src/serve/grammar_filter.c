@@ -211,3 +211,8 @@ const token_filter *grammar_filter_use(grammar_filter *f)
 {
     return &f->use;
 }
+
+bool grammar_filter_is_whole(const grammar_filter *f)
+{
+    return !f->waits && matcher_may_end(f->m, f->at);
+}

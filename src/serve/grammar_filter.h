@@ -17,5 +17,7 @@ typedef struct grammar_filter grammar_filter;
 grammar_filter *grammar_filter_new(const grammar *g, const token_index *x, bool after_thoughts);
 void grammar_filter_free(grammar_filter *f);
 const token_filter *grammar_filter_use(grammar_filter *f);
+/* Is the text so far one that the grammar describes? Otherwise it is only the beginning of one. Once no more tokens come. */
+bool grammar_filter_is_whole(const grammar_filter *f);
 
 #endif

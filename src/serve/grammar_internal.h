@@ -31,6 +31,7 @@ struct grammar {
     grammar_rule *rules; /* (rule_count) */
     uint32_t rule_count, rule_capacity;
     uint32_t root;
+    uint8_t byte_class[256]; /* bytes of the same class are alike everywhere */
 };
 
 enum { NO_STATE = UINT32_MAX };

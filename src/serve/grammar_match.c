@@ -208,7 +208,11 @@ uint32_t matcher_step(matcher *m, uint32_t from, unsigned char byte)
         if (byte >= at->low && byte <= at->high)
             see(m, at->next, s->configs[i].returns);
     }
-    return s->steps[byte] = m->seen_count ? finish_set(m) : MATCHER_DEAD;
+    uint32_t to = m->seen_count ? finish_set(m) : MATCHER_DEAD;
+    for (int alike = 0; alike < 256; alike++)
+        if (m->g->byte_class[alike] == m->g->byte_class[byte])
+            s->steps[alike] = to;
+    return to;
 }
 
 bool matcher_may_end(const matcher *m, uint32_t at)

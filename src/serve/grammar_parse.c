@@ -284,19 +284,22 @@ static bool read_repetition(parser *p, uint32_t *least, uint32_t *most)
     return *most >= *least || fail(p, "a range of repetitions is the wrong way round");
 }
 
-/* The item may also be left out; `again`: it may come any number of times. */
-static bool make_optional(parser *p, fragment *f, bool again)
+/* From here on the rest may be left out: to `end`. `again`: the item may come any number of times. */
+static bool make_optional(parser *p, fragment *f, uint32_t end, bool again)
 {
-    uint32_t end = grammar_add_state(p->g, STATE_JUMP, NO_STATE, 0);
     uint32_t split = grammar_add_state(p->g, STATE_SPLIT, f->start, end);
-    if (end == NO_STATE || split == NO_STATE)
+    if (split == NO_STATE)
         return too_large(p);
-    p->g->states[f->end].next = again ? split : end;
-    *f = (fragment){split, end};
+    if (again) {
+        p->g->states[f->end].next = split;
+        f->end = end;
+    }
+    f->start = split;
     return true;
 }
 
-/* An item that is repeated is read once for each time, from where it begins. */
+/* An item that is repeated is read once for each time, from where it begins. Who leaves one out that may be left out
+ * leaves out all that follow, so that only one of them is ever in question. */
 static bool repeat(parser *p, const char *begin, uint32_t line, fragment *out)
 {
     uint32_t least, most, depth = p->depth;
@@ -304,6 +307,9 @@ static bool repeat(parser *p, const char *begin, uint32_t line, fragment *out)
         return false;
     const char *behind = p->at;
     uint32_t behind_line = p->line, times = most == UINT32_MAX ? least + 1 : most;
+    uint32_t end = grammar_add_state(p->g, STATE_JUMP, NO_STATE, 0);
+    if (end == NO_STATE)
+        return too_large(p);
     if (!add_empty(p, out))
         return false;
     for (uint32_t i = 0; i < times; i++) {
@@ -311,10 +317,12 @@ static bool repeat(parser *p, const char *begin, uint32_t line, fragment *out)
         p->at = begin;
         p->line = line;
         p->depth = depth;
-        if (!parse_item(p, &one) || (i >= least && !make_optional(p, &one, most == UINT32_MAX)))
+        if (!parse_item(p, &one) || (i >= least && !make_optional(p, &one, end, most == UINT32_MAX)))
             return false;
         join(p->g, out, one);
     }
+    if (out->end != end)
+        join(p->g, out, (fragment){end, end});
     p->at = behind;
     p->line = behind_line;
     return true;

@@ -208,7 +208,9 @@ static void end_text(answering *a, const job_event *e)
         openai_refuse(&a->fault, 503, NULL, "closing", "the server is about to end");
     else if (e->end == TEXT_TIME && c->made_tok == 0)
         openai_refuse(&a->fault, 503, NULL, "timeout", "the time for this request was over before its first token");
-    openai_choice_end(c, e->end == TEXT_ENDED || e->end == TEXT_NO_MORE ? "stop" : "length");
+    bool is_whole =
+        e->end == TEXT_ENDED || (e->end == TEXT_NO_MORE && a->grammar && grammar_filter_is_whole(a->filters[e->text]));
+    openai_choice_end(c, is_whole ? "stop" : "length");
 }
 
 static void take_event(answering *a, const job_event *e)
