@@ -4,8 +4,8 @@
 //!include "sample_rows.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
-    sampled_row = v;
-    if (agree(u32(is_idle(args)), local) == 1u) { return; }
-    each(args, v, local);
-    if (local == 0u) { advance(args); }
+    let own = args_of_row(args, v);
+    if (agree(u32(is_idle(own)), local) == 1u) { return; }
+    each(own, v, local);
+    if (local == 0u) { advance(own); }
 }

@@ -8,9 +8,8 @@ fn row_bits(args: u32, at: u32) -> u32 {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    if (local > 0u) { return; }
-    sampled_row = v;
-    if (is_idle(args)) { return; }
-    each(args, v, local);
-    advance(args);
+    let own = args_of_row(args, v);
+    if (local > 0u || is_idle(own)) { return; }
+    each(own, v, local);
+    advance(own);
 }

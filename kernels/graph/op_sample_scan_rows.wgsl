@@ -8,6 +8,6 @@ fn row_bits(args: u32, at: u32) -> u32 {
 }
 
 fn body(args: u32, v: u32, local: u32) {
-    sampled_row = v / arg(args, SAMPLE_ROW_GROUPS);
-    each(args, v % arg(args, SAMPLE_ROW_GROUPS), local);
+    let groups = arg(args, SAMPLE_ROW_GROUPS);
+    each(args_of_row(args, v / groups), v % groups, local);
 }

@@ -24,9 +24,9 @@ typedef struct batch_row {
     uint32_t whole_tok;  /* of which so many were read in whole pieces; */
     uint32_t reused_tok; /* and so many of them were copied */
     uint32_t made_tok, news_tok;
-    uint32_t left;                  /* tokens to be made */
-    uint64_t joined, used;          /* when, by the batch's own count */
-    bool stepwise, read_all, begun; /* to read */
+    uint32_t left;         /* tokens to be made */
+    uint64_t joined, used; /* when, by the batch's own count */
+    bool stepwise, begun;  /* to read */
     sample_words how;
     sample_control control; /* as it is sent */
 } batch_row;
@@ -65,6 +65,8 @@ struct batch {
 /* A piece of the prompt of the request that joined first of those that wait for it; true if there is none. */
 bool batch_read(batch *b, err *e);
 
+/* Copies the pieces that a prompt begins with and any cache has into the slot's; returns how many tokens those are. */
+uint32_t batch_take_prefix(batch *b, const batch_request *r, uint32_t slot);
 /* Tokens of the whole pieces that two texts have in common, of `most`. */
 uint32_t batch_common_pieces(const batch *b, const uint32_t *a, const uint32_t *c, uint32_t most);
 

@@ -42,18 +42,17 @@ bool batch_join(batch *b, const batch_request *r, uint32_t *slot, err *e)
         return false;
     *slot = choose_slot(b, r);
     batch_row *row = &b->rows[*slot];
-    uint32_t *text = row->text, kept = row->whole_tok < r->count ? row->whole_tok : r->count;
-    uint32_t room = b->context_tok + 1 - r->count;
-    kept = batch_common_pieces(b, r->tokens, text, kept); /* what the slot had before may be the beginning */
+    uint32_t *text = row->text, room = b->context_tok + 1 - r->count, there = batch_take_prefix(b, r, *slot);
     *row = (batch_row){.state = BATCH_READING,
                        .text = text,
                        .prompt_tok = r->count,
-                       .whole_tok = kept,
+                       .read_tok = there,
+                       .whole_tok = there,
+                       .reused_tok = there,
                        .left = r->max_tok && r->max_tok < room ? r->max_tok : room,
                        .joined = ++b->clock,
                        .used = b->clock,
                        .stepwise = r->stepwise,
-                       .read_all = r->read_all,
                        .how = sample_pack(&r->how)};
     memcpy(text, r->tokens, r->count * sizeof *text);
     row->control.stop_count = r->stop_count;

@@ -18,29 +18,43 @@ static uint32_t lesser(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* The last token of a prompt is not read: the first one is made from it. */
-static void find_prefix(batch *b, uint32_t slot)
+/* Of all caches the one that has most of a text's beginning. The last token is not read: the first one is made from it. */
+static uint32_t find_prefix(const batch *b, const batch_request *r, uint32_t *from)
 {
-    batch_row *r = &b->rows[slot];
-    uint32_t wanted = r->prompt_tok - 1;
-    uint32_t most = batch_common_pieces(b, r->text, b->reading, lesser(wanted, b->reading_tok)),
-             from = BATCH_READING_CACHE;
-    for (uint32_t i = 0; i < b->slots; i++) {
-        uint32_t same = batch_common_pieces(b, r->text, b->rows[i].text, lesser(wanted, b->rows[i].whole_tok));
+    uint32_t wanted = r->count - 1, most = 0;
+    for (uint32_t i = 0; i <= b->slots; i++) {
+        bool is_slot = i < b->slots;
+        const uint32_t *text = is_slot ? b->rows[i].text : b->reading;
+        uint32_t has = is_slot ? b->rows[i].whole_tok : b->reading_tok;
+        uint32_t same = batch_common_pieces(b, r->tokens, text, lesser(wanted, has));
         if (same > most) {
             most = same;
-            from = i;
+            *from = is_slot ? i : BATCH_READING_CACHE;
         }
     }
-    if (r->read_all)
-        most = 0;
-    if (from != BATCH_READING_CACHE && most) {
-        batch_copy(b, from, BATCH_READING_CACHE, 0, most);
-        b->rows[from].used = b->clock;
+    return most;
+}
+
+uint32_t batch_take_prefix(batch *b, const batch_request *r, uint32_t slot)
+{
+    uint32_t from = slot, count = r->read_all ? 0 : find_prefix(b, r, &from);
+    if (count && from != slot) {
+        batch_copy(b, from, slot, 0, count);
+        if (from != BATCH_READING_CACHE)
+            b->rows[from].used = b->clock;
     }
-    memcpy(b->reading, r->text, most * sizeof *b->reading);
-    b->reading_tok = r->reused_tok = r->read_tok = most;
-    batch_copy(b, BATCH_READING_CACHE, slot, 0, most);
+    return count;
+}
+
+/* What the slot has already goes into the reading cache, unless that has it. */
+static void begin(batch *b, uint32_t slot)
+{
+    batch_row *r = &b->rows[slot];
+    uint32_t has = batch_common_pieces(b, r->text, b->reading, lesser(r->whole_tok, b->reading_tok));
+    batch_copy(b, slot, BATCH_READING_CACHE, has, r->whole_tok);
+    memcpy(b->reading, r->text, r->whole_tok * sizeof *b->reading);
+    b->reading_tok = r->whole_tok;
+    r->begun = true;
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -74,7 +88,7 @@ static void read_piece(batch *b, uint32_t slot)
     r->read_tok = end;
     if (whole) {
         memcpy(b->reading + from, r->text + from, piece * sizeof *b->reading);
-        b->reading_tok = end;
+        b->reading_tok = r->whole_tok = end;
     }
 }
 
@@ -87,10 +101,8 @@ bool batch_read(batch *b, err *e)
     if (first == b->slots)
         return true;
     batch_row *r = &b->rows[first];
-    if (!r->begun) {
-        find_prefix(b, first);
-        r->begun = true;
-    }
+    if (!r->begun)
+        begin(b, first);
     if (r->read_tok < r->prompt_tok - 1)
         read_piece(b, first);
     if (r->read_tok == r->prompt_tok - 1) {

@@ -29,3 +29,10 @@ if "$SOLO" bench llm --fuse ops,loop --submit batch -p 8 -n 8 -d 40 -r 2 >"$work
 else
     echo "not ok every level behind a shorter prompt ($(tail -n 1 "$work/shorter"))"
 fi
+# several texts at a time: bench batch fails likewise
+if "$SOLO" bench batch --texts 3 --fuse none,ops,token,loop -p 20 -n 6 -r 1 >"$work/several" 2>&1 &&
+    grep -q '^3 texts at a time, 20 tokens in and 6 out each' "$work/several" && grep -q '^  loop .* 1$' "$work/several"; then
+    echo "ok every level with three texts at a time"
+else
+    echo "not ok every level with three texts at a time ($(tail -n 1 "$work/several"))"
+fi

@@ -1,0 +1,39 @@
+/* batch: the experiment of several texts at a time: how many tokens a second all of them get together.
+ *
+ * All texts begin at once, with prompts that have nothing in common. Three things are measured: tokens of all texts per
+ * second while nobody reads a prompt; the same from the first prompt to the last token; and when each text's first token
+ * is there. Every level must make the same tokens. */
+#ifndef SOLO_LAB_BATCH_H
+#define SOLO_LAB_BATCH_H
+
+#include "base/stats.h"
+#include "lab/device.h"
+#include "llm/batch.h"
+
+#include <stdio.h>
+
+typedef struct batch_lab_options {
+    const char *model_name;
+    gpu_choice choice;
+    bool levels[LEVEL_COUNT];
+    uint32_t texts, prompt_tok, made_tok, repetitions;
+    uint64_t seed;
+    const char *cache; /* NULL: f16 */
+} batch_lab_options;
+
+typedef struct batch_lab {
+    batch_lab_options options;
+    lab_device device;
+    struct {
+        summary making, whole, first_s; /* tokens per second; seconds */
+        uint32_t dispatches;            /* of a token of all texts */
+    } results[LEVEL_COUNT];
+    uint64_t bytes;
+    uint32_t piece_tok;
+} batch_lab;
+
+/* False if anything failed, or a level made other tokens than another. */
+bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, err *e);
+void batch_print(const batch_lab *lab, FILE *to);
+
+#endif
