@@ -165,8 +165,9 @@ aten_value aten_permuted(const aten_value *v, const uint32_t *order)
     return out;
 }
 
-bool aten_expanded(aten *a, const aten_value *v, uint32_t rank, const uint32_t *dims, aten_value *out)
+bool aten_expanded(aten *a, const aten_value *of, uint32_t rank, const uint32_t *dims, aten_value *out)
 {
+    const aten_value copy = *of, *v = &copy; /* `out` may be the same */
     *out = (aten_value){.kind = v->kind, .constant = v->constant, .n = v->n, .offset = v->offset, .rank = rank};
     if (rank < v->rank)
         return aten_fail(a, "a tensor of %u dimensions as one of %u", v->rank, rank);

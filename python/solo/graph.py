@@ -1,0 +1,125 @@
+"""Graphs of PyTorch's programs, and runs of them, with NumPy arrays. Needs no torch."""
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ._native import Handle, UsageError, c_text, call, ffi, lib
+from .device import LEVEL_NAMES, Device, default_device, level_number
+
+# torch's numbers of element types; bfloat16 comes out as float32
+_DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
+           12: "bool", 13: "float32"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """What goes into a graph, comes out of it, or lives on between runs."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    bytes: int
+    is_state: bool = False
+
+    @property
+    def words(self) -> np.dtype[Any]:
+        """How its elements travel: floats, or 32-bit integers; states are always floats."""
+        return np.dtype("float32" if self.is_state or self.dtype.kind == "f" else "int32")
+
+
+class Graph(Handle):
+    """A program as a graph: ``Graph("model.pt2")`` of a file that ``torch.export.save`` wrote.
+
+    inputs, outputs, states: its ports, in the program's order.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._open(call(lib.solo_graph_open, c_text(path)))
+
+    def _open(self, pointer: Any) -> None:
+        super().__init__(pointer, lib.solo_graph_free)
+        self.inputs = self._ports(lib.SOLO_PORT_INPUT)
+        self.outputs = self._ports(lib.SOLO_PORT_OUTPUT)
+        self.states = self._ports(lib.SOLO_PORT_STATE)
+
+    def _ports(self, kind: int) -> list[Port]:
+        found: list[Port] = []
+        port = ffi.new("solo_tensor *")
+        while self.ask(lib.solo_graph_port, kind, len(found), port):
+            shape = tuple(port.dims[d] for d in range(port.rank))
+            found.append(Port(ffi.string(port.name).decode(), shape, np.dtype(_DTYPES[port.type]), port.bytes,
+                              kind == lib.SOLO_PORT_STATE))
+        return found
+
+
+class Run(Handle):
+    """A graph on a device, at a fusion level: "auto", "none", "ops", "token" or "loop".
+
+    ``run(x, y)`` makes one run: inputs in their order, a list of all outputs.
+    """
+
+    def __init__(self, graph: Graph, level: str = "auto", device: Device | None = None) -> None:
+        device = device or default_device(own_kernels=True)
+        options = ffi.new("solo_run_options *", {"level": level_number(level)})
+        with device.held() as on, graph.held() as what:
+            pointer = call(lib.solo_run_new, on, what, options)
+        super().__init__(pointer, lib.solo_run_free, (device, graph))
+        self.graph = graph
+
+    @property
+    def level(self) -> str:
+        """As it runs."""
+        return LEVEL_NAMES[self.ask(lib.solo_run_level)]
+
+    @property
+    def dispatches(self) -> int:
+        """Of a run."""
+        return int(self.ask(lib.solo_run_dispatches))
+
+    def write(self, port: Port, array: Any) -> None:
+        """Sets an input or a state for the runs that follow."""
+        if np.shape(array) != port.shape:
+            raise UsageError(f"{port.name} has the shape {port.shape}, not {np.shape(array)}")
+        values = np.zeros(port.bytes // 4, dtype=port.words)  # a state may have one element more
+        values[: math.prod(port.shape)] = np.asarray(array, dtype=port.words).ravel()
+        self.call(lib.solo_run_write, c_text(port.name), ffi.from_buffer(values), values.nbytes)
+
+    def read(self, port: Port) -> np.ndarray[Any, Any]:
+        """An output, an input or a state after the runs so far."""
+        values = np.empty(port.bytes // 4, dtype=port.words)
+        self.call(lib.solo_run_read, c_text(port.name), ffi.from_buffer(values), values.nbytes)
+        return values[: math.prod(port.shape)].reshape(port.shape).astype(port.dtype, copy=False)
+
+    def go(self, times: int = 1) -> None:
+        """Makes so many runs, one after the other; states live on from each to the next."""
+        self.call(lib.solo_run_go, times)
+
+    def __call__(self, *arrays: Any) -> list[np.ndarray[Any, Any]]:
+        if len(arrays) != len(self.graph.inputs):
+            raise UsageError(f"{len(self.graph.inputs)} inputs are needed, not {len(arrays)}")
+        for port, array in zip(self.graph.inputs, arrays, strict=True):
+            self.write(port, array)
+        self.go()
+        return [self.read(port) for port in self.graph.outputs]
+
+
+class _Program(Graph):
+    """A graph of a program in memory: JSON as in a .pt2 file, and tensors as solo_tensor has them."""
+
+    def __init__(self, json: str, tensors: Iterable[dict[str, Any]], keep: Any) -> None:
+        self._keep = keep  # what the tensors' data belongs to
+        rows = list(tensors)
+        names = [c_text(row["name"]) for row in rows]
+        array = ffi.new("solo_tensor[]", len(rows))
+        for to, row, name in zip(array, rows, names, strict=True):
+            to.name, to.data, to.bytes = name, ffi.cast("void *", row["data"]), row["bytes"]
+            to.type, to.rank, to.offset = row["type"], len(row["dims"]), 0
+            to.dims[0: len(row["dims"])] = list(row["dims"])
+            to.strides[0: len(row["dims"])] = list(row["strides"])
+        self._open(call(lib.solo_graph_from_torch, c_text(json), array, len(rows)))

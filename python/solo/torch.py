@@ -1,0 +1,279 @@
+"""A backend for torch.compile: ``torch.compile(model, backend="solo")``.
+
+Dynamo and AOTAutograd trace the model; the graph they make is lowered by the same C code as .pt2 files, and runs as one
+dispatch where the device allows it. Tensors that the model changes in place (a static cache) are states on the device:
+they are uploaded again only if someone else wrote to them. What cannot be lowered runs in eager mode, with one warning
+that says why. Training runs in eager mode, too.
+"""
+from __future__ import annotations
+
+import json
+import math
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+
+from ._native import Error
+from .graph import Run, _Program
+
+__all__ = ["backend", "compiled"]
+
+# torch's numbers, as in a .pt2 file
+_TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.float16: 6,
+          torch.float32: 7, torch.float64: 8, torch.bool: 12, torch.bfloat16: 13}
+_said: set[str] = set()
+_compiled: list[Step] = []
+
+
+def compiled() -> list[Step]:
+    """The graphs that run on the device, in the order in which they were compiled."""
+    return list(_compiled)
+
+
+def _say_once(why: str) -> None:
+    if why not in _said:
+        _said.add(why)
+        warnings.warn(f"solo: a part of the model runs in eager mode: {why}", stacklevel=2)
+
+
+# ---- the FX graph as JSON --------------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> Any:
+    return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _argument(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {"as_none": True}
+    if isinstance(value, torch.fx.Node):
+        return {"as_tensor": {"name": value.name}}
+    if isinstance(value, bool):
+        return {"as_bool": value}
+    if isinstance(value, int):
+        return {"as_int": value}
+    if isinstance(value, float):
+        return {"as_float": _number(value)}
+    if isinstance(value, torch.dtype):
+        if value not in _TYPES:
+            raise Error(f"elements of {value} are not supported")
+        return {"as_scalar_type": _TYPES[value]}
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(v, torch.fx.Node) for v in value):
+            if all(isinstance(v, torch.fx.Node) for v in value):
+                return {"as_tensors": [{"name": v.name} for v in value]}
+            return {"as_optional_tensors": [_argument(v) for v in value]}
+        return {"as_ints": list(value)} if all(isinstance(v, int) for v in value) else {"as_floats": list(value)}
+    return {"as_string": str(value)}
+
+
+def _meta(node: torch.fx.Node) -> dict[str, Any] | None:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        return None
+    if not all(isinstance(size, int) for size in value.shape):
+        raise Error(f"{node.name} has a shape that is not known before it runs: compile with dynamic=False")
+    if value.dtype not in _TYPES:
+        raise Error(f"{node.name} has elements of {value.dtype}, which are not supported")
+    return {"dtype": _TYPES[value.dtype], "sizes": [{"as_int": s} for s in value.shape],
+            "strides": [{"as_int": s} for s in value.stride()], "storage_offset": {"as_int": 0}}
+
+
+def _outputs(node: torch.fx.Node) -> list[dict[str, Any]]:
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        return [{"as_tensor": {"name": node.name}}]
+    if not isinstance(value, (list, tuple)):
+        return []
+    names = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
+    parts = [{"name": names.get(i, f"{node.name}_unused_{i}")} for i in range(len(value))]
+    is_list = str(node.target._schema.returns[0].type) == "List[Tensor]"
+    return [{"as_tensors": parts}] if is_list else [{"as_tensor": part} for part in parts]
+
+
+def _call(node: torch.fx.Node) -> dict[str, Any]:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        raise Error(f"{node.name} calls {node.target}, which is no ATen operator")
+    schema = node.target._schema.arguments
+    given = [(a.name, value) for a, value in zip(schema, node.args, strict=False)] + list(node.kwargs.items())
+    return {"target": f"torch.ops.{node.target}", "name": node.name, "outputs": _outputs(node),
+            "inputs": [{"name": name, "arg": _argument(value)} for name, value in given],
+            "metadata": {"stack_trace": node.meta.get("stack_trace") or ""}}
+
+
+class _Traced:
+    """What a graph module is made of: its nodes, which inputs it changes, what it returns."""
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        self.placeholders: list[torch.fx.Node] = []
+        self.changed: dict[str, str] = {}  # input -> what it becomes
+        self.nodes: list[dict[str, Any]] = []
+        self.metas: dict[str, Any] = {}
+        self.attributes: dict[str, torch.Tensor] = {}
+        self.returned: Sequence[Any] = ()
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                self.placeholders.append(node)
+            elif node.op == "get_attr":
+                self.attributes[node.name] = getattr(module, node.target)
+            elif node.op == "output":
+                self.returned = node.args[0]
+                continue
+            elif node.target is torch.ops.aten.copy_.default and node.args[0].op == "placeholder":
+                self.changed[node.args[0].name] = node.args[1].name
+                continue
+            elif node.target is not operator.getitem:
+                self.nodes.append(_call(node))
+            meta = _meta(node)
+            if meta:
+                self.metas[node.name] = meta
+
+    def json(self, stored: set[str]) -> str:
+        specs: list[dict[str, Any]] = []
+        for node in self.placeholders:
+            name = node.name
+            if name in self.changed or name in stored:
+                kind = "buffer" if name in self.changed else "parameter"
+                specs.append({kind: {"arg": {"name": name}, f"{kind}_name": name}})
+            elif name in self.metas:
+                specs.append({"user_input": {"arg": {"as_tensor": {"name": name}}}})
+        specs += [{"tensor_constant": {"arg": {"name": n}, "tensor_constant_name": n}} for n in self.attributes]
+        outputs: list[dict[str, Any]] = [{"buffer_mutation": {"arg": {"name": new}, "buffer_name": old}}
+                                         for old, new in self.changed.items()]
+        outputs += [{"user_output": {"arg": {"as_tensor": {"name": v.name}}}} for v in self.returned if self.is_tensor(v)]
+        return json.dumps({"graph": {"nodes": self.nodes, "tensor_values": self.metas},
+                           "signature": {"input_specs": specs, "output_specs": outputs}})
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, torch.fx.Node) and value.name in self.metas
+
+
+# ---- a compiled graph ------------------------------------------------------------------------------------------------
+
+
+def _tensor(name: str, value: torch.Tensor) -> dict[str, Any]:
+    if value.device.type != "cpu":
+        raise Error(f"{name} is on {value.device}: only tensors in the host's memory are supported")
+    return {"name": name, "data": value.data_ptr(), "bytes": value.untyped_storage().nbytes()
+            - value.storage_offset() * value.element_size(), "type": _TYPES[value.dtype], "dims": value.shape,
+            "strides": value.stride()}
+
+
+def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
+    value = value.detach()
+    return (value.float() if value.dtype in (torch.float16, torch.bfloat16) else value).numpy()
+
+
+class Step:
+    """A traced graph on the device. It is made at the first call, when parameters are there."""
+
+    def __init__(self, module: torch.fx.GraphModule, static: set[int], level: str) -> None:
+        self._module, self._level = module, level
+        self._traced = _Traced(module)
+        names = [node.name for node in self._traced.placeholders]
+        self._static = {i: names[i] for i in static if i < len(names) and names[i] not in self._traced.changed}
+        self._states = {i: name for i, name in enumerate(names) if name in self._traced.changed}
+        self._seen: dict[int, tuple[int, int]] = {}
+        self.run: Run | None = None
+        self.fallback: str | None = None
+
+    def _mark(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """What tells whether someone else wrote to a tensor."""
+        return tensor.data_ptr(), tensor._version
+
+    def _build(self, args: Sequence[Any]) -> None:
+        stored = {**self._static, **self._states}
+        rows = [_tensor(name, args[i]) for i, name in stored.items()]
+        rows += [_tensor(name, value) for name, value in self._traced.attributes.items()]
+        keep = [args[i] for i in stored] + list(self._traced.attributes.values())
+        graph = _Program(self._traced.json(set(self._static.values())), rows, keep)
+        self.run = Run(graph, self._level)
+        self._seen = {i: self._mark(args[i]) for i in stored}
+        self._inputs = {port.name: port for port in graph.inputs}
+        self._ports = {port.name: port for port in graph.states}
+
+    def _upload(self, args: Sequence[Any]) -> None:
+        run = self.run
+        assert run is not None
+        for i, node in enumerate(self._traced.placeholders):
+            if node.name in self._inputs:
+                run.write(self._inputs[node.name], _array(args[i]))
+        for i, name in self._states.items():
+            if self._mark(args[i]) != self._seen[i]:
+                run.write(self._ports[name], _array(args[i]))
+
+    def _download(self, args: Sequence[Any]) -> list[Any]:
+        run = self.run
+        assert run is not None
+        for i, name in self._states.items():
+            args[i].copy_(torch.from_numpy(run.read(self._ports[name])))
+            self._seen[i] = self._mark(args[i])
+        made = iter(run.graph.outputs)
+        results: list[Any] = []
+        for value in self._traced.returned:
+            if not self._traced.is_tensor(value):
+                results.append(value)
+                continue
+            like = value.meta["val"]
+            result = torch.from_numpy(run.read(next(made))).to(like.dtype)
+            if like.stride() != result.stride():
+                result = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(result)
+            results.append(result)
+        return results
+
+    def __call__(self, *args: Any) -> list[Any]:
+        if self.fallback is None:
+            try:
+                with torch.no_grad():
+                    changed = any(self._mark(args[i]) != self._seen.get(i) for i in self._static)
+                    if self.run is None or changed:
+                        self._build(args)
+                        if self not in _compiled:
+                            _compiled.append(self)
+                    assert self.run is not None
+                    self._upload(args)
+                    self.run.go()
+                    return self._download(args)
+            except Error as why:
+                self.fallback = str(why)
+                self.run = None
+                _say_once(self.fallback)
+        return list(self._module(*args))
+
+
+def _eager(module: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+    return make_boxed_func(module.forward)
+
+
+def _training(module: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+    _say_once("it is trained (torch.no_grad() or inference_mode() makes it a program that runs on the device)")
+    return make_boxed_func(module.forward)
+
+
+def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dict[str, Any] | None = None,
+            **unused: Any) -> Callable[..., Any]:
+    """The backend itself. ``options={"level": "ops"}`` chooses a fusion level; "auto" is the default."""
+    level = (options or {}).get("level", "auto")
+
+    def inference(traced: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+        context = torch._guards.TracingContext.try_get()
+        metadata = context.fw_metadata if context else None
+        static = set(getattr(metadata, "static_input_indices", None) or ())
+        try:
+            return make_boxed_func(Step(traced, static, level))
+        except Error as why:
+            _say_once(str(why))
+            return make_boxed_func(traced.forward)
+
+    table = torch._decomp.core_aten_decompositions()
+    return aot_autograd(fw_compiler=_training, bw_compiler=_eager, inference_compiler=inference, decompositions=table,
+                        keep_inference_input_mutations=True)(module, inputs)
+
+
+torch._dynamo.register_backend(backend, name="solo")

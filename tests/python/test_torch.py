@@ -1,0 +1,191 @@
+"""torch.compile(backend="solo") and exported programs, against eager PyTorch: small models with random weights."""
+import os
+import tempfile
+import unittest
+import warnings
+
+import solo
+
+try:
+    import torch
+    from torch import nn
+
+    import solo.torch
+except ImportError:
+    torch = None
+try:
+    import transformers
+except ImportError:
+    transformers = None
+
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+DECODER = {**SIZES, "num_key_value_heads": 2, "vocab_size": 100, "max_position_embeddings": 64, "bos_token_id": 1,
+           "eos_token_id": None, "pad_token_id": 0}
+# at `token` a graph is one dispatch; software takes seconds to compile that
+LEVEL = os.environ.get("SOLO_TORCH_LEVEL", "ops")
+
+
+def resnet():
+    class Block(nn.Module):
+        def __init__(self, before, after, stride):
+            super().__init__()
+            self.way = nn.Sequential(nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after),
+                                     nn.ReLU(inplace=True), nn.Conv2d(after, after, 3, 1, 1, bias=False),
+                                     nn.BatchNorm2d(after))
+            self.side = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+
+        def forward(self, x):
+            return torch.relu(self.way(x) + self.side(x))
+
+    model = nn.Sequential(nn.Conv2d(3, 16, 7, 2, 3, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True),
+                          nn.MaxPool2d(3, 2, 1), Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2),
+                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.5, 2)
+    return model, (torch.randn(1, 3, 32, 32),)
+
+
+class Result(nn.Module if torch else object):
+    """Of a model of transformers, the tensor that matters."""
+
+    def __init__(self, model, **options):
+        super().__init__()
+        self.model, self.options = model, options
+
+    def forward(self, *inputs):
+        result = self.model(*inputs, **self.options)
+        return result.logits if hasattr(result, "logits") else result.last_hidden_state
+
+
+def vit():
+    config = transformers.ViTConfig(**SIZES, image_size=32, patch_size=8)
+    return Result(transformers.ViTForImageClassification(config)), (torch.randn(1, 3, 32, 32),)
+
+
+def bert():
+    config = transformers.BertConfig(**SIZES, vocab_size=100, max_position_embeddings=32)
+    mask = torch.tensor([[1] * 9, [1] * 5 + [0] * 4])
+    return Result(transformers.BertModel(config)), (torch.randint(0, 100, (2, 9)), mask)
+
+
+def gpt2():
+    config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=100, n_positions=32, bos_token_id=1,
+                                     eos_token_id=2)
+    return Result(transformers.GPT2LMHeadModel(config), use_cache=False), (torch.randint(0, 100, (1, 9)),)
+
+
+def decoder(family, **more):
+    config = getattr(transformers, f"{family}Config")(**DECODER, **more)
+    name = family.removesuffix("Text")
+    return Result(getattr(transformers, f"{name}ForCausalLM")(config), use_cache=False), (torch.randint(0, 100, (1, 9)),)
+
+
+MODELS = {
+    "resnet": resnet, "vit": vit, "bert": bert, "gpt2": gpt2,
+    "qwen2": lambda: decoder("Qwen2"),
+    "qwen3": lambda: decoder("Qwen3", head_dim=16),
+    "llama": lambda: decoder("Llama"),
+    "smollm": lambda: decoder("Llama", tie_word_embeddings=True),
+    "gemma3": lambda: decoder("Gemma3Text", head_dim=16, sliding_window=4,
+                              layer_types=["sliding_attention", "full_attention"]),
+}
+
+
+@unittest.skipUnless(torch, "torch is not installed")
+class Torch(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+
+    def near(self, got, want):
+        """Within 1e-4 of eager, relative to the output's spread."""
+        self.assertLess((got - want).abs().max().item(), 1e-4 * want.std().item())
+
+    def check_model(self, name):
+        if name != "resnet" and not transformers:
+            self.skipTest("transformers is not installed")
+        model, inputs = MODELS[name]()
+        model.eval()
+        with torch.no_grad():
+            want = model(*inputs)
+            before = len(solo.torch.compiled())
+            compiled = torch.compile(model, backend="solo", options={"level": LEVEL}, dynamic=False)
+            self.near(compiled(*inputs), want)
+            steps = solo.torch.compiled()[before:]
+            self.assertEqual([step.fallback for step in steps], [None])
+            program = torch.export.export(model, inputs, strict=True).run_decompositions()
+        with tempfile.TemporaryDirectory() as folder:
+            torch.export.save(program, f"{folder}/model.pt2")
+            run = solo.Run(solo.Graph(f"{folder}/model.pt2"), LEVEL)
+            self.near(torch.from_numpy(run(*[x.numpy() for x in inputs])[0]), want)
+        if LEVEL == "token":
+            self.assertEqual((steps[0].run.dispatches, run.dispatches), (1, 1))
+
+    def test_parameters_that_change(self):
+        model = nn.Linear(4, 3).eval()
+        compiled = torch.compile(model, backend="solo", dynamic=False, options={"level": "ops"})
+        x = torch.randn(2, 4)
+        with torch.no_grad():
+            self.near(compiled(x), model(x))
+            model.weight.mul_(2)
+            self.near(compiled(x), model(x))
+
+    def test_state_that_others_write(self):
+        class Sum(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("sum", torch.zeros(3))
+
+            def forward(self, x):
+                self.sum.add_(x)
+                return self.sum * 2
+
+        model = Sum().eval()
+        compiled = torch.compile(model, backend="solo", dynamic=False, options={"level": "ops"})
+        with torch.no_grad():
+            for wanted in (2, 4):
+                self.assertEqual(compiled(torch.ones(3)).tolist(), [wanted] * 3)
+            self.assertEqual(model.sum.tolist(), [2, 2, 2])
+            model.sum.fill_(10)
+            self.assertEqual(compiled(torch.ones(3)).tolist(), [22, 22, 22])
+
+    def test_what_falls_back_says_so_once(self):
+        def function(x):
+            return torch.fft.rfft(x).abs() + torch.linalg.det(x.view(2, 2))
+
+        x = torch.randn(4)
+        with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            compiled = torch.compile(function, backend="solo", dynamic=False)
+            for _ in range(2):
+                self.near(compiled(x), function(x))
+        said = [str(w.message) for w in seen if "runs in eager mode" in str(w.message)]
+        self.assertEqual(len(said), 1, said)
+
+    def test_generate_with_a_static_cache(self):
+        if not transformers:
+            self.skipTest("transformers is not installed")
+        config = transformers.Qwen2Config(**DECODER)
+        model, ids = transformers.Qwen2ForCausalLM(config).eval(), torch.randint(2, 100, (1, 5))
+        before = len(solo.torch.compiled())
+        with torch.no_grad():
+            want = model.generate(ids, max_new_tokens=6, do_sample=False)
+            how = transformers.CompileConfig(backend="solo", fullgraph=False, dynamic=False, mode=None,
+                                             options={"level": LEVEL})
+            how._compile_all_devices = True
+            model.generation_config.compile_config = how
+            got = model.generate(ids, max_new_tokens=6, do_sample=False, cache_implementation="static")
+        self.assertEqual(got.tolist(), want.tolist())
+        steps = solo.torch.compiled()[before:]
+        self.assertEqual(len(steps), 1)
+        self.assertGreaterEqual(len(steps[0].run.graph.states), 4)  # keys and values of two layers
+
+
+def _test(name):
+    return lambda self: self.check_model(name)
+
+
+for _name in MODELS:
+    setattr(Torch, f"test_{_name}", _test(_name))
