@@ -343,7 +343,7 @@ NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c fi
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \
-             $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c program_run.c session_file.c session_save.c tool_calls.c)
+             $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c markup.c program_run.c session_file.c session_save.c tool_calls.c)
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
 WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o $(BUILD)/wasm/version.o

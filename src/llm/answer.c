@@ -54,7 +54,7 @@ static void pass_on(answer_stream *a)
 void answer_show(answer_stream *a, const int32_t *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        decode_stream_add(&a->characters, a->t, ids[i], &a->passed);
+        markup_add(&a->markup, &a->characters, a->t, ids[i], &a->passed);
     pass_on(a);
 }
 
@@ -62,7 +62,7 @@ void answer_show(answer_stream *a, const int32_t *ids, size_t count)
 static bool add_token(answer_stream *a, int32_t id)
 {
     a->piece.length = 0;
-    decode_stream_add(&a->characters, a->t, id, &a->piece);
+    markup_add(&a->markup, &a->characters, a->t, id, &a->piece);
     bool stopped = stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
     pass_on(a);
     return stopped;
@@ -71,9 +71,9 @@ static bool add_token(answer_stream *a, int32_t id)
 /* The tag that ends the thoughts is fed as if the model had written it. */
 static bool end_thoughts(answer_stream *a, answer_report *report, err *e)
 {
-    static const char end[] = "\n" THOUGHTS_END "\n\n";
+    const char *end = markup_end_of_thoughts(&a->markup);
     token_list tokens = {0};
-    bool ok = tokenizer_encode(a->t, end, sizeof end - 1, true, false, &tokens, e);
+    bool ok = tokenizer_encode(a->t, end, strlen(end), true, false, &tokens, e);
     size_t room = generation_context(a->n) - generation_position(a->n);
     if (ok && tokens.count < room) {
         ok = generation_feed(a->n, (const uint32_t *)tokens.ids, (uint32_t)tokens.count, e);
@@ -148,6 +148,7 @@ void answer_finish(answer_stream *a)
 {
     a->piece.length = 0;
     decode_stream_end(&a->characters, &a->piece);
+    markup_end(&a->markup, &a->piece);
     stops_add(&a->stops, a->piece.data, a->piece.length, &a->passed);
     stops_end(&a->stops, &a->passed);
     pass_on(a);
@@ -162,4 +163,5 @@ void answer_free(answer_stream *a)
     str_free(&a->passed);
     str_free(&a->text);
     thoughts_free(&a->thoughts);
+    markup_free(&a->markup);
 }

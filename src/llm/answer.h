@@ -6,6 +6,7 @@
 #define SOLO_ANSWER_H
 
 #include "llm/generation.h"
+#include "llm/markup.h"
 #include "llm/stops.h"
 #include "llm/thoughts.h"
 #include "model/tokenizer.h"
@@ -56,6 +57,7 @@ typedef struct answer_stream {
     const answer_options *o;
     double began_us;
     decode_stream characters;
+    markup markup;
     stops stops;
     str piece, passed; /* of this token; text that may be shown */
     str text;          /* all that was shown */

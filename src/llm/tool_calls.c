@@ -18,23 +18,33 @@ static json_t *call_of(const json_t *written, size_t number)
         arguments = json_object_get(written, "parameters");
     if (!json_is_string(name) || !json_is_object(arguments))
         return NULL;
-    snprintf(id, sizeof id, "call_%zu", number);
+    snprintf(id, sizeof id, "call%05zu", number); /* nine letters and digits, as Mistral's templates want them */
     return json_pack("{s:s, s:s, s:{s:s, s:O}}", "type", "function", "id", id, "function", "name",
                      json_string_value(name), "arguments", arguments);
 }
 
+static bool add_one(json_t *list, const json_t *written)
+{
+    json_t *call = call_of(written, json_array_size(list) + 1);
+    return call && json_array_append_new(list, call) == 0;
+}
+
+/* A call, or a list of them. */
 static bool add_call(json_t *list, const char *text, size_t length)
 {
     json_t *written = json_loadb(text, length, 0, NULL);
-    json_t *call = written ? call_of(written, json_array_size(list) + 1) : NULL;
+    size_t count = json_array_size(written);
+    bool ok = json_is_array(written) ? count > 0 : add_one(list, written);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_one(list, json_array_get(written, i));
     json_decref(written);
-    return call && json_array_append_new(list, call) == 0;
+    return ok;
 }
 
 /* Between tags: false if what stands there is no call. */
 static bool add_tagged(json_t *list, const char *text)
 {
-    static const char begin[] = TOOL_CALL_TAG, end[] = "</tool_call>";
+    static const char begin[] = TOOL_CALL_TAG, end[] = TOOL_CALL_END;
     for (const char *at = strstr(text, begin); at; at = strstr(at, begin)) {
         at += sizeof begin - 1;
         const char *stop = strstr(at, end);

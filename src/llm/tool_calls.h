@@ -2,7 +2,8 @@
  *
  * Models write calls as they were trained to. Two forms are known here: objects of JSON with "name" and "arguments"
  * between <tool_call> and </tool_call> (Hermes, Qwen and many others), and an answer that is such an object, with
- * "parameters" or "arguments" (Llama 3). Another form stays text.                                                   */
+ * "parameters" or "arguments" (Llama 3). The tokens by which gpt-oss and Mistral mark calls become the first form
+ * (markup.h). Another form stays text.                                                                             */
 #ifndef SOLO_TOOL_CALLS_H
 #define SOLO_TOOL_CALLS_H
 
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 
 #define TOOL_CALL_TAG "<tool_call>"
+#define TOOL_CALL_END "</tool_call>"
 
 /* False: it calls none. `content`: what stands before the calls; `calls`: as chat_message has them. */
 bool tool_calls_find(const char *text, str *content, str *calls);

@@ -181,7 +181,9 @@ chat_template *chat_template_new(const char *text, size_t length, err *e)
         return NULL;
     chat_template *t = mem_alloc(sizeof *t);
     *t = (chat_template){.jinja = jinja, .name = "own"};
-    t->splits_thoughts = jinja_mentions(jinja, "reasoning_content");
+    static const char gpt_oss[] = "message.thinking";
+    t->splits_thoughts =
+        jinja_mentions(jinja, "reasoning_content") || memmem(text, length, gpt_oss, sizeof gpt_oss - 1);
     find_form(t);
     return t;
 }

@@ -86,7 +86,7 @@ bool openai_choice_add(openai_choice *c, const made_token *token)
         c->pending[c->pending_count++] = *token;
     }
     c->piece.length = 0;
-    decode_stream_add(&c->characters, c->t, (int32_t)token->id, &c->piece);
+    markup_add(&c->markup, &c->characters, c->t, (int32_t)token->id, &c->piece);
     bool stopped = stops_add(&c->stops, c->piece.data, c->piece.length, &c->passed);
     pass_on(c);
     return stopped;
@@ -98,6 +98,7 @@ void openai_choice_end(openai_choice *c, const char *finish)
         return;
     c->piece.length = 0;
     decode_stream_end(&c->characters, &c->piece);
+    markup_end(&c->markup, &c->piece);
     stops_add(&c->stops, c->piece.data, c->piece.length, &c->passed);
     stops_end(&c->stops, &c->passed);
     pass_on(c);
@@ -128,4 +129,5 @@ void openai_choice_free(openai_choice *c)
     stops_free(&c->stops);
     stops_free(&c->tags);
     thoughts_free(&c->telling);
+    markup_free(&c->markup);
 }

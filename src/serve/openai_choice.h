@@ -3,6 +3,7 @@
 #ifndef SOLO_OPENAI_CHOICE_H
 #define SOLO_OPENAI_CHOICE_H
 
+#include "llm/markup.h"
 #include "llm/stops.h"
 #include "llm/thoughts.h"
 #include "serve/openai_request.h"
@@ -22,6 +23,7 @@ typedef struct openai_choice {
     uint32_t made_tok, thought_tok;
     /* The rest is its own. */
     decode_stream characters;
+    markup markup;
     stops stops, tags;
     thoughts telling;
     str piece, passed, held; /* held: what may be calls of tools */

@@ -7,7 +7,8 @@ enum { KV_HEADS = 2, SIZE = 64, CAPACITY = 1024, POSITIONS = 48, MOST = 4864 };
 typedef struct form {
     const char *name;
     uint32_t width, heads, inner;
-    bool varied; /* every second layer has a window, which is not split, and does not turn */
+    bool
+        varied; /* every second layer has a window, which is not split, does not turn, and has values of another type */
 } form;
 static const form small = {"small layers", 256, 18, 512, false};
 static const form varied = {"layers that differ", 256, 18, 512, true};
@@ -31,7 +32,9 @@ static node own_weight(const building *b, const char *name, uint32_t rows, uint3
 {
     char own[32];
     snprintf(own, sizeof own, "%s %u", name, b->layer);
-    return weight(b->g, b->box, own, rows > 1 ? b->type : TYPE_F32, rows > 1 ? shape2(rows, columns) : shape1(columns));
+    bool other = b->f->varied && b->layer % 2 && strcmp(name, "v") == 0;
+    tensor_type type = rows == 1 ? TYPE_F32 : other ? TYPE_F16 : b->type;
+    return weight(b->g, b->box, own, type, rows > 1 ? shape2(rows, columns) : shape1(columns));
 }
 
 static node heads_of(const building *b, node x, const char *name, uint32_t heads, bool turned)

@@ -19,6 +19,10 @@ static const struct {
     {"<think>hm <tool_call></think>\n<tool_call>{\"name\": \"a\", \"arguments\": {}}</tool_call>",
      "<think>hm <tool_call></think>\n", "a", "{}"},
     {"\n{\"name\": \"add\", \"parameters\": {\"a\": \"x\"}}", "\n", "add", "{\"a\": \"x\"}"},
+    {"<tool_call>[{\"name\": \"a\", \"arguments\": {\"x\": 2}}, {\"name\": \"b\", \"arguments\": {}}]</tool_call>", "",
+     "ab", "{\"x\": 2}"},
+    {"<tool_call>[]</tool_call>", "", NULL, NULL},
+    {"<tool_call>[{\"name\": \"a\", \"arguments\": {}}, 1]</tool_call>", "", NULL, NULL},
     {"Hello", "", NULL, NULL},
     {"{\"name\": \"add\"}", "", NULL, NULL},
     {"{\"name\": 1, \"arguments\": {}}", "", NULL, NULL},
@@ -43,7 +47,7 @@ static void calls_are_found(void **unused)
             assert_string_equal(content.data, CASES[i].content);
             assert_string_equal(names.data, CASES[i].names);
             assert_string_equal(list[0].arguments, CASES[i].arguments);
-            assert_string_equal(list[0].id, "call_1");
+            assert_string_equal(list[0].id, "call00001");
             tool_calls_free(list, count);
         }
         str_free(&content);
