@@ -370,21 +370,30 @@ static bool convert(converter *c, const json_t *schema, const char *place, str *
     return ok;
 }
 
-bool grammar_of_schema(const json_t *schema, str *out, err *e)
+bool grammar_of_schema_between(const json_t *schema, const char *before, const char *behind, str *out, err *e)
 {
     err fault = {0};
     converter c = {.root = schema, .e = &fault};
     str root = {0};
     bool ok = convert(&c, schema, "", &root);
-    if (ok)
-        str_addf(out, "root ::= begin %s\n%s%s", root.data, COMMON, c.rules.data);
-    else
+    if (ok) {
+        str_add(out, "root ::= begin ");
+        add_literal(out, before);
+        str_addf(out, " %s ", root.data);
+        add_literal(out, behind);
+        str_addf(out, "\n%s%s", COMMON, c.rules.data);
+    } else
         err_set(e, "%s", fault.text);
     for (uint32_t i = 0; i < c.ref_count; i++)
         free(c.refs[i]);
     str_free(&c.rules);
     str_free(&root);
     return ok;
+}
+
+bool grammar_of_schema(const json_t *schema, str *out, err *e)
+{
+    return grammar_of_schema_between(schema, "", "", out, e);
 }
 
 void grammar_of_any_object(str *out)

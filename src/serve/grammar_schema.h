@@ -15,6 +15,8 @@
 
 /* An error names the place in the schema. */
 bool grammar_of_schema(const json_t *schema, str *out, err *e);
+/* The same, with a text before it and one behind it. */
+bool grammar_of_schema_between(const json_t *schema, const char *before, const char *behind, str *out, err *e);
 /* Any object of JSON. */
 void grammar_of_any_object(str *out);
 

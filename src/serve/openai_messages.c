@@ -2,6 +2,7 @@
 #include "serve/openai_messages.h"
 #include "llm/thoughts.h"
 #include "llm/tool_calls.h"
+#include "serve/grammar_schema.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,27 +166,27 @@ bool openai_read_tools(void *to, const json_t *value, const field_place *at, ope
     openai_request *q = to;
     if (json_is_array(value) && json_array_size(value) == 0)
         return true;
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (json_is_true(json_object_get(json_object_get(json_array_get(value, i), "function"), "strict"))) {
-            field_place here = field_item(at, i);
-            return openai_refuse(f, 400, here.name, "unsupported_value",
-                                 "%s: function.strict is not supported: models write calls as they were trained to",
-                                 here.name);
-        }
     q->tools = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
     const char *fault = tool_list_fault(q->tools);
     return !fault || openai_refuse(f, 400, at->name, "invalid_value", "%s: %s", at->name, fault);
 }
 
+/* "auto", "none", "required", or {"type": "function", "function": {"name": ...}}. */
 bool openai_read_tool_choice(void *to, const json_t *value, const field_place *at, openai_fault *f)
 {
     openai_request *q = to;
-    const char *choice = json_string_value(value);
+    const char *choice = json_string_value(value), *type = json_string_value(json_object_get(value, "type"));
+    const json_t *function = json_object_get(value, "function");
+    q->only_tool = json_string_value(json_object_get(function, "name"));
+    bool is_one = type && strcmp(type, "function") == 0 && q->only_tool && json_object_size(value) == 2 &&
+                  json_object_size(function) == 1;
     if (choice && strcmp(choice, "none") == 0)
         q->tool_choice = TOOLS_NONE;
+    else if (is_one || (choice && strcmp(choice, "required") == 0))
+        q->tool_choice = TOOLS_REQUIRED;
     else if (!choice || strcmp(choice, "auto") != 0)
-        return openai_refuse(f, 400, at->name, "unsupported_value", "%s can be \"auto\" or \"none\": no call is forced",
-                             at->name);
+        return openai_refuse(f, 400, at->name, "invalid_value",
+                             "%s is none of \"auto\", \"none\", \"required\" and a function", at->name);
     return true;
 }
 
@@ -198,6 +199,20 @@ bool openai_read_parallel_calls(void *to, const json_t *value, const field_place
     return true;
 }
 
+/* Arguments are kept to a schema only where a call is forced: then all of the text is. */
+static bool check_strict(const openai_request *q, openai_fault *f)
+{
+    const json_t *tools = json_object_get(q->body, "tools");
+    field_place at = {"tools"};
+    for (size_t i = 0; i < json_array_size(tools) && q->tool_choice == TOOLS_AUTO; i++)
+        if (json_is_true(json_object_get(json_object_get(json_array_get(tools, i), "function"), "strict"))) {
+            field_place here = field_item(&at, i);
+            return openai_refuse(f, 400, here.name, "unsupported_value",
+                                 "%s: function.strict needs tool_choice to be \"required\" or a function", here.name);
+        }
+    return true;
+}
+
 bool openai_check_tools(openai_request *q, openai_fault *f)
 {
     const json_t *choice = json_object_get(q->body, "tool_choice"),
@@ -205,5 +220,42 @@ bool openai_check_tools(openai_request *q, openai_fault *f)
     if (!q->tools && ((choice && !json_is_null(choice)) || (parallel && !json_is_null(parallel))))
         return openai_refuse(f, 400, choice ? "tool_choice" : "parallel_tool_calls", "invalid_value", "%s needs tools",
                              choice ? "tool_choice" : "parallel_tool_calls");
-    return true;
+    return check_strict(q, f);
+}
+
+/* ---- a call that has to come ------------------------------------------------------------------------ */
+
+/* {"name": "...", "arguments": {...}} as a schema. */
+static json_t *schema_of_call(const json_t *function, const char *arguments)
+{
+    json_t *parameters = json_object_get(function, "parameters");
+    parameters = parameters ? json_incref(parameters) : json_pack("{s:s}", "type", "object");
+    return json_pack("{s:s, s:{s:{s:O}, s:o}, s:[s, s], s:b}", "type", "object", "properties", "name", "const",
+                     json_object_get(function, "name"), arguments, parameters, "required", "name", arguments,
+                     "additionalProperties", 0);
+}
+
+bool openai_force_call(openai_request *q, bool with_tags, openai_fault *f)
+{
+    const json_t *tools = json_object_get(q->body, "tools");
+    json_t *calls = json_array(), *schema;
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *function = json_object_get(json_array_get(tools, i), "function");
+        const char *name = json_string_value(json_object_get(function, "name"));
+        if (!q->only_tool || strcmp(name, q->only_tool) == 0)
+            json_array_append_new(calls, schema_of_call(function, with_tags ? "arguments" : "parameters"));
+    }
+    size_t count = json_array_size(calls);
+    schema = json_pack("{s:o}", "anyOf", calls);
+    err e = {0};
+    str gbnf = {0};
+    bool ok = count > 0 || openai_refuse(f, 400, "tool_choice", "invalid_value",
+                                         "tool_choice: there is no tool '%.60s'", q->only_tool ? q->only_tool : "");
+    if (ok && !grammar_of_schema_between(schema, with_tags ? TOOL_CALL_TAG "\n" : "", with_tags ? "\n</tool_call>" : "",
+                                         &gbnf, &e))
+        ok = openai_refuse(f, 400, "tools", "unsupported_value", "tools: %s", e.text);
+    json_decref(schema);
+    q->gbnf = gbnf.data;
+    q->gbnf_field = "tools";
+    return ok;
 }

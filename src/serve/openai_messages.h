@@ -12,5 +12,7 @@ bool openai_read_parallel_calls(void *to, const json_t *value, const field_place
 
 /* What they say together. */
 bool openai_check_tools(openai_request *q, openai_fault *f);
+/* With TOOLS_REQUIRED: a grammar of nothing but a call, between tags or as an object with "parameters". */
+bool openai_force_call(openai_request *q, bool with_tags, openai_fault *f);
 
 #endif

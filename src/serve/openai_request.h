@@ -30,7 +30,7 @@ enum {
     OPENAI_MOST_MESSAGES = 4096,
 };
 
-typedef enum { TOOLS_AUTO, TOOLS_NONE } openai_tool_choice;
+typedef enum { TOOLS_AUTO, TOOLS_NONE, TOOLS_REQUIRED } openai_tool_choice;
 
 typedef struct openai_request {
     bool is_chat;
@@ -53,7 +53,8 @@ typedef struct openai_request {
     size_t message_count;
     char *tools; /* JSON; NULL: none */
     openai_tool_choice tool_choice;
-    bool one_call; /* of tools, at most */
+    const char *only_tool; /* TOOLS_REQUIRED: this one; NULL: any */
+    bool one_call;         /* of tools, at most */
     chat_think think;
     /* completions: texts or lists of tokens */
     const json_t *prompts[OPENAI_MOST_PROMPTS];

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/jsonw.h"
 #include "base/rng.h"
+#include "llm/tool_calls.h"
 #include "model/model_text.h"
 #include "serve/http_files.h"
 #include "serve/openai_write.h"
@@ -296,13 +297,19 @@ static void on_failure(void *user)
     kill(getpid(), SIGTERM);
 }
 
+static void set_template(server *s, const char *text, err *e)
+{
+    s->template = chat_template_new(text, strlen(text), e);
+    s->calls_have_tags = strstr(text, TOOL_CALL_TAG) != NULL;
+}
+
 /* A template that cannot be run matters only to chats. */
 static bool read_own_template(server *s, err *e)
 {
     str text = {0};
     bool ok = chat_template_of_model(s->o.m, &text, e);
     if (ok && text.length)
-        s->template = chat_template_new(text.data, text.length, &s->template_error);
+        set_template(s, text.data, &s->template_error);
     str_free(&text);
     return ok;
 }
@@ -315,8 +322,10 @@ static bool read_texts(server *s, err *e)
         return s->t && read_own_template(s, e);
     if (strcmp(given, "none") == 0)
         return true;
-    s->template =
-        strcmp(given, "chatml") == 0 ? chat_template_named(given) : chat_template_new(given, strlen(given), e);
+    if (strcmp(given, "chatml") == 0)
+        s->template = chat_template_named(given);
+    else
+        set_template(s, given, e);
     return s->template != NULL;
 }
 

@@ -4,7 +4,7 @@
 #include "llm/answer.h"
 #include "serve/grammar_filter.h"
 #include "serve/openai_choice.h"
-#include "serve/openai_fields.h"
+#include "serve/openai_messages.h"
 #include "serve/openai_write.h"
 #include "serve/server_internal.h"
 
@@ -130,6 +130,8 @@ static bool begins_with_thoughts(const answering *a, const token_list *prompt)
 static bool read_grammar(answering *a)
 {
     err e = {0};
+    if (a->q.tool_choice == TOOLS_REQUIRED && !openai_force_call(&a->q, a->s->calls_have_tags, &a->fault))
+        return false;
     if (!a->q.gbnf)
         return true;
     a->grammar = grammar_parse(a->q.gbnf, strlen(a->q.gbnf), &e);

@@ -27,6 +27,7 @@ struct server {
     tokenizer *t;
     chat_template *template; /* NULL: texts are continued only */
     err template_error;      /* why the model's own cannot be used */
+    bool calls_have_tags;    /* it writes calls of tools between tags */
     token_index *index;      /* made when a grammar is first asked for; behind place_mutex */
     char **keys;             /* (key_count) */
     size_t key_count;

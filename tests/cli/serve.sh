@@ -59,6 +59,11 @@ else
     echo "skip the openai package of PyPI (it is not here)"
 fi
 stop "it ends when told to"
+echo '{#- <tool_call> -#}' >>"$work/chat.jinja"
+start "$work/bigram" --parallel 2 --name parrot --template "$work/chat.jinja" --quiet
+node tests/cli/serve_chat.mjs "$url" >"$work/said" || echo "not ok serve_chat ended early"
+sed 's/$/ (two at a time, calls between tags)/' "$work/said"
+stop "another ends"
 check "quiet" "$(cat "$work/log")" ""
 
 start tests/data/embeddings/bert-mean --quiet

@@ -56,6 +56,20 @@ const TESTS = {
     async "no tool is called if that is said"() {
         assert.equal((await chat({ tools: TOOLS, tool_choice: "none" })).choices[0].message.content, "Hello.");
     },
+    async "a tool is called if it has to be"() {
+        const parameters = { type: "object", properties: { x: { type: "integer" }, ok: { type: "boolean" } }, required: ["x", "ok"], additionalProperties: false };
+        const tools = ["first", "second"].map((name) => ({ type: "function", function: { name, parameters, strict: true } }));
+        for (const tool_choice of ["required", { type: "function", function: { name: "second" } }]) {
+            const { message, finish_reason } = (await chat({ tools, tool_choice, temperature: 1, seed: 7 })).choices[0];
+            const [call] = message.tool_calls, { x, ok } = JSON.parse(call.function.arguments);
+            assert.equal(finish_reason, "tool_calls");
+            assert.ok(Number.isInteger(x) && typeof ok === "boolean");
+            assert.ok(["first", "second"].slice(tool_choice === "required" ? 0 : 1).includes(call.function.name));
+        }
+        await assert.rejects(chat({ tools, tool_choice: { type: "function", function: { name: "third" } } }), (error) => error.param === "tool_choice");
+        const dated = [{ type: "function", function: { name: "f", parameters: { type: "string", format: "date" } } }];
+        await assert.rejects(chat({ tools: dated, tool_choice: "required" }), (error) => error.param === "tools");
+    },
     async "a client that runs the tools itself"() {
         const runner = client.chat.completions.runTools({ model: "parrot", messages: [USER], temperature: 0,
             tools: [{ type: "function", function: { ...TOOLS[0].function, function: ({ a, b }) => String(a + b), parse: JSON.parse } }] });
