@@ -81,7 +81,8 @@ void phases_align(lowered_plan *plan)
         ok = copy_layer(&even, plan, from, end, longest, longest_end);
     for (; ok && from < plan->count; from++)
         copy_phase(&even, plan, from, from, true);
-    if (ok && sites_by_file(&even) < sites_by_file(plan)) {
+    uint32_t sites = ok ? sites_by_file(&even) : UINT32_MAX;
+    if (sites <= SCHEDULE_MAX_SITES && sites < sites_by_file(plan)) {
         lowered_plan before = *plan;
         *plan = even;
         even = before;
