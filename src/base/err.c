@@ -5,12 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An error is one line: what a library reports over several is joined. */
+/* Characters that move a terminal's cursor or change its title: below a space, DEL, and U+0080 to U+009F in UTF-8. */
+static bool is_control(const char *p)
+{
+    unsigned char c = (unsigned char)*p, next = (unsigned char)p[1];
+    return c < ' ' || c == 0x7F || (c == 0xC2 && next >= 0x80 && next < 0xA0);
+}
+
+/* An error is one line: what a library reports over several is joined. Names from files go into errors: what would
+ * control a terminal becomes '?'. */
 static void one_line(char *s)
 {
     char *out = s;
     for (char *p = s; *p; p++) {
-        char c = (*p == '\n' || *p == '\r' || *p == '\t') ? ' ' : *p;
+        char c = (*p == '\n' || *p == '\r' || *p == '\t') ? ' ' : is_control(p) ? '?' : *p;
+        if (c == '?' && (unsigned char)*p == 0xC2)
+            p++;
         if (c == ' ' && (out == s || out[-1] == ' '))
             continue;
         *out++ = c;

@@ -105,7 +105,7 @@ static void write_out(chat *c, const char *text, size_t bytes, bool dimmed)
     if (bytes == 0)
         return;
     fputs(dimmed ? "\033[2m" : "", stdout);
-    fwrite(text, 1, bytes, stdout);
+    cli_print_text(text, bytes);
     fputs(dimmed ? "\033[0m" : "", stdout);
     fflush(stdout);
     c->at_line_start = text[bytes - 1] == '\n';

@@ -217,3 +217,27 @@ bool cli_read_text(const char *path, str *text, err *e)
     *text = (str){data, length, length + 1};
     return true;
 }
+
+/* ---- texts that a model makes ----------------------------------------------------------------- */
+
+/* Below a space but tab and line end, DEL, U+0080 to U+009F: how many bytes that is, or 0. */
+static size_t control_bytes(const unsigned char *p, size_t left)
+{
+    if ((p[0] < ' ' && p[0] != '\n' && p[0] != '\t') || p[0] == 0x7F)
+        return 1;
+    return left > 1 && p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0 ? 2 : 0;
+}
+
+void cli_print_text(const char *text, size_t bytes)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    bool terminal = isatty(STDOUT_FILENO);
+    for (size_t at = 0, n; at < bytes; at += n ? n : 1) {
+        n = terminal ? control_bytes(p + at, bytes - at) : 0;
+        if (n)
+            printf("\\x%02x", n == 1 ? p[at] : p[at + 1]);
+        else
+            putchar(p[at]);
+    }
+    fflush(stdout);
+}

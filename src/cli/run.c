@@ -105,8 +105,7 @@ static bool read_prompt(const options *o, str *text, err *e)
 
 static void print(void *printed, const char *text, size_t bytes)
 {
-    fwrite(text, 1, bytes, stdout);
-    fflush(stdout);
+    cli_print_text(text, bytes);
     *(bool *)printed = true;
 }
 

@@ -32,7 +32,7 @@ struct http_server {
     bool door_closed, stops;
 };
 
-enum { HTTP_MOST_HEADERS = 8 };
+enum { HTTP_MOST_HEADERS = 12 };
 
 struct http_request {
     http_server *s;

@@ -164,9 +164,9 @@ void http_reply_line(http_request *r, unsigned status, const char *text)
     str_free(&line);
 }
 
-void http_reply_file(http_request *r, unsigned status, const char *type, int fd, uint64_t bytes)
+void http_reply_file(http_request *r, unsigned status, const char *type, int fd, uint64_t from, uint64_t bytes)
 {
-    queue_reply(r, status, type, r->s->lib.from_file(bytes, fd));
+    queue_reply(r, status, type, r->s->lib.from_file(bytes, fd, from));
 }
 
 /* Setting a time-out where there was none also counts as something that happened. */

@@ -76,14 +76,14 @@ bool http_is_gone(const http_request *r);
 
 /* ---- replies ------------------------------------------------------------------------------ */
 
-/* A header of the reply that follows; up to 8 of them. The texts are copied. */
+/* A header of the reply that follows; up to 12 of them. The texts are copied. */
 void http_add_header(http_request *r, const char *name, const char *value);
 
 void http_reply(http_request *r, unsigned status, const char *type, const char *bytes, size_t count);
 /* One line of text. */
 void http_reply_line(http_request *r, unsigned status, const char *text);
-/* A file that is open, which the reply closes. */
-void http_reply_file(http_request *r, unsigned status, const char *type, int fd, uint64_t bytes);
+/* Bytes of a file that is open, which the reply closes. */
+void http_reply_file(http_request *r, unsigned status, const char *type, int fd, uint64_t from, uint64_t bytes);
 
 /* A reply that is made while it is sent: `more` waits for something to send and appends it, at most some kilobytes; false:
  * that was the last. `done` is called once, when everything is sent or the client is gone. */

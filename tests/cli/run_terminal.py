@@ -49,3 +49,6 @@ shown, status = run(*arguments, errors="/dev/null")
 check("nor if errors do", status == 0 and "tok/s" not in shown and shown.startswith("There was once a king"), shown)
 shown, status = run()
 check("a terminal is no text", status == 2 and "a text (-p)" in shown and shown.count("\n") == 1, shown)
+shown, status = run("-p", "a\x1b]0;title\x07b\u009bc", "-n", "1")
+check("what would control a terminal is shown", status == 0 and "\x1b" not in shown and "\x07" not in shown and
+      "\x9b" not in shown and shown.startswith("a\\x1b]0;title\\x07b\\x9bc"), shown)

@@ -37,6 +37,27 @@ header() { ask GET "$1" | tr -d '\r' | sed -n "s/^$2: //Ip"; }
 check "the page is served" "$(ask GET / | tail -n 1)" '<p>hello'
 check "isolated: who opened it" "$(header / cross-origin-opener-policy)" same-origin
 check "isolated: what it embeds" "$(header / cross-origin-embedder-policy)" require-corp
+check "not in a frame" "$(header / x-frame-options)" DENY
+check "no base, no objects" "$(header / content-security-policy | cut -d ';' -f 1-3)" "frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+check "no referrer" "$(header / referrer-policy)" no-referrer
+# with HEADER: status and body of the answer to GET /a.wasm with one header more
+with() {
+    node -e '
+        const [url, header] = process.argv.slice(1), { port } = new URL(url);
+        const socket = require("net").connect(port, "127.0.0.1", () =>
+            socket.write(`GET /a.wasm HTTP/1.1\r\nHost: LOCALHOST:${port}\r\n${header}\r\nConnection: close\r\n\r\n`));
+        let text = "";
+        socket.on("data", (bytes) => text += bytes.toString("latin1"));
+        socket.on("end", () => process.stdout.write(`${text.split(" ")[1]} ${text.split("\r\n\r\n")[1].replace("\0", "0")}`));' "$url" "$1"
+}
+check "a part of a file" "$(with "Range: bytes=1-2")" "206 as"
+check "the end of a file" "$(with "Range: bytes=-1")" "206 m"
+check "from somewhere on" "$(with "Range: bytes=3-")" "206 m"
+check "behind the end" "$(with "Range: bytes=4-")" "416 the file has no such bytes"
+check "ranges that are not understood" "$(with "Range: bytes=9-1,x") $(with "Range: lines=1")" "200 0asm 200 0asm"
+check "a file that is known" "$(with "If-None-Match: $(header /a.wasm etag)")" "304 "
+mkfifo "$work/page/pipe"
+check "a pipe" "$(status GET /pipe)" 404
 check "wasm is wasm" "$(header /a.wasm content-type)" application/wasm
 check "HEAD has no body" "$(ask HEAD /a.wasm | tr -d '\r\0' | tail -c 4 | grep -c asm)" 0
 check "what is not there" "$(status GET /none)" 404

@@ -35,6 +35,10 @@ static void first_error_is_kept_on_one_line(void **unused)
     err_clear(&e);
     assert_int_equal(e.kind, ERR_NONE);
     assert_false(err_set(NULL, "nobody listens"));
+    /* what controls a terminal: a title, the cursor, in one byte and in two */
+    err_set(&e, "a\033]0;owned\007b \302\2332Jc \302\241\177");
+    assert_string_equal(e.text, "a?]0;owned?b ?2Jc \302\241?");
+    err_clear(&e);
 }
 
 static void a_long_error_is_cut_not_overrun(void **unused)
