@@ -26,7 +26,7 @@ stop() {
 }
 
 printf 'first-key\nsecond-key\n' >"$work/keys"
-start -c 512 --parallel 2 --queue 3 --api-key-file "$work/keys" --log-json --body-limit 256 --allow-origin https://page.example
+start -c 384 --parallel 2 --queue 3 --api-key-file "$work/keys" --log-json --body-limit 256 --allow-origin https://page.example
 if grep -q libmicrohttpd "$work/log"; then
     echo "skip solo serve: $(cat "$work/log")"
     exit 0
