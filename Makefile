@@ -194,7 +194,7 @@ fuzz:
 	@for target in tests/fuzz/fuzz_*.c; do \
 	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
 	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
+	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample*.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
 	        src/serve/grammar_parse.c src/serve/grammar_check.c src/serve/grammar_class.c src/serve/grammar_match.c src/serve/grammar_schema.c \
 	        src/lab/record_read.c src/lab/record_fields.c src/lab/record_params.c src/serve/collect_clean.c src/serve/collect_check.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
 	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TORCH_FIXTURES[] = {"convnet", "encoder", "cache", "operators"};
-enum { TORCH_FIXTURE_COUNT = 4 };
+static const char *const TORCH_FIXTURES[] = {"convnet", "encoder", "cache", "norms", "operators"};
+enum { TORCH_FIXTURE_COUNT = 5 };
 
 static inline pt2 *torch_open(const char *name)
 {

@@ -96,6 +96,20 @@ class Operators(nn.Module):
         return rows, numbers, powers, whole, taken, gathered, padded, soft, ordered, torch.tril(x), x.transpose(1, 2) @ y
 
 
+class Norms(nn.Module):
+    """RMSNorm as models write it, in two orders; and what only looks like it."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        first = self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+        second = torch.rsqrt(first.pow(2).mean(2, keepdim=True) + 1e-3) * first * (1.0 + self.weight)
+        other = self.weight * (x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + 1e-6))
+        return second, other + self.weight * (x * torch.rsqrt(second.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
 def numbers(tensor):
     flat = tensor.detach().reshape(-1)
     return [round(float(v), 7) if tensor.is_floating_point() else int(v) for v in flat]
@@ -159,6 +173,7 @@ def main():
     mask = torch.tensor([[True] * 7, [False, False] + [True] * 5])
     write("encoder", Encoder(), [(ids, mask)], False)
     write("cache", Cache(), [(torch.randn(1, 1, 8), torch.tensor([i])) for i in range(4)], False)
+    write("norms", Norms(), [(torch.randn(2, 3, 6),)], True)
     write("operators", Operators(), [(torch.randn(2, 3, 4), torch.randn(2, 3, 4), torch.tensor([0, 2, 1, 2]))], True)
 
 

@@ -227,7 +227,10 @@ static void find_needed(aten_program *p, const json_t *outputs)
         c->needed |= changes_operand(c->op);
         size_t k;
         json_t *input;
-        if (c->needed)
+        if (c->needed && aten_find_norm(a, c)) {
+            need(a, c->norm.x);
+            need(a, c->norm.weight);
+        } else if (c->needed)
             json_array_foreach(json_object_get(c->json, "inputs"), k, input) need_all(a, json_object_get(input, "arg"));
         p->needed += c->needed;
     }
@@ -283,7 +286,7 @@ static bool lower_calls(aten *a)
         const aten_operator *o = find_operator(c->op);
         if (!o)
             return aten_fail(a, "the operator is not supported (run_decompositions() before saving may replace it)");
-        if (!o->lower(a) || (changes && !rebind(a, changed)))
+        if (!(c->norm.x ? aten_lower_norm(a) : o->lower(a)) || (changes && !rebind(a, changed)))
             return a->e->kind != ERR_NONE ? false : aten_fail(a, "it cannot be lowered");
         err e = {0};
         if (!graph_ok(a->g, &e))

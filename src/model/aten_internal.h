@@ -35,12 +35,19 @@ typedef struct aten_weight {
     node n;
 } aten_weight;
 
+/* An RMSNorm of which a node is the last: names of tensors; x is NULL if it is none. */
+typedef struct aten_norm {
+    const char *x, *weight;
+    double epsilon;
+} aten_norm;
+
 /* A node of the program. */
 typedef struct aten_call {
     const json_t *json;
     const char *target; /* torch.ops.aten.add.Tensor */
     char op[64];        /* add */
     bool needed;
+    aten_norm norm;
 } aten_call;
 
 typedef struct aten {
@@ -146,6 +153,12 @@ bool aten_matmul(aten *a, const aten_value *x, const aten_value *y, aten_value *
 bool aten_reduce_last(aten *a, reduce_kind kind, const aten_value *x, aten_value *out);
 /* Over some dimensions (bits). */
 bool aten_reduce(aten *a, reduce_kind kind, const aten_value *x, uint32_t which, bool keep, aten_value *out);
+
+/* ---- aten_patterns.c ---- */
+
+/* Is the node the last of an RMSNorm that is written out? Then it needs x and the weight only. */
+bool aten_find_norm(aten *a, aten_call *call);
+bool aten_lower_norm(aten *a);
 
 /* ---- operators ---- */
 

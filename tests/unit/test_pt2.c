@@ -74,6 +74,19 @@ static void what_is_constant_is_folded(void **unused)
     pt2_free(file);
 }
 
+/* Written out, it is one operator; over another dimension, or of another tensor, it is not. */
+static void norms_are_found(void **unused)
+{
+    (void)unused;
+    pt2 *file = torch_open("norms");
+    const graph *g = aten_program_graph(pt2_program(file));
+    uint32_t norms = 0;
+    for (node n = 1; n <= graph_count(g); n++)
+        norms += graph_at(g, n)->op == OP_RMSNORM;
+    assert_int_equal(norms, 2);
+    pt2_free(file);
+}
+
 static char *read_fixture(const char *name, size_t *length)
 {
     char path[100];
@@ -151,7 +164,7 @@ static void bytes_that_are_wrong(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_torch_computed),
-                                       cmocka_unit_test(what_is_constant_is_folded),
+                                       cmocka_unit_test(what_is_constant_is_folded), cmocka_unit_test(norms_are_found),
                                        cmocka_unit_test(files_that_are_wrong), cmocka_unit_test(bytes_that_are_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
