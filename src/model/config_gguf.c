@@ -115,6 +115,8 @@ static bool gguf_rope_tensors(gguf_source *s)
     model_config *c = s->c;
     const gguf_tensor *all = gguf_find_tensor(s->g, freqs), *close = gguf_find_tensor(s->g, near),
                       *wide = gguf_find_tensor(s->g, far);
+    if (all && (close || wide)) /* each alone says all there is to say */
+        return err_set(s->e, "%s: tensor %s: and %s, which says something else", s->file, freqs, close ? near : far);
     if (all) {
         c->rope_scaling = ROPE_GIVEN;
         return gguf_divisors(s, all, freqs, c->rope_divisors[0]) && gguf_divisors(s, all, freqs, c->rope_divisors[1]);

@@ -374,6 +374,12 @@ static void refuses_wrong_gguf(void **unused)
     key_tokens(&m, 10);
     tensor(&m, "rope_factors_long.weight", 8, 0);
     finish_refused(&m, "tensor rope_factors_short.weight: missing");
+    m = make("phi3");
+    key_tokens(&m, 10);
+    tensor(&m, "rope_freqs.weight", 8, 0);
+    tensor(&m, "rope_factors_long.weight", 8, 0);
+    tensor(&m, "rope_factors_short.weight", 8, 0);
+    finish_refused(&m, "tensor rope_freqs.weight: and rope_factors_short.weight");
 }
 
 static void reads_a_trained_model(void **unused)
