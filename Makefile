@@ -31,7 +31,10 @@ LIB_LDLIBS = -ljansson -ldl -lm -lpthread
 
 # what the build makes by itself: kernels/ as C, the version, and where things are installed
 GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c $(BUILD)/gen/prefix.c
-SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/%,$(shell find src -name '*.c')))
+# src/base/os_SYSTEM.c is what differs between systems
+SYSTEM    ?= $(if $(filter Darwin,$(shell uname -s)),macos,linux)
+OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM).c,$(wildcard src/base/os_*.c))
+SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/% $(OTHER_SYSTEMS),$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 # what include/solo.h stands for
@@ -54,7 +57,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test long-prompts lint web npm dist deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -70,6 +73,7 @@ help:
 	@echo '                  page if it was built'
 	@echo '  make uninstall  take those away again'
 	@echo '  make dist       the source as an archive that builds without a network, an SBOM and checksums, into build/dist'
+	@echo '  make cross      the program for TARGETS (now $(TARGETS)), into build/cross'
 	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
@@ -194,7 +198,7 @@ fuzz:
 	@for target in tests/fuzz/fuzz_*.c; do \
 	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
 	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        src/base/*.c src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample*.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
+	        $(filter-out $(OTHER_SYSTEMS),$(wildcard src/base/*.c)) src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample*.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
 	        src/serve/grammar_parse.c src/serve/grammar_check.c src/serve/grammar_class.c src/serve/grammar_match.c src/serve/grammar_schema.c \
 	        src/lab/record_read.c src/lab/record_fields.c src/lab/record_params.c src/serve/collect_clean.c src/serve/collect_check.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
 	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
@@ -214,6 +218,17 @@ dist:
 	$(SETUP) build
 	$(COMPILE_ALL) $(BUILD)/gen/kernels.c
 	@sh tools/dist.sh $(BUILD) $(VERSION)
+
+# The program for other systems (TARGETS), compiled here; docs/platforms.md says what of it was run.
+TARGETS ?= linux-arm64 macos-arm64 macos-x64
+cross:
+	$(SETUP) build
+	@sh tools/cross.sh $(TARGETS)
+
+# Those for ARM, with their unit tests under qemu.
+test-cross:
+	$(SETUP) test
+	@TEST=1 sh tools/cross.sh linux-arm64
 
 # The same as a Debian package, with the build dependencies of debian/control from this system.
 deb: dist
@@ -339,7 +354,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
-NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \

@@ -3,6 +3,7 @@
 #include "base/blob_cache_test.h"
 #include "base/cache_folder.h"
 #include "base/file_new.h"
+#include "base/os.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -189,7 +190,7 @@ static kept_file *list_files(const char *folder, size_t *count, uint64_t *total_
         }
         if (*count == capacity)
             files = mem_grow(files, (capacity = capacity ? 2 * capacity : 64) * sizeof *files);
-        files[(*count)++] = (kept_file){path.data, (uint64_t)info.st_size, info.st_mtim};
+        files[(*count)++] = (kept_file){path.data, (uint64_t)info.st_size, os_changed_at(&info)};
         *total_bytes += (uint64_t)info.st_size;
     }
     if (d)

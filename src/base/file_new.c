@@ -1,5 +1,6 @@
 /* file_new: a file without a name, or beside its target, and how it takes the target's place. */
 #include "base/file_new.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +46,7 @@ bool file_new_open(file_new *f, const char *path)
         return false;
     }
     char *folder = folder_of(f->target);
-    bool can_be_named = access("/proc/self/fd", X_OK) == 0; /* see give_name */
-    if (can_be_named)
-        f->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, MODE_OF_NEW);
+    f->fd = os_open_unnamed(folder, MODE_OF_NEW);
     free(folder);
     if (f->fd < 0 && (f->fd = open_named(f)) < 0) {
         int why = errno;

@@ -1,6 +1,7 @@
 /* http: requests by libcurl, which is looked for at run time. Redirects are followed here, one request for each, so that
  * what is sent to whom is decided in one place. */
 #include "hub/http.h"
+#include "base/os.h"
 
 #if defined(__has_include)
 #if __has_include(<curl/curl.h>)
@@ -66,7 +67,7 @@ static void *open_library(void)
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        library = os_load_library(names[i]);
     return library;
 }
 

@@ -1,6 +1,7 @@
 /* record: how every record begins (schema, version, host, GPUs, clock), samples with their summary, and checks. */
 #include "lab/record.h"
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/version.h"
 
 #include <stdio.h>
@@ -8,30 +9,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void cpu_name(char *out, size_t room)
-{
-    snprintf(out, room, "unknown");
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (f && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) == 0 && colon) {
-            colon[strcspn(colon, "\n")] = 0;
-            snprintf(out, room, "%s", colon + 2);
-            break;
-        }
-    }
-    if (f)
-        fclose(f);
-}
-
 static void write_host(jsonw *j)
 {
     struct utsname u;
     char os[512] = "unknown", cpu[128];
     if (uname(&u) == 0)
         snprintf(os, sizeof os, "%s %s %s", u.sysname, u.release, u.machine);
-    cpu_name(cpu, sizeof cpu);
+    os_cpu_name(cpu, sizeof cpu);
     jsonw_object(j, "host");
     jsonw_flat(j);
     jsonw_text(j, "os", os);

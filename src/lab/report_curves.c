@@ -1,4 +1,5 @@
 /* The line charts of the dispatch experiment: time against dispatches, against submits, barriers against workgroups. */
+#include "base/os.h"
 #include "base/stats.h"
 #include "lab/report_html.h"
 #include "lab/report_parts.h"
@@ -190,7 +191,7 @@ static void curve_card(str *out, const picked *sorted, const curve_cards *what, 
 static void curves_per_card(str *out, const picked *p, const curve_cards *what)
 {
     words cards = words_of(p, what->card_key, impl_order);
-    qsort_r(p->items, p->count, sizeof *p->items, by_x, (void *)what->x_key);
+    os_sort(p->items, p->count, sizeof *p->items, by_x, (void *)what->x_key);
     str_add(out, "<div class=\"cards\">\n");
     for (size_t i = 0; i < cards.count; i++)
         curve_card(out, p, what, cards.items[i]);

@@ -50,7 +50,7 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     dtype cache;
     if (!generation_find_cache(o->cache, &cache, e))
         return false;
-    for (int i = 0; i < MAX_PROGRAMS && generation_rows[i] <= n->context_tok; i++) {
+    for (uint32_t i = 0; i < MAX_PROGRAMS && generation_rows[i] <= n->context_tok; i++) {
         decoder_options d = {.rows = generation_rows[i],
                              .context_tok = n->context_tok,
                              .cache = cache,

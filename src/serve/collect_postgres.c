@@ -2,6 +2,7 @@
  * used of it has had the same binary interface since libpq.so.5 came to be, so that its header is not needed. */
 #include "serve/collect_db.h"
 
+#include "base/os.h"
 #include "base/str.h"
 
 #include <dlfcn.h>
@@ -34,7 +35,7 @@ typedef struct postgres {
 
 static bool load(postgres *p, err *e)
 {
-    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+    void *library = os_load_library("libpq.so.5");
     if (!library)
         return err_set(e,
                        "a PostgreSQL server is reached by libpq.so.5, which is not on this machine (Debian's package "

@@ -1,5 +1,6 @@
 /* grammar_filter: goes through all tokens in the order of their bytes, so that what tokens begin with is read once. */
 #include "serve/grammar_filter.h"
+#include "base/os.h"
 #include "llm/thoughts.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ token_index *token_index_new(const tokenizer *t, uint32_t vocab)
         if (length && length <= MOST_TOKEN_BYTES && !tokenizer_ends(t, (int32_t)i))
             x->order[x->count++] = i;
     }
-    qsort_r(x->order, x->count, sizeof *x->order, by_bytes, x);
+    os_sort(x->order, x->count, sizeof *x->order, by_bytes, x);
     for (uint32_t i = 1; i < x->count; i++) {
         size_t n, m, same = 0;
         const char *p = bytes_of(x, x->order[i - 1], &n), *q = bytes_of(x, x->order[i], &m);

@@ -1,12 +1,13 @@
 /* http_library: finds libmicrohttpd and its functions. */
 #include "serve/http_library.h"
+#include "base/os.h"
 
 #include <dlfcn.h>
 
 bool http_library_load(http_library *l, err *e)
 {
-    void *h = dlopen("libmicrohttpd.so.12", RTLD_NOW);
-    h = h ? h : dlopen("libmicrohttpd.so", RTLD_NOW);
+    void *h = os_load_library("libmicrohttpd.so.12");
+    h = h ? h : os_load_library("libmicrohttpd.so");
     if (!h)
         return err_set(e, "serving needs libmicrohttpd (Debian: apt-get install libmicrohttpd12)");
     struct {

@@ -1,5 +1,6 @@
 /* http_request: what a request says, where it may come from, and replies to it. */
 #include "serve/http_internal.h"
+#include "base/os.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -58,8 +59,7 @@ const char *http_address(http_request *r)
 
 bool http_is_gone(const http_request *r)
 {
-    struct pollfd p = {.fd = r->connection->socket, .events = POLLRDHUP};
-    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLERR | POLLHUP | POLLNVAL));
+    return os_is_hung_up(r->connection->socket);
 }
 
 /* ---- where it may come from --------------------------------------------------------------- */

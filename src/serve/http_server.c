@@ -1,6 +1,7 @@
 /* http_server: connections, and requests until they are complete. */
 #include "serve/http_internal.h"
 #include "base/clock.h"
+#include "base/os.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -225,7 +226,7 @@ static int listen_on(http_server *s, err *e)
                      host);
         return -1;
     }
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+    int fd = os_stream_socket(found->ai_family), yes = 1;
     struct sockaddr_storage bound = {0};
     socklen_t size = sizeof bound;
     if (fd >= 0)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char MAGIC[8] = "SOLOEVO1";
+static const char MAGIC[8] = {'S', 'O', 'L', 'O', 'E', 'V', 'O', '1'};
 
 typedef struct header {
     char magic[8];

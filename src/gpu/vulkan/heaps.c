@@ -1,5 +1,6 @@
 /* heaps: how much memory a Vulkan device has and how much is free, also for other back ends' devices. */
 #include "gpu/vulkan/heaps.h"
+#include "base/os.h"
 #include "base/str.h"
 
 #include <dlfcn.h>
@@ -80,7 +81,7 @@ static memory_size find_device(PFN_vkGetInstanceProcAddr get, VkInstance instanc
 memory_size memory_size_by_vulkan(uint32_t vendor, uint32_t device)
 {
     memory_size size = {0};
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = os_load_library("libvulkan.so.1");
     if (!library)
         return size;
     PFN_vkGetInstanceProcAddr get = (PFN_vkGetInstanceProcAddr)dlsym(library, "vkGetInstanceProcAddr");

@@ -2,6 +2,7 @@
 #include "gpu/vulkan/heaps.h"
 #include "gpu/vulkan/vulkan.h"
 
+#include "base/os.h"
 #include "base/str.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@ static const char LOADER[] = "libvulkan.so.1";
 
 static PFN_vkGetInstanceProcAddr load_library(vulkan_gpu *g, err *e)
 {
-    g->library = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL);
+    g->library = os_load_library(LOADER);
     if (!g->library) {
         err_set_kind(e, ERR_NO_GPU, "vulkan: no Vulkan here (%s not found)", LOADER);
         return NULL;

@@ -1,6 +1,7 @@
 /* library: finding and loading Dawn, wgpu-native or any library with webgpu.h, and taking its functions. */
 #include "gpu/webgpu/library.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/str.h"
 #include "base/version.h"
 
@@ -36,10 +37,8 @@ static void keep_folder(char path[PATH_MAX])
 /* The folder the running binary is in. */
 static bool binary_folder(char out[PATH_MAX])
 {
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    if (n <= 0)
+    if (!os_program_path(out, PATH_MAX))
         return false;
-    out[n] = 0;
     keep_folder(out);
     return true;
 }
@@ -55,16 +54,12 @@ static bool own_folder(char out[PATH_MAX])
     return true;
 }
 
-static void *open_library(const char *path)
-{
-    /* Local: two libraries export the same names and must not see each other. */
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
 static void *try_file(const char *base, const char *folder, const char *file, char found[256])
 {
-    snprintf(found, 256, "%.180s/%s/%s", base, folder, file);
-    return file_exists(found) ? open_library(found) : NULL;
+    char name[OS_LIBRARY_ROOM];
+    os_library_name(file, name);
+    snprintf(found, 256, "%.180s/%s/%s", base, folder, name);
+    return file_exists(found) ? os_load_library(found) : NULL;
 }
 
 /* From bin or lib of an installation, or from build and the folders in it. */
@@ -83,7 +78,7 @@ static void *find_known(const known_library *known, char found[256], err *e)
     const char *given = getenv(known->variable);
     if (given && *given) {
         snprintf(found, 256, "%s", given);
-        void *handle = open_library(given);
+        void *handle = os_load_library(given);
         if (!handle)
             err_set_kind(e, ERR_NO_GPU, "%s=%s does not load: %s", known->variable, given, dlerror());
         return handle;
@@ -101,8 +96,8 @@ static void *find_known(const known_library *known, char found[256], err *e)
     if (handle)
         return handle;
     for (int i = 0; known->system[i]; i++) {
-        snprintf(found, 256, "%s", known->system[i]);
-        handle = open_library(found);
+        os_library_name(known->system[i], found);
+        handle = os_load_library(found);
         if (handle)
             return handle;
     }
@@ -121,7 +116,7 @@ static void *find(const char *name, char found[256], err *e)
         err_set(e, "%s: no such library", name);
         return NULL;
     }
-    void *handle = open_library(name);
+    void *handle = os_load_library(name);
     if (!handle)
         err_set(e, "%s: not a library that loads: %s", name, dlerror());
     return handle;
