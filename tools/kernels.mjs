@@ -190,7 +190,7 @@ function includesWanted() {
 }
 
 // Types that a page does not read (src/graph/type_iq.h), and what only embeddings and DeepSeek need (src/web/unavailable.c).
-const isOfPage = (file) => !/^(iq[123]_|op_sample_(scan_)?rows|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
+const isOfPage = (file) => !/^(iq[123]_|op_sample_(scan_)?rows|matmul_slots|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
 const packs = forPage && !forSims; // into one text, which is unpacked when it is first needed
 let all = "", list_of_files = "";
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])

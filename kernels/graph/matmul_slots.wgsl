@@ -181,7 +181,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         let finishes = busy && lane < ROWS;
         var r: epilogue_operands;
         if (finishes) { r = fetch_operands(args, p.part, q.rows, lane); }
-        var sums: row_sums;
+        var sums = row_sums(); // zeros, said so: a driver has kept those of the row4 before
         for (var segment = 0u; segment < SEGMENTS; segment++) {
             if (is_first || SEGMENTS > 1u) {
                 workgroupBarrier();

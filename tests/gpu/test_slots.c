@@ -107,16 +107,114 @@ static void products_of_gpus_read_weights_once(void **unused)
     tolerance = 2e-3f;
     setenv("SOLO_TUNE", "gpu", 1);
     compare_product(3, 128, 36, TYPE_F16, true);
+    setenv("SOLO_ONE_GROUPS", "1", 1); /* so that a team has several row4s, one after the other */
+    highest_compared = LEVEL_TOKEN;
+    compare_product(2, 64, 260, TYPE_F16, false);
+    highest_compared = LEVEL_OPS;
+    unsetenv("SOLO_ONE_GROUPS");
     whole_inputs = true;
     compare_product(8, 2048, 68, TYPE_Q4_0, false);
     whole_inputs = false;
     unsetenv("SOLO_TUNE");
 }
 
+/* ---- the choice of tokens ---------------------------------------------------------------- */
+
+enum { TEXTS = 3, VOCAB = 70, ROOM = 6, RUNS = 8 };
+
+static graph *choice(void)
+{
+    graph *g = graph_new();
+    node logits = graph_unary(g, UNARY_COPY, graph_input(g, "x", DTYPE_F32, shape2(TEXTS, VOCAB)));
+    graph_sample_rows(g, graph_input(g, "tokens", DTYPE_U32, shape1(TEXTS)), logits,
+                      graph_input(g, "settings", DTYPE_U32, shape2(TEXTS, SAMPLE_WORDS)),
+                      graph_input(g, "at", DTYPE_U32, shape1(TEXTS)),
+                      graph_input(g, "history", DTYPE_U32, shape2(TEXTS, ROOM + 1)),
+                      graph_input(g, "control", DTYPE_U32, shape2(TEXTS, SAMPLE_CONTROL_WORDS)),
+                      graph_input(g, "steering", DTYPE_U32, shape2(TEXTS, sample_steering_words(VOCAB))));
+    return g;
+}
+
+static void compare_words(graph_run *r, cpu_run *cpu, const char *name, uint32_t run, fusion_level level)
+{
+    err e = {0};
+    graph_place place = graph_run_place(r, name);
+    uint32_t got[TEXTS * SAMPLE_CONTROL_WORDS];
+    if (!graph_run_read(r, name, got, &e))
+        fail_msg("%s", e.text);
+    for (uint64_t i = 0; i < place.words; i++)
+        if (got[i] != cpu_words(cpu, name)[i])
+            fail_msg("%s at %s, run %u: word %u is %u instead of %u", name, fusion_names[level], run, (unsigned)i,
+                     got[i], cpu_words(cpu, name)[i]);
+}
+
+static void fill(cpu_run *cpu)
+{
+    static const sample_settings how[TEXTS] = {{.temperature = 1, .seed = 4},
+                                               {.temperature = 0.8f, .top_k = 9, .seed = 5, .repeat_penalty = 1.2f},
+                                               {.temperature = 0}};
+    sample_control control[TEXTS] = {
+        {.left = 5}, {.left = 100, .steered = SAMPLE_ADDED}, {.left = 100, .steered = SAMPLE_ONLY_SET}};
+    rng r = rng_seed(3);
+    for (uint32_t i = 0; i < TEXTS * VOCAB; i++)
+        cpu_floats(cpu, "x")[i] = (float)(rng_unit(&r) * 8);
+    for (uint32_t i = 0; i < TEXTS; i++) {
+        sample_words words = sample_pack(&how[i]);
+        uint32_t *steering = cpu_words(cpu, "steering") + i * sample_steering_words(VOCAB);
+        memcpy(cpu_words(cpu, "settings") + i * SAMPLE_WORDS, &words, sizeof words);
+        for (uint32_t k = 0; k < VOCAB; k++) {
+            float added = (float)rng_unit(&r);
+            steering[k / 32] |= (uint32_t)(k % 3 == 1) << k % 32;
+            memcpy(&steering[(VOCAB + 31) / 32 + k], &added, sizeof added);
+        }
+        cpu_words(cpu, "at")[i] = i;
+    }
+    memcpy(cpu_words(cpu, "control"), control, sizeof control);
+}
+
+/* Each row ends where it ends: at its limit, or with its part of the state; steered or not. */
+static void compare_choice(fusion_level level)
+{
+    err e = {0};
+    graph *g = choice();
+    cpu_run *cpu = cpu_run_new(g, find_weight, &box, &e);
+    graph_run *r = graph_run_new(device, &(graph_use){.g = g, .level = level}, 1, find_weight, &box, &e);
+    if (!cpu || !r || !graph_run_possible(r, 0, &e))
+        fail_msg("%s", e.text);
+    fill(cpu);
+    assert_true(graph_run_write(r, "x", cpu_floats(cpu, "x"), &e));
+    static const char *const inputs[] = {"settings", "steering", "at", "control"};
+    for (int i = 0; i < 4; i++)
+        assert_true(graph_run_write(r, inputs[i], cpu_words(cpu, inputs[i]), &e));
+    for (uint32_t run = 0; run < RUNS; run++) {
+        if (!cpu_run_once(cpu, &e))
+            fail_msg("%s", e.text);
+        graph_run_once(r, 0, SUBMIT_BATCH);
+        static const char *const outputs[] = {"tokens", "at", "history", "control"};
+        for (int i = 0; i < 4; i++)
+            compare_words(r, cpu, outputs[i], run, level);
+    }
+    for (uint32_t i = 0; i < TEXTS; i++)
+        assert_true(cpu_words(cpu, "at")[i] >= ROOM);
+    assert_int_equal(cpu_words(cpu, "tokens")[2] % 3, 1);
+    graph_run_free(r);
+    cpu_run_free(cpu);
+    graph_free(g);
+}
+
+static void rows_choose_their_own_tokens(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "vulkan") == 0)
+        skip();
+    compare_choice(LEVEL_OPS);
+    compare_choice(LEVEL_TOKEN);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_have_their_own_positions),
-                                       cmocka_unit_test(idle_rows_store_nothing),
-                                       cmocka_unit_test(products_of_gpus_read_weights_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_have_their_own_positions), cmocka_unit_test(idle_rows_store_nothing),
+        cmocka_unit_test(rows_choose_their_own_tokens), cmocka_unit_test(products_of_gpus_read_weights_once)};
     return RUN_ON_EACH(tests);
 }
