@@ -224,8 +224,8 @@ static void gemma4_merges_by_rank(void **state)
                                          "a",
                                          "b",
                                          "ab",
-                                         "\xE2\x96\x81"
-                                         "ab",
+                                         ("\xE2\x96\x81"
+                                          "ab"),
                                          "ba",
                                          "\n",
                                          "\n\n",
