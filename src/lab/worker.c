@@ -1,8 +1,10 @@
 /* worker: the process that measures on one device, and the pipe to it. */
 #include "lab/worker.h"
 #include "base/str.h"
+#include "launch/persistent.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 const char worker_own[] = "process";
+
+enum { PATIENCE_S = 300 }; /* for a worker that says nothing: compiling takes minutes on a busy machine */
 
 /* What goes over the pipes: the structs themselves, since both ends are the same
  * program. An order asks for one point; an answer begins with how it went. */
@@ -47,6 +51,29 @@ static bool write_all(int to, const void *data, size_t bytes)
 {
     for (const char *at = data; bytes > 0;) {
         ssize_t n = write(to, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* The same in this process, which gives up on a worker that was stopped, or hangs: it is ended then. */
+static bool hear(worker *w, void *data, size_t bytes)
+{
+    uint32_t patience_s = launch_setting("SOLO_WORKER_SECONDS", PATIENCE_S);
+    for (char *at = data; bytes > 0;) {
+        int ready = poll(&(struct pollfd){.fd = w->from, .events = POLLIN}, 1, (int)patience_s * 1000);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0) {
+            w->silent_s = patience_s;
+            kill(w->pid, SIGKILL);
+        }
+        ssize_t n = ready > 0 ? read(w->from, at, bytes) : 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -107,6 +134,8 @@ static bool ended(worker *w, const char *impl, err *e)
     if (w->pid > 0)
         waitpid(w->pid, &status, 0);
     w->pid = 0;
+    if (w->silent_s)
+        return err_set(e, "%s: its process said nothing for %u s (SOLO_WORKER_SECONDS)", impl, w->silent_s);
     if (WIFSIGNALED(status))
         return err_set(e, "%s: its process was ended by signal %d (%s)", impl, WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
@@ -116,14 +145,14 @@ static bool ended(worker *w, const char *impl, err *e)
 static bool hear_greeting(worker *w, const char *impl, err *e)
 {
     greeting hello;
-    if (!read_all(w->from, &hello, sizeof hello))
+    if (!hear(w, &hello, sizeof hello))
         return ended(w, impl, e);
     if (hello.e.kind != ERR_NONE)
         return err_set_kind(e, hello.e.kind, "%s", hello.e.text);
     w->device = hello.device;
     w->measurement_count = hello.measurement_count;
     w->measurements = mem_alloc(hello.measurement_count * sizeof *w->measurements);
-    if (!read_all(w->from, w->measurements, hello.measurement_count * sizeof *w->measurements))
+    if (!hear(w, w->measurements, hello.measurement_count * sizeof *w->measurements))
         return ended(w, impl, e);
     return true;
 }
@@ -162,7 +191,7 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
     answer a;
-    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !read_all(w->from, &a, sizeof a))
+    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !hear(w, &a, sizeof a))
         return ended(w, w->device.info.impl, e);
     *t = a.time;
     return a.e.kind == ERR_NONE || err_set_kind(e, a.e.kind, "%s", a.e.text);

@@ -102,6 +102,21 @@ static void the_others_go_on_when_one_dies(void **unused)
     worker_stop(&second);
 }
 
+static void one_that_was_stopped_is_given_up(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    worker w;
+    measurement_time t;
+    assert_true(worker_start(&w, build_stub, &STUB, NULL, &e));
+    setenv("SOLO_WORKER_SECONDS", "1", 1);
+    kill(w.pid, SIGSTOP);
+    assert_false(worker_measure(&w, 0, 0, &t, &e));
+    unsetenv("SOLO_WORKER_SECONDS");
+    assert_string_equal(e.text, "stub: its process said nothing for 1 s (SOLO_WORKER_SECONDS)");
+    worker_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +124,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_cannot_be_built_says_why),
         cmocka_unit_test(a_crash_is_an_error_of_one_line),
         cmocka_unit_test(the_others_go_on_when_one_dies),
+        cmocka_unit_test(one_that_was_stopped_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
