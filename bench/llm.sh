@@ -85,8 +85,10 @@ run() {
     fi
 }
 
+# has_shape NAME: bench/models.py makes folders of it
+has_shape() { case $1 in qwen2.5-* | llama-3.2-1b | tiny) return 0 ;; *) return 1 ;; esac; }
 # is_plain NAME TYPE: there is a folder of it, which torch reads, too
-is_plain() { case $1-$2 in qwen2.5-*-f16 | qwen2.5-*-f32 | qwen2.5-*-bf16 | llama-3.2-1b-f16 | llama-3.2-1b-f32 | llama-3.2-1b-bf16) return 0 ;; *) return 1 ;; esac; }
+is_plain() { case $2 in f16 | f32 | bf16) has_shape "$1" ;; *) return 1 ;; esac; }
 
 # the folder if there is one, else the GGUF file
 model_path() { if is_plain "$1" "$2"; then echo "$work/$1-$2"; else echo "$work/$1-$2.gguf"; fi; }
@@ -98,13 +100,9 @@ make_folder() {
 # GGUF has the folder's weights; quantised, those of the f16 folder. A folder of a large model would take minutes: all have
 # what `solo synth` makes then.
 make_models() {
-    source=$2
-    case $1-$2 in
-        llama-3-8b-*) source= ;;
-        qwen2.5-*-q[48]_0 | llama-3.2-1b-q[48]_0) source=f16 ;;
-        qwen2.5-*-*f* | llama-3.2-1b-*f*) ;;
-        *) source= ;;
-    esac
+    source=
+    if is_plain "$1" "$2"; then source=$2; fi
+    case $2 in q8_0 | q4_0) if has_shape "$1"; then source=f16; fi ;; esac
     [ -z "$source" ] || make_folder "$1" "$source"
     if [ "$2" = f32 ] || [ -e "$work/$1-$2.gguf" ]; then return; fi
     if [ -n "$source" ]; then
