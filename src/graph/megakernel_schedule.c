@@ -53,19 +53,19 @@ static uint32_t kernel_in(const schedule *c, schedule_loop l, uint32_t phase, ui
 
 static bool has_one_kernel(const schedule *c, schedule_loop l, uint32_t phase)
 {
-    uint32_t time = 1;
-    while (time < l.times && kernel_in(c, l, phase, time) == c->phase_kernels[phase])
-        time++;
-    return time >= l.times;
+    for (uint32_t time = 1; time < l.times; time++)
+        if (kernel_in(c, l, phase, time) != c->phase_kernels[phase])
+            return false;
+    return true;
 }
 
 /* Does a kernel stand at a site of the loop in an iteration before this one? */
 static bool was_there(const schedule *c, schedule_loop l, uint32_t phase, uint32_t time)
 {
-    uint32_t before = 0;
-    while (before < time && kernel_in(c, l, phase, before) != kernel_in(c, l, phase, time))
-        before++;
-    return before < time;
+    for (uint32_t before = 0; before < time; before++)
+        if (kernel_in(c, l, phase, before) == kernel_in(c, l, phase, time))
+            return true;
+    return false;
 }
 
 /* A phase's arguments, and how many virtual workgroups it has. In the loop, which has its phases in the text once, that depends on
