@@ -3,7 +3,7 @@ import { escape } from "./plot.js";
 import { short } from "./format.js";
 
 const KNOWN = ["schema", "solo", "when", "host", "gpu", "gpus", "clock_ns", "clock_cost_ns", "experiment", "params", "results", "checks", "claims"];
-const UNKNOWN_HERE = "The collector cannot be reached, or does not take records from this page (its --origin says from which it does).";
+const UNKNOWN_HERE = "The collector cannot be reached, or does not take records from this page (its --allow-origin says from which it does).";
 
 /** What is sent of a record, as text: measurements, without generated tokens, and of a model's place only its name. */
 export function toSend(record) {

@@ -144,7 +144,7 @@ check "it ends when told to" $? 0
 
 # ---- limits
 
-start_collector "$work/db.sqlite" --rate 2 --behind-proxy --name stats.example --origin https://page.example
+start_collector "$work/db.sqlite" --rate 2 --behind-proxy --allow-host stats.example --allow-origin https://page.example
 check "so many a minute" "$(for _ in 1 2 3; do status POST /api/records "$record" 'X-Forwarded-For: 9.9.9.9, 1.2.3.4'; done | tr '\n' ' ')" '200 200 429 '
 contains "and when to try again" "$(ask POST /api/records "$record" 'X-Forwarded-For: 1.2.3.4')" 'retry-after: '
 check "another address is another" "$(status POST /api/records "$record" 'X-Forwarded-For: 1.2.3.5')" 200
