@@ -2,6 +2,7 @@
  * again it is the same, and nothing in it is a path or an address. See fuzz_gguf.c for how to run it. */
 #define FUZZ_NAME      "collect"
 #define FUZZ_MUTATIONS 20000
+#include "fuzz/require.h"
 #include "serve/collect_check.h"
 #include "serve/collect_clean.h"
 
@@ -9,21 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", what);
-    abort();
-}
-
-static void check_error(const err *e)
-{
-    require(e->kind == ERR_FAILED && e->text[0], "an error without a text");
-    for (const char *p = e->text; *p; p++)
-        require((unsigned char)*p >= 0x20 && *p != 0x7f, "an error has control characters");
-}
 
 static void check_record(const collect_record *r)
 {
@@ -55,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         check_record(&r);
         collect_record_free(&r);
     } else
-        check_error(&e);
+        require_line(&e);
     return 0;
 }
 

@@ -9,8 +9,11 @@
  *
  * Each input is read twice: as a whole file, and as the first part of one that is
  * longer by the number in the input's last two bytes. */
+#define FUZZ_NAME      "gguf"
+#define FUZZ_MUTATIONS 50000
 #include "base/err.h"
 #include "base/str.h"
+#include "fuzz/require.h"
 #include "model/gguf_test.h"
 
 #include <stdint.h>
@@ -19,14 +22,6 @@
 #include <string.h>
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_gguf: %s\n", what);
-    abort();
-}
 
 static void touch(const void *bytes, size_t length)
 {
@@ -129,7 +124,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 #ifdef FUZZ_MAIN
 #include "fuzz/mutate_bytes.h"
-#define FUZZ_NAME      "gguf"
-#define FUZZ_MUTATIONS 50000
 #include "fuzz/fuzz_main.h"
 #endif

@@ -4,8 +4,11 @@
  *     cc -DFUZZ_MAIN -fsanitize=address,undefined ...        fuzz_gguf_split [-n N] FILE...
  *
  * An input is the length of the first file in two bytes, and both files. */
+#define FUZZ_NAME      "gguf_split"
+#define FUZZ_MUTATIONS 20000
 #include "base/err.h"
 #include "base/str.h"
+#include "fuzz/require.h"
 #include "model/gguf_internal.h"
 
 #include <stdint.h>
@@ -14,14 +17,6 @@
 #include <string.h>
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_gguf_split: %s\n", what);
-    abort();
-}
 
 static void touch(const gguf *g)
 {
@@ -63,7 +58,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 #ifdef FUZZ_MAIN
 #include "fuzz/mutate_bytes.h"
-#define FUZZ_NAME      "gguf_split"
-#define FUZZ_MUTATIONS 20000
 #include "fuzz/fuzz_main.h"
 #endif

@@ -2,20 +2,13 @@
 #define FUZZ_NAME      "grammar"
 #define FUZZ_MUTATIONS 20000
 #include "base/rng.h"
+#include "fuzz/require.h"
 #include "serve/grammar.h"
 #include "serve/grammar_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *otherwise)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", otherwise);
-    abort();
-}
 
 /* Follows the grammar: of the bytes that may come, those that the input asks for; twice, the second time from sets that
  * are known. */

@@ -2,26 +2,12 @@
  * it. The input is the list and, behind a zero byte, the index of a folder's shards, which may be missing. */
 #define FUZZ_NAME      "hub"
 #define FUZZ_MUTATIONS 20000
+#include "fuzz/require.h"
 #include "hub/choose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", what);
-    abort();
-}
-
-static void check_error(const err *e)
-{
-    require(e->kind == ERR_FAILED && e->text[0], "an error without a text");
-    for (const char *p = e->text; *p; p++)
-        require((unsigned char)*p >= 0x20 && *p != 0x7f, "an error has control characters");
-}
 
 static void check_listing(const hub_listing *l)
 {
@@ -55,9 +41,9 @@ static void choose_each(const hub_listing *l, const char *index, size_t length)
         hub_model *m = hub_choose(&models, names[i], &e);
         require((m != NULL) == (e.kind == ERR_NONE), "an error beside a result, or neither");
         if (!m)
-            check_error(&e);
+            require_line(&e);
         else if (m->needs_shards && !hub_model_add_shards(m, l, index, length, &e))
-            check_error(&e);
+            require_line(&e);
         if (m)
             check_model(l, m);
     }
@@ -77,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         check_listing(&l);
         choose_each(&l, text + index, length - index);
     } else
-        check_error(&e);
+        require_line(&e);
     hub_listing_free(&l);
     return 0;
 }

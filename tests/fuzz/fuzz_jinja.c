@@ -2,19 +2,12 @@
 #define FUZZ_NAME      "jinja"
 #define FUZZ_MUTATIONS 20000
 #include "base/rng.h"
+#include "fuzz/require.h"
 #include "model/jinja.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *otherwise)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", otherwise);
-    abort();
-}
 
 /* A letter that no seed has: its first byte is 0xD0. */
 #define LETTER "ж"

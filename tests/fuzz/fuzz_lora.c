@@ -5,9 +5,12 @@
  *
  * An input that begins with "G" is a GGUF adapter behind that; any other is, behind its first letter, the length of an
  * adapter_config.json in two bytes, that, and an adapter_model.safetensors. */
+#define FUZZ_NAME      "lora"
+#define FUZZ_MUTATIONS 600
 #include "base/err.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "fuzz/require.h"
 #include "model/lora.h"
 
 #include <stdint.h>
@@ -20,14 +23,6 @@
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
 static char folder[] = "/tmp/solo-fuzz-lora-XXXXXX";
 static char config[64], weights[64], file[64];
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_lora: %s\n", what);
-    abort();
-}
 
 static void remove_folder(void)
 {
@@ -95,7 +90,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 #ifdef FUZZ_MAIN
 #include "fuzz/mutate_bytes.h"
-#define FUZZ_NAME      "lora"
-#define FUZZ_MUTATIONS 600
 #include "fuzz/fuzz_main.h"
 #endif

@@ -5,8 +5,11 @@
  *
  * An input is the length of a config.json in two bytes, that, and a safetensors file. Its weights replace those of the
  * built-in model. */
+#define FUZZ_NAME      "quantised"
+#define FUZZ_MUTATIONS 3000
 #include "base/err.h"
 #include "base/str.h"
+#include "fuzz/require.h"
 #include "model/quantised.h"
 #include "model/safetensors_test.h"
 
@@ -16,14 +19,6 @@
 #include <string.h>
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_quantised: %s\n", what);
-    abort();
-}
 
 static void touch(const model *m)
 {
@@ -62,7 +57,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 #ifdef FUZZ_MAIN
 #include "fuzz/mutate_bytes.h"
-#define FUZZ_NAME      "quantised"
-#define FUZZ_MUTATIONS 3000
 #include "fuzz/fuzz_main.h"
 #endif

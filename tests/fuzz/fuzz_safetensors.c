@@ -9,8 +9,11 @@
  *
  * An input is a safetensors file; one that begins with a brace is also the header
  * of one, with the length put before it and data behind, and a config.json. */
+#define FUZZ_NAME      "safetensors"
+#define FUZZ_MUTATIONS 20000
 #include "base/err.h"
 #include "base/str.h"
+#include "fuzz/require.h"
 #include "model/config_test.h"
 #include "model/safetensors_test.h"
 
@@ -21,14 +24,6 @@
 #include <string.h>
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_safetensors: %s\n", what);
-    abort();
-}
 
 static void check_error(const err *e)
 {
@@ -155,7 +150,5 @@ static const char *const words[] = {
 
 #include "fuzz/mutate_json.h"
 
-#define FUZZ_NAME      "safetensors"
-#define FUZZ_MUTATIONS 20000
 #include "fuzz/fuzz_main.h"
 #endif

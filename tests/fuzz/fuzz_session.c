@@ -3,19 +3,12 @@
 #define FUZZ_NAME      "session"
 #define FUZZ_MUTATIONS 50000
 #include "base/rng.h"
+#include "fuzz/require.h"
 #include "llm/session_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *otherwise)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", otherwise);
-    abort();
-}
 
 /* Looks at every byte that an image points at. */
 static uint64_t touch(const session_image *i)

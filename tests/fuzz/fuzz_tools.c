@@ -3,6 +3,7 @@
 #define FUZZ_NAME      "tools"
 #define FUZZ_MUTATIONS 50000
 #include "base/rng.h"
+#include "fuzz/require.h"
 #include "llm/tool_calls.h"
 #include "model/jinja.h"
 
@@ -11,14 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *otherwise)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", otherwise);
-    abort();
-}
 
 /* Where the two differ on purpose: long numbers, what nests deep, and a zero behind a number, which Jansson takes. */
 static bool is_ordinary(const char *text, size_t length)

@@ -1,18 +1,11 @@
 /* What holds for a tokenizer of any data, however odd: for the fuzz targets. */
+#include "fuzz/require.h"
 #include "model/tokenizer_test.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void require(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_" FUZZ_NAME ": %s\n", what);
-    abort();
-}
 
 static void check_encoding(const tokenizer *t, const char *text, size_t bytes, bool special)
 {
