@@ -1,9 +1,9 @@
 /* solo bench batch: how fast a model continues several texts at a time. */
 #include "cli/cli.h"
+#include "cli/model_name.h"
 #include "lab/batch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_TOK = 1000000 };
 
@@ -100,8 +100,7 @@ static int run(void *chosen)
     err e = {0};
     options *o = chosen;
     batch_lab lab = {0};
-    const char *slash = o->model ? strrchr(o->model, '/') : NULL;
-    o->lab.model_name = !o->model ? "built-in" : slash && slash[1] ? slash + 1 : o->model;
+    o->lab.model_name = cli_short_name(o->model);
     model *m = model_open(o->model, &e);
     bool ok = m && batch_measure(&lab, m, &o->lab, &e);
     if (ok)

@@ -1,5 +1,6 @@
 /* solo bench llm: how fast a model reads and writes, at every level. */
 #include "cli/cli.h"
+#include "cli/model_name.h"
 #include "lab/llm.h"
 
 #include <stdio.h>
@@ -99,20 +100,13 @@ static bool check(void *chosen, err *e)
            err_set_kind(e, ERR_USAGE, "-p 0 -n 0 leaves nothing to measure (solo bench llm --help)");
 }
 
-/* The file's name without the folders it lies in. */
-static const char *short_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static int run(void *chosen)
 {
     err e = {0};
     options *o = chosen;
     llm_lab lab = {0};
     bool to_stdout = o->json && strcmp(o->json, "-") == 0;
-    o->lab.model_name = o->model ? short_name(o->model) : "built-in";
+    o->lab.model_name = cli_short_name(o->model);
     model *m = cli_record_writable(o->json, &e) ? model_open(o->model, &e) : NULL;
     bool ok = m && llm_measure(&lab, m, &o->lab, &e);
     if (ok && !to_stdout)

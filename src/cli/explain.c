@@ -1,6 +1,7 @@
 /* solo explain: what is launched for a token, and how fast it could be. */
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/model_name.h"
 #include "graph/kernel_text.h"
 #include "lab/device.h"
 #include "lab/explain.h"
@@ -149,15 +150,9 @@ static bool run_timed(explain *x, const graph *g, const model *m, gpu *on, err *
     return ok;
 }
 
-static const char *short_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void describe_model(explain *x, const char *path, const model_config *c)
 {
-    snprintf(x->model, sizeof x->model, "%s", path ? short_name(path) : "built-in");
+    snprintf(x->model, sizeof x->model, "%s", cli_short_name(path));
     snprintf(x->about, sizeof x->about, "%s, %u layers of %u, %u heads of %u (%u stored), feed-forward %u, %u tokens",
              config_arch_name(c->arch), c->layer_count, c->embedding_dim, c->head_count, c->head_dim, c->kv_head_count,
              c->ffn_dim, c->vocab_tok);
@@ -223,7 +218,7 @@ static bool run_program(const options *o, err *e)
         aten_program_inputs(p, &inputs);
         aten_program_outputs(p, &outputs);
         aten_program_states(p, &states);
-        snprintf(x->model, sizeof x->model, "%s", short_name(o->model.path));
+        snprintf(x->model, sizeof x->model, "%s", cli_short_name(o->model.path));
         uint32_t nodes = aten_program_nodes(p, &needed);
         snprintf(x->about, sizeof x->about,
                  "PyTorch, %u ATen nodes, of which %u are needed; inputs: %u, outputs: %u, "

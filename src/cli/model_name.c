@@ -30,6 +30,12 @@ static bool pull(const hub_site *site, const hub_name *name, str *path, err *e)
     return ok;
 }
 
+const char *cli_short_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return !path ? "built-in" : slash && slash[1] ? slash + 1 : path;
+}
+
 bool cli_pull_model(const char *name, str *path, err *e)
 {
     hub_name parsed;

@@ -33,9 +33,27 @@ typedef struct answer {
     measurement_time time;
 } answer;
 
-static bool read_all(int from, void *data, size_t bytes)
+/* Does it say something? One that was stopped, or hangs, is given up and ended. */
+static bool speaks(worker *w)
+{
+    uint32_t patience_s = launch_setting("SOLO_WORKER_SECONDS", PATIENCE_S);
+    int ready;
+    do
+        ready = poll(&(struct pollfd){.fd = w->from, .events = POLLIN}, 1, (int)patience_s * 1000);
+    while (ready < 0 && errno == EINTR);
+    if (ready == 0) {
+        w->silent_s = patience_s;
+        kill(w->pid, SIGKILL);
+    }
+    return ready > 0;
+}
+
+/* `w`: the worker at the other end; NULL in the worker, which waits for orders as long as it takes. */
+static bool read_all(int from, worker *w, void *data, size_t bytes)
 {
     for (char *at = data; bytes > 0;) {
+        if (w && !speaks(w))
+            return false;
         ssize_t n = read(from, at, bytes);
         if (n < 0 && errno == EINTR)
             continue;
@@ -51,29 +69,6 @@ static bool write_all(int to, const void *data, size_t bytes)
 {
     for (const char *at = data; bytes > 0;) {
         ssize_t n = write(to, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-/* The same in this process, which gives up on a worker that was stopped, or hangs: it is ended then. */
-static bool hear(worker *w, void *data, size_t bytes)
-{
-    uint32_t patience_s = launch_setting("SOLO_WORKER_SECONDS", PATIENCE_S);
-    for (char *at = data; bytes > 0;) {
-        int ready = poll(&(struct pollfd){.fd = w->from, .events = POLLIN}, 1, (int)patience_s * 1000);
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready == 0) {
-            w->silent_s = patience_s;
-            kill(w->pid, SIGKILL);
-        }
-        ssize_t n = ready > 0 ? read(w->from, at, bytes) : 0;
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -107,7 +102,7 @@ static void serve(int from, int to, worker_build build, const gpu_choice *choice
     build(&s, choice, options, &e);
     order o;
     bool ok = greet(to, &s, &e) && e.kind == ERR_NONE;
-    while (ok && read_all(from, &o, sizeof o)) {
+    while (ok && read_all(from, NULL, &o, sizeof o)) {
         answer a = {0};
         bench_device_measure(&s, o.measurement, o.point, &a.time, &a.e);
         ok = write_all(to, &a, sizeof a);
@@ -145,14 +140,14 @@ static bool ended(worker *w, const char *impl, err *e)
 static bool hear_greeting(worker *w, const char *impl, err *e)
 {
     greeting hello;
-    if (!hear(w, &hello, sizeof hello))
+    if (!read_all(w->from, w, &hello, sizeof hello))
         return ended(w, impl, e);
     if (hello.e.kind != ERR_NONE)
         return err_set_kind(e, hello.e.kind, "%s", hello.e.text);
     w->device = hello.device;
     w->measurement_count = hello.measurement_count;
     w->measurements = mem_alloc(hello.measurement_count * sizeof *w->measurements);
-    if (!hear(w, w->measurements, hello.measurement_count * sizeof *w->measurements))
+    if (!read_all(w->from, w, w->measurements, hello.measurement_count * sizeof *w->measurements))
         return ended(w, impl, e);
     return true;
 }
@@ -191,7 +186,7 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
     answer a;
-    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !hear(w, &a, sizeof a))
+    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !read_all(w->from, w, &a, sizeof a))
         return ended(w, w->device.info.impl, e);
     *t = a.time;
     return a.e.kind == ERR_NONE || err_set_kind(e, a.e.kind, "%s", a.e.text);
