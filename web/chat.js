@@ -1,5 +1,6 @@
 // The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
 import { Conversations, startConversations } from "./conversations.js";
+import { say as notice } from "./notices.js";
 import { bytes, copy, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
@@ -15,12 +16,18 @@ function recall(key) {
     }
 }
 
-/** Only settings that there are, and of their kind. */
-function recallSettings() {
-    const kept = recall(KEPT_SETTINGS) ?? {}, settings = { ...DEFAULTS };
-    for (const [name, usual] of Object.entries(DEFAULTS))
-        if (typeof kept[name] === typeof usual || (usual === "" && Number.isFinite(kept[name]))) settings[name] = kept[name];
-    return settings;
+/** Only settings that there are, and that the form's fields take: { settings, wrong: names of the others }. */
+function recallSettings(form) {
+    const found = recall(KEPT_SETTINGS), kept = found && typeof found === "object" ? found : {}, settings = { ...DEFAULTS }, wrong = [];
+    for (const [name, usual] of Object.entries(DEFAULTS)) {
+        const field = form.elements[name], value = kept[name];
+        if (value === undefined) continue;
+        const isKind = typeof value === typeof usual || (usual === "" && Number.isFinite(value));
+        field.value = isKind ? value : "";
+        if (isKind && field.value === String(value) && field.checkValidity()) settings[name] = value;
+        else wrong.push(field.labels[0].firstChild.textContent.trim().toLowerCase());
+    }
+    return { settings, wrong };
 }
 
 function remember(key, value) {
@@ -39,7 +46,9 @@ export function startChat(page) {
     const list = $("messages"), text = $("text"), form = $("settings");
     const talks = new Conversations();
     let messages = talks.messages; // { role, content, report }
-    let settings = recallSettings(), model = null, answering = null;
+    const recalled = recallSettings(form);
+    let settings = recalled.settings, model = null, answering = null;
+    if (recalled.wrong.length) notice("settings", `What was kept of the settings cannot be used, and is as usual: ${recalled.wrong.join(", ")}.`);
 
     // ---- what is shown
 

@@ -11,17 +11,19 @@ function recall(key) {
     }
 }
 
+const isReport = (report) => Number.isFinite(report?.tokens) && Number.isFinite(report.tokens_per_s) && typeof (report.first_token_s ?? 0) === "number";
+
 /** Messages of an earlier visit or of a file, if they are valid; an answer that was in progress is as long as it was then. */
 export function validMessages(kept) {
     const isMessage = (m) => ["user", "assistant"].includes(m?.role) && typeof m.content === "string" && m.content;
-    return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: m.report ?? null }));
+    return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: isReport(m.report) ? m.report : null }));
 }
 
 const titleOf = (messages) => {
     const text = messages.find((m) => m.role === "user")?.content.trim().replace(/\s+/g, " ") ?? "";
     return text.length > TITLE ? `${text.slice(0, TITLE - 1)}…` : text || "New conversation";
 };
-const isEntry = (c) => typeof c?.id === "string" && typeof c.title === "string";
+const isEntry = (c) => typeof c?.id === "string" && typeof c.title === "string" && typeof c.model === "string" && Number.isFinite(c.when);
 
 /** All of them: `list` has { id, title, named, model, when }, the newest first. */
 export class Conversations {

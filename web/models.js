@@ -38,9 +38,13 @@ export function blobSource(blob, name = blob.name) {
     return { name, size: blob.size, read: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()) };
 }
 
+const NO_GGUF = " is no GGUF file";
+/** These bytes may stand at this place of a model. */
+const isBeginning = (at, bytes) => [...MAGIC].every((letter, i) => i < at || i - at >= bytes.length || bytes[i - at] === letter.charCodeAt(0));
+
 async function checkBeginning(source) {
     const bytes = source.size >= 4 ? await source.read(0, 4) : new Uint8Array(0);
-    if (String.fromCharCode(...bytes) !== MAGIC) throw new Error(`${source.name} is no GGUF file`);
+    if (bytes.length !== MAGIC.length || !isBeginning(0, bytes)) throw new Error(source.name + NO_GGUF);
     return source;
 }
 
@@ -53,7 +57,14 @@ async function folder() {
     return root?.getDirectoryHandle(FOLDER, { create: true });
 }
 
-const nameOf = (url) => decodeURIComponent(new URL(url).pathname.split("/").pop()) || "model.gguf";
+function nameOf(url) {
+    const last = new URL(url).pathname.split("/").pop();
+    try {
+        return decodeURIComponent(last) || "model.gguf";
+    } catch { // a % that stands for itself
+        return last;
+    }
+}
 // two files of one name at different places are two
 const keyOf = (url) => `${new Sha256().add(new TextEncoder().encode(url)).end().slice(0, 12)}-${nameOf(url).replace(/[^\w.-]/g, "_")}`;
 
@@ -116,6 +127,35 @@ export async function keptSource(key) {
 
 // ---- downloads ------------------------------------------------------------------------
 
+const PROTOCOLS = ["http:", "https:", "blob:"];
+
+/** An address as someone typed it, if a model can be there. */
+function checkedUrl(text) {
+    const short = String(text).slice(0, 100), url = URL.canParse(text) ? new URL(text) : null;
+    if (!url) throw final(`"${short}" is no address: it begins with https://`);
+    if (!PROTOCOLS.includes(url.protocol)) throw final(`"${short}": models come by https:// or http://, not by ${url.protocol}`);
+    if (url.username || url.password) throw final(`${nameOf(text)}: the address has a name or a password in it, which browsers do not send`);
+    url.hash = "";
+    return url.href;
+}
+
+/** A browser does not say why there is no answer. */
+async function ask(url, name, options) {
+    try {
+        return await fetch(url, options);
+    } catch (error) {
+        if (options.signal?.aborted || !(error instanceof TypeError)) throw error;
+        throw new Error(`${name}: no answer: there is no network, nobody is at ${new URL(url).host || "that address"}, or it does not let other pages read its files (CORS)`);
+    }
+}
+
+/** Many servers answer with a page: that one must sign in, agree to something, or that there is no such file. */
+function refuseHtml(response, name) {
+    if (!/^(?:text\/html|application\/xhtml)/i.test(response.headers.get("content-type") ?? "")) return;
+    response.body?.cancel().catch(() => {});
+    throw final(`${name}: the server sends a web page instead of a model: look at the address in a tab`);
+}
+
 const lengthIn = (response) => Number(response.headers.get("content-length") ?? NaN);
 const tagIn = (response) => response.headers.get("etag") ?? response.headers.get("last-modified") ?? "";
 /** Some servers give a file's SHA-256 as its tag. */
@@ -160,7 +200,8 @@ class Download {
      * whether it may be sent, and most say no. So it is the answer that shows whether the file changed meanwhile.
      */
     async request(have, note) {
-        const response = await fetch(this.url, { headers: have ? { range: `bytes=${have}-` } : {}, signal: this.signal });
+        const response = await ask(this.url, this.name, { headers: have ? { range: `bytes=${have}-` } : {}, signal: this.signal });
+        if (response.ok) refuseHtml(response, this.name);
         if (response.status === 200) return { response, have: 0 };
         if (response.status === 206 && have && goesOn(response, have, note)) return { response, have };
         response.body?.cancel().catch(() => {});
@@ -185,6 +226,12 @@ class Download {
         for (;;) {
             const { done, value } = await reader.read();
             if (done) break;
+            const wrong = at + value.length > size ? `: more than the ${size} bytes came that were promised` : !isBeginning(at, value) ? NO_GGUF : null;
+            if (wrong) {
+                reader.cancel().catch(() => {});
+                handle.truncate(0);
+                throw final(this.name + wrong);
+            }
             if (handle.write(value, { at }) !== value.length) throw final("the disk is full");
             at += value.length;
             this.tell("downloading", at, size);
@@ -234,12 +281,29 @@ class Download {
     }
 }
 
+/** All of an answer, which must be as long as was asked for. */
+async function bytesIn(response, count, name) {
+    const reader = response.body.getReader(), bytes = new Uint8Array(count);
+    for (let at = 0; ; ) {
+        const { done, value } = await reader.read();
+        if (done && at < count) throw new Error(`${name}: the connection broke off`);
+        if (done) return bytes;
+        if (at + value.length > count) {
+            reader.cancel().catch(() => {});
+            throw final(`${name}: the server sends more than the part that was asked for`);
+        }
+        bytes.set(value, at);
+        at += value.length;
+    }
+}
+
 /** Without storage: fetches pieces of the file as they are needed. */
 async function rangeSource(url, signal) {
     const name = nameOf(url), apart = `${name}: this browser gives no room to keep it, and the server`;
     const part = (from, to) => retried(async () => {
-        const response = await fetch(url, { headers: { range: `bytes=${from}-${to}` }, signal });
-        if (response.status === 206) return { part: partIn(response), bytes: new Uint8Array(await response.arrayBuffer()) };
+        const response = await ask(url, name, { headers: { range: `bytes=${from}-${to}` }, signal });
+        if (response.ok) refuseHtml(response, name);
+        if (response.status === 206) return { part: partIn(response), bytes: await bytesIn(response, to - from + 1, name) };
         response.body?.cancel().catch(() => {});
         throw response.ok ? final(`${apart} sends no parts of it`) : refusal(name, response);
     }, signal);
@@ -249,14 +313,19 @@ async function rangeSource(url, signal) {
 }
 
 /** A model at a URL, kept for the next time. */
-export async function urlSource(url, options = {}) {
+export async function urlSource(address, options = {}) {
+    const url = checkedUrl(address);
     const place = await folder().catch(() => null);
     if (!place) return rangeSource(url, options.signal);
     const download = new Download(url, options);
     const note = await readNote(place, download.key);
     if (!note?.complete || (download.sha256 && note.checked !== download.sha256)) {
         await navigator.storage.persist?.().catch(() => {});
-        await download.run(place);
+        await download.run(place).catch(async (error) => {
+            const begun = (await listKept()).find(({ key }) => key === download.key);
+            if (begun?.bytes === 0) await deleteKept(download.key).catch(() => {}); // nothing of it came
+            throw error;
+        });
     }
     return keptSource(download.key);
 }

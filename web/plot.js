@@ -31,7 +31,7 @@ export function bars({ title, rows, series, unit, log = false, note = "" }) {
         }
         y += GROUP;
     }
-    const legend = series.length < 2 ? "" : series.map((one, i) => `<span style="white-space:nowrap"><span aria-hidden="true" style="color:${COLOURS[i % COLOURS.length]}">■</span> ${escape(one.name)}</span>`).join(" &nbsp; ");
+    const legend = series.length < 2 ? "" : series.map((one, i) => `<span class="legend"><span aria-hidden="true" class="s${i % COLOURS.length}">■</span> ${escape(one.name)}</span>`).join(" ");
     const spoken = rows.map((row) => series.filter((one) => one.values[row]).map((one) => `${one.name}, ${row}: ${short(one.values[row].median)} ${unit}`).join("; ")).join(". ");
     return `<figure><h3>${escape(title)}</h3><svg viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="${escape(`${title}. ${spoken}`)}"><line class="axis" x1="${LABEL}" x2="${LABEL}" y1="0" y2="${y}"/>${body}</svg>` +
         `<figcaption>${legend}${legend ? "<br>" : ""}${escape(`${unit}${log ? ", logarithmic scale" : ""}; lines are 95% intervals. ${note}`)}</figcaption></figure>`;

@@ -29,6 +29,9 @@ async function openMemory() {
     };
 }
 
+/** Relative addresses are relative to the page; what is none is for urlSource to refuse. */
+const absolute = (address) => (URL.canParse(address, globalThis.location?.href) ? new URL(address, globalThis.location?.href).href : address);
+
 export class Service {
     #engine = null;
     #simulator = null; // a promise of it, from its first use on
@@ -61,7 +64,7 @@ export class Service {
         if (!model) return coming ?? builtinSource();
         if (model instanceof Blob) return fileSource(model);
         if (model.kept) return keptSource(model.kept);
-        return urlSource(new URL(model.url ?? model, globalThis.location?.href).href, options);
+        return urlSource(absolute(String(model.url ?? model)), options);
     }
 
     async do_load({ model, sha256, level, allLevels, context, soon }, emit) {

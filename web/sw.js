@@ -2,7 +2,7 @@
 // is there, else as they were last; with the headers that give the next visit a fine clock.
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
-    "./", "chat.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "page.js", "picker.js", "plot.js",
+    "./", "chat.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
     "program.js", "purify.js", "reference.json", "remembered.js", "service.js", "sha256.js", "share.js", "sim.js", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "template.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];

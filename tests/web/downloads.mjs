@@ -84,14 +84,16 @@ await test("a file that is here and was not checked is checked, not fetched agai
 
 await test("what storage refuses is said at once; what is left over is listed, and can be deleted", async () => {
     afresh();
-    await thrown(() => urlSource(`${url()}?break=1000`, { signal: AbortSignal.abort() }));
+    await urlSource(url());
     const data = await dataOf();
+    data.data = data.data.slice(0, 1000); // most of it is missing
+    await setNote({ complete: false });
     data.full = true;
-    const full = await thrown(() => urlSource(`${url()}?break=1000`));
+    const full = await thrown(() => urlSource(url()));
     yes(full.final && /no more room/.test(full.message), full.message);
     data.full = false;
     data.open = true;
-    const used = await thrown(() => urlSource(`${url()}?break=1000`));
+    const used = await thrown(() => urlSource(url()));
     yes(used.final && /in use/.test(used.message), used.message);
     (await kept()).files.delete([...(await kept()).files.keys()].find((name) => name.endsWith(".json")));
     const [left] = await listKept();
@@ -107,6 +109,33 @@ await test("without a place to keep it: parts, tried again, if it can be told ho
     root = null;
     await isWhole(await urlSource(url("?fail=2")));
     await fromAfar(async () => yes(/exposes no Content-Range/.test((await thrown(() => urlSource(url()))).message), "it is said why not"));
+});
+
+await test("more than was promised, a web page, and what is no model are refused at once, and nothing of them is kept", async () => {
+    writeFileSync(join(folder, "b.gguf"), "<!doctype html>".repeat(40_000));
+    const page = await serve(folder, { models: { "b.gguf": join(folder, "b.gguf"), "a.gguf": join(folder, "a.gguf") } });
+    for (const [query, why] of [["a.gguf?gzip", /^a\.gguf: more than the \d+ bytes came that were promised$/], ["a.gguf?html", /^a\.gguf: the server sends a web page instead/], ["b.gguf", /^b\.gguf is no GGUF file$/]]) {
+        afresh();
+        const error = await thrown(() => urlSource(`${page.url}/models/${query}`));
+        yes(error.final && why.test(error.message), error.message);
+        equal(await listKept(), []);
+    }
+    equal(page.requests.length, 3, "each was asked for once");
+    root = null;
+    yes(/web page/.test((await thrown(() => urlSource(`${page.url}/models/a.gguf?html`))).message), "without storage, too");
+    page.close();
+});
+
+await test("addresses that are none, or where a page cannot go, get a line", async () => {
+    afresh();
+    for (const [address, why] of [["models", /no address/], ["https://", /no address/], ["ftp://a/b.gguf", /by https:\/\/ or http:\/\/, not by ftp:/], ["javascript:alert(1)", /not by javascript:/],
+        ["data:,GGUF", /not by data:/], ["file:///etc/passwd", /not by file:/], ["https://me:secret@a.example/b.gguf", /^b\.gguf: the address has a name or a password/]])
+        yes(why.test((await thrown(() => urlSource(address))).message), `${address}: ${(await thrown(() => urlSource(address))).message}`);
+    equal(await listKept(), []);
+    await isWhole(await urlSource(url("?a=%E0%A4%A#part")));
+    equal((await listKept())[0].name, "a.gguf");
+    const odd = await thrown(() => urlSource(`${server.url}/models/%E0%A4%A.gguf`));
+    yes(/^%E0%A4%A\.gguf: the server says 404/.test(odd.message), odd.message);
 });
 
 server.close();

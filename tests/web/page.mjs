@@ -62,7 +62,7 @@ await test("the native run's tokens, at every level", async () => {
 });
 
 await test("simulations: the same bits in one dispatch and in one for each step, the native run's scores, an error's line", async () => {
-    const inPage = (act, source, options) => browser.evaluate(async ([text, of, more]) => (await eval(`(${text})`))(soloPage.solo, of, more), [act.toString(), source, options]);
+    const inPage = (act, source, options) => browser.evaluate(`(${act})(soloPage.solo, ${JSON.stringify(source)}, ${JSON.stringify(options)})`);
     const cartpole = await inPage(both, "cartpole", { population: 33, steps: 60, seed: 5, chunkMs: 0 }), scores = SIM_EXPECTED.split(",").map(Number);
     yes(cartpole.same, "the same bits");
     equal(cartpole.dispatches, [1, 62]);
@@ -123,14 +123,15 @@ await test("a visit that ends in the middle of an answer, and settings that are 
         return { busy: document.getElementById("messages").ariaBusy, longer: said.textContent.length > before.length, same: said.isConnected && said.firstChild === before.node };
     });
     equal(grows, { busy: "true", longer: true, same: true }, "text is added, not replaced");
-    await browser.evaluate(() => localStorage.setItem("solo-settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("solo-settings")), max_tokens: "", nothing: 1 })));
+    await browser.evaluate(() => localStorage.setItem("solo-settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("solo-settings")), max_tokens: "", temperature: -3, level: "all", nothing: 1 })));
     await browser.goto(`${server.url}/?rounds=2`);
     await ready();
     yes((await lastAnswer()).length > 20, "what was said so far is there");
     yes(await browser.evaluate(() => [...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Regenerate")), "and can be asked for again");
     equal(await browser.evaluate(() => document.getElementById("settings").elements.max_tokens.value), "256");
+    yes(/cannot be used, and is as usual: temperature, longest answer, tokens, dispatches\./.test(await textOf("notices")), await textOf("notices"));
     equal((await set({ max_tokens: "" })).max_tokens, 256, "an empty field is the usual value");
-    await set({ max_tokens: 5 });
+    await set({ max_tokens: 5, temperature: 0 });
     await click("clear");
 });
 
@@ -461,8 +462,19 @@ await test("a phone, dark, and what the page asks others for: nothing", async ()
     yes(wide <= 0, `nothing is wider than the screen (${wide} px)`);
     const foreign = await browser.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name).filter((url) => !url.startsWith(location.origin) && !url.startsWith("blob:")));
     equal(foreign, []);
-    const errors = heard.filter((line) => line.startsWith("error:"));
-    equal(errors, [], "scripts threw nothing");
+    const ran = await browser.evaluate(async () => {
+        const script = document.createElement("script");
+        script.textContent = "globalThis.strange = 1";
+        document.head.append(script);
+        const refused = new Promise((heard) => document.addEventListener("securitypolicyviolation", (event) => heard(event.violatedDirective), { once: true }));
+        const button = document.createElement("button");
+        button.setAttribute("onclick", "globalThis.strange = 2");
+        button.click();
+        return [globalThis.strange ?? null, await refused];
+    });
+    equal([ran[0], /^script-src/.test(ran[1])], [null, true], "a script that is not the page's does not run");
+    const errors = heard.filter((line) => line.startsWith("error:") || (/Content.Security.Policy/i.test(line) && !/strange|script-src/.test(line)));
+    equal(errors, [], "scripts threw nothing, and the page keeps to its policy");
 });
 
 if (browser.offline)

@@ -73,6 +73,13 @@ await test("chat templates are run by a module of their own", async () => {
     equal(render("<s>\0\0" + "1x\0")[0], `<s><user>x${year}`);
 });
 
+await test("the page's policy lets only its own scripts run: the one that stands in it by its hash", async () => {
+    const { readFileSync } = await import("node:fs"), html = readFileSync(`${process.env.SOLO_PAGE}/index.html`, "utf8"), inline = [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(([, text]) => text);
+    const [, policy] = html.match(/http-equiv="Content-Security-Policy" content="([^"]*)"/), scripts = policy.match(/script-src ([^;]*)/)[1].split(" ");
+    equal(scripts, ["'self'", "'wasm-unsafe-eval'", ...inline.map((text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`)]);
+    yes(/default-src 'none'/.test(policy) && /style-src 'self';/.test(policy) && !/\sstyle=/.test(html), policy);
+});
+
 await test("what is kept for visits without a network is all of the page", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
     const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { createReadStream, statSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { extname, join, normalize } from "node:path";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml" };
@@ -10,7 +11,8 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/ja
 /**
  * @param models { name: path } served below /models/; `?break=N` sends N bytes at a time and then cuts the connection,
  * `?slow=MS` waits between pieces, `?tag=sha256` gives the file's SHA-256 as its tag, `?tag=wrong` another one,
- * `?fail=N` says 503 to every Nth request
+ * `?fail=N` says 503 to every Nth request, `?gzip` packs it, so that more comes than was promised,
+ * `?html` says it is a page
  * @param open pages of other origins may fetch, and read no more than they may anyway; asking beforehand is refused
  * @returns { url, requests, close }
  */
@@ -38,7 +40,7 @@ export async function serve(root, { models = {}, isolated = true, open = false }
             response.writeHead(404).end();
             return;
         }
-        response.setHeader("content-type", TYPES[extname(path)] ?? "application/octet-stream");
+        response.setHeader("content-type", url.searchParams.has("html") ? "text/html; charset=utf-8" : TYPES[extname(path)] ?? "application/octet-stream");
         response.setHeader("accept-ranges", "bytes");
         response.setHeader("cache-control", "no-store");
         const tag = url.searchParams.get("tag");
@@ -50,6 +52,11 @@ export async function serve(root, { models = {}, isolated = true, open = false }
             return;
         }
         if (request.headers.range) response.setHeader("content-range", `bytes ${from}-${to}/${size}`);
+        if (url.searchParams.has("gzip")) {
+            const packed = gzipSync(readFileSync(path));
+            response.writeHead(200, { "content-encoding": "gzip", "content-length": packed.length }).end(packed);
+            return;
+        }
         response.setHeader("content-length", to - from + 1);
         response.writeHead(request.headers.range ? 206 : 200);
         const most = Number(url.searchParams.get("break") ?? Infinity), pause = Number(url.searchParams.get("slow") ?? 0);
