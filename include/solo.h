@@ -53,6 +53,7 @@ typedef struct solo_buffer solo_buffer;
 typedef struct solo_model solo_model;
 typedef struct solo_session solo_session;
 typedef struct solo_embedder solo_embedder;
+typedef struct solo_decoder solo_decoder;
 typedef struct solo_graph solo_graph;
 typedef struct solo_run solo_run;
 typedef struct solo_sim solo_sim;
@@ -164,7 +165,6 @@ typedef struct solo_session_options {
 /* Weights are uploaded at their first use. The device and the model must outlive the session. */
 solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_session_options *o, solo_error *e);
 void solo_session_close(solo_session *s);
-
 /* Called with each new piece of text, complete characters, zero-terminated. Returns whether to go on. */
 typedef bool (*solo_on_text)(void *user, const char *text, size_t bytes);
 
@@ -183,7 +183,6 @@ typedef struct solo_answer {
     uint32_t forgotten_messages;     /* that were dropped because the context was full */
     double first_token_s, tok_per_s; /* until the first token; from then on */
 } solo_answer;
-
 /* Continues a text. `most_tok` 0: until the model ends it or the context is full; `on_text` and `out` may be NULL. */
 bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
                            solo_answer *out, solo_error *e);
@@ -222,12 +221,10 @@ bool solo_session_set_tools(solo_session *s, const char *json, solo_error *e);
 /* Looks for calls in the last answer. If there are any in a form that is known (docs/chat.md), they become its
  * tool_calls, and its content is what stands before them. */
 bool solo_session_take_calls(solo_session *s);
-
 /* Saves the conversation with its keys and values, and the sampling settings; loading goes on with it as if nothing had
  * been between. A file of another model or type of cache, or one that was damaged, is refused and changes nothing. */
 bool solo_session_save(solo_session *s, const char *path, solo_error *e);
 bool solo_session_load(solo_session *s, const char *path, solo_error *e);
-
 /* The logits after each of the first tokens of a text, (count, vocabulary). This uploads the weights a second time, and
  * keeps them for the next call with as many tokens. Memory limits the number of tokens. */
 bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
@@ -386,18 +383,32 @@ solo_graph *solo_graph_from_torch(const char *json, const solo_tensor *tensors, 
 typedef enum solo_port { SOLO_PORT_INPUT, SOLO_PORT_OUTPUT, SOLO_PORT_STATE } solo_port;
 bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out);
 
+/* A language model of weights in memory, by tokens: it needs no files and no tokenizer. `config` is the text of a
+ * config.json; tensors go by the names that a Hugging Face folder has, contiguous, in 16 or 32 bits, and are needed during
+ * this call only. Of the options, those about launching, the context and the cache count. */
+solo_decoder *solo_decoder_new(solo_device *d, const char *config, const solo_tensor *tensors, uint32_t count,
+                               const solo_session_options *o, solo_error *e);
+void solo_decoder_free(solo_decoder *c);
+/* Continues `count` tokens by up to `room`, made and chosen on the device; after one of up to 15 stops, which is the last
+ * one then, there are no further ones. Returns how many there are; 0 if it failed. NULL: the most likely tokens. */
+uint32_t solo_decoder_generate(solo_decoder *c, const uint32_t *tokens, uint32_t count, const solo_sampling *how,
+                               const uint32_t *stops, uint32_t stop_count, uint32_t *out, uint32_t room, solo_error *e);
+uint32_t solo_decoder_vocabulary(const solo_decoder *c);
+/* The logits after some tokens, (vocabulary). */
+bool solo_decoder_logits(solo_decoder *c, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
+solo_level solo_decoder_level(const solo_decoder *c);    /* that makes tokens, and its dispatches: */
+uint32_t solo_decoder_dispatches(const solo_decoder *c); /* for a token */
+
 typedef struct solo_run_options {
     solo_level level; /* `token` and `loop` are an error where one dispatch is not possible; AUTO falls back to ops */
     solo_submit submit;
 } solo_run_options;
-
 /* A graph on a device. Inputs and states are zeros at first. The graph must outlive the run, and must not change. */
 solo_run *solo_run_new(solo_device *d, const solo_graph *g, const solo_run_options *o, solo_error *e);
 void solo_run_free(solo_run *r);
 /* Makes this many runs, one after the other; states and assigned inputs carry over from each to the next. At the level
  * `loop`, up to 64 of them are one dispatch. It may return before they are done; reading waits for them. */
 bool solo_run_go(solo_run *r, uint32_t times, solo_error *e);
-
 /* All elements of an input, an output or a state, by name: `bytes` is their size, 4 for each, 2 for SOLO_F16. Writing
  * affects the runs that follow, reading returns the values after those so far. An output cannot be written. */
 bool solo_run_write(solo_run *r, const char *name, const void *data, size_t bytes, solo_error *e);
@@ -406,7 +417,6 @@ bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo
  * states are copied from it before the runs, outputs and states to it after them, on the device. It must be of the
  * same size, and stay until the run is freed or the name is bound to NULL. */
 bool solo_run_bind(solo_run *r, const char *name, solo_buffer *b, solo_error *e);
-
 solo_level solo_run_level(const solo_run *r);
 uint32_t solo_run_dispatches(const solo_run *r); /* for a run */
 
@@ -436,35 +446,27 @@ typedef enum solo_launch {
     SOLO_ONE_DISPATCH,    /* all steps, or as many as chunk_ms allows */
     SOLO_DISPATCH_A_STEP, /* in one pass; the same bits */
 } solo_launch;
-
-/* Sets a callback for the number of steps made, called after each dispatch of a run; NULL: none. */
-void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user);
-
+void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user); /* after each dispatch */
 /* Runs all steps, from the first. */
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *e);
-
 /* Step by step, for a caller who sets genes (actions, say) in between: the initial states, drawn by this seed, then the
  * next `count` steps in one dispatch however long it takes, from where it stands. States and scores are those after it.
  * Steps go on beyond those of the options; without traces and evolution. solo_sim_run ends it. */
 bool solo_sim_begin(solo_sim *s, uint32_t seed, solo_error *e);
 bool solo_sim_advance(solo_sim *s, uint32_t count, solo_error *e);
-
 /* A notice after a run, returned once: coupled steps had to use separate dispatches. */
 bool solo_sim_take_notice(solo_sim *s, char *text, size_t room);
-
 uint32_t solo_sim_population(const solo_sim *s);
 uint32_t solo_sim_steps(const solo_sim *s);
 uint32_t solo_sim_genes(const solo_sim *s);
 /* The words of a State: "x", "position.y", "cash[3]". */
 uint32_t solo_sim_words(const solo_sim *s);
 const char *solo_sim_word_name(const solo_sim *s, uint32_t word);
-
 /* Of the last run, or the current generation; an error before the first run, and after one that failed. */
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *e);  /* (population); an error if one is not finite */
 bool solo_sim_states(solo_sim *s, double *states, solo_error *e); /* (words, population), whatever their type */
 bool solo_sim_trace(solo_sim *s, double *states, solo_error *e);  /* (rows, words, trace_count) */
 uint32_t solo_sim_trace_rows(const solo_sim *s);
-
 /* (population, genes): replaces the genes drawn by the seed. Not while it evolves. */
 void solo_sim_set_genomes(solo_sim *s, const float *genomes);
 
@@ -473,10 +475,8 @@ typedef struct solo_evolution {
     uint32_t tournament, elite;
     float crossover, mutation, sigma;
 } solo_evolution;
-
 /* Called after each dispatch or generation; returns whether to go on. */
 typedef bool (*solo_progress)(void *user, uint32_t generation, double best);
-
 /* Runs up to this generation, the first being 0; a later call with a higher one goes on. `o` is used only once. */
 bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, solo_progress progress, void *user,
                      solo_error *e);

@@ -109,17 +109,24 @@ class Run(Handle):
         return [self.read(port) for port in self.graph.outputs]
 
 
-class _Program(Graph):
-    """A graph of a program in memory: JSON as in a .pt2 file, and tensors as solo_tensor has them."""
+class TensorArray:
+    """Tensors as solo_tensor has them: rows with the keys name, data (an address), bytes, type, dims, strides."""
 
-    def __init__(self, json: str, tensors: Iterable[dict[str, Any]], keep: Any) -> None:
-        self._keep = keep  # what the tensors' data belongs to
-        rows = list(tensors)
-        names = [c_text(row["name"]) for row in rows]
-        array = ffi.new("solo_tensor[]", len(rows))
-        for to, row, name in zip(array, rows, names, strict=True):
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        rows = list(rows)
+        self._names = [c_text(row["name"]) for row in rows]
+        self.count, self.pointer = len(rows), ffi.new("solo_tensor[]", len(rows))
+        for to, row, name in zip(self.pointer, rows, self._names, strict=True):
             to.name, to.data, to.bytes = name, ffi.cast("void *", row["data"]), row["bytes"]
             to.type, to.rank, to.offset = row["type"], len(row["dims"]), 0
             to.dims[0: len(row["dims"])] = list(row["dims"])
             to.strides[0: len(row["dims"])] = list(row["strides"])
-        self._open(call(lib.solo_graph_from_torch, c_text(json), array, len(rows)))
+
+
+class _Program(Graph):
+    """A graph of a program in memory: JSON as in a .pt2 file, and the tensors that it names."""
+
+    def __init__(self, json: str, tensors: Iterable[dict[str, Any]], keep: Any) -> None:
+        self._keep = keep  # what the tensors' data belongs to
+        array = TensorArray(tensors)
+        self._open(call(lib.solo_graph_from_torch, c_text(json), array.pointer, array.count))

@@ -21,8 +21,9 @@ from torch._functorch.aot_autograd import make_boxed_func
 
 from ._native import Error
 from .graph import Run, _Program
+from .torch_generate import Decoder, generate
 
-__all__ = ["backend", "compiled"]
+__all__ = ["Decoder", "backend", "compiled", "generate"]
 
 # torch's numbers, as in a .pt2 file
 _TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.float16: 6,

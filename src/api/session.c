@@ -1,5 +1,6 @@
 /* The public API's sessions: texts, conversations, logits. */
 #include "api/model.h"
+#include "api/options.h"
 #include "api/session.h"
 #include "llm/session.h"
 
@@ -16,7 +17,7 @@ _Static_assert((int)SOLO_END_MODEL == (int)ANSWER_ENDED && (int)SOLO_END_STOP ==
 
 /* ---- making one ------------------------------------------------------------------------------- */
 
-static sampling sampling_from(const solo_sampling *how)
+sampling api_sampling(const solo_sampling *how)
 {
     return (sampling){.temperature = how->temperature,
                       .top_k = how->top_k,
@@ -27,7 +28,7 @@ static sampling sampling_from(const solo_sampling *how)
                       .seed = how->seed};
 }
 
-static bool are_known(const solo_session_options *o, err *e)
+bool api_options_are_known(const solo_session_options *o, err *e)
 {
     dtype cache;
     if (!generation_find_cache(o->cache_type, &cache, e))
@@ -35,6 +36,17 @@ static bool are_known(const solo_session_options *o, err *e)
     return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH &&
             (unsigned)o->think <= SOLO_THINK_OFF) ||
            err_set_kind(e, ERR_USAGE, "there is no such level, submit policy or way to think");
+}
+
+generation_options api_generation_options(const solo_session_options *o)
+{
+    return (generation_options){.level = (fusion_level)o->level,
+                                .submit = (submit_policy)o->submit,
+                                .context_tok = o->context,
+                                .slide = o->slide,
+                                .cache = o->exact_cache ? "f32" : o->cache_type,
+                                .chunk_ms = o->chunk_ms,
+                                .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO};
 }
 
 static void set_stops(session *s, const char *const *stops)
@@ -49,15 +61,9 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
     static const solo_session_options none = {0};
     err e = {0};
     o = o ? o : &none;
-    if (!api_is_here(d, to) || !api_is_here(m, to) || !api_result(to, &e, are_known(o, &e)))
+    if (!api_is_here(d, to) || !api_is_here(m, to) || !api_result(to, &e, api_options_are_known(o, &e)))
         return NULL;
-    session_options inside = {.generation = {.level = (fusion_level)o->level,
-                                             .submit = (submit_policy)o->submit,
-                                             .context_tok = o->context,
-                                             .slide = o->slide,
-                                             .cache = o->exact_cache ? "f32" : o->cache_type,
-                                             .chunk_ms = o->chunk_ms,
-                                             .compile = o->wait ? COMPILE_FIRST : COMPILE_AUTO},
+    session_options inside = {.generation = api_generation_options(o),
                               .template = o->chat_template,
                               .think = (chat_think)o->think,
                               .tokenizer = m->t};
@@ -66,7 +72,7 @@ solo_session *solo_session_open(solo_device *d, solo_model *m, const solo_sessio
         session_free(made);
         return NULL;
     }
-    sampling how = sampling_from(&o->sampling);
+    sampling how = api_sampling(&o->sampling);
     session_set_sampling(made, &how);
     set_stops(made, o->stops);
     solo_session *s = mem_alloc(sizeof *s);
@@ -202,7 +208,7 @@ bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_e
 {
     if (!api_is_here(s, to))
         return false;
-    sampling inside = how ? sampling_from(how) : (sampling){0};
+    sampling inside = how ? api_sampling(how) : (sampling){0};
     session_set_sampling(s->s, &inside);
     return true;
 }

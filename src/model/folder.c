@@ -342,12 +342,9 @@ char *folder_read_config(const char *path, size_t *length, err *e)
     return text;
 }
 
-folder *folder_open(const char *path, const char *text, size_t length, model_config *c, err *e)
+/* The tensors become the folder's; NULL, with an error, if there are none. */
+static folder *folder_of(safetensors *parts, const char *path, const model_config *c, err *e)
 {
-    str config = config_path(path);
-    bool ok = config_from_hf(text, length, config.data, c, e);
-    str_free(&config);
-    safetensors *parts = ok ? safetensors_open(path, e) : NULL;
     if (!parts)
         return NULL;
     folder *f = mem_alloc(sizeof *f);
@@ -363,6 +360,21 @@ folder *folder_open(const char *path, const char *text, size_t length, model_con
     err_context(e, "%s", path);
     folder_close(f);
     return NULL;
+}
+
+folder *folder_open(const char *path, const char *text, size_t length, model_config *c, err *e)
+{
+    str config = config_path(path);
+    bool ok = config_from_hf(text, length, config.data, c, e);
+    str_free(&config);
+    return ok ? folder_of(safetensors_open(path, e), path, c, e) : NULL;
+}
+
+folder *folder_of_tensors(const char *name, const char *text, const safetensor *tensors, size_t count, model_config *c,
+                          err *e)
+{
+    bool ok = config_from_hf(text, strlen(text), name, c, e);
+    return ok ? folder_of(safetensors_of(tensors, count, name, e), name, c, e) : NULL;
 }
 
 void folder_close(folder *f)

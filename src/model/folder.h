@@ -13,6 +13,9 @@ typedef struct folder folder;
 char *folder_read_config(const char *path, size_t *length, err *e);
 /* Reads that text into `*c`, and opens the weights. The configuration must outlive the folder. */
 folder *folder_open(const char *path, const char *config, size_t length, model_config *c, err *e);
+/* The same of tensors in memory, which must outlive it; `name` is for errors. */
+folder *folder_of_tensors(const char *name, const char *config, const safetensor *tensors, size_t count,
+                          model_config *c, err *e);
 void folder_close(folder *f);
 
 bool folder_find(const folder *f, const char *name, model_weight *w);

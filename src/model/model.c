@@ -100,6 +100,18 @@ model *model_open(const char *path, err *e)
     return NULL;
 }
 
+model *model_of_tensors(const char *config, const struct safetensor *tensors, size_t count, err *e)
+{
+    model *m = mem_alloc(sizeof *m);
+    m->path = mem_dup("the model");
+    m->together = mem_alloc(sizeof *m->together);
+    if ((m->parts = folder_of_tensors(m->path, config, tensors, count, &m->config, e)) &&
+        quantised_unpack(m, folder_tensors(m->parts), config, strlen(config), e) && latent_split(m, e))
+        return m;
+    model_close(m);
+    return NULL;
+}
+
 /* As much of the beginning as describes the model; how much that is shows while it is read. */
 static bool read_header(model *m, err *e)
 {

@@ -30,6 +30,9 @@ typedef struct model_reader {
 
 /* A path of NULL is the built-in model. */
 model *model_open(const char *path, err *e);
+/* Of weights in memory, which must outlive it: as a Hugging Face folder has them, and the text of its config.json. */
+struct safetensor;
+model *model_of_tensors(const char *config, const struct safetensor *tensors, size_t count, err *e);
 /* Only what describes the model is read and kept; weights are read when they are asked for. `name` is for messages. */
 model *model_open_reader(const model_reader *r, const char *name, err *e);
 void model_close(model *m);

@@ -428,6 +428,18 @@ safetensors *safetensors_read(const void *bytes, size_t length, const char *name
     return finish(s, read_file(s, name, bytes, length, e) && sort_names(s, e));
 }
 
+safetensors *safetensors_of(const safetensor *tensors, size_t count, const char *name, err *e)
+{
+    safetensors *s = begin(name);
+    for (size_t i = 0; i < count; i++) {
+        safetensor *t = add_tensor(s);
+        *t = tensors[i];
+        t->name = mem_dup(tensors[i].name);
+        s->count++;
+    }
+    return finish(s, sort_names(s, e));
+}
+
 void safetensors_close(safetensors *s)
 {
     if (!s)

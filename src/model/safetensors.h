@@ -41,6 +41,9 @@ typedef struct safetensor {
 /* A folder or a single file. */
 safetensors *safetensors_open(const char *path, err *e);
 
+/* Tensors that are in memory already, and must outlive the result; `dtype` is one that files have. */
+safetensors *safetensors_of(const safetensor *tensors, size_t count, const char *name, err *e);
+
 void safetensors_close(safetensors *s);
 
 size_t safetensors_count(const safetensors *s);

@@ -71,6 +71,14 @@ folder *folder_open(const char *path, const char *config, size_t length, model_c
     return NULL;
 }
 
+folder *folder_of_tensors(const char *name, const char *config, const safetensor *tensors, size_t count,
+                          model_config *c, err *e)
+{
+    (void)config, (void)tensors, (void)count, (void)c;
+    missing(name, e);
+    return NULL;
+}
+
 void folder_close(folder *f)
 {
     (void)f;
