@@ -6,7 +6,9 @@ override THREADS = 128u;
 //!include "polled.wgsl"
 const MAX_KEY = 256u;
 var<workgroup> keys: array<vec2<f32>, MAX_KEY>; // an element of k and one of q
+//!for _ ALONE
 var<workgroup> delta_rows: u32;
+//!end
 
 fn body(args: u32, v: u32, local: u32) {
     let size = arg(args, DELTA_VALUE_SIZE);
@@ -14,13 +16,25 @@ fn body(args: u32, v: u32, local: u32) {
     let key_heads = arg(args, DELTA_KEY_HEADS);
     let heads = arg(args, DELTA_HEADS);
     let parts = (size + THREADS - 1u) / THREADS;
+//!for _ ALONE
     let head = v / parts;
+//!end
+//!for _ SLOTTED
+    let text = v / parts / heads; // each has one row, and matrices of its own
+    let head = v / parts % heads;
+//!end
     let column = v % parts * THREADS + local;
     var shared_head = head / (heads / key_heads);
     if (arg(args, DELTA_TILED) == 1u) { shared_head = head % key_heads; }
     let width = 2u * key_heads * key_size + heads * size;
-    let state = arg(args, DELTA_STATE) + head * key_size * size + column;
     let computed = arg(args, DELTA_X_COMPUTED) == 1u;
+//!for _ SLOTTED
+    let state = arg(args, DELTA_STATE) + (text * heads + head) * key_size * size + column;
+    let fresh = load_word(arg(args, DELTA_POSITION) + text) == 0u;
+    for (var row = text; row <= text; row++) {
+//!end
+//!for _ ALONE
+    let state = arg(args, DELTA_STATE) + head * key_size * size + column;
     let fresh = load_word(arg(args, DELTA_POSITION)) == 0u;
     if (local == 0u) { // read by one thread for all, so that the loop below is uniform
         delta_rows = arg(args, DELTA_ROWS);
@@ -28,6 +42,7 @@ fn body(args: u32, v: u32, local: u32) {
     }
     let count = workgroupUniformLoad(&delta_rows);
     for (var row = 0u; row < count; row++) {
+//!end
         let q = arg(args, ARG_X) + row * width + shared_head * key_size;
         for (var i = local; i < key_size; i += THREADS) {
             keys[i] = vec2<f32>(polled(q + key_heads * key_size + i, computed), polled(q + i, computed));
@@ -37,7 +52,12 @@ fn body(args: u32, v: u32, local: u32) {
             let alpha = polled(arg(args, DELTA_ALPHA) + row * heads + head, arg(args, DELTA_ALPHA_COMPUTED) == 1u);
             let beta = polled(arg(args, DELTA_BETA) + row * heads + head, arg(args, DELTA_BETA_COMPUTED) == 1u);
             let decay = exp(load(arg(args, DELTA_RATE) + head) * (max(alpha, 0.0) + log(1.0 + exp(-abs(alpha)))));
+//!for _ ALONE
             let zeros = fresh && row == 0u;
+//!end
+//!for _ SLOTTED
+            let zeros = fresh;
+//!end
             var squares = vec2<f32>(); // of k and of q
             var known = 0.0; // what the matrix has for k
             for (var i = 0u; i < key_size; i++) {
@@ -61,7 +81,9 @@ fn body(args: u32, v: u32, local: u32) {
         }
         workgroupBarrier(); // before the keys of the next row
     }
+//!for _ ALONE
     for (var row = count; row < arg(args, DELTA_ROWS) && column < size; row++) {
         store(arg(args, ARG_OUT) + (row * heads + head) * size + column, 0.0);
     }
+//!end
 }

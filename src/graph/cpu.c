@@ -332,7 +332,8 @@ static void run_recurrent(const cpu_run *r, const graph_node *n, float *out)
 {
     cpu_operand operands[GRAPH_MAX_OPERANDS] = {{0}};
     find_operands(r, n, operands);
-    (n->op == OP_CONV ? cpu_conv : cpu_delta)(n, graph_at(r->g, n->operands[1]), operands, out);
+    uint32_t texts = (uint32_t)shape_count(graph_at(r->g, n->operands[n->op == OP_CONV ? 3 : 5])->s);
+    (n->op == OP_CONV ? cpu_conv : cpu_delta)(n, graph_at(r->g, n->operands[1]), operands, texts, out);
 }
 
 static bool run_node(cpu_run *r, node at, err *e)

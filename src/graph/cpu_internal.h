@@ -28,9 +28,9 @@ typedef struct cpu_operand {
     float *f;
     uint32_t *u;
 } cpu_operand;
-/* `second` is the second operand. */
-void cpu_conv(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
-void cpu_delta(const graph_node *n, const graph_node *second, const cpu_operand *operands, float *out);
+/* `second` is the second operand; the rows are those of so many texts. */
+void cpu_conv(const graph_node *n, const graph_node *second, const cpu_operand *operands, uint32_t texts, float *out);
+void cpu_delta(const graph_node *n, const graph_node *second, const cpu_operand *operands, uint32_t texts, float *out);
 /* A row as a state of that type has it; the tokens of all rows (OP_SAMPLE). */
 void cpu_store(dtype type, const float *from, uint64_t width, float *to);
 void cpu_sample(const graph *g, const graph_node *n, const cpu_operand *operands);

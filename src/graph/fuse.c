@@ -301,7 +301,7 @@ static bool mixes_into_experts(fusing *f)
         const graph_node *routed = graph_at(p->g, part->matmul), *n = graph_at(p->g, p->steps[reader].at);
         plan_operand o;
         if (!part->mix && n->op == OP_MIX && plan_root(p->g, n->operands[0]) == part->matmul &&
-            n->operands[1] == routed->operands[2] && routed->s.dims[1] < PLAN_TILED_ROWS &&
+            n->operands[1] == routed->operands[2] && (p->slots || routed->s.dims[1] < PLAN_TILED_ROWS) &&
             graph_at(p->g, routed->operands[0])->s.dims[1] == routed->s.dims[1])
             part->result = part->mix = p->steps[reader].at;
         else if (part->mix && n->op == OP_BINARY && n->as.binary == BINARY_ADD &&

@@ -323,7 +323,7 @@ node graph_mix(graph *g, node x, node routes);   /* [t, s, k] and [t, 2 * s]: su
 /* A causal convolution over the rows of x [t, n], each column with a kernel of its own, a row of weight [n, width]; then
  * silu. The f32 state [width - 1, n] has the rows before the first, and gets the last ones; at u32 position [1] 0 there
  * are none before. If `last` (u32 [1], or 0) is there, rows after that one do not count. No other node may have the
- * state. */
+ * state. With a position for each row [t], the state has a part for each [t, ..], and there is no `last`. */
 node graph_conv(graph *g, node x, node weight, node state, node position, node last);
 /* The gated delta rule. x [t, (2 key_heads) * key_size + heads * value_size] has q, k and v; alpha and beta [t, heads]
  * are gates before their functions, rate [heads] a weight. For each head a matrix S, in the f32 state [heads, key_size,

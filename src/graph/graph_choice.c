@@ -67,10 +67,11 @@ node graph_sample_rows(graph *g, node tokens, node logits, node settings, node p
 /* The operand that says where a row is, if the operator has one. */
 static node position_of(const graph_node *n)
 {
-    return n->op == OP_ROPE        ? n->operands[1]
-           : n->op == OP_STORE     ? n->operands[2]
-           : n->op == OP_ATTENTION ? n->operands[3]
-                                   : 0;
+    return n->op == OP_ROPE                            ? n->operands[1]
+           : n->op == OP_STORE                         ? n->operands[2]
+           : n->op == OP_ATTENTION || n->op == OP_CONV ? n->operands[3]
+           : n->op == OP_DELTA                         ? n->operands[5]
+                                                       : 0;
 }
 
 uint32_t graph_slots(const graph *g)

@@ -15,6 +15,13 @@ static bool is_word(const graph *g, node n)
     return graph_at(g, n)->type == DTYPE_U32 && is_shape(g, n, shape1(1));
 }
 
+/* A position for all rows, or one for each: then they are texts of their own. */
+static bool is_position(const graph *g, node n, uint32_t rows, bool *slots)
+{
+    *slots = graph_at(g, n)->type == DTYPE_U32 && rows > 1 && is_shape(g, n, shape1(rows));
+    return *slots || is_word(g, n);
+}
+
 static bool is_state(const graph *g, node n, shape s)
 {
     return graph_at(g, n)->op == OP_STATE && graph_at(g, n)->type == DTYPE_F32 && is_shape(g, n, s);
@@ -40,9 +47,11 @@ node graph_conv(graph *g, node x, node weight, node state, node position, node l
         return graph_add_node(g, n, "operands are missing");
     shape s = graph_at(g, x)->s, w = graph_at(g, weight)->s;
     uint32_t rows = s.dims[LAST - 1], columns = s.dims[LAST], width = w.dims[LAST];
-    bool fits = is_shape(g, x, shape2(rows, columns)) && graph_at(g, weight)->op == OP_WEIGHT && width > 1 &&
-                is_shape(g, weight, shape2(columns, width)) && is_state(g, state, shape2(width - 1, columns)) &&
-                is_word(g, position) && (!last || is_word(g, last));
+    bool slots, fits = is_position(g, position, rows, &slots) && is_shape(g, x, shape2(rows, columns)) &&
+                       graph_at(g, weight)->op == OP_WEIGHT && width > 1 &&
+                       is_shape(g, weight, shape2(columns, width)) &&
+                       is_state(g, state, shape3(slots ? rows : 1, width - 1, columns)) &&
+                       (!last || (is_word(g, last) && !slots));
     n.s = s;
     return graph_add_node(g, n, fits ? NULL : "rows, a kernel for each column, and a state for the rows before");
 }
@@ -54,12 +63,13 @@ node graph_delta(graph *g, node x, node alpha, node beta, node rate, node state,
     if (!operands(g, &n, (node[]){x, alpha, beta, rate, state, position, last}, 7))
         return graph_add_node(g, n, "operands are missing");
     uint32_t rows = graph_at(g, x)->s.dims[LAST - 1], width = spec.heads * spec.value_size;
-    bool fits = spec.key_heads > 0 && spec.heads % spec.key_heads == 0 &&
-                is_shape(g, x, shape2(rows, 2 * spec.key_heads * spec.key_size + width)) &&
-                is_shape(g, alpha, shape2(rows, spec.heads)) && is_shape(g, beta, shape2(rows, spec.heads)) &&
-                graph_at(g, rate)->op == OP_WEIGHT && is_shape(g, rate, shape1(spec.heads)) &&
-                is_state(g, state, shape3(spec.heads, spec.key_size, spec.value_size)) && is_word(g, position) &&
-                (!last || is_word(g, last));
+    bool slots, fits = is_position(g, position, rows, &slots) && spec.key_heads > 0 &&
+                       spec.heads % spec.key_heads == 0 &&
+                       is_shape(g, x, shape2(rows, 2 * spec.key_heads * spec.key_size + width)) &&
+                       is_shape(g, alpha, shape2(rows, spec.heads)) && is_shape(g, beta, shape2(rows, spec.heads)) &&
+                       graph_at(g, rate)->op == OP_WEIGHT && is_shape(g, rate, shape1(spec.heads)) &&
+                       is_state(g, state, shape4(slots ? rows : 1, spec.heads, spec.key_size, spec.value_size)) &&
+                       (!last || (is_word(g, last) && !slots));
     n.s = shape2(rows, width);
     return graph_add_node(g, n, fits ? NULL : "rows of q, k and v, gates for each head, and a state for its matrix");
 }

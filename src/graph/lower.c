@@ -80,8 +80,6 @@ bool lower_possible(const plan *p, err *e)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         const graph_node *n = graph_at(p->g, p->steps[i].at);
-        if (p->slots && p->steps[i].op == OP_EXPERTS)
-            return err_set(e, "rows that are texts of their own have no kernels for experts");
         if (p->steps[i].op == OP_ATTENTION || p->steps[i].op == OP_ATTENTION_WHOLE) {
             uint32_t size = graph_at(p->g, n->operands[0])->s.dims[LAST], value_size = n->as.attention.value_size;
             bool fits = value_size ? size <= LOWER_MAX_KEY && value_size <= LOWER_MAX_VALUE : size <= LOWER_MAX_HEAD;
@@ -447,7 +445,8 @@ uint32_t lower_step_of(const lowering *c, const plan_step *s, dispatch_desc *l, 
     /* In a megakernel, all kernels are compact or none is: it sets that itself. */
     for (uint32_t i = 0; i < count && c->t->compile_fast && !c->form->threads; i++)
         kernel_set_constant(&l[i].kernel, CONSTANT_COMPACT, 1);
-    bool placed = s->op == OP_ROPE || s->op == OP_STORE || s->op == OP_ATTENTION || s->op == OP_MATMUL;
+    bool placed = s->op == OP_ROPE || s->op == OP_STORE || s->op == OP_ATTENTION || s->op == OP_MATMUL ||
+                  s->op == OP_CONV || s->op == OP_DELTA;
     for (uint32_t i = 0; i < count; i++)
         l[i].kernel.slots = c->p->slots && placed;
     for (uint32_t i = 0; i < count && c->t->epoch_bit; i++)

@@ -162,8 +162,8 @@ static bool by_row(const lowering *c, dispatch_desc *l, const plan_step *s, cons
 /* By op_experts.wgsl, or op_experts_rows.wgsl for many rows. */
 static void by_routes(const lowering *c, dispatch_desc *l, const plan_step *s, const chosen *x)
 {
-    bool many = c->t->specialize && c->t->blocks && !c->form->threads && x->x_rows >= PLAN_TILED_ROWS && !s->norm &&
-                !x->part->mix;
+    bool many = c->t->specialize && c->t->blocks && !c->form->threads && !c->p->slots && !s->norm && !x->part->mix &&
+                x->x_rows >= PLAN_TILED_ROWS;
     *l = (dispatch_desc){.kernel.name = many ? "op_experts_rows" : "op_experts", .weight_arena = l->weight_arena};
     l->kernel.type = lower_weight_type(c, x->type, x->length);
     l->args[ARG_OUT] = at(c, x->part->result);

@@ -15,10 +15,16 @@ static uint32_t groups_of(const lowering *c, uint32_t columns, uint32_t threads)
     return (columns + each - 1) / each;
 }
 
+/* Texts that have rows in a run. */
+static uint32_t texts_of(const lowering *c, const graph_node *n)
+{
+    return c->p->slots ? n->s.dims[LAST - 1] : 1;
+}
+
 static void lower_conv(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     l->kernel.name = "op_conv";
-    l->args[ARG_GROUPS] = groups_of(c, n->s.dims[LAST], CONV_THREADS);
+    l->args[ARG_GROUPS] = texts_of(c, n) * groups_of(c, n->s.dims[LAST], CONV_THREADS);
     l->args[CONV_WEIGHT] = at(c, n->operands[1]);
     l->args[CONV_STATE] = at(c, n->operands[2]);
     l->args[CONV_POSITION] = at(c, n->operands[3]);
@@ -34,7 +40,7 @@ static void lower_delta(const lowering *c, dispatch_desc *l, const graph_node *n
 {
     const delta_spec *d = &n->as.delta;
     l->kernel.name = "op_delta";
-    l->args[ARG_GROUPS] = d->heads * groups_of(c, d->value_size, DELTA_THREADS);
+    l->args[ARG_GROUPS] = texts_of(c, n) * d->heads * groups_of(c, d->value_size, DELTA_THREADS);
     l->args[DELTA_ALPHA] = at(c, n->operands[1]);
     l->args[DELTA_BETA] = at(c, n->operands[2]);
     l->args[DELTA_RATE] = at(c, n->operands[3]);

@@ -22,6 +22,14 @@ static node state_of(const graph_node *n)
     return n->op == OP_CONV ? n->operands[2] : n->op == OP_DELTA ? n->operands[4] : 0;
 }
 
+bool graph_is_recurrent(const graph *g, node state)
+{
+    for (node i = 1; i <= graph_count(g); i++)
+        if (state_of(graph_at(g, i)) == state)
+            return true;
+    return false;
+}
+
 graph_snapshot *graph_snapshot_new(gpu *g, const graph_run *r)
 {
     const graph *of = graph_run_plan(r, 0)->g;

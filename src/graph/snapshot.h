@@ -7,7 +7,9 @@
 
 typedef struct graph_snapshot graph_snapshot;
 
-/* NULL if there are no such states. The run must outlive it. */
+/* Is the node such a state? */
+bool graph_is_recurrent(const graph *g, node state);
+/* Of the run's first program. NULL if there are no such states. The run must outlive it. */
 graph_snapshot *graph_snapshot_new(gpu *g, const graph_run *r);
 void graph_snapshot_free(graph_snapshot *s);
 /* Both in the order of the runs that are submitted. */

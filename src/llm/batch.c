@@ -71,7 +71,8 @@ static bool make_graphs(batch *b, const model *m, const batch_options *o, err *e
         if (i + 1 < BATCH_READERS && sizes[i] >= piece)
             continue;
         uint32_t rows = sizes[i] < b->context_tok ? sizes[i] : b->context_tok;
-        decoder_options r = {.rows = rows, .context_tok = b->context_tok, .cache = cache, .cache_only = true};
+        decoder_options r = {
+            .rows = rows, .context_tok = b->context_tok, .cache = cache, .cache_only = true, .one_row = true};
         graph *g = b->readers[b->reader_count] = decoder_graph(m, &r, e);
         if (!g)
             return false;
@@ -124,6 +125,7 @@ static bool find_places(batch *b, err *e)
     b->logits = graph_run_place(b->run, "slot_logits");
     b->read_tokens = graph_run_place(b->run, "tokens");
     b->read_position = graph_run_place(b->run, "position");
+    b->read_last = graph_run_place(b->run, "last");
     return batch_make_cache(b, e);
 }
 
@@ -165,6 +167,7 @@ void batch_free(batch *b)
         graph_free(b->readers[i]);
     for (uint32_t i = 0; i < BATCH_MOST_SLOTS; i++)
         free(b->rows[i].text);
+    graph_snapshot_free(b->before);
     if (b->between)
         gpu_buffer_free(b->between);
     free(b->cached);

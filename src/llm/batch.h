@@ -23,7 +23,8 @@
  *
  * Prompts are read in whole pieces from the beginning, and the rest in a way that depends on its length only. Pieces
  * that another request's prompt had, too, are copied from its slot, which keeps them after it has left, until the slot
- * is needed: of free slots the one that was used least recently is taken.
+ * is needed: of free slots the one that was used least recently is taken. Nothing of a model with recurrent states is
+ * copied so: they are those of a whole text.
  *
  * One thread calls all of this. The first error of a device is kept (gpu.h), and ends all requests.                    */
 #ifndef SOLO_BATCH_H
@@ -55,7 +56,7 @@ typedef struct batch_options {
     bool steered; /* requests may be steered (batch_steer): takes 4 bytes for each token of the vocabulary and slot */
 } batch_options;
 
-/* The model is needed only during this call. Models with experts, latent attention or recurrent states are refused. */
+/* The model is needed only during this call. */
 batch *batch_new(gpu *g, const model *m, const batch_options *o, err *e);
 void batch_free(batch *b);
 

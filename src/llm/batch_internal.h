@@ -6,6 +6,7 @@
 #define SOLO_BATCH_INTERNAL_H
 
 #include "graph/run.h"
+#include "graph/snapshot.h"
 #include "llm/batch.h"
 
 enum {
@@ -31,10 +32,11 @@ typedef struct batch_row {
     sample_control control; /* as it is sent */
 } batch_row;
 
-/* A state, in the reading cache and in the slots. */
+/* A state, in the reading cache and in the slots: rows for all positions, or what goes from token to token. */
 typedef struct batch_cached {
     gpu_buffer *reading, *slots;
-    uint64_t reading_at, slots_at, row_bytes; /* bytes; of a position */
+    uint64_t reading_at, slots_at, row_bytes; /* bytes; of a position, or of all */
+    bool is_recurrent;
 } batch_cached;
 
 struct batch {
@@ -49,7 +51,7 @@ struct batch {
     submit_policy submit;
     graph_run *run;
     graph_place tokens, positions, history, settings, control, steering, logits; /* of all slots */
-    graph_place read_tokens, read_position;
+    graph_place read_tokens, read_position, read_last;
     batch_row rows[BATCH_MOST_SLOTS];
     uint64_t clock; /* counts joins and steps */
     /* What the reading cache has: tokens that were read in whole pieces. */
@@ -57,6 +59,8 @@ struct batch {
     batch_cached *cached;
     uint32_t cached_count;
     gpu_buffer *between; /* room for a piece of all states, on its way */
+    /* Recurrent states as they were before a dispatch that may time out; NULL: the model has none. */
+    graph_snapshot *before;
     uint32_t chunk_tok, rounds;
     uint64_t chunk_ns;
     char notice[1200];
@@ -67,12 +71,14 @@ bool batch_read(batch *b, err *e);
 
 /* Copies the pieces that a prompt begins with and any cache has into the slot's; returns how many tokens those are. */
 uint32_t batch_take_prefix(batch *b, const batch_request *r, uint32_t slot);
-/* Tokens of the whole pieces that two texts have in common, of `most`. */
+/* Tokens of the whole pieces that two texts have in common, of `most`, and that can be copied: recurrent states cannot. */
 uint32_t batch_common_pieces(const batch *b, const uint32_t *a, const uint32_t *c, uint32_t most);
 
 bool batch_make_cache(batch *b, err *e);
 /* Positions from..end-1 from one slot's part of the cache to another's; either may be BATCH_READING_CACHE. */
 void batch_copy(batch *b, uint32_t from_slot, uint32_t to_slot, uint32_t from, uint32_t end);
+/* Recurrent states, as they are after a prompt, from the reading cache to the slot's. */
+void batch_copy_recurrent(batch *b, uint32_t slot);
 
 /* Sends what the GPU has to know about a row: before it makes tokens, and to start again from the host's. */
 void batch_send_row(batch *b, uint32_t slot);

@@ -8,6 +8,8 @@
 uint32_t batch_common_pieces(const batch *b, const uint32_t *a, const uint32_t *c, uint32_t most)
 {
     uint32_t same = 0;
+    if (b->before)
+        return 0;
     while (same < most && a[same] == c[same])
         same++;
     return same / batch_piece(b) * batch_piece(b);
@@ -81,6 +83,8 @@ static void read_piece(batch *b, uint32_t slot)
         uint32_t reader = reader_for(b, end - at), count = lesser(end - at, b->reader_rows[reader]);
         graph_run_put(b->run, b->read_tokens, r->text + at, count);
         graph_run_put(b->run, b->read_position, &at, 1);
+        if (b->before)
+            graph_run_put(b->run, b->read_last, &(uint32_t){count - 1}, 1);
         graph_run_once(b->run, b->reader_programs[reader], b->submit);
         at += count;
     }
@@ -107,6 +111,7 @@ bool batch_read(batch *b, err *e)
         read_piece(b, first);
     if (r->read_tok == r->prompt_tok - 1) {
         r->whole_tok = r->read_tok / batch_piece(b) * batch_piece(b);
+        batch_copy_recurrent(b, first);
         r->state = BATCH_MAKING;
         batch_send_row(b, first);
     }

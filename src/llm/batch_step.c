@@ -84,6 +84,8 @@ static void run(batch *b, uint32_t rounds)
 {
     if (b->level == LEVEL_LOOP && b->rounds != rounds)
         graph_run_set_rounds(b->run, b->programs[LEVEL_LOOP], b->rounds = rounds);
+    if (b->before && b->level > LEVEL_OPS)
+        graph_snapshot_keep(b->before);
     graph_run_once(b->run, b->programs[b->level], b->submit);
 }
 
@@ -91,6 +93,8 @@ static void run(batch *b, uint32_t rounds)
 static bool begin_again(batch *b)
 {
     batch_fall_back(b, GENERATION_TIMED_OUT);
+    if (b->before)
+        graph_snapshot_bring_back(b->before);
     for (uint32_t i = 0; i < b->slots; i++)
         if (b->rows[i].state == BATCH_MAKING)
             batch_send_row(b, i);

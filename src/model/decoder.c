@@ -351,14 +351,6 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
                 model_get_path(m), c->context_tok);
         return NULL;
     }
-    const char *not_in_slots = c->expert_count      ? "experts"
-                               : c->kv_rank         ? "latent attention"
-                               : c->recurrent_heads ? "recurrent states"
-                                                    : NULL;
-    if (o->slots && not_in_slots) {
-        err_set(e, "%s: several texts at a time with %s are not supported", model_get_path(m), not_in_slots);
-        return NULL;
-    }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};
     b.used = mem_alloc((model_tensor_count(m) + 1) * sizeof *b.used);
     node tokens = graph_input(b.g, o->slots ? "slot_tokens" : "tokens", DTYPE_U32, shape1(o->rows));

@@ -1,6 +1,7 @@
 /* Several texts at a time: each gets the tokens that it gets alone, at every fusion level, whoever joins and leaves. */
 #include "gpu/devices.h"
-#include "llm/batch.h"
+#include "graph/megakernel_test.h"
+#include "llm/batch_internal.h"
 #include "llm/generation.h"
 #include "tiny_model.h"
 
@@ -136,6 +137,15 @@ static model *open_tiny(const tiny_model *tiny)
     return m;
 }
 
+static model *open_folder(const char *path)
+{
+    err e = {0};
+    model *m = model_open(path, &e);
+    if (!m)
+        fail_msg("%s", e.text);
+    return m;
+}
+
 static batch *new_batch(const model *m, const batch_options *o)
 {
     err e = {0};
@@ -183,14 +193,23 @@ static const struct {
     uint32_t slots;
     const char *cache;
     bool all_levels; /* compiling takes a while */
+    const char *folder;
 } MODELS[] = {
-    {{"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true}, 3, "f16", true},
-    {{"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_Q4_0, .tied = false}, 8, "f16", false},
-    {{"llama", 1, 64, 32, 2, 1, 32, 33, TYPE_Q8_0, .tied = false}, 16, "f32", false},
-    {{"qwen2", 2, 64, 128, 2, 2, 32, 70, TYPE_F16, .qkv_bias = true, .tied = true}, 2, "q8_0", true},
-    {{"qwen3", 2, 64, 64, 4, 2, 32, 40, TYPE_BF16, .qk_norm = true}, 3, "q4_0", false},
-    {{"gemma2", 3, 64, 96, 4, 2, 16, 60, TYPE_Q5_1, .post_norms = true, .tied = true}, 8, "f16", true},
-    {{"llama", 1, 256, 256, 4, 2, 64, 50, TYPE_Q4_K, .tied = true}, 2, "f16", false},
+    {{"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_F32, .tied = true}, 3, "f16", true, NULL},
+    {{"llama", 2, 64, 96, 4, 2, 16, 50, TYPE_Q4_0, .tied = false}, 8, "f16", false, NULL},
+    {{"llama", 1, 64, 32, 2, 1, 32, 33, TYPE_Q8_0, .tied = false}, 16, "f32", false, NULL},
+    {{"qwen2", 2, 64, 128, 2, 2, 32, 70, TYPE_F16, .qkv_bias = true, .tied = true}, 2, "q8_0", true, NULL},
+    {{"qwen3", 2, 64, 64, 4, 2, 32, 40, TYPE_BF16, .qk_norm = true}, 3, "q4_0", false, NULL},
+    {{"gemma2", 3, 64, 96, 4, 2, 16, 60, TYPE_Q5_1, .post_norms = true, .tied = true}, 8, "f16", true, NULL},
+    {{"llama", 1, 256, 256, 4, 2, 64, 50, TYPE_Q4_K, .tied = true}, 2, "f16", false, NULL},
+    /* of other kinds, not tiny_model's */
+    {.folder = "tests/data/families/mixtral-window", .slots = 5, .cache = "f16"},
+    {.folder = "tests/data/families/qwen2moe-shared", .slots = 2, .cache = "f16", .all_levels = true},
+    {.folder = "tests/data/families/gpt-oss-blocks", .slots = 3, .cache = "f32"},
+    {.folder = "tests/data/families/deepseek3-yarn", .slots = 3, .cache = "f16", .all_levels = true},
+    {.folder = "tests/data/families/deepseek2-dense", .slots = 8, .cache = "f32"},
+    {.folder = "tests/data/families/qwen35-shared", .slots = 3, .cache = "f16", .all_levels = true},
+    {.folder = "tests/data/families/qwen35-tiled", .slots = 8, .cache = "f32"},
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 
@@ -207,7 +226,7 @@ static void test_tokens_do_not_depend_on_others(void **unused)
     bool all = strcmp(gpu_get_info(device)->family, "dawn") == 0;
     for (int i = 0; i < (all ? MODEL_COUNT : 1); i++) {
         static asked alone[MOST_REQUESTS], got[MOST_REQUESTS];
-        model *m = open_tiny(&MODELS[i].m);
+        model *m = MODELS[i].folder ? open_folder(MODELS[i].folder) : open_tiny(&MODELS[i].m);
         fusion_level highest = MODELS[i].all_levels ? LEVEL_LOOP : LEVEL_OPS;
         batch *b = new_batch(m, &(batch_options){.slots = MODELS[i].slots,
                                                  .context_tok = CONTEXT,
@@ -217,7 +236,7 @@ static void test_tokens_do_not_depend_on_others(void **unused)
                                                  .piece_tok = PIECE});
         uint32_t count = MODELS[i].slots < 8 ? 8 : MOST_REQUESTS;
         for (uint32_t k = 0; k < count; k++) {
-            ask(&alone[k], k, MODELS[i].m.vocab);
+            ask(&alone[k], k, batch_vocab(b));
             batch_set_level(b, LEVEL_OPS);
             serve_alone(b, &alone[k]);
             got[k] = alone[k];
@@ -392,6 +411,42 @@ static void test_requests_are_steered(void **unused)
     model_close(m);
 }
 
+/* What a dispatch that timed out has left in recurrent states is thrown away. */
+static void test_a_time_out_costs_no_token(void **unused)
+{
+    (void)unused;
+    enum { REQUESTS = 2, BARRIER = 20 };
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        skip();
+    static asked right[REQUESTS], got[REQUESTS];
+    model *m = open_folder("tests/data/families/qwen35-shared");
+    setenv("SOLO_ONE_GROUPS", "2", 1);
+    setenv("SOLO_ONE_LOOKS", "100000", 1);
+    batch *b = new_batch(m, &(batch_options){.slots = REQUESTS, .context_tok = CONTEXT, .level = LEVEL_LOOP});
+    unsetenv("SOLO_ONE_GROUPS");
+    unsetenv("SOLO_ONE_LOOKS");
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        ask(&right[i], 7 + i, batch_vocab(b));
+        right[i].max_tok = 20;
+        got[i] = right[i];
+    }
+    batch_set_level(b, LEVEL_OPS);
+    serve(b, right, REQUESTS, 0);
+    batch_set_level(b, LEVEL_LOOP);
+    uint32_t slots[REQUESTS] = {join(b, &got[0]), join(b, &got[1])};
+    for (uint32_t steps = 0, left = REQUESTS; left > 0; steps++) {
+        if (steps == 3)
+            megakernel_set_stall(graph_run_megakernel(b->run, b->programs[LEVEL_LOOP]), BARRIER);
+        step(b);
+        for (uint32_t i = 0; i < REQUESTS; i++)
+            left -= batch_look(b, slots[i]).state != BATCH_FREE && take(b, slots[i], &got[i]);
+    }
+    assert_int_equal(batch_level(b), LEVEL_OPS);
+    check_same(right, got, REQUESTS, "with a time-out");
+    batch_free(b);
+    model_close(m);
+}
+
 static void refused(batch *b, const batch_request *r, const char *why)
 {
     err e = {0};
@@ -435,7 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_common_beginnings_are_copied),   cmocka_unit_test(test_texts_end),
         cmocka_unit_test(test_requests_are_steered),           cmocka_unit_test(test_refusals_say_why),
-        cmocka_unit_test(test_tokens_do_not_depend_on_others),
+        cmocka_unit_test(test_tokens_do_not_depend_on_others), cmocka_unit_test(test_a_time_out_costs_no_token),
     };
     return RUN_ON_EACH(tests);
 }

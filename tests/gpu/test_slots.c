@@ -118,6 +118,61 @@ static void products_of_gpus_read_weights_once(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
+/* ---- states that go from token to token, and experts -------------------------------------- */
+
+static void compare_recurrent(uint32_t rows)
+{
+    enum { WIDTH = 4 };
+    delta_spec spec = {.heads = 4, .key_heads = 2, .key_size = 12, .value_size = 20};
+    uint32_t mixed = 2 * spec.key_heads * spec.key_size + spec.heads * spec.value_size;
+    graph *g = graph_new();
+    node at = graph_input(g, "at", DTYPE_U32, shape1(rows)), x = graph_input(g, "x", DTYPE_F32, shape2(rows, mixed));
+    node gates = graph_input(g, "gates", DTYPE_F32, shape2(rows, spec.heads));
+    node y = graph_conv(g, graph_scale(g, x, 0.3f, 0), weight(g, &box, "kernels", TYPE_F32, shape2(mixed, WIDTH)),
+                        graph_state(g, "before", DTYPE_F32, shape3(rows, WIDTH - 1, mixed)), at, 0);
+    graph_output(g, "mixed", y);
+    node matrices = graph_state(g, "matrices", DTYPE_F32, shape4(rows, spec.heads, spec.key_size, spec.value_size));
+    node rate = weight(g, &box, "rate", TYPE_F32, shape1(spec.heads));
+    graph_output(g, "y", graph_delta(g, y, gates, graph_scale(g, gates, 2, 0), rate, matrices, at, 0, spec));
+    compare_ways(g, &box, NAMES("at", "x", "gates"), NAMES("mixed", "y"), CAPACITY, 5);
+}
+
+static void compare_experts(uint32_t rows, tensor_type type)
+{
+    enum { EXPERTS = 5, CHOSEN = 2, SIZE = 64, INNER = 32 };
+    graph *g = graph_new();
+    node at = graph_input(g, "at", DTYPE_U32, shape1(rows)), x = graph_input(g, "x", DTYPE_F32, shape2(rows, SIZE));
+    node turned =
+        graph_rope(g, graph_reshape(g, x, shape3(rows, 1, SIZE)), at, (rope_spec){.rotated = SIZE, .base = 9});
+    node y = graph_reshape(g, turned, shape2(rows, SIZE));
+    node routes = graph_route(g, product(g, y, "router", TYPE_F32, EXPERTS, SIZE), CHOSEN, ROUTE_OF_CHOSEN);
+    node gate = graph_experts(g, y, weight(g, &box, "gate", type, shape2(EXPERTS * INNER, SIZE)), 0, EXPERTS, routes);
+    node up = graph_experts(g, y, weight(g, &box, "up", type, shape2(EXPERTS * INNER, SIZE)), 0, EXPERTS, routes);
+    node z = graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, gate), up);
+    z = graph_experts(g, z, weight(g, &box, "down", type, shape2(EXPERTS * SIZE, INNER)), 0, EXPERTS, routes);
+    graph_output(g, "y", graph_binary(g, BINARY_ADD, graph_mix(g, z, routes), y));
+    compare_ways(g, &box, NAMES("at", "x"), NAMES("y"), CAPACITY, 1);
+}
+
+static void rows_have_their_own_states_and_experts(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "vulkan") == 0)
+        skip();
+    box.r = rng_seed(7);
+    tolerance = 2e-3f;
+    compare_recurrent(2);
+    compare_recurrent(9);
+    compare_experts(2, TYPE_F32);
+    compare_experts(7, TYPE_Q4_0);
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        return;
+    setenv("SOLO_TUNE", "gpu", 1);
+    compare_recurrent(3);
+    compare_experts(6, TYPE_F16);
+    unsetenv("SOLO_TUNE");
+}
+
 /* ---- the choice of tokens ---------------------------------------------------------------- */
 
 enum { TEXTS = 3, VOCAB = 70, ROOM = 6, RUNS = 8 };
@@ -215,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_have_their_own_positions), cmocka_unit_test(idle_rows_store_nothing),
-        cmocka_unit_test(rows_choose_their_own_tokens), cmocka_unit_test(products_of_gpus_read_weights_once)};
+        cmocka_unit_test(rows_have_their_own_states_and_experts), cmocka_unit_test(rows_choose_their_own_tokens),
+        cmocka_unit_test(products_of_gpus_read_weights_once)};
     return RUN_ON_EACH(tests);
 }
