@@ -261,6 +261,32 @@ static bool lower_flip(aten *a)
     return aten_put(a, &x);
 }
 
+/* Elements of x in their order, counted by strides of the program's own. */
+static bool lower_as_strided(aten *a)
+{
+    aten_value x, y;
+    int64_t sizes[ATEN_MAX_RANK], strides[ATEN_MAX_RANK], offset = aten_int(a, "storage_offset", 0), last = offset;
+    if (!aten_get(a, "self", &x) || !aten_contiguous(a, &x, &y))
+        return false;
+    uint32_t rank = aten_ints(a, "size", sizes, ATEN_MAX_RANK);
+    int64_t count = (int64_t)aten_count(&y);
+    if (aten_ints(a, "stride", strides, ATEN_MAX_RANK) != rank || offset < 0 || offset >= count)
+        return aten_fail(a, "strides of another tensor");
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t stride = sizes[d] > 1 ? strides[d] : 0;
+        if (sizes[d] < 1 || sizes[d] > UINT32_MAX || stride < 0 ||
+            (stride && sizes[d] - 1 > (count - 1 - last) / stride))
+            return aten_fail(a, "%lld elements %lld apart in a tensor of %lld", (long long)sizes[d], (long long)stride,
+                             (long long)count);
+        last += (sizes[d] - 1) * stride;
+        y.dims[d] = (uint32_t)sizes[d];
+        y.strides[d] = (uint32_t)stride;
+    }
+    y.rank = rank;
+    y.offset += (uint32_t)offset;
+    return a->e->kind == ERR_NONE && aten_put(a, &y);
+}
+
 /* Another element type; the device and the layout in memory do not matter. */
 static bool lower_cast(aten *a)
 {
@@ -301,6 +327,7 @@ const aten_operator aten_view_operators[] = {{"alias", lower_same},
                                              {"split_with_sizes", lower_split},
                                              {"chunk", lower_split},
                                              {"flip", lower_flip},
+                                             {"as_strided", lower_as_strided},
                                              {"to", lower_cast},
                                              {"_to_copy", lower_cast},
                                              {"type_as", lower_cast},

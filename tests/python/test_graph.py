@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import solo
+from solo.graph import _Program
 
 DATA = pathlib.Path("tests/data/torch")
 
@@ -36,6 +37,27 @@ class Programs(unittest.TestCase):
         self.assertEqual((keys.name, keys.shape, run.read(count).tolist()), ("keys", (1, 2, 6, 4), [7, 8, 9]))
         run.write(count, [1, 2, 3])
         self.assertEqual(run.read(count).tolist(), [1, 2, 3])
+
+    def strided(self, size, stride, offset):
+        """as_strided of 12 numbers, which no file of the test data has: torch.export removes it."""
+        call = {"target": "torch.ops.aten.as_strided.default", "outputs": [{"as_tensor": {"name": "y"}}], "inputs": [
+            {"name": "self", "arg": {"as_tensor": {"name": "x"}}}, {"name": "size", "arg": {"as_ints": size}},
+            {"name": "stride", "arg": {"as_ints": stride}}, {"name": "storage_offset", "arg": {"as_int": offset}}]}
+        meta = {"dtype": 7, "sizes": [{"as_int": 3}, {"as_int": 4}], "strides": [{"as_int": 4}, {"as_int": 1}]}
+        ports = {"input_specs": [{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}],
+                 "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}]}
+        program = {"graph": {"nodes": [call], "tensor_values": {"x": meta}}, "signature": ports}
+        run = solo.Run(_Program(json.dumps(program), [], None), "ops")
+        return run(np.arange(12).reshape(3, 4))[0].tolist()
+
+    def test_strides(self):
+        self.assertEqual(self.strided([2, 3], [1, 4], 1), [[1, 5, 9], [2, 6, 10]])
+        self.assertEqual(self.strided([2, 2, 2], [3, 0, 1], 4), [[[4, 5], [4, 5]], [[7, 8], [7, 8]]])
+        self.assertEqual(self.strided([], [], 11), 11)
+        for size, stride, offset in (([13], [1], 0), ([2], [12], 0), ([1], [1], 12), ([2], [-1], 5), ([0], [1], 0), ([2, 3], [1], 0),
+                                     ([2**31, 2**31], [2**31, 2**31], 0), ([2] * 7, [1] * 7, 0), ([1], [1], -1)):
+            with self.assertRaisesRegex(solo.Error, "as_strided"):
+                self.strided(size, stride, offset)
 
     def test_mistakes(self):
         graph = solo.Graph(DATA / "convnet.pt2")
