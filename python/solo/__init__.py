@@ -5,7 +5,7 @@
     print(solo.Sim("cartpole").run().scores.mean())                # 4,096 games, one dispatch
 
 ``solo.env`` has environments for gymnasium, ``solo.evolve`` evolution on islands, also with Ray; ``solo.torch`` a
-backend for torch.compile.
+backend for torch.compile, ``solo.webgpu`` a device for PyTorch.
 """
 from ._native import Error, NoGpuError, UsageError, ffi, lib
 from .device import Device
