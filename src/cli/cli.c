@@ -11,6 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+void cli_print_address(const char *host, uint32_t port)
+{
+    bool is_six = host && strchr(host, ':') != NULL;
+    printf("http://%s%s%s:%u/\n", is_six ? "[" : "", host ? host : "localhost", is_six ? "]" : "", port);
+    fflush(stdout);
+}
+
 int cli_fail(const err *e)
 {
     fprintf(stderr, "solo: %s\n", e->text);

@@ -25,6 +25,8 @@ void cli_print_text(const char *text, size_t bytes);
 
 /* "solo: TEXT" on stderr; returns the exit status that belongs to the error. */
 int cli_fail(const err *e);
+/* Where a server is, as a browser takes it; at once. NULL: localhost. */
+void cli_print_address(const char *host, uint32_t port);
 
 /* ---- names, for tables --------------------------------------------------------------------- */
 

@@ -100,9 +100,7 @@ static bool serve(const options *o, collect_store *store, err *e)
                                              e);
     if (!s)
         return false;
-    bool is_six = strchr(o->host, ':') != NULL;
-    printf("http://%s%s%s:%u/\n", is_six ? "[" : "", o->host, is_six ? "]" : "", collect_server_port(s));
-    fflush(stdout);
+    cli_print_address(o->host, collect_server_port(s));
     http_wait_for_signal();
     collect_server_stop(s);
     return true;

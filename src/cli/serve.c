@@ -229,8 +229,7 @@ static bool serve(options *o, const model *m, err *e)
                              e);
     bool ok = s != NULL;
     if (ok) {
-        printf("http://%s:%u/\n", o->host ? o->host : "localhost", server_port(s));
-        fflush(stdout);
+        cli_print_address(o->host, server_port(s));
         http_wait_for_signal();
         ok = server_stop(s) || err_set(e, "not all requests could be answered before the end");
     }

@@ -50,8 +50,7 @@ static bool serve(const options *o, const char *folder, err *e)
         e);
     if (!s)
         return false;
-    printf("http://localhost:%u/\n", http_server_port(s));
-    fflush(stdout);
+    cli_print_address(NULL, http_server_port(s));
     http_wait_for_signal();
     http_server_stop(s);
     return true;

@@ -85,12 +85,14 @@ static graph_run *make_run(batch *b, const model *m, const batch_options *o, err
 {
     graph_use uses[LEVEL_COUNT + BATCH_READERS];
     uint32_t count = 0;
+    bool background = generation_in_background(o->compile, o->level, o->all_levels);
     fusion_level highest = graph_run_level(b->g, o->level), reads_at = highest < LEVEL_OPS ? highest : LEVEL_OPS;
     for (int level = (int)highest; level >= LEVEL_NONE; level--)
         if (level == (int)highest || o->all_levels || level == LEVEL_OPS) {
             b->has_level[level] = true;
             b->programs[level] = count;
-            uses[count++] = (graph_use){.g = b->making, .level = (fusion_level)level};
+            uses[count++] =
+                (graph_use){.g = b->making, .level = (fusion_level)level, .compile_in_background = background};
         }
     for (uint32_t i = 0; i < b->reader_count; i++) {
         b->reader_programs[i] = count;
@@ -106,8 +108,11 @@ static void drop_levels(batch *b, fusion_level wanted)
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (b->has_level[level] && !graph_run_megakernel(b->run, b->programs[level])) {
             b->has_level[level] = false;
-            snprintf(b->notice, sizeof b->notice, GENERATION_NOT_POSSIBLE,
-                     graph_run_why_not(b->run, b->programs[level]));
+            if (graph_run_is_compiling(b->run, b->programs[level]))
+                b->compiling = (fusion_level)level;
+            else
+                snprintf(b->notice, sizeof b->notice, GENERATION_NOT_POSSIBLE,
+                         graph_run_why_not(b->run, b->programs[level]));
         }
     b->level = wanted;
     while (!b->has_level[b->level])
@@ -148,8 +153,12 @@ static bool make(batch *b, const model *m, const batch_options *o, err *e)
 batch *batch_new(gpu *g, const model *m, const batch_options *o, err *e)
 {
     batch *b = mem_alloc(sizeof *b);
-    *b = (batch){
-        .g = g, .slots = o->slots, .vocab_tok = model_get_config(m)->vocab_tok, .submit = o->submit, .chunk_tok = 1};
+    *b = (batch){.g = g,
+                 .slots = o->slots,
+                 .vocab_tok = model_get_config(m)->vocab_tok,
+                 .submit = o->submit,
+                 .chunk_tok = 1,
+                 .compiling = LEVEL_AUTO};
     b->chunk_ns = (o->chunk_ms ? o->chunk_ms : BATCH_DEFAULT_CHUNK_MS) * 1000000ull;
     if (make(b, m, o, e))
         return b;

@@ -34,6 +34,7 @@
 #include "graph/sample.h"
 #include "launch/submit.h"
 #include "launch/level.h"
+#include "llm/generation.h"
 #include "model/model.h"
 
 typedef struct batch batch;
@@ -45,14 +46,15 @@ enum {
 };
 
 typedef struct batch_options {
-    uint32_t slots;       /* 1 .. BATCH_MOST_SLOTS */
-    uint32_t context_tok; /* positions of each; 0: as many as the model was made for, or as there is memory for */
-    const char *cache;    /* keys and values in "f16" (NULL), "f32", "q8_0" or "q4_0" */
-    fusion_level level;   /* the highest level; LEVEL_AUTO: the best that is safe on the device */
-    bool all_levels;      /* the lower ones, too: batch_set_level chooses */
-    submit_policy submit; /* of the dispatches of a token */
-    uint32_t chunk_ms;    /* how long a dispatch of many tokens may take, about; 0: BATCH_DEFAULT_CHUNK_MS */
-    uint32_t piece_tok;   /* tokens of a piece of a prompt; 0: as suits the device */
+    uint32_t slots;             /* 1 .. BATCH_MOST_SLOTS */
+    uint32_t context_tok;       /* positions of each; 0: as many as the model was made for, or as there is memory for */
+    const char *cache;          /* keys and values in "f16" (NULL), "f32", "q8_0" or "q4_0" */
+    fusion_level level;         /* the highest level; LEVEL_AUTO: the best that is safe on the device */
+    bool all_levels;            /* the lower ones, too: batch_set_level chooses */
+    submit_policy submit;       /* of the dispatches of a token */
+    uint32_t chunk_ms;          /* how long a dispatch of many tokens may take, about; 0: BATCH_DEFAULT_CHUNK_MS */
+    uint32_t piece_tok;         /* tokens of a piece of a prompt; 0: as suits the device */
+    generation_compile compile; /* when the megakernel is made */
     bool steered; /* requests may be steered (batch_steer): takes 4 bytes for each token of the vocabulary and slot */
 } batch_options;
 

@@ -1,7 +1,8 @@
 /* batch_internal: what the files of a batch share.
  *
  * batch.c makes one and answers questions about it; batch_join.c is about requests, batch_read.c reads their prompts,
- * batch_cache.c copies keys and values, batch_step.c makes tokens, batch_check.c compares the levels. */
+ * batch_cache.c copies keys and values, batch_step.c makes tokens, batch_check.c compares the levels, batch_compile.c
+ * changes to the megakernel when that has compiled. */
 #ifndef SOLO_BATCH_INTERNAL_H
 #define SOLO_BATCH_INTERNAL_H
 
@@ -48,6 +49,10 @@ struct batch {
     uint32_t programs[LEVEL_COUNT];
     bool has_level[LEVEL_COUNT];
     fusion_level level;
+    fusion_level compiling; /* the level whose megakernel compiles in the background; LEVEL_AUTO: none */
+    graph_compile compile_state;
+    uint32_t compared_tok; /* tokens that it has made as ops has */
+    bool always_compares;  /* for tests: whatever is known of the kernel */
     submit_policy submit;
     graph_run *run;
     graph_place tokens, positions, history, settings, control, steering, logits; /* of all slots */
@@ -87,7 +92,12 @@ void batch_idle_row(batch *b, uint32_t slot);
 /* One chunk of tokens for all rows; `most` of them at most. */
 bool batch_make(batch *b, uint32_t most, err *e);
 
+/* Brings the GPU back to where the host is, after a dispatch of which nothing counts. */
+void batch_restore(batch *b);
+
 void batch_fall_back(batch *b, const char *why);
+/* Some of what is left to be done before the megakernel can be used. */
+bool batch_go_on_compiling(batch *b, err *e);
 /* Compares the megakernel with separate dispatches, once for each kernel and device. */
 bool batch_compare_with_ops(batch *b, err *e);
 

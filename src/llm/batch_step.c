@@ -50,7 +50,7 @@ static bool take_tokens(batch *b, batch_row *r, const sample_control *now, uint3
     bool finite = !(r->text[text_tok + count - 1] & SAMPLE_NOT_FINITE);
     count -= !finite;
     r->made_tok += count;
-    r->news_tok = count;
+    r->news_tok += count;
     r->left = now->left;
     r->end = !finite                                     ? BATCH_NOT_FINITE
              : is_stop(r, r->text[text_tok + count - 1]) ? BATCH_STOPPED
@@ -89,10 +89,8 @@ static void run(batch *b, uint32_t rounds)
     graph_run_once(b->run, b->programs[b->level], b->submit);
 }
 
-/* After a time-out nothing of the dispatch counts: all rows begin again where the host is. */
-static bool begin_again(batch *b)
+void batch_restore(batch *b)
 {
-    batch_fall_back(b, GENERATION_TIMED_OUT);
     if (b->before)
         graph_snapshot_bring_back(b->before);
     for (uint32_t i = 0; i < b->slots; i++)
@@ -100,6 +98,13 @@ static bool begin_again(batch *b)
             batch_send_row(b, i);
         else
             batch_idle_row(b, i);
+}
+
+/* After a time-out nothing of the dispatch counts. */
+static bool begin_again(batch *b)
+{
+    batch_fall_back(b, GENERATION_TIMED_OUT);
+    batch_restore(b);
     return true;
 }
 
@@ -137,5 +142,7 @@ bool batch_step(batch *b, err *e)
     b->clock++;
     for (uint32_t i = 0; i < b->slots; i++)
         b->rows[i].news_tok = 0;
+    if (b->compiling != LEVEL_AUTO && !batch_go_on_compiling(b, e))
+        return false;
     return batch_read(b, e) && batch_make(b, SAMPLE_RING_TOK, e);
 }

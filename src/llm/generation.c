@@ -65,10 +65,9 @@ static bool make_graphs(generation *n, const model *m, const generation_options 
     return true;
 }
 
-static bool in_background(const generation_options *o)
+bool generation_in_background(generation_compile when, fusion_level level, bool all_levels)
 {
-    return !o->all_levels &&
-           (o->compile == COMPILE_IN_BACKGROUND || (o->compile == COMPILE_AUTO && o->level == LEVEL_AUTO));
+    return !all_levels && (when == COMPILE_IN_BACKGROUND || (when == COMPILE_AUTO && level == LEVEL_AUTO));
 }
 
 /* A level above ops differs from it only in the program for one token, and has ops beside it: for prompts, and in case
@@ -78,7 +77,8 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     graph_use uses[MAX_PROGRAMS * LEVEL_COUNT];
     uint32_t count = 0;
     /* Software devices compile slowly, and may never get a long prompt; elsewhere text appears before all is compiled. */
-    bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE || in_background(o);
+    bool background = generation_in_background(o->compile, o->level, o->all_levels);
+    bool later = gpu_get_info(n->g)->type == GPU_TYPE_SOFTWARE || background;
     fusion_level highest = graph_run_level(n->g, o->level);
     uint32_t needed = generation_first_program(n, o->prompt_tok);
     for (int level = (int)highest; level >= LEVEL_NONE; level--) {
@@ -89,7 +89,7 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
             n->programs[level][i] = count;
             if (i == 0 || level <= LEVEL_OPS)
                 uses[count++] = (graph_use){n->graphs[i], (fusion_level)level, later && i > 0 && i != needed,
-                                            in_background(o), o->text_waits};
+                                            background, o->text_waits};
         }
     }
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)

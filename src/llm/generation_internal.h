@@ -160,6 +160,9 @@ void generation_bring_back(generation *n);
 
 /* A megakernel of several workgroups is used only after it has made the same tokens as separate dispatches, once for
  * each device, implementation, driver and kernel: the verdict is kept in the user's cache. */
+/* Is the megakernel of so chosen a level made while texts are? */
+bool generation_in_background(generation_compile when, fusion_level level, bool all_levels);
+
 typedef enum { VERDICT_UNKNOWN, VERDICT_SAME, VERDICT_DIFFERENT } generation_verdict;
 generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, uint32_t context_tok);
 void generation_keep_verdict(const gpu *g, const megakernel *mega, generation_verdict verdict);

@@ -187,6 +187,7 @@ engine *engine_batch_new(const engine_options *o, uint32_t rows, err *e)
                          .level = o->generation.level,
                          .submit = o->generation.submit,
                          .chunk_ms = o->generation.chunk_ms,
+                         .compile = o->generation.compile,
                          .steered = true};
     *n = (engine_batch){.base = {.kind = &kind, .rows = rows}, .b = batch_new(o->g, o->m, &how, e)};
     if (!n->b) {
