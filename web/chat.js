@@ -44,7 +44,7 @@ function launches({ level, dispatches }) {
 
 export function startChat(page) {
     const list = $("messages"), text = $("text"), form = $("settings");
-    const talks = new Conversations();
+    const talks = new Conversations(), answerer = () => page.remote ?? page.solo;
     let messages = talks.messages; // { role, content, report }
     const recalled = recallSettings(form);
     let settings = recalled.settings, model = null, answering = null;
@@ -143,6 +143,7 @@ export function startChat(page) {
                 ? `This model cannot chat here: ${model.template_error}.`
                 : model && !model.format
                 ? "This model goes on with a text: write how a story begins, for example “Once upon a time”."
+                : model?.isRemote ? "What you write goes to the server that this page is from, and nowhere else."
                 : "Everything happens on this machine: nothing that you write leaves it.";
             list.append(hint);
         }
@@ -181,7 +182,7 @@ export function startChat(page) {
     }
 
     async function answer() {
-        if (page.busy || !page.solo) return;
+        if (page.busy || !answerer()) return;
         page.busy = true;
         page.calm();
         answering = new AbortController();
@@ -193,7 +194,7 @@ export function startChat(page) {
         buttons();
         let done = false, growing = null;
         try {
-            const stream = await page.solo.chat.completions.create({ ...request, signal: answering.signal });
+            const stream = await answerer().chat.completions.create({ ...request, signal: answering.signal });
             for await (const chunk of stream) {
                 const follow = atEnd();
                 const piece = chunk.choices[0].delta.content ?? "", begun = message.content.trim() !== "";
@@ -209,7 +210,7 @@ export function startChat(page) {
             done = true;
         } catch (error) {
             message.report = null;
-            if (!error.cancelled) page.trouble(error, error.usage ? null : page.recover);
+            page.trouble(error, error.usage ? null : page.recover);
         } finally {
             if (!done && !message.content) messages.pop();
             answering = null;
@@ -245,7 +246,7 @@ export function startChat(page) {
     }
 
     function regenerate() {
-        if (page.busy || !model || !page.solo || !messages.length) return;
+        if (page.busy || !model || !answerer() || !messages.length) return;
         if (messages.at(-1).role === "assistant") messages.pop();
         answer();
         text.focus(); // the button that had it is gone
@@ -261,7 +262,7 @@ export function startChat(page) {
     $("composer").onsubmit = (event) => {
         event.preventDefault();
         const content = text.value;
-        if (!content.trim() || !model || page.busy || !page.solo) return;
+        if (!content.trim() || !model || page.busy || !answerer()) return;
         text.value = "";
         say(content);
     };
@@ -328,10 +329,10 @@ export function startChat(page) {
         target.setAttribute("aria-expanded", String(!form.hidden));
     };
 
-    function describe(now, { gpu }) {
+    function describe(now, { gpu } = {}) {
         model = now;
         $("model-name").textContent = model.name;
-        $("model-facts").textContent = `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}${model.context < model.trained_context ? ` · context ${model.context} of ${model.trained_context} tokens` : ""}`;
+        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}${model.context < model.trained_context ? ` · context ${model.context} of ${model.trained_context} tokens` : ""}`;
         if (model.notice) page.trouble(new Error(model.notice));
     }
 
@@ -359,9 +360,9 @@ export function startChat(page) {
             $("model-facts").textContent = "";
             buttons();
         },
-        unavailable(error) {
+        unavailable(why) {
             model = null;
-            $("model-name").textContent = error.noGpu ? "No GPU" : "It could not be started";
+            $("model-name").textContent = why;
             $("model-facts").textContent = "";
             buttons();
         },

@@ -123,7 +123,7 @@ export function startMeasure(page, { rounds }) {
     }
 
     $("measure-start").onclick = async () => {
-        if (page.busy || !page.solo) return;
+        if (page.busy || !(page.solo || (await page.needGpu()))) return;
         page.busy = true;
         page.calm();
         cancelled = false;

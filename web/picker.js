@@ -1,5 +1,7 @@
 // Choosing a model: the built-in one, a file, a URL, or one that is kept; and loading it, with progress.
 import { bytes, progressTeller } from "./format.js";
+import { say, unsay } from "./notices.js";
+import { RemoteModel } from "./remote.js";
 import { recallModel, rememberModel } from "./remembered.js";
 
 const $ = (id) => document.getElementById(id);
@@ -31,8 +33,38 @@ export function startModels(page, chat) {
         if (now.improving) solo.improved.then((better) => page.solo === solo && better?.name === now.name && chat.improved(better, solo.info));
     }
 
+    /** The model of the server that sent this page; whether that answers now. */
+    async function useServer(api) {
+        const remote = new RemoteModel(api);
+        dialog.close();
+        $("use-server").hidden = false;
+        $("use-server").onclick = () => useServer(api);
+        try {
+            const model = await remote.connect();
+            page.remote = remote;
+            unsay("server");
+            chat.loaded(model);
+            tell("");
+            return true;
+        } catch (error) {
+            if (error.needsKey) askForKey(api, error);
+            else say("server", `The server's model does not answer: ${error.message}.`, { "Try again": () => useServer(api) });
+            return false;
+        }
+    }
+
+    function askForKey(api, error) {
+        say("server", `The server's model: ${error.message}.`, {
+            "Enter a key": () => {
+                const key = prompt("The server's key; it is forgotten when this tab is closed");
+                if (key) RemoteModel.rememberKey(key);
+                useServer(api);
+            },
+        });
+    }
+
     async function load(wanted) {
-        if (page.busy || !page.solo) return;
+        if (page.busy || !(page.solo || (await page.needGpu()))) return;
         dialog.close();
         $("loading-cancel").hidden = !wanted.model;
         try {
@@ -40,13 +72,14 @@ export function startModels(page, chat) {
                 const { handle, ...model } = wanted;
                 await page.solo.loadModel({ ...model, ...chat.loadOptions(), onProgress });
                 last = wanted;
+                page.remote = null;
                 show(page.solo);
                 tell("");
                 rememberModel({ ...model, handle });
             });
         } catch (error) {
-            if (!error.kept) chat.unloaded();
-            if (!error.cancelled) page.trouble(error, error.lost ? recover : () => load({}));
+            if (!error.kept && !page.remote && page.solo) chat.unloaded();
+            page.trouble(error, error.lost ? recover : () => load({}));
         }
     }
 
@@ -83,7 +116,7 @@ export function startModels(page, chat) {
     page.reload = () => load(last);
 
     async function listKept() {
-        const kept = await page.solo.models.list().catch(() => []);
+        const kept = await Promise.resolve(page.solo?.models.list()).catch(() => null) ?? [];
         $("kept").replaceChildren(...kept.map((model) => {
             const item = document.createElement("li"), name = document.createElement("span"), use = document.createElement("button"), remove = document.createElement("button");
             name.textContent = `${model.name} · ${bytes(model.bytes)}${model.complete ? "" : ` of ${bytes(model.size)}`}`;
@@ -108,7 +141,7 @@ export function startModels(page, chat) {
     }
 
     $("change-model").onclick = () => {
-        if (page.busy || !page.solo) return;
+        if (page.busy || !(page.solo || page.remote)) return;
         listKept();
         dialog.showModal();
     };
@@ -145,5 +178,5 @@ export function startModels(page, chat) {
         if (file.type.startsWith("image/")) return page.trouble(new Error("Pictures cannot be read here: models answer to text alone"));
         Promise.resolve(handle).catch(() => null).then((kept) => load({ model: file, handle: kept ?? undefined }));
     });
-    return { load, loadLast, last: () => last };
+    return { load, loadLast, useServer, last: () => last };
 }

@@ -1,9 +1,9 @@
-// The page without a network, and on hosts that send no headers for isolation: its own files, fresh where the network
-// is there, else as they were last; with the headers that give the next visit a fine clock.
+// The page without a network, and on hosts that send no headers for isolation: its own files, all of one version, with the
+// headers that give the next visit a fine clock. A newer version is fetched beside it, and waits until a page says so.
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
     "./", "chat.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
-    "program.js", "purify.js", "reference.json", "remembered.js", "service.js", "sha256.js", "share.js", "sim.js", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "template.js", "wasm.js",
+    "program.js", "purify.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];
 const OURS = new Set(FILES.map((name) => new URL(name, self.registration.scope).href));
@@ -16,25 +16,27 @@ function isolated(response) {
     return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
+/** What only the host knows is asked for each time. */
+const FRESH = new URL("site.json", self.registration.scope).href;
+
 async function answer(event) {
-    const cache = await caches.open(CACHE), { origin, pathname } = new URL(event.request.url), key = origin + pathname;
-    let response;
+    const cache = await caches.open(CACHE), { origin, pathname } = new URL(event.request.url), key = origin + pathname, kept = await cache.match(key);
+    if (kept && key !== FRESH) return isolated(kept);
     try {
-        response = await fetch(event.request);
-    } catch (error) {
-        response = await cache.match(key);
-        if (!response) throw error;
+        const response = await fetch(event.request);
+        // what cannot be kept (no room, a part of a file) is an answer all the same
+        if (response.ok) event.waitUntil(cache.put(key, response.clone()).catch(() => {}));
         return isolated(response);
+    } catch (error) {
+        if (!kept) throw error;
+        return isolated(kept);
     }
-    // what cannot be kept (no room, a part of a file) is an answer all the same
-    if (response.ok) event.waitUntil(cache.put(key, response.clone()).catch(() => {}));
-    return isolated(response);
 }
 
 addEventListener("install", (event) => {
-    self.skipWaiting();
     event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...OURS].map((url) => new Request(url, { cache: "reload" })))));
 });
+addEventListener("message", ({ data }) => data === "use it" && self.skipWaiting());
 addEventListener("activate", (event) => {
     const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith("solo-page-") && name !== CACHE).map((name) => caches.delete(name))));
     event.waitUntil(Promise.all([old, self.clients.claim()]));

@@ -95,6 +95,7 @@ static void reply_models(server *s, http_request *r, log_entry *entry)
     jsonw_count(&j, "created", (uint64_t)s->began_s);
     jsonw_text(&j, "owned_by", "solo");
     jsonw_count(&j, "context_length", s->work ? scheduler_context(s->work) : s->embed_tok);
+    jsonw_bool(&j, "chat", s->template != NULL);
     jsonw_end(&j);
     if (!is_one) {
         jsonw_end(&j);
@@ -128,6 +129,19 @@ static void reply_metrics(server *s, http_request *r, log_entry *entry)
     str_free(&out);
     entry->status = 200;
     log_end(&s->log, entry);
+}
+
+/* Tells the page that there is a server that it can ask. Other hosts have a file in its place. */
+static void reply_site(server *s, http_request *r, log_entry *entry)
+{
+    str out = {0};
+    jsonw j = jsonw_to(&out);
+    jsonw_object(&j, NULL);
+    jsonw_flat(&j);
+    jsonw_text(&j, "api", s->work ? "v1/" : NULL);
+    jsonw_end(&j);
+    server_reply_json(s, r, 200, &out, entry);
+    str_free(&out);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------- */
@@ -188,6 +202,7 @@ typedef struct route {
 
 static const route ROUTES[] = {{"/health", "GET", reply_health, true},
                                {"/metrics", "GET", reply_metrics, false},
+                               {"/site.json", "GET", reply_site, true},
                                {"/v1/models", "GET", reply_models, false},
                                {"/v1/chat/completions", "POST", complete_chat, false},
                                {"/v1/completions", "POST", complete_text, false},

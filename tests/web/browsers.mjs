@@ -86,6 +86,7 @@ async function openChromium({ extension } = {}) {
         evaluate: (act, argument) => page.evaluate(act, argument),
         size: (width, height) => page.setViewportSize({ width, height }),
         dark: (dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
+        another: async () => tabOf(await context.newPage()),
         offline: (off) => context.setOffline(off),
         screenshot: (path) => page.screenshot({ path }),
         onConsole: (heard) => (page.on("console", (m) => heard(m.text())), page.on("pageerror", (e) => heard(`error: ${e.message}`))),
@@ -94,6 +95,13 @@ async function openChromium({ extension } = {}) {
             rmSync(profile, { recursive: true, force: true });
         },
     };
+}
+
+/** One more tab of a browser. */
+function tabOf(page) {
+    page.setDefaultTimeout(LIMIT_MS);
+    const tab = { goto: (url) => page.goto(url), evaluate: (act, argument) => page.evaluate(act, argument), close: () => page.close() };
+    return { ...tab, until: (act, ms = LIMIT_MS, argument) => until(tab, act, ms, argument) };
 }
 
 async function openFirefox() {
@@ -105,6 +113,7 @@ async function openFirefox() {
         page,
         goto: (url) => page.goto(url),
         evaluate: (act, argument) => page.evaluate(act, argument),
+        another: async () => tabOf(await browser.newPage()),
         size: (width, height) => page.setViewport({ width, height }),
         dark: null, // it is, throughout: that cannot be changed from outside
         screenshot: (path) => page.screenshot({ path }),
@@ -116,7 +125,9 @@ async function openFirefox() {
 /** Until something is true in the page. */
 async function until(browser, act, ms, argument) {
     for (const end = Date.now() + ms; Date.now() < end; await new Promise((next) => setTimeout(next, 100))) {
-        const found = await browser.evaluate(act, argument);
+        const found = await browser.evaluate(act, argument).catch((error) => {
+            if (!/context was destroyed|navigation|detached|destroyed/i.test(error.message)) throw error; // it is being reloaded
+        });
         if (found) return found;
     }
     throw new Error(`timed out after ${ms / 1000} s waiting for ${act}`);

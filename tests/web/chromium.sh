@@ -2,3 +2,5 @@
 # The page in real Chromium.
 . tests/web/native.inc
 in_host chromium node tests/web/page.mjs chromium
+in_host chromium node tests/web/visits.mjs chromium
+in_host chromium node tests/web/served.mjs chromium

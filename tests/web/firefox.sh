@@ -2,3 +2,5 @@
 # The page in real Firefox.
 . tests/web/native.inc
 in_host firefox node tests/web/page.mjs firefox
+in_host firefox node tests/web/visits.mjs firefox
+in_host firefox node tests/web/served.mjs firefox

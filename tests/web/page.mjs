@@ -1,36 +1,15 @@
 // The page in a real browser: node page.mjs chromium|firefox
 // EXPECTED, PROMPT, TOKENS as for hosts.mjs; screenshots go to build/screenshots.
-import { mkdirSync } from "node:fs";
-import { missing, open } from "./browsers.mjs";
 import { serve } from "./server.mjs";
 import { both, DATA, THROWN, whyNot } from "./sims.mjs";
 import { checkRecord, done, equal, test, yes } from "./check.mjs";
+import { visit } from "./visitor.mjs";
 
 const [, , name] = process.argv, { SOLO_PAGE, EXPECTED, SIM_EXPECTED, PROMPT, TOKENS } = process.env;
-const MODEL = "models/builtin.gguf", SCREENSHOTS = "build/screenshots";
-if (missing(name)) {
-    console.log(`skip ${missing(name)}`);
-    process.exit(0);
-}
-mkdirSync(SCREENSHOTS, { recursive: true });
+const MODEL = "models/builtin.gguf";
+const { browser, heard, picture, click, textOf, ready, lastAnswer, answered, say, set } = await visit(name);
 const server = await serve(SOLO_PAGE, { models: { "tale.gguf": MODEL } });
 const far = await serve(SOLO_PAGE, { models: { "far.gguf": MODEL }, open: true, isolated: false });
-const browser = await open(name).catch((error) => {
-    console.log(`not ok it is installed and does not start: ${error.message.split("\n")[0]}`);
-    process.exit(0);
-});
-const heard = [];
-browser.onConsole((text) => heard.push(text));
-const picture = (what) => browser.screenshot(`${SCREENSHOTS}/${name}-${what}.png`);
-const click = (id) => browser.evaluate((at) => document.getElementById(at).click(), id);
-const textOf = (id) => browser.evaluate((at) => document.getElementById(at).textContent, id);
-const ready = () => browser.until(() => !document.getElementById("send").disabled && !soloPage.busy);
-const lastAnswer = () => browser.evaluate(() => [...document.querySelectorAll(".assistant .text")].at(-1)?.textContent.trim() ?? "");
-const answered = () => browser.until(() => !soloPage.busy && document.querySelector(".assistant .facts")?.textContent);
-const say = (text) => browser.evaluate((what) => {
-    document.getElementById("text").value = what;
-    document.getElementById("composer").requestSubmit();
-}, text);
 
 await browser.size(1100, 800);
 await test("the page opens, isolated, and loads its model by itself", async () => {
@@ -103,15 +82,6 @@ await test("a conversation: streaming, stop, regenerate, settings, another visit
     await ready();
     equal(await lastAnswer(), second, "after a reload");
 });
-
-const set = (values) => browser.evaluate((fields) => {
-    for (const [field, value] of Object.entries(fields)) {
-        const input = document.getElementById("settings").elements[field];
-        input.value = value;
-        input.dispatchEvent(new Event("input", { bubbles: true }));
-    }
-    return JSON.parse(localStorage.getItem("solo-settings"));
-}, values);
 
 await test("a visit that ends in the middle of an answer, and settings that are none", async () => {
     await set({ max_tokens: 300 });
@@ -476,18 +446,6 @@ await test("a phone, dark, and what the page asks others for: nothing", async ()
     const errors = heard.filter((line) => line.startsWith("error:") || (/Content.Security.Policy/i.test(line) && !/strange|script-src/.test(line)));
     equal(errors, [], "scripts threw nothing, and the page keeps to its policy");
 });
-
-if (browser.offline)
-    await test("without a network the page opens and answers", async () => {
-        await browser.evaluate(async () => (await navigator.serviceWorker.ready).active.state);
-        await browser.offline(true);
-        await browser.goto(`${server.url}/`);
-        await ready();
-        yes(await browser.evaluate(() => crossOriginIsolated), "still isolated");
-        await say("Far away");
-        await answered();
-        await browser.offline(false);
-    });
 
 await browser.close();
 server.close();

@@ -87,14 +87,20 @@ await test("what is kept for visits without a network is all of the page", async
     const there = readdirSync(process.env.SOLO_PAGE).filter((name) => !name.startsWith(".") && !apart.includes(name));
     equal(listed.filter((name) => name !== "./").sort(), there.sort());
 });
-await test("an answer of the network is given, whether it can be kept or not", async () => {
+await test("what is kept is given; what the host says, and what is not kept, comes from the network, whether it can be kept or not", async () => {
     const { readFileSync } = await import("node:fs"), source = readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8");
     yes(/"solo-page-[0-9a-f]{12}"/.test(source), "the cache has the build's name");
-    const heard = {}, cache = { put: async () => { throw new Error("no room"); }, match: async () => new Response("old"), addAll: async () => {} };
+    const heard = {}, cache = { put: async () => { throw new Error("no room"); }, match: async (url) => (/format\.js/.test(url) ? undefined : new Response("old")), addAll: async () => {} };
     const run = new Function("self", "caches", "fetch", "addEventListener", source);
-    run({ registration: { scope: "http://a/" } }, { open: async () => cache }, async () => new Response("new"), (name, act) => (heard[name] = act));
-    let answer;
-    heard.fetch({ request: new Request("http://a/chat.js"), waitUntil: () => {}, respondWith: (given) => (answer = given) });
-    equal(await (await answer).text(), "new");
+    let up = true;
+    run({ registration: { scope: "http://a/" } }, { open: async () => cache }, async () => (up ? new Response("new") : Promise.reject(new TypeError("no network"))), (name, act) => (heard[name] = act));
+    const ask = async (path) => {
+        let answer;
+        heard.fetch({ request: new Request(`http://a/${path}`), waitUntil: () => {}, respondWith: (given) => (answer = given) });
+        return (await answer).text();
+    };
+    equal([await ask("chat.js"), await ask("format.js"), await ask("site.json")], ["old", "new", "new"]);
+    up = false;
+    equal(await ask("site.json"), "old");
 });
 done();

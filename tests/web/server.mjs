@@ -14,12 +14,13 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/ja
  * `?fail=N` says 503 to every Nth request, `?gzip` packs it, so that more comes than was promised,
  * `?html` says it is a page
  * @param open pages of other origins may fetch, and read no more than they may anyway; asking beforehand is refused
- * @returns { url, requests, close }
+ * @returns { url, requests, close, other: { path: text sent in the place of a file }, down: true for no answers at all }
  */
 export async function serve(root, { models = {}, isolated = true, open = false } = {}) {
-    const requests = [];
+    const requests = [], made = { requests, other: {}, down: false };
     const server = createServer((request, response) => {
         const url = new URL(request.url, "http://localhost");
+        if (made.down) return request.socket.destroy();
         requests.push({ path: url.pathname, range: request.headers.range ?? null });
         if (isolated) {
             response.setHeader("cross-origin-opener-policy", "same-origin");
@@ -29,6 +30,10 @@ export async function serve(root, { models = {}, isolated = true, open = false }
         const every = Number(url.searchParams.get("fail") ?? 0);
         if (request.method === "OPTIONS" || (every && requests.length % every === 1)) {
             response.writeHead(request.method === "OPTIONS" ? 405 : 503).end();
+            return;
+        }
+        if (url.pathname in made.other) {
+            response.writeHead(200, { "content-type": TYPES[extname(url.pathname) || ".html"], "cache-control": "no-store" }).end(made.other[url.pathname]);
             return;
         }
         const model = models[url.pathname.replace("/models/", "")];
@@ -77,5 +82,5 @@ export async function serve(root, { models = {}, isolated = true, open = false }
         response.on("close", () => stream.destroy());
     });
     await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-    return { url: `http://localhost:${server.address().port}`, requests, close: () => (server.closeAllConnections(), server.close()) };
+    return Object.assign(made, { url: `http://localhost:${server.address().port}`, close: () => (server.closeAllConnections(), server.close()) });
 }
