@@ -50,6 +50,9 @@ ifdef ONLY
 TESTS         := $(foreach t,$(TESTS),$(if $(findstring $(ONLY),$(t)),$(t)))
 endif
 
+# libraries in which a call of the program or of Vulkan fails; sanitizers have an allocator of their own
+FAULTS := $(if $(filter linux,$(SYSTEM)),$(BUILD)/tests/faults/fail_calls.so $(BUILD)/tests/faults/fail_gpu.so)
+
 SETUP = @CC='$(CC)' sh tools/setup.sh
 # the compiling itself is parallel, with each command's messages kept together; V=1 shows the commands
 COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -57,7 +60,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test test-faults long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -77,6 +80,7 @@ help:
 	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
+	@echo '  make test-faults  every allocation, system call and call of the GPU fails once (POINTS=N: at most so many of each kind)'
 	@echo '  make lint       layout, scripts, order of includes, line lengths (a part of make test)'
 	@echo '  make format     lay out the C sources (clang-format), Markdown and records'
 	@echo '  make clean      remove what was built'
@@ -127,8 +131,19 @@ test: export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/lsan.supp:print_suppre
 test: export UBSAN_OPTIONS ?= print_stacktrace=1
 test:
 	$(SETUP) test
-	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(LIBS) $(WEB)/.done
+	$(COMPILE_ALL) $(BUILD)/solo $(TEST_PROGRAMS) $(LIBS) $(FAULTS) $(WEB)/.done
 	@sh tests/run.sh $(TESTS)
+
+# Every allocation, every call of the system and every call of the GPU fails once (tests/cli/faults.sh tries a few of
+# them). POINTS=N: at most so many of each kind. About an hour on two processors.
+POINTS ?= 0
+test-faults: export ASAN_OPTIONS ?= detect_leaks=1:verify_asan_link_order=0
+test-faults: export LSAN_OPTIONS ?= suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
+test-faults:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo $(FAULTS)
+	@status=0; python3 tests/faults/run.py $(BUILD)/solo $(BUILD)/tests/faults/fail_calls.so --points $(POINTS) --slow-points $(POINTS) || status=1; \
+	python3 tests/faults/gpu.py $(BUILD)/solo $(BUILD)/tests/faults/fail_gpu.so --points $(POINTS) || status=1; exit $$status
 
 # Longer prompts against transformers, which PYTHON must have. Some minutes, so no part of `test`.
 long-prompts:
@@ -278,6 +293,11 @@ $(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
 	@echo '  link $@'
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
+$(BUILD)/tests/faults/%.so: tests/faults/%.c
+	@echo '  cc   $@'
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(if $(SAN),-DWITHOUT_MEMORY) -shared -fPIC $< -o $@ -ldl -lpthread
+
 $(BUILD)/tests/%.o: CPPFLAGS += -Itests
 # in the tests a fuzz target runs its corpus and some thousand fixed mutations
 $(BUILD)/tests/fuzz/%.o: CPPFLAGS += -DFUZZ_MAIN
@@ -354,7 +374,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
-NOT_WEB   := $(addprefix src/base/,blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+int err_descriptor = 2;
+
 /* Characters that move a terminal's cursor or change its title: below a space, DEL, and U+0080 to U+009F in UTF-8. */
 static bool is_control(const char *p)
 {

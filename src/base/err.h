@@ -24,4 +24,7 @@ bool err_context(err *e, const char *fmt, ...) __attribute__((format(printf, 2, 
 
 void err_clear(err *e);
 
+/* Where the last words of a program that ends at once go: standard error, also while that is muted (mute_stderr.h). */
+extern int err_descriptor;
+
 #endif

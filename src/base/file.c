@@ -11,7 +11,7 @@
 
 bool file_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG);
 }
 
 char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e)

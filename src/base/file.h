@@ -18,6 +18,7 @@ bool file_write(const char *path, const char *bytes, size_t length, err *e);
 /* Could this be written? Asked before long work whose result goes there. */
 bool file_writable(const char *path, err *e);
 
+/* Unless the system says that it is not there: what cannot be found out is found out, and said, when it is opened. */
 bool file_exists(const char *path);
 
 #endif

@@ -37,6 +37,16 @@ static int open_named(file_new *f)
     return -1;
 }
 
+/* The mode of the file that is replaced: what was for one person must not become everyone's. */
+static bool take_mode(const file_new *f)
+{
+    struct stat old, new;
+    if (stat(f->target, &old) != 0)
+        return errno == ENOENT;
+    return fstat(f->fd, &new) == 0 &&
+           (((old.st_mode ^ new.st_mode) & 0777) == 0 || fchmod(f->fd, old.st_mode & 0777) == 0);
+}
+
 bool file_new_open(file_new *f, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -54,10 +64,15 @@ bool file_new_open(file_new *f, const char *path)
         errno = why;
         return false;
     }
-    struct stat old;
-    if (stat(f->target, &old) == 0)
-        fchmod(f->fd, old.st_mode & 0777);
-    return true;
+    if (take_mode(f))
+        return true;
+    int why = errno;
+    close(f->fd);
+    if (f->temporary.data)
+        unlink(f->temporary.data);
+    str_free(&f->temporary);
+    errno = why;
+    return false;
 }
 
 /* A file without a name gets one beside the target first: it cannot replace the target at once. */

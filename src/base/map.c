@@ -38,7 +38,7 @@ static void on_cut(int signal)
 {
     static const char text[] = "solo: a file became shorter while it was read\n";
     (void)signal;
-    _exit(write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 1 : 1);
+    _exit(write(err_descriptor, text, sizeof text - 1) < 0 ? 1 : 1);
 }
 
 void map_survive_cuts(void)

@@ -1,6 +1,7 @@
 /* progress: how far long work is, drawn on a terminal. */
 #include "base/progress.h"
 #include "base/clock.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ progress progress_start_at(const char *what, uint64_t total, uint64_t first)
                       .total = total,
                       .first = first,
                       .started_ns = clock_ns(),
-                      .on = is_shown && isatty(STDERR_FILENO)};
+                      .on = is_shown && isatty(err_descriptor)};
 }
 
 void progress_at(progress *p, uint64_t done)

@@ -1,17 +1,21 @@
 /* str: a string that grows, and memory that is there or ends the program. */
 #include "base/str.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *or_exit(void *p, size_t bytes)
 {
-    if (!p) {
-        fprintf(stderr, "solo: out of memory (%zu bytes needed)\n", bytes);
-        exit(1);
-    }
-    return p;
+    if (p)
+        return p;
+    char line[80];
+    int length = snprintf(line, sizeof line, "solo: out of memory (%zu bytes needed)\n", bytes);
+    fflush(stdout);
+    /* at once: other threads may be in the middle of what the end of libraries would take away */
+    _exit(write(err_descriptor, line, (size_t)length) < 0 ? 1 : 1);
 }
 
 void *mem_alloc(size_t bytes)

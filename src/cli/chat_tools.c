@@ -30,8 +30,12 @@ static bool run_command(const char *command, const tool_call *call, str *result,
 {
     int out[2], status = 0;
     FILE *in = tmpfile();
-    if (!in || pipe(out) != 0)
-        return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
+    if (!in || pipe(out) != 0) {
+        err_set(e, "the tool's command cannot be run: %s", strerror(errno));
+        if (in)
+            fclose(in);
+        return false;
+    }
     fprintf(in, "{\"name\": \"%s\", \"arguments\": %s}\n", call->name, call->arguments);
     rewind(in);
     fflush(NULL);
@@ -39,6 +43,7 @@ static bool run_command(const char *command, const tool_call *call, str *result,
     if (child == 0) {
         dup2(fileno(in), STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
+        dup2(err_descriptor, STDERR_FILENO);
         close(out[0]);
         close(out[1]);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);

@@ -1,4 +1,5 @@
 /* main: finds the command, reads its options, runs it. */
+#include "base/abort_line.h"
 #include "base/map.h"
 #include "base/progress.h"
 #include "base/version.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +117,9 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     map_survive_cuts();
+    abort_line_allow();
+    json_set_alloc_funcs(mem_alloc,
+                         free); /* jansson goes on with less where memory is short, or ends in an assertion */
     progress_show();
     int status = run(argc > 0 ? argc - 1 : 0, argv + 1);
     /* What was printed must have arrived: a full disk is a failure. */

@@ -112,7 +112,7 @@ static void print(void *printed, const char *text, size_t bytes)
 /* Only on a terminal, not in a pipe. */
 static void print_speed(const answer_report *r, fusion_level level)
 {
-    if (r->answer_tok == 0 || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO))
+    if (r->answer_tok == 0 || !isatty(STDOUT_FILENO) || !isatty(err_descriptor))
         return;
     fprintf(stderr, "%u tokens", r->answer_tok);
     if (r->answer_tok > 1 && r->tok_per_s > 0)

@@ -33,6 +33,13 @@ typedef struct answer {
     measurement_time time;
 } answer;
 
+/* It may be waiting for an order that will not come. */
+static void give_up(worker *w)
+{
+    w->unreachable = errno;
+    kill(w->pid, SIGKILL);
+}
+
 /* Does it say something? One that was stopped, or hangs, is given up and ended. */
 static bool speaks(worker *w)
 {
@@ -41,6 +48,8 @@ static bool speaks(worker *w)
     do
         ready = poll(&(struct pollfd){.fd = w->from, .events = POLLIN}, 1, (int)patience_s * 1000);
     while (ready < 0 && errno == EINTR);
+    if (ready < 0)
+        give_up(w);
     if (ready == 0) {
         w->silent_s = patience_s;
         kill(w->pid, SIGKILL);
@@ -57,6 +66,8 @@ static bool read_all(int from, worker *w, void *data, size_t bytes)
         ssize_t n = read(from, at, bytes);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && w)
+            give_up(w);
         if (n <= 0)
             return false;
         at += n;
@@ -131,6 +142,8 @@ static bool ended(worker *w, const char *impl, err *e)
     w->pid = 0;
     if (w->silent_s)
         return err_set(e, "%s: its process said nothing for %u s (SOLO_WORKER_SECONDS)", impl, w->silent_s);
+    if (w->unreachable)
+        return err_set(e, "%s: its process cannot be reached: %s", impl, strerror(w->unreachable));
     if (WIFSIGNALED(status))
         return err_set(e, "%s: its process was ended by signal %d (%s)", impl, WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
@@ -186,7 +199,10 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
     answer a;
-    if (!write_all(w->to, &(order){measurement, point}, sizeof(order)) || !read_all(w->from, w, &a, sizeof a))
+    bool asked = write_all(w->to, &(order){measurement, point}, sizeof(order));
+    if (!asked && errno != EPIPE) /* else it has ended, and how is known */
+        give_up(w);
+    if (!asked || !read_all(w->from, w, &a, sizeof a))
         return ended(w, w->device.info.impl, e);
     *t = a.time;
     return a.e.kind == ERR_NONE || err_set_kind(e, a.e.kind, "%s", a.e.text);

@@ -15,6 +15,7 @@ typedef struct worker {
     pid_t pid;
     int to, from;      /* pipes */
     uint32_t silent_s; /* it was given up after so many seconds without a word */
+    int unreachable;   /* errno of a pipe to it that failed */
     lab_device device;
     measurement_spec *measurements;
     uint32_t measurement_count;

@@ -1,6 +1,7 @@
 /* Opening a WebGPU device, hearing its errors, waiting for it. */
 #include "gpu/webgpu/compilers.h"
 
+#include "base/abort_line.h"
 #include "base/clock.h"
 #include "base/mute_stderr.h"
 #include "base/str.h"
@@ -53,6 +54,8 @@ static void on_error(WGPUDevice const *device, WGPUErrorType type, WGPUStringVie
         webgpu_shader_error(&w->base, w->compiling, text);
     else
         gpu_fail(&w->base, "%s error: %s", error_kind(type), text);
+    if (strstr(text, "device is lost")) /* all that wgpu-native says about it */
+        gpu_mark_lost(&w->base, text);
 }
 
 static void on_lost(WGPUDevice const *device, WGPUDeviceLostReason reason, WGPUStringView message, void *user,
@@ -390,6 +393,8 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
         if (lib->abi == WEBGPU_WGPU)
             err_set(e, "%s: validation and robustness can be switched off in Dawn only", lib->family);
     }
+    if (lib->abi == WEBGPU_WGPU)
+        abort_line_begin(lib->family); /* it panics where a submit or a wait fails */
     /* Without a driver Dawn prints warnings of its own. */
     int terminal = mute_stderr();
     bool connected = e->kind == ERR_NONE && connect(w, choice, e);
@@ -457,13 +462,15 @@ void webgpu_close(gpu *g)
     for (int i = 0; i < WEBGPU_SPARE_READS; i++)
         if (w->spare_reads[i])
             w->lib->BufferRelease(w->spare_reads[i]);
-    if (w->queue)
+    /* wgpu-native ends the process where a device that is lost is released: it stays. */
+    bool stays = w->lib->abi == WEBGPU_WGPU && g->lost;
+    if (w->queue && !stays)
         w->lib->QueueRelease(w->queue);
-    if (w->device)
+    if (w->device && !stays)
         w->lib->DeviceRelease(w->device);
-    if (w->adapter)
+    if (w->adapter && !stays)
         w->lib->AdapterRelease(w->adapter);
-    if (w->instance)
+    if (w->instance && !stays)
         w->lib->InstanceRelease(w->instance);
     webgpu_pipeline_cache_free(w);
     webgpu_free_compiles(w);
