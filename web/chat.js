@@ -190,7 +190,7 @@ export function startChat(page) {
         messages.push(message);
         draw();
         const body = shown.at(-1)[1].querySelector(".text");
-        list.setAttribute("aria-busy", "true");
+        list.parentElement.setAttribute("aria-busy", "true");
         buttons();
         let done = false, growing = null;
         try {
@@ -217,7 +217,7 @@ export function startChat(page) {
             page.busy = false;
             growing?.end();
             draw();
-            list.removeAttribute("aria-busy");
+            list.parentElement.removeAttribute("aria-busy");
             buttons();
         }
     }

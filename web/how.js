@@ -20,6 +20,14 @@ function timeline(pieces, gap, label, y) {
     return `<text x="10" y="${y - 8}">${label}</text>${body}`;
 }
 
+/** Of one dispatch for many tokens over one for each operator, if the intervals tell. */
+function gainOf({ loop, none } = {}) {
+    if (!loop || !none) return "";
+    if (!(none.lo > 0) || (loop.lo <= none.hi && none.lo <= loop.hi)) return `<p>Whether one dispatch for many tokens made this page's model faster cannot be told: the intervals of the two overlap.</p>`;
+    const gain = loop.median / none.median;
+    return `<p>One dispatch for many tokens made this page's model <span class="big">${short(gain)}×</span> as fast as one dispatch for each operator.${gain < 1 ? " Less than once: this is software, where launching costs little next to the work, and one workgroup has to do all of it." : ""}</p>`;
+}
+
 /** `tokens`: how many dispatches a token of a real model takes, by level. */
 function numbers(m, tokens) {
     const { batch, sync, one } = m?.costs ?? {};
@@ -27,11 +35,11 @@ function numbers(m, tokens) {
     const rows = [["waited for, one by one", sync], ["all in one pass", batch], ["a step inside one dispatch", one]]
         .filter(([, figure]) => figure?.lo > 0)
         .map(([how, { median: us }]) => `<tr><td>${how}</td><td class="number">${short(us)} µs</td><td class="number">${short((us * tokens.none) / 1000)} ms</td><td class="number">${short((us * tokens.ops) / 1000)} ms</td></tr>`);
-    const gain = m.rates?.loop && m.rates?.none ? m.rates.loop.median / m.rates.none.median : null;
+    const gain = gainOf(m.rates);
     return `<p>On ${escape(m.device)}, in ${escape(m.page)}, one dispatch of a kernel that does nothing costs:</p>
         <div class="scroll"><table><thead><tr><th>Launched</th><th>each</th><th>a token of ${short(tokens.none)} dispatches</th><th>of ${short(tokens.ops)}</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
         <p class="soft">${short(tokens.none)} dispatches, or fused ${short(tokens.ops)}, are what a token of Qwen2.5-0.5B takes.</p>
-        ${gain ? `<p>One dispatch for many tokens made this page's model <span class="big">${short(gain)}×</span> as fast as one dispatch for each operator.${gain < 1 ? " Less than once: this is software, where launching costs little next to the work, and one workgroup has to do all of it." : ""}</p>` : ""}`;
+        ${gain}`;
 }
 
 export async function showHow(into) {

@@ -1,6 +1,7 @@
 // Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
 import { bars, escape } from "./plot.js";
 import { bytes, copy, progressTeller, seconds, short } from "./format.js";
+import { lookBusy } from "./quiet.js";
 import { shareMarkup, startShare } from "./share.js";
 
 const $ = (id) => document.getElementById(id);
@@ -48,13 +49,22 @@ function publishedTable(list, llm, mine) {
     return `<h3>Models of 4 bits in browsers</h3><div class="scroll"><table><thead><tr><th>Model</th><th>Where</th><th>Tokens a second</th><th>First token, ms</th><th>GPU memory</th></tr></thead><tbody>${[...here, ...rows].join("")}</tbody></table></div>`;
 }
 
-function draw(into, { dispatch, llm, why }, reference) {
+const COARSE_NS = 50_000;
+
+/** What stands before the figures: why they may not be trusted. */
+function warnings(list, clock_ns) {
+    const coarse = clock_ns > COARSE_NS ? `the clock is coarse here, with steps of ${short(clock_ns / 1000)} µs: small effects cannot be told` : null;
+    return [...list, coarse].filter(Boolean).map((text) => `<p class="warning">${escape(text[0].toUpperCase() + text.slice(1))}.</p>`).join("");
+}
+
+function draw(into, { dispatch, llm, why, doubts }, reference) {
     const mine = summary(dispatch, llm), name = `here: ${mine.page}, ${mine.device}`;
     const others = reference.dispatch.filter((set) => set.impl !== "wgpu").map((set) => ({ name: set.name, values: named(set.costs, WAYS) }));
-    let markup = bars({
+    const harness = mine.harness.batch?.lo > 0 ? `${short(mine.harness.batch.median)} µs` : "too little to be told";
+    let markup = warnings(doubts, mine.clock_ns) + bars({
         title: "What one dispatch costs", unit: "µs for each dispatch", log: true, rows: Object.values(WAYS),
         series: [{ name, values: named(mine.costs, WAYS) }, ...others],
-        note: `The last row is a step inside one dispatch. What the measuring itself costs (taken with a GPU that does nothing) is ${short(mine.harness.batch?.median ?? NaN)} µs in one pass.`,
+        note: `The last row is a step inside one dispatch. What the measuring itself costs (taken with a GPU that does nothing) is ${harness} in one pass.`,
     });
     const same = reference.llm.filter((set) => set.model === llm?.params.model).map((set) => ({ name: set.name, values: named(set.rates, LEVELS) }));
     if (llm)
@@ -81,17 +91,20 @@ function save(record, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Browsers give a hidden tab less time: measurements made then are flagged. */
+/** Browsers give a hidden tab less time: until it is called, the function that comes back watches for that. */
 function watchSight() {
     let hidden = document.hidden;
     const look = () => (hidden ||= document.hidden);
     document.addEventListener("visibilitychange", look);
-    return (...records) => {
+    return () => {
         document.removeEventListener("visibilitychange", look);
-        const detail = "the tab was in the background for some of the time: measure again";
-        if (hidden) for (const record of records) record?.checks.push({ what: "the page was in sight", ok: false, detail });
-        return hidden ? detail : null;
+        return hidden ? "the tab was in the background for some of the time: measure again" : null;
     };
+}
+
+/** A check of all records that failed: a collector does not take them then. */
+function note(what, detail, ...made) {
+    if (detail) for (const record of made) record?.checks.push({ what, ok: false, detail });
 }
 
 /** Other devices; without them what was measured here stands alone. */
@@ -128,12 +141,17 @@ export function startMeasure(page, { rounds }) {
         page.calm();
         cancelled = false;
         $("measure-start").disabled = true;
+        $("measuring-bar").removeAttribute("value");
         $("measure-cancel").hidden = $("measuring").hidden = false;
         const began = performance.now(), endWatch = watchSight();
         try {
+            const busyBefore = await lookBusy();
+            if (cancelled) return;
             records = await measure();
-            const took = seconds((performance.now() - began) / 1000), unseen = endWatch(records.dispatch, records.llm);
-            records.why = [unseen, records.why].filter(Boolean).join(" ");
+            const took = seconds((performance.now() - began) / 1000), unseen = endWatch(), busy = busyBefore ?? (await lookBusy());
+            note("the page was in sight", unseen, records.dispatch, records.llm);
+            note("the machine was idle", busy, records.dispatch, records.llm);
+            records.doubts = [unseen, busy];
             draw(into, records, await fetchReference());
             $("measure-clock").textContent = `It took ${took}. ${COARSE}`;
             try {

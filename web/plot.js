@@ -6,6 +6,9 @@ const COLOURS = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
 
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 
+/** A cost whose interval has nothing, or less, in it is no finding. */
+const said = ({ median, lo }, unit) => (lo > 0 ? `${short(median)} ${unit}` : "cannot tell");
+
 /**
  * @param rows ["sync", ...]
  * @param series [{ name, values: { row: { median, lo, hi } } }]
@@ -24,7 +27,7 @@ export function bars({ title, rows, series, unit, log = false, note = "" }) {
         body += `<text x="${LABEL - 8}" y="${y + (here.length * (BAR + GAP)) / 2 + 4}" text-anchor="end">${escape(row)}</text>`;
         for (const one of here) {
             const { median, lo, hi } = one.values[row], colour = COLOURS[series.indexOf(one) % COLOURS.length], middle = y + BAR / 2;
-            body += `<rect x="${LABEL}" y="${y}" width="${Math.max(1, x(median) - LABEL)}" height="${BAR}" rx="2" fill="${colour}"><title>${escape(`${one.name}, ${row}: ${short(median)} ${unit} [${short(lo)}, ${short(hi)}]`)}</title></rect>`;
+            body += `<rect x="${LABEL}" y="${y}" width="${Math.max(1, x(median) - LABEL)}" height="${BAR}" rx="2" fill="${colour}"><title>${escape(`${one.name}, ${row}: ${said(one.values[row], unit)} [${short(lo)}, ${short(hi)}]`)}</title></rect>`;
             if (Number.isFinite(lo) && Number.isFinite(hi)) body += `<line class="error" x1="${x(lo)}" x2="${x(hi)}" y1="${middle}" y2="${middle}"/>`;
             body += `<text class="soft" x="${Math.max(x(median), x(Math.min(hi, high))) + 6}" y="${middle + 4}">${lo > 0 ? short(median) : "cannot tell"}</text>`;
             y += BAR + GAP;
@@ -32,7 +35,7 @@ export function bars({ title, rows, series, unit, log = false, note = "" }) {
         y += GROUP;
     }
     const legend = series.length < 2 ? "" : series.map((one, i) => `<span class="legend"><span aria-hidden="true" class="s${i % COLOURS.length}">■</span> ${escape(one.name)}</span>`).join(" ");
-    const spoken = rows.map((row) => series.filter((one) => one.values[row]).map((one) => `${one.name}, ${row}: ${short(one.values[row].median)} ${unit}`).join("; ")).join(". ");
+    const spoken = rows.map((row) => series.filter((one) => one.values[row]).map((one) => `${one.name}, ${row}: ${said(one.values[row], unit)}`).join("; ")).join(". ");
     return `<figure><h3>${escape(title)}</h3><svg viewBox="0 0 ${WIDTH} ${y}" role="img" aria-label="${escape(`${title}. ${spoken}`)}"><line class="axis" x1="${LABEL}" x2="${LABEL}" y1="0" y2="${y}"/>${body}</svg>` +
         `<figcaption>${legend}${legend ? "<br>" : ""}${escape(`${unit}${log ? ", logarithmic scale" : ""}; lines are 95% intervals. ${note}`)}</figcaption></figure>`;
 }

@@ -3,7 +3,7 @@
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
     "./", "chat.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
-    "program.js", "purify.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
+    "program.js", "purify.js", "quiet.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];
 const OURS = new Set(FILES.map((name) => new URL(name, self.registration.scope).href));

@@ -64,6 +64,15 @@ static void add_figure(claim *c, const char *fmt, ...)
     va_end(ap);
 }
 
+/* A cost that came out as nothing, or as less, has no ratio to another. */
+static void add_ratio(claim *c, ratio r, int digits)
+{
+    if (r.lo > 0 && isfinite(r.hi))
+        add_figure(c, "%.*fx [%.*f %.*f]", digits, r.value, digits, r.lo, digits, r.hi);
+    else
+        add_figure(c, "cannot tell");
+}
+
 static const char *separator(const claim *c)
 {
     return c->here[0] ? ", " : "";
@@ -82,8 +91,8 @@ static claim naive_timing(const dispatch_lab *lab)
                              dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], SUBMIT_BATCH, "empty"));
         if (!isfinite(r.value))
             continue;
-        add_figure(&c, "%s%s: wait each over one pass is %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], r.value, r.lo,
-                   r.hi);
+        add_figure(&c, "%s%s: wait each over one pass: ", separator(&c), WEBGPU[i]);
+        add_ratio(&c, r, 1);
         near = near && r.lo >= 10 && r.hi <= 40;
         far = far && (r.hi < 10 || r.lo > 40);
         any = any || !vague(lab, r);
@@ -129,7 +138,8 @@ static claim implementation_choice(const dispatch_lab *lab)
     for (int s = SUBMIT_SYNC; s <= SUBMIT_BATCH; s++) {
         ratio r = cost_ratio(dispatch_find(lab, MEASURE_DISPATCH, "wgpu", s, "empty"),
                              dispatch_find(lab, MEASURE_DISPATCH, "dawn", s, "empty"));
-        add_figure(&c, "%s%s: wgpu over dawn %.2fx [%.2f %.2f]", separator(&c), submit_names[s], r.value, r.lo, r.hi);
+        add_figure(&c, "%s%s: wgpu over dawn ", separator(&c), submit_names[s]);
+        add_ratio(&c, r, 2);
         bool clear = !vague(lab, r);
         known += clear;
         large += clear && (r.lo > 1.8 || r.hi < 1 / 1.8);
@@ -154,8 +164,8 @@ static claim megakernel_dispatch(const dispatch_lab *lab)
                                  dispatch_find(lab, MEASURE_DISPATCH, WEBGPU[i], SUBMIT_ONE, "add"));
             if (!isfinite(r.value))
                 continue;
-            add_figure(&c, "%s%s %s %.1fx [%.1f %.1f]", separator(&c), WEBGPU[i], submit_names[against[s]], r.value,
-                       r.lo, r.hi);
+            add_figure(&c, "%s%s %s ", separator(&c), WEBGPU[i], submit_names[against[s]]);
+            add_ratio(&c, r, 1);
             any = any || !vague(lab, r);
             all = all && !vague(lab, r) && r.lo >= 20;
             some = some || (!vague(lab, r) && r.value >= 20);

@@ -90,7 +90,7 @@ await test("a visit that ends in the middle of an answer, and settings that are 
     const grows = await browser.evaluate(async () => {
         const said = [...document.querySelectorAll(".assistant .said")].at(-1), before = { node: said.firstChild, length: said.textContent.length };
         for (let i = 0; i < 200 && said.textContent.length === before.length; i++) await new Promise((next) => setTimeout(next, 50));
-        return { busy: document.getElementById("messages").ariaBusy, longer: said.textContent.length > before.length, same: said.isConnected && said.firstChild === before.node };
+        return { busy: document.getElementById("log").ariaBusy, longer: said.textContent.length > before.length, same: said.isConnected && said.firstChild === before.node };
     });
     equal(grows, { busy: "true", longer: true, same: true }, "text is added, not replaced");
     await browser.evaluate(() => localStorage.setItem("solo-settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("solo-settings")), max_tokens: "", temperature: -3, level: "all", nothing: 1 })));

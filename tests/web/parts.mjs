@@ -34,6 +34,15 @@ await test("plots leave nothing of a name as markup, and say what cannot be told
     equal(bars({ title: "x", rows: ["a"], unit: "us", series: [{ name: "y", values: {} }] }), "");
 });
 
+await test("what is no finding is not printed as one: costs of nothing, gains within the noise, a busy machine", async () => {
+    const figure = bars({ title: "x", rows: ["a"], unit: "µs", series: [{ name: "y", values: { a: { median: -2, lo: -3, hi: 1 } } }, { name: "z", values: { a: { median: 2, lo: 1, hi: 3 } } }] });
+    yes(!/-2/.test(figure) && /y, a: cannot tell; z, a: 2 µs/.test(figure), figure);
+    const { whyBusy } = await import(`${process.env.SOLO_PAGE}/quiet.js`), idle = Array.from({ length: 24 }, (_, i) => 4 + 0.01 * i);
+    equal(whyBusy(idle), null);
+    equal(whyBusy(idle.map((ms, i) => (i < 5 ? 3 * ms : ms))), null, "a few tasks are interrupted everywhere");
+    yes(/busy with something else.*3\.\d times/.test(whyBusy(idle.map((ms, i) => (i < 8 ? 3 * ms : ms)))), "a third of them are not");
+});
+
 await test("browsers by their names", async () => {
     const { hostName } = await import(`${process.env.SOLO_PAGE}/gpu.js`), chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
     const names = [chrome, `${chrome} Edg/140.1.2.3`, `${chrome} OPR/124.0.0.0`].map((userAgent) => {
@@ -49,6 +58,13 @@ await test("what was measured stands in the explanation, and nothing of it as ma
     const { showHow } = await import(`${process.env.SOLO_PAGE}/how.js`), plainFetch = globalThis.fetch;
     globalThis.fetch = async () => new Response(JSON.stringify({ llm: [{ dispatches: { none: 300, ops: 100 } }] }));
     await showHow(into).finally(() => (globalThis.fetch = plainFetch));
+    Object.assign(measured, { rates: { loop: { median: 30, lo: 20, hi: 40 }, none: { median: 20, lo: 15, hi: 25 } } });
+    globalThis.fetch = async () => new Response(JSON.stringify({ llm: [{ dispatches: { none: 300, ops: 100 } }] }));
+    await showHow(into).finally(() => (globalThis.fetch = plainFetch));
+    yes(/cannot be told: the intervals of the two overlap/.test(into.innerHTML), "no gain within the noise");
+    measured.rates.loop.lo = 26;
+    await showHow(into);
+    yes(/>1\.50×</.test(into.innerHTML), "one that is a gain");
     yes(into.innerHTML.includes("On &lt;img src=x&gt;, in &lt;b&gt;"), "names are escaped");
 });
 
