@@ -13,10 +13,8 @@ static void test_a_time_out_costs_no_token(void **unused)
     static asked right[REQUESTS], got[REQUESTS];
     model *m = open_folder("tests/data/families/qwen35-shared");
     setenv("SOLO_ONE_GROUPS", "2", 1);
-    setenv("SOLO_ONE_LOOKS", "100000", 1);
     batch *b = new_batch(m, &(batch_options){.slots = REQUESTS, .context_tok = CONTEXT, .level = LEVEL_LOOP});
     unsetenv("SOLO_ONE_GROUPS");
-    unsetenv("SOLO_ONE_LOOKS");
     for (uint32_t i = 0; i < REQUESTS; i++) {
         ask(&right[i], 7 + i, batch_vocab(b));
         right[i].max_tok = 20;
@@ -27,7 +25,7 @@ static void test_a_time_out_costs_no_token(void **unused)
     batch_set_level(b, LEVEL_LOOP);
     uint32_t slots[REQUESTS] = {join(b, &got[0]), join(b, &got[1])};
     for (uint32_t steps = 0, left = REQUESTS; left > 0; steps++) {
-        if (steps == 3)
+        if (steps == 2)
             megakernel_set_stall(graph_run_megakernel(b->run, b->programs[LEVEL_LOOP]), BARRIER);
         step(b);
         for (uint32_t i = 0; i < REQUESTS; i++)
