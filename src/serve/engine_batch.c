@@ -87,7 +87,7 @@ static bool join(engine *base, uint32_t row, const engine_text *text, err *e)
                        .max_tok = text->most_tok,
                        .stops = base->ends,
                        .stop_count = text->ignores_end ? 0 : base->end_count,
-                       .stepwise = engine_needs_logits(text)};
+                       .stepwise = text->wants_logprobs || engine_steers(text)};
     if (!batch_join(n->b, &q, &r->slot, e))
         return false;
     r->text = *text;
