@@ -15,9 +15,9 @@
 
 extern const cli_command command_info, command_demo, command_run, command_chat, command_tokenize, command_logits,
     command_embed, command_explain, command_convert, command_synth, command_sim, command_bench_dispatch,
-    command_bench_llm, command_bench_batch, command_bench_sim, command_bench_graph, command_pull, command_models,
-    command_report, command_compare, command_share, command_collect, command_serve, command_web, command_completion,
-    command_man;
+    command_bench_llm, command_bench_batch, command_bench_decoder, command_bench_sim, command_bench_graph, command_pull,
+    command_models, command_report, command_compare, command_share, command_collect, command_serve, command_web,
+    command_completion, command_man;
 
 /* A text that a model made, at once. On a terminal, characters that would control it are shown as \xNN; elsewhere the
  * bytes are those of the text. */

@@ -31,6 +31,13 @@ extern const chain_kind chain_add;        /* 1,024 elements, 16 workgroups */
 extern const chain_kind chain_rmsnorm;    /* 896 elements, one workgroup */
 extern const chain_kind chain_gemv;       /* 896 x 896, 112 workgroups */
 extern const chain_kind chain_neighbours; /* a word per workgroup of 256 threads */
+/* One workgroup: a decoder that takes in tokens; four steps for each layer of each token. */
+extern const chain_kind chain_decoder;
+enum {
+    CHAIN_DECODER_LAYERS = 4,
+    CHAIN_DECODER_TOKENS = 64,
+    CHAIN_DECODER_STEPS = 4 * CHAIN_DECODER_LAYERS * CHAIN_DECODER_TOKENS,
+};
 
 /* As in chain.wgsl. */
 typedef struct chain_params {

@@ -1,4 +1,4 @@
-/* collect_points: comparable numbers out of records of the three experiments. */
+/* collect_points: comparable numbers out of records of the experiments. */
 #include "serve/collect_points.h"
 
 #include "base/stats.h"
@@ -254,6 +254,20 @@ static void add_sim(collect_points *p, record_view *view, const view_result *r)
         add_ratio(p, view, many, r, subject);
 }
 
+/* All of it as one dispatch: against many in one pass, and against those that are waited for one by one. */
+static void add_decoder(collect_points *p, record_view *view, const view_result *r)
+{
+    static const char *const same[] = {"impl", "kernel", "tokens", "layers", NULL};
+    if (strcmp(r->name, "decoder") != 0 || !has(r, "kernel", "decoder") || !has(r, "submit", "one"))
+        return;
+    const view_result *in_pass = other(view, r, "submit", "batch", same);
+    const view_result *waited_for = other(view, r, "submit", "sync", same);
+    if (in_pass)
+        add_ratio(p, view, in_pass, r, "a decoder, 64 tokens × 4 layers");
+    if (waited_for)
+        add_ratio(p, view, waited_for, r, "a decoder, 64 tokens × 4 layers, over dispatches waited for one by one");
+}
+
 collect_points collect_points_of(record_view *view)
 {
     collect_points p = {0};
@@ -266,6 +280,8 @@ collect_points collect_points_of(record_view *view)
             add_llm(&p, view, r);
         else if (strcmp(view->experiment, "sim") == 0)
             add_sim(&p, view, r);
+        else if (strcmp(view->experiment, "decoder") == 0)
+            add_decoder(&p, view, r);
     }
     return p;
 }

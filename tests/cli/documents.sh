@@ -101,7 +101,7 @@ if command -v fish >/dev/null; then
     "$SOLO" completion fish >"$work/solo.fish"
     offers() { HOME=$work fish --no-config -c "source '$work/solo.fish'; complete -C '$1'" | cut -f 1 | sort | tr '\n' ' '; }
     same "fish completes levels" "$(offers 'solo run --fuse ' | named)" "loop none ops token "
-    same "fish completes members" "$(offers 'solo bench ')" "dispatch llm sim "
+    same "fish completes members" "$(offers 'solo bench ')" "batch decoder dispatch graph llm sim "
 else
     echo "skip fish completes levels (it is not here)"
 fi
