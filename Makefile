@@ -60,7 +60,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test test-faults long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test test-faults long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -117,6 +117,15 @@ test-python:
 	@sh tools/python_package.sh $(BUILD)
 	@cd $(BUILD)/python && $(or $(PYTHON),python3) -m mypy --config-file pyproject.toml
 	@SOLO=$(CURDIR)/$(BUILD)/solo PYTHONPATH=$(CURDIR)/$(BUILD)/python PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) tests/python/run.py
+
+# PyTorch's own samples of its operators on device="webgpu" (docs/torch-device.md): PYTHON must have torch, expecttest and hypothesis.
+test-opinfo:
+	$(SETUP) test
+	$(COMPILE_ALL) $(LIBS)
+	@sh tools/python_package.sh $(BUILD)
+	@for how in '' --gradients '--type float16' '--type int64' '--type int32' '--type bool'; do \
+	    PYTHONPATH=$(CURDIR)/$(BUILD)/python $(or $(PYTHON),python3) tests/python/opinfo.py $$how || exit 1; \
+	done
 
 run:
 	$(SETUP) run

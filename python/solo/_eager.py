@@ -15,10 +15,33 @@ import torch
 from ._host import by_host, copy, resize, tensors_in
 from ._native import Error
 from ._record import MOST_NODES, Recording, Spec, Value, recorder
-from ._storage import WORDS, contiguous_strides, is_ours, new_from_host
+from ._storage import WORDS, contiguous_strides, is_ours, new_from_host, new_tensor
 from ._values import aten, can_cast, is_recordable, new_of, overlaps, read
 
-lock = threading.RLock()
+
+
+class _Guard:
+    """One thread at a time; and an operator that comes to itself again is an error before the stack is full."""
+
+    _MOST = 100
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+        if self._depth > self._MOST:
+            self.__exit__()
+            raise Error("operators that are made of each other have no end on webgpu")
+
+    def __exit__(self, *unused: object) -> None:
+        self._depth -= 1
+        self._lock.release()
+
+
+lock = _Guard()
 
 # Recorded where all operands are floats, or one of them for LIFTED
 FLOAT_OPERATORS = frozenset(
@@ -31,6 +54,8 @@ ANY_OPERATORS = frozenset(
     "eq ne lt le gt ge logical_not logical_and logical_or logical_xor where masked_fill any all cat stack index gather"
     " index_select embedding slice_scatter select_scatter repeat flip triu tril".split())
 BOOL_OPERATORS = frozenset("bitwise_not bitwise_and bitwise_or bitwise_xor sum".split())
+# Arguments that the lowering does not read, and powers of negative numbers, which WebGPU has not
+NOT_LOWERED = frozenset(["round.decimals", "pow.Tensor_Tensor", "pow.Scalar"])
 # Their numbers are data, not part of the program: they change from step to step, as a learning rate does
 LIFTED = frozenset("add sub rsub mul div".split())
 CHOICES = frozenset("where masked_fill".split())  # the same, and -infinity stays what it is
@@ -97,19 +122,20 @@ def _call(op: Any, args: Sequence[Any]) -> Any:
     return op(*args[:first], **{a.name: v for a, v in zip(schema[first:], args[first:], strict=True)})
 
 
+def _meta(what: Any) -> Any:
+    """An operand without elements of its own."""
+    if isinstance(what, Scalar):
+        return what.like
+    return torch.empty(what.shape, dtype=what.dtype, device="meta") if is_ours(what) else what
+
+
 _plans: dict[Any, tuple[list[Spec], bool] | None] = {}
 
 
 def _plan(op: Any, args: tuple[Any, ...]) -> tuple[list[Spec], bool] | None:
     """Results of a call, and whether they are several; None if Solo does not lower it."""
-
-    def meta(what: Any) -> Any:
-        if isinstance(what, Scalar):
-            return what.like
-        return torch.empty(what.shape, dtype=what.dtype, device="meta") if is_ours(what) else what
-
     try:
-        result = _call(op, _mapped(args, meta))
+        result = _call(op, _mapped(args, _meta))
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return None  # the host says what is wrong with it
     many = isinstance(result, (list, tuple))
@@ -141,7 +167,7 @@ def record(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value] 
     floats = (any if name in LIFTED else all)(t.dtype.is_floating_point for t in ours)
     allowed = (name in ANY_OPERATORS or (floats and name in FLOAT_OPERATORS)
                or (name in BOOL_OPERATORS and all(t.dtype == torch.bool for t in ours)))
-    if not allowed or not ours or not all(is_recordable(t) for t in ours):
+    if str(op)[5:] in NOT_LOWERED or not allowed or not ours or not all(is_recordable(t) for t in ours):
         return None
     if any(not is_ours(t) and t.dim() > 0 for t in operands):
         return None
@@ -182,8 +208,27 @@ def functional(op: Any) -> Any:
 WRITTEN_OUT: dict[str, Callable[..., Any]] = {}  # _eager_ops fills it: operators in terms of others; None: not so
 
 
+def _nothing(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor] | None:
+    """Results without elements, of which nobody has to compute anything."""
+    everything = _positional(op, args, kwargs)
+    operands = tensors_in(everything)
+    if not operands or not all(is_ours(t) for t in operands) or all(t.numel() for t in operands):
+        return None
+    try:
+        made = _call(op, _mapped(everything, _meta))
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return None
+    results = list(made) if isinstance(made, (list, tuple)) else [made]
+    if not all(isinstance(t, torch.Tensor) and t.numel() == 0 for t in results):
+        return None
+    return [new_tensor(t.shape, contiguous_strides(t.shape), t.dtype) for t in results]
+
+
 def _results(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor] | None:
     """Of an operator that changes nothing, as new tensors; None if only the host can compute it."""
+    empty = _nothing(op, args, kwargs)
+    if empty is not None:
+        return empty
     written_out = WRITTEN_OUT.get(str(op)[5:])
     if written_out:
         made = written_out(*args, **kwargs)

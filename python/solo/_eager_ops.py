@@ -89,6 +89,27 @@ def _dot(x: Tensor, y: Tensor) -> Any:
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
+@written_out("pow.Tensor_Scalar")
+def _pow(x: Tensor, exponent: Any) -> Any:
+    """WebGPU's power is one of positive numbers."""
+    if not _are_floats(x) or isinstance(exponent, complex):
+        return None
+    if exponent in (0.5, 2, 3):
+        return None  # as it is: a root, and products
+    if exponent in (0, 1, -1):
+        return torch.ones_like(x) if exponent == 0 else x.clone() if exponent == 1 else x.reciprocal()
+    power = aten.exp.default(x.abs().log() * exponent)
+    if exponent != int(exponent):
+        return torch.where(x < 0, math.nan, power)
+    return torch.where(x < 0, -power, power) if exponent % 2 else power
+
+
+@written_out("pow.Scalar")
+def _pow_of_number(base: Any, exponent: Tensor) -> Any:
+    ours = _are_floats(exponent) and not isinstance(base, complex) and base > 0
+    return (exponent * math.log(base)).exp() if ours else None
+
+
 @written_out("softplus.default")
 def _softplus(x: Tensor, beta: float = 1, threshold: float = 20) -> Any:
     if not _are_floats(x):

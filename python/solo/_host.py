@@ -76,7 +76,9 @@ def by_host(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     everything = {a.name: v for a, v in zip(schema.arguments, args, strict=False)} | kwargs
     host_args = [down(a) for a in args]
     host_kwargs = {name: down(value) for name, value in kwargs.items()}
-    result = op(*host_args, **host_kwargs)
+    # Python gets numbers for tensors that PyTorch made of numbers: another overload takes those
+    wrapped = any(str(a.type) == "Tensor" and isinstance(everything.get(a.name), (int, float, complex)) for a in schema.arguments)
+    result = (op.overloadpacket if wrapped else op)(*host_args, **host_kwargs)
     written: list[tuple[torch.Tensor, torch.Tensor]] = []
     hosts = dict(zip((a.name for a in schema.arguments), host_args, strict=False)) | host_kwargs
     for argument in schema.arguments:
@@ -142,9 +144,27 @@ def restride(tensor: torch.Tensor, of: torch.Tensor, size: Sequence[int], stride
 # ---- copies ----------------------------------------------------------------------------------------------------------
 
 
+def _copy_marked(source: torch.Tensor, to: torch.Tensor) -> None:
+    """Tensors that are marked to be conjugated or negated when they are read."""
+
+    def host(tensor: torch.Tensor) -> torch.Tensor:
+        if not is_ours(tensor):
+            return tensor
+        elements = to_host(tensor)
+        elements = elements.conj() if tensor.is_conj() else elements
+        return torch._neg_view(elements) if tensor.is_neg() else elements
+
+    host(to).copy_(host(source))
+    if is_ours(to):
+        _changed(block_of(to))
+
+
 def copy(source: torch.Tensor, to: torch.Tensor) -> None:
     """Elements of one tensor into another, broadcast; at least one of them is ours."""
     if to.numel() == 0:
+        return
+    if source.is_conj() or source.is_neg() or to.is_conj() or to.is_neg():
+        _copy_marked(source, to)
         return
     if not is_ours(to):
         to.copy_(to_host(source))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # DLPack's code and bits
 _DLPACK = {torch.float32: (2, 32), torch.float16: (2, 16), torch.float64: (2, 64), torch.bfloat16: (4, 16),
            torch.int64: (0, 64), torch.int32: (0, 32), torch.int16: (0, 16), torch.int8: (0, 8), torch.uint8: (1, 8),
-           torch.bool: (6, 8), torch.complex64: (5, 64), torch.complex128: (5, 128)}
+           torch.uint16: (1, 16), torch.uint32: (1, 32), torch.uint64: (1, 64), torch.bool: (6, 8),
+           torch.complex32: (5, 32), torch.complex64: (5, 64), torch.complex128: (5, 128)}
 _EXTENSION_DEVICE = 12  # DLPack's number of PrivateUse1
 # What kernels compute with: 32 bits for each element, whatever its type
 WORDS = {torch.float32: torch.float32, torch.float16: torch.float32, torch.int64: torch.int32, torch.int32: torch.int32,

@@ -194,6 +194,10 @@ def _copy_from(source: torch.Tensor, to: torch.Tensor, non_blocking: bool = Fals
     return to
 
 
+def _copy(to: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    return _copy_from(source, to)
+
+
 def _copy_from_and_resize(source: torch.Tensor, to: torch.Tensor) -> torch.Tensor:
     with lock:
         if source.shape != to.shape:
@@ -266,7 +270,7 @@ def _view_of(op: Any) -> Any:
 
 
 _OWN = {
-    "empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from,
+    "empty.memory_format": _empty, "empty_strided": _empty_strided, "_copy_from": _copy_from, "copy_": _copy,
     "_copy_from_and_resize": _copy_from_and_resize, "_local_scalar_dense": _item, "resize_": _resize,
     "set_.source_Storage_storage_offset": _set_storage, "set_.source_Storage": _set_whole_storage,
     "set_.source_Tensor": _set_tensor, "set_": _set_nothing, "fill_.Scalar": _fill, "fill_.Tensor": _fill, "zero_": _zero,
@@ -274,17 +278,19 @@ _OWN = {
     "convolution_overrideable": _convolution, "convolution_backward_overrideable": _convolution_backward,
 }
 _VIEWS = {"as_strided": aten.as_strided.default, "view": aten.view.default, "view.dtype": aten.view.dtype,
-          "_reshape_alias": aten._reshape_alias.default, "unfold": aten.unfold.default}
+          "_reshape_alias": aten._reshape_alias.default, "unfold": aten.unfold.default,
+          "view_as_real": aten.view_as_real.default, "view_as_complex": aten.view_as_complex.default}
 # PyTorch has code for these that is made of many other operators
 _BETTER = ["native_layer_norm", "embedding", "embedding_dense_backward", "nll_loss_forward", "nll_loss_backward",
-           "silu_backward", "lerp.Scalar", "linalg_vector_norm", "stack"]
+           "silu_backward", "lerp.Scalar", "linalg_vector_norm", "stack", "slice_scatter", "select_scatter"]
 
 
 def _structured() -> list[str]:
     """Operators that PyTorch would compute by their form with `out`, in a tensor that it makes before."""
     names = (name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::"))
-    key = "CompositeExplicitAutogradNonFunctional"
-    return [name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key)]
+    keys = ("CompositeExplicitAutogradNonFunctional", "CPU")
+    return [name for name in names
+            if all(torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key) for key in keys)]
 
 
 _libraries: list[Any] = []  # what is registered lives as long as these
