@@ -379,7 +379,8 @@ typedef struct solo_tensor {
     uint64_t strides[6], offset; /* elements */
 } solo_tensor;
 solo_graph *solo_graph_from_torch(const char *json, const solo_tensor *tensors, uint32_t count, solo_error *e);
-/* What goes in and comes out: floats, or 32-bit integers for integers and booleans. False: there are not so many. */
+/* What goes in and comes out: floats, or 32-bit integers for integers and booleans; a state may lie in another order, as
+ * its strides say. False: there are not so many. */
 typedef enum solo_port { SOLO_PORT_INPUT, SOLO_PORT_OUTPUT, SOLO_PORT_STATE } solo_port;
 bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out);
 
@@ -393,8 +394,7 @@ void solo_decoder_free(solo_decoder *c);
  * one then, there are no further ones. Returns how many there are; 0 if it failed. NULL: the most likely tokens. */
 uint32_t solo_decoder_generate(solo_decoder *c, const uint32_t *tokens, uint32_t count, const solo_sampling *how,
                                const uint32_t *stops, uint32_t stop_count, uint32_t *out, uint32_t room, solo_error *e);
-uint32_t solo_decoder_vocabulary(const solo_decoder *c);
-/* The logits after some tokens, (vocabulary). */
+uint32_t solo_decoder_vocabulary(const solo_decoder *c); /* and the logits after some tokens, as many: */
 bool solo_decoder_logits(solo_decoder *c, const uint32_t *tokens, uint32_t count, float *logits, solo_error *e);
 solo_level solo_decoder_level(const solo_decoder *c);    /* that makes tokens, and its dispatches: */
 uint32_t solo_decoder_dispatches(const solo_decoder *c); /* for a token */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TORCH_FIXTURES[] = {"convnet", "encoder", "cache", "norms", "operators"};
+static const char *const TORCH_FIXTURES[] = {"convnet", "encoder", "cache", "decoder",
+                                             "window",  "unusual", "norms", "operators"};
 enum { TORCH_FIXTURE_COUNT = 5 };
 
 static inline pt2 *torch_open(const char *name)

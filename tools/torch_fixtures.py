@@ -80,6 +80,47 @@ class Cache(nn.Module):
         return torch.softmax(scores, -1) @ self.keys * self.count.sum()
 
 
+class Decoder(nn.Module):
+    """A decoder's step for one token: RoPE, a cache of keys and values, attention, a gated MLP.
+
+    window: how many positions back are seen. unusual: almost the same, but the mask hides the token itself, and one half
+    of a head is rotated the other way."""
+
+    def __init__(self, window=None, unusual=False):
+        super().__init__()
+        self.window, self.unusual = window, unusual
+        self.words, self.norm, self.last = nn.Embedding(20, 16), nn.RMSNorm(16, eps=1e-6), nn.Linear(16, 20, bias=False)
+        self.q, self.k, self.v = nn.Linear(16, 16), nn.Linear(16, 8), nn.Linear(16, 8, bias=False)
+        self.out, self.gate, self.up = (nn.Linear(16, n, bias=False) for n in (16, 24, 24))
+        self.down = nn.Linear(24, 16, bias=False)
+        self.register_buffer("frequencies", 10 ** -torch.arange(0, 1, 0.5))
+        self.register_buffer("keys", torch.zeros(1, 2, 6, 4))
+        self.register_buffer("values", torch.zeros(1, 2, 6, 4))
+        self.register_buffer("length", torch.tensor(0))
+
+    def rotated(self, x, position):
+        angles = position.float()[:, None] * self.frequencies
+        angles = torch.cat([angles, angles], dim=-1)
+        half = torch.cat([-x[..., 2:], x[..., :2]], dim=-1) * (-1 if self.unusual else 1)
+        return x * (angles.cos() * 1.5) + half * (angles.sin() * 1.5)
+
+    def forward(self, token, position):
+        x = self.words(token)
+        y = self.norm(x)
+        q, k, v = (p(y).view(1, 1, -1, 4).transpose(1, 2) for p in (self.q, self.k, self.v))
+        self.length.add_(1)
+        self.keys.index_copy_(2, position, self.rotated(k, position))
+        self.values.index_copy_(2, position, v)
+        places = torch.arange(6)
+        seen = (places < position) | (places == 0) if self.unusual else places <= position
+        if self.window:
+            seen = seen & (places > position - self.window)
+        z = F.scaled_dot_product_attention(self.rotated(q, position), self.keys, self.values, seen[None, None, None],
+                                           enable_gqa=True)
+        x = x + self.out(z.transpose(1, 2).flatten(2))
+        return self.last(x + self.down(F.silu(self.gate(x)) * self.up(x))), self.length * 2
+
+
 class Operators(nn.Module):
     """Many operators once: functions, comparisons, reductions, indices, integers."""
 
@@ -175,6 +216,10 @@ def main():
     write("cache", Cache(), [(torch.randn(1, 1, 8), torch.tensor([i])) for i in range(4)], False)
     write("norms", Norms(), [(torch.randn(2, 3, 6),)], True)
     write("operators", Operators(), [(torch.randn(2, 3, 4), torch.randn(2, 3, 4), torch.tensor([0, 2, 1, 2]))], True)
+    tokens = [(torch.tensor([[7 * i % 20]]), torch.tensor([i])) for i in range(5)]
+    write("decoder", Decoder(), tokens, True)
+    write("window", Decoder(window=3), tokens, True)
+    write("unusual", Decoder(unusual=True), tokens, True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,13 @@ class Port:
     dtype: np.dtype[Any]
     bytes: int
     is_state: bool = False
+    strides: tuple[int, ...] | None = None  # how its elements lie, if not in order
+
+    def lying(self, words: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Its elements in memory, in its shape."""
+        if self.strides is None:
+            return words[: math.prod(self.shape)].reshape(self.shape)
+        return np.lib.stride_tricks.as_strided(words, self.shape, [4 * step for step in self.strides])
 
     @property
     def words(self) -> np.dtype[Any]:
@@ -53,8 +60,10 @@ class Graph(Handle):
         port = ffi.new("solo_tensor *")
         while self.ask(lib.solo_graph_port, kind, len(found), port):
             shape = tuple(port.dims[d] for d in range(port.rank))
-            found.append(Port(ffi.string(port.name).decode(), shape, np.dtype(_DTYPES[port.type]), port.bytes,
-                              kind == lib.SOLO_PORT_STATE))
+            is_state = kind == lib.SOLO_PORT_STATE
+            strides = tuple(port.strides[d] for d in range(port.rank)) if is_state else None
+            found.append(Port(ffi.string(port.name).decode(), shape, np.dtype(_DTYPES[port.type]), port.bytes, is_state,
+                              strides))
         return found
 
 
@@ -87,14 +96,14 @@ class Run(Handle):
         if np.shape(array) != port.shape:
             raise UsageError(f"{port.name} has the shape {port.shape}, not {np.shape(array)}")
         values = np.zeros(port.bytes // 4, dtype=port.words)  # a state may have one element more
-        values[: math.prod(port.shape)] = np.asarray(array, dtype=port.words).ravel()
+        port.lying(values)[...] = np.asarray(array, dtype=port.words)
         self.call(lib.solo_run_write, c_text(port.name), ffi.from_buffer(values), values.nbytes)
 
     def read(self, port: Port) -> np.ndarray[Any, Any]:
         """An output, an input or a state after the runs so far."""
         values = np.empty(port.bytes // 4, dtype=port.words)
         self.call(lib.solo_run_read, c_text(port.name), ffi.from_buffer(values), values.nbytes)
-        return values[: math.prod(port.shape)].reshape(port.shape).astype(port.dtype, copy=False)
+        return np.ascontiguousarray(port.lying(values)).astype(port.dtype, copy=False).reshape(port.shape)
 
     def go(self, times: int = 1) -> None:
         """Makes so many runs, one after the other; states live on from each to the next."""

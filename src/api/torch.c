@@ -75,5 +75,7 @@ bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tenso
     uint64_t elements = kind == SOLO_PORT_STATE ? p->count + p->count % 2 : p->count;
     *out = (solo_tensor){.name = p->name, .type = p->type, .rank = p->rank, .bytes = 4 * elements};
     memcpy(out->dims, p->dims, sizeof out->dims);
+    for (uint32_t d = 0; d < p->rank; d++)
+        out->strides[d] = p->strides[d];
     return true;
 }

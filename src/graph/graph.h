@@ -218,6 +218,7 @@ typedef struct graph_node {
     const char *name; /* inputs, weights, states and outputs; else NULL */
     node operands[GRAPH_MAX_OPERANDS];
     uint32_t operand_count;
+    bool unused; /* graph_find_unused: it is not computed */
     union {
         uint32_t tuning_hint; /* of an input */
         tensor_type weight;
@@ -350,6 +351,9 @@ node graph_sample_rows(graph *g, node tokens, node logits, node settings, node p
                        node steering);
 /* How many rows of a graph are texts of their own; 0: none. */
 uint32_t graph_slots(const graph *g);
+
+/* Marks nodes that no output, state or input of the next run depends on. */
+void graph_find_unused(graph *g);
 
 /* For files that define operators: a node whose operands must be there; `wrong` says what is the matter with their
  * shapes. */

@@ -20,7 +20,7 @@ plan *plan_new(const graph *g, uint64_t most_matrix_bytes)
     p->steps = mem_alloc((graph_count(g) + 1) * sizeof *p->steps);
     for (node i = 1; i <= graph_count(g); i++) {
         const graph_node *n = graph_at(g, i);
-        if (!is_work(n->op))
+        if (!is_work(n->op) || n->unused)
             continue;
         plan_step *s = &p->steps[p->count++];
         *s = (plan_step){.op = n->op, .at = i};

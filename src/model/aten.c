@@ -9,6 +9,11 @@
 
 static const char ZERO_NAME[] = "always 0";
 
+static const char *text_at(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
 /* ---- the signature -------------------------------------------------------------------------------------- */
 
 static void set_value(aten *a, const char *name, const aten_value *v)
@@ -25,6 +30,7 @@ static aten_port *add_port(aten_port **list, uint32_t *count, const char *name, 
     aten_port *p = &(*list)[(*count)++];
     *p = (aten_port){.name = mem_dup(name), .type = type, .rank = v->rank, .count = aten_count(v)};
     memcpy(p->dims, v->dims, sizeof p->dims);
+    memcpy(p->strides, v->strides, sizeof p->strides);
     return p;
 }
 
@@ -47,16 +53,38 @@ static bool add_input(aten_program *p, const char *name)
     return true;
 }
 
+/* A cache [1, heads, positions, size] has its positions outermost, so that a new one is a row; and back again. */
+static const uint32_t CACHE_ORDER[] = {0, 2, 1, 3};
+
+/* Does the program put something at some positions of it? */
+static bool is_cache(const aten *a, const char *name, const char *buffer, const aten_value *v)
+{
+    const char *result = text_at(a->changed_to, buffer);
+    const json_t *made = result ? json_object_get(a->call_of, result) : NULL;
+    const aten_call *c = made ? &a->calls[json_integer_value(made)] : NULL;
+    if (!c || v->rank != 4 || v->dims[0] != 1 || v->kind != ATEN_KIND_FLOAT || aten_count(v) % 2 ||
+        (strcmp(c->op, "index_put") != 0 && strcmp(c->op, "index_copy") != 0))
+        return false;
+    aten looking = *a;
+    looking.at = c;
+    const char *self = aten_tensor_name(&looking, "self");
+    return self && strcmp(self, name) == 0;
+}
+
 /* A buffer that the program changes. A state has an even number of elements. */
 static bool add_state(aten_program *p, const char *name, const char *buffer, const aten_tensor *t, const aten_value *v)
 {
     aten *a = &p->a;
-    aten_value s = aten_shaped(v->kind, v->rank, v->dims);
+    bool cache = is_cache(a, name, buffer, v);
+    aten_value lies = cache ? aten_permuted(v, CACHE_ORDER) : *v;
+    aten_value s = aten_shaped(v->kind, v->rank, lies.dims);
     uint64_t count = aten_count(v), even = count + count % 2;
     float *initial = mem_alloc(even * sizeof *initial);
     for (uint64_t i = 0; i < count; i++)
-        initial[i] = (float)aten_constant_at(a, v, i);
-    s.n = graph_state(a->g, buffer, DTYPE_F32, shape1((uint32_t)even));
+        initial[i] = (float)aten_constant_at(a, &lies, i);
+    s.n =
+        graph_state(a->g, buffer, DTYPE_F32, cache ? shape3(s.dims[1], s.dims[2], s.dims[3]) : shape1((uint32_t)even));
+    s = cache ? aten_permuted(&s, CACHE_ORDER) : s;
     set_value(a, name, &s);
     add_port(&p->states, &p->state_count, buffer, t->type, &s)->initial = initial;
     return true;
@@ -78,28 +106,15 @@ static bool add_stored(aten_program *p, const char *name, const char *stored, bo
     return true;
 }
 
-static const char *text_at(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static const char *arg_name(const json_t *spec)
 {
     return text_at(json_object_get(spec, "arg"), "name");
 }
 
 /* Does the signature, or a node that changes its operand, write the buffer? */
-static bool is_changed(const aten *a, const json_t *outputs, const char *name, const char *buffer)
+static bool is_changed(const aten *a, const char *name, const char *buffer)
 {
-    size_t i;
-    json_t *spec;
-    json_array_foreach(outputs, i, spec)
-    {
-        const char *changed = text_at(json_object_get(spec, "buffer_mutation"), "buffer_name");
-        if (changed && buffer && strcmp(changed, buffer) == 0)
-            return true;
-    }
-    return name && json_object_get(a->rebound, name);
+    return (buffer && json_object_get(a->changed_to, buffer)) || (name && json_object_get(a->rebound, name));
 }
 
 static bool read_inputs(aten_program *p, const json_t *signature, aten_source source, void *user)
@@ -108,7 +123,6 @@ static bool read_inputs(aten_program *p, const json_t *signature, aten_source so
         const char *spec, *name;
     } stored[] = {
         {"parameter", "parameter_name"}, {"buffer", "buffer_name"}, {"tensor_constant", "tensor_constant_name"}};
-    const json_t *outputs = json_object_get(signature, "output_specs");
     size_t i;
     json_t *spec;
     json_array_foreach(json_object_get(signature, "input_specs"), i, spec)
@@ -124,7 +138,7 @@ static bool read_inputs(aten_program *p, const json_t *signature, aten_source so
             const char *name = arg_name(found), *tensor = text_at(found, stored[k].name);
             known = found != NULL;
             if (found)
-                ok = add_stored(p, name, tensor, is_changed(&p->a, outputs, name, tensor), source, user);
+                ok = add_stored(p, name, tensor, is_changed(&p->a, name, tensor), source, user);
         }
         if (!ok)
             return false;
@@ -298,11 +312,11 @@ static bool lower_calls(aten *a)
 
 /* ---- results -------------------------------------------------------------------------------------------- */
 
-/* A node of its own for an output, of integers if it is such. */
-static node copy_of(aten *a, const aten_value *v)
+/* A node of its own, of floats or integers. */
+static node copy_of(aten *a, const aten_value *v, aten_kind kind)
 {
     map_spec m = {.kind = MAP_FUNCTION, .function = UNARY_COPY, .view_count = 1};
-    m.integers = v->kind != ATEN_KIND_FLOAT;
+    m.integers = kind != ATEN_KIND_FLOAT;
     m.type = m.integers ? DTYPE_U32 : DTYPE_F32;
     m.views[0] = (graph_view){.of = aten_root(a, v), .offset = v->offset};
     for (uint32_t d = 0; d < GRAPH_VIEW_DIMS; d++) {
@@ -325,7 +339,7 @@ static bool add_output(aten_program *p, const char *name)
     bool own = !v.constant && aten_is_contiguous(&v) && v.offset == 0 && !graph_at(a->g, v.n)->name &&
                graph_at(a->g, v.n)->op != OP_RESHAPE && graph_at(a->g, v.n)->op != OP_STATE &&
                shape_count(graph_at(a->g, v.n)->s) == aten_count(&v);
-    node n = own ? v.n : copy_of(a, &v);
+    node n = own ? v.n : copy_of(a, &v, v.kind);
     str unique = {0};
     str_add(&unique, name);
     while (graph_find(a->g, unique.data))
@@ -345,22 +359,28 @@ static bool add_store(aten_program *p, const char *buffer, const char *result)
     node state = buffer ? graph_find(a->g, buffer) : 0;
     if (!result || !state || !aten_find_value(a, result, &v))
         return err_set(a->e, "the buffer %.80s is changed to something that is not there", buffer ? buffer : "?");
-    if (!aten_cast(a, &v, ATEN_KIND_FLOAT, &v))
-        return false;
+    const graph_node *made = v.constant ? NULL : graph_at(a->g, v.n);
+    if (made && made->op == OP_STORE && made->operands[0] == state && aten_is_cache(&v))
+        return true; /* its row is stored already */
     uint32_t count = (uint32_t)aten_count(&v), all = count + count % 2, none[1] = {0};
-    if (count + count % 2 != shape_count(graph_at(a->g, state)->s))
+    shape s = graph_at(a->g, state)->s;
+    if (count + count % 2 != shape_count(s))
         return err_set(a->e, "the buffer %.80s is changed to another size", buffer);
-    node n = copy_of(a, &v);
+    if (s.dims[1] != 1) /* a cache */
+        v = aten_permuted(&v, CACHE_ORDER);
+    bool lies = !v.constant && aten_is_contiguous(&v) && all != count; /* as it is, with something behind it */
+    node n = lies ? v.n : copy_of(a, &v, ATEN_KIND_FLOAT);
     if (all != count) {
         aten_value flat = aten_shaped(ATEN_KIND_FLOAT, 1, &count);
         flat.n = n;
+        flat.offset = lies ? v.offset : 0;
         if (!aten_place(a, &flat, none, NULL, 0, &all, &even))
             return false;
         n = even.n;
     }
     if (!a->zero)
         a->zero = graph_input(a->g, ZERO_NAME, DTYPE_U32, shape1(1));
-    return n && graph_store(a->g, state, graph_reshape(a->g, n, shape1(all)), a->zero);
+    return n && graph_store(a->g, state, graph_reshape(a->g, n, s), a->zero);
 }
 
 static bool read_outputs(aten_program *p, const json_t *signature)
@@ -388,7 +408,21 @@ static bool read_outputs(aten_program *p, const json_t *signature)
         if (name && json_object_get(a->rebound, name) && !add_store(p, text_at(buffer, "buffer_name"), name))
             return false;
     }
+    graph_find_unused(a->g);
     return p->output_count || err_set(a->e, "it has no output");
+}
+
+static void read_changes(aten *a, const json_t *outputs)
+{
+    size_t i;
+    json_t *spec;
+    json_array_foreach(outputs, i, spec)
+    {
+        const json_t *change = json_object_get(spec, "buffer_mutation");
+        const char *buffer = text_at(change, "buffer_name"), *result = arg_name(change);
+        if (buffer && result)
+            json_object_set_new(a->changed_to, buffer, json_string(result));
+    }
 }
 
 static bool read_program(aten_program *p, const json_t *module, aten_source source, void *user)
@@ -398,6 +432,7 @@ static bool read_program(aten_program *p, const json_t *module, aten_source sour
     if (!json_is_object(graph) || !json_is_object(signature))
         return err_set(a->e, "it has no graph and signature");
     a->metas = json_object_get(graph, "tensor_values");
+    read_changes(a, json_object_get(signature, "output_specs"));
     return read_calls(a, json_object_get(graph, "nodes")) && read_inputs(p, signature, source, user) &&
            (find_needed(p, json_object_get(signature, "output_specs")), lower_calls(a)) && read_outputs(p, signature) &&
            graph_ok(a->g, a->e);
@@ -407,7 +442,11 @@ aten_program *aten_program_new(const json_t *module, aten_source source, void *u
 {
     aten_program *p = mem_alloc(sizeof *p);
     aten *a = &p->a;
-    *a = (aten){.e = &p->error, .value_of = json_object(), .call_of = json_object(), .rebound = json_object()};
+    *a = (aten){.e = &p->error,
+                .value_of = json_object(),
+                .call_of = json_object(),
+                .rebound = json_object(),
+                .changed_to = json_object()};
     a->g = a->program_graph = graph_new();
     bool ok = read_program(p, module, source, user);
     if (!ok && p->error.kind == ERR_NONE && graph_ok(a->program_graph, a->e))
@@ -415,8 +454,11 @@ aten_program *aten_program_new(const json_t *module, aten_source source, void *u
     json_decref(a->value_of);
     json_decref(a->call_of);
     json_decref(a->rebound);
+    json_decref(a->changed_to);
+    free(a->positions);
     free(a->values);
-    a->value_of = a->call_of = a->rebound = NULL;
+    a->value_of = a->call_of = a->rebound = a->changed_to = NULL;
+    a->positions = NULL;
     a->values = NULL;
     a->metas = NULL;
     if (ok)

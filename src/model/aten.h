@@ -45,8 +45,9 @@ typedef struct aten_port {
     const char *name;
     int type; /* in torch */
     uint32_t rank, dims[ATEN_MAX_RANK];
+    uint32_t strides[ATEN_MAX_RANK]; /* of a state: how its elements lie; others lie in order */
     uint64_t count;
-    const float *initial; /* of a state: what it begins with */
+    const float *initial; /* of a state: what it begins with, as it lies */
 } aten_port;
 
 typedef struct aten_program aten_program;

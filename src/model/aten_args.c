@@ -274,5 +274,8 @@ bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
 
 bool aten_put(aten *a, const aten_value *v)
 {
-    return aten_put_nth(a, 0, v);
+    aten_value is = *v;
+    if (a->e->kind == ERR_NONE && graph_ok(a->program_graph, a->e))
+        aten_recognise(a, &is);
+    return aten_put_nth(a, 0, &is);
 }

@@ -137,6 +137,8 @@ static bool put_at(aten *a, const aten_value *x, uint32_t dim, const aten_value 
     aten_value to = swapped(x, dim, last), from = swapped(source, dim, last);
     if (at.rank != 1)
         return aten_fail(a, "an index of %u dimensions", at.rank);
+    if (aten_store_row(a, x, dim, index, source, out))
+        return true;
     if (at.dims[0] == 1) {
         if (!aten_binary(a, MAP_EQ, &places, &at, &hits) || !aten_choose(a, &hits, &from, &to, out))
             return false;

@@ -50,6 +50,11 @@ typedef struct aten_call {
     aten_norm norm;
 } aten_call;
 
+/* A state that is a position, as an integer. */
+typedef struct aten_position {
+    node state, n;
+} aten_position;
+
 typedef struct aten {
     graph *g, *program_graph; /* what is being built: the program's graph, or a small one for a constant */
     err *e;
@@ -59,14 +64,17 @@ typedef struct aten {
     uint32_t weight_count;
     aten_value *values;
     uint32_t value_count;
-    json_t *value_of; /* name -> number of a value */
-    json_t *call_of;  /* name of a tensor -> number of the call that makes it */
-    json_t *rebound;  /* name of a buffer -> name of the value that it was changed to */
+    json_t *value_of;   /* name -> number of a value */
+    json_t *call_of;    /* name of a tensor -> number of the call that makes it */
+    json_t *rebound;    /* name of a buffer -> name of the value that it was changed to */
+    json_t *changed_to; /* the same as the signature says */
     const json_t *metas;
     aten_call *calls;
     uint32_t call_count;
     const aten_call *at; /* the one that is lowered */
     node zero;           /* an input that is always 0 */
+    aten_position *positions;
+    uint32_t position_count;
 } aten;
 
 struct aten_program {
@@ -115,6 +123,8 @@ aten_value aten_scalar(aten *a, aten_kind kind, double number);
 aten_value aten_from_floats(aten *a, aten_kind kind, uint32_t rank, const uint32_t *dims, float *floats);
 /* An element of a constant. */
 double aten_constant_at(const aten *a, const aten_value *v, uint64_t i);
+/* Is its memory a state's? Then only maps read it. */
+bool aten_is_in_state(const aten *a, const aten_value *v);
 /* The node whose elements the value's strides count; a constant becomes a weight. */
 node aten_root(aten *a, const aten_value *v);
 /* A node of exactly the value's elements in their order, in this shape: a copy where they lie otherwise. 0: an error. */
@@ -159,6 +169,16 @@ bool aten_reduce(aten *a, reduce_kind kind, const aten_value *x, uint32_t which,
 /* Is the node the last of an RMSNorm that is written out? Then it needs x and the weight only. */
 bool aten_find_norm(aten *a, aten_call *call);
 bool aten_lower_norm(aten *a);
+
+/* ---- aten_decode.c ---- */
+
+/* [1, heads, positions, size] with the positions outermost in memory, as attention reads a cache. */
+bool aten_is_cache(const aten_value *v);
+/* Puts a tensor that was just computed in the place of what it is: RoPE, or attention over a cache. */
+void aten_recognise(aten *a, aten_value *v);
+/* The source as the only row along dim 2 that changes of a cache. False, without an error, if it is something else. */
+bool aten_store_row(aten *a, const aten_value *x, uint32_t dim, const aten_value *index, const aten_value *source,
+                    aten_value *out);
 
 /* ---- operators ---- */
 

@@ -118,8 +118,8 @@ static bool plain_function(aten *a, const map_spec *m, const aten_value *operand
     uint32_t last = like->rank ? like->dims[like->rank - 1] : 1;
     *out = *like;
     for (uint32_t i = 0; i < count; i++)
-        if (operands[i].kind != ATEN_KIND_FLOAT || graph_at(a->g, operands[i].n)->op == OP_STATE)
-            return false;
+        if ((operands[i].kind != ATEN_KIND_FLOAT && !operands[i].constant) || aten_is_in_state(a, &operands[i]))
+            return false; /* constants are floats in any case */
     bool has_all = !x->constant && aten_is_contiguous(x) && x->offset == 0 &&
                    shape_count(graph_at(a->g, x->n)->s) == aten_count(like);
     if (like->kind != ATEN_KIND_FLOAT || !has_all)
@@ -308,7 +308,7 @@ static node make_contract(aten *a, const void *spec, const aten_value *operands,
 /* Through strides nothing but a map reaches into a state, and a contraction takes floats. */
 static bool is_plain(aten *a, const aten_value *v)
 {
-    return v->constant || (v->kind == ATEN_KIND_FLOAT && graph_at(a->g, v->n)->op != OP_STATE);
+    return v->constant || (v->kind == ATEN_KIND_FLOAT && !aten_is_in_state(a, v));
 }
 
 static bool ready(aten *a, const aten_value *v, aten_value *out)

@@ -125,11 +125,16 @@ node aten_matrix(aten *a, const aten_value *v)
     return weight_node(a, v->constant, shape2(v->dims[0], v->dims[1]));
 }
 
+bool aten_is_in_state(const aten *a, const aten_value *v)
+{
+    return !v->constant && (graph_at(a->g, v->n)->op == OP_STATE || graph_at(a->g, v->n)->op == OP_STORE);
+}
+
 /* ---- in order ------------------------------------------------------------------------------------------- */
 
 bool aten_contiguous(aten *a, const aten_value *v, aten_value *out)
 {
-    bool bare = v->constant || graph_at(a->g, v->n)->op != OP_STATE; /* only strides reach into a state */
+    bool bare = v->constant || !aten_is_in_state(a, v); /* only strides reach into a state */
     uint64_t all = v->constant ? a->constants[v->constant - 1].count : shape_count(graph_at(a->g, v->n)->s);
     *out = *v;
     if (bare && aten_is_contiguous(v) && v->offset == 0 && aten_count(v) == all)
@@ -144,7 +149,8 @@ node aten_in_shape(aten *a, const aten_value *v, shape s)
     if (!aten_contiguous(a, v, &c))
         return 0;
     node n = aten_root(a, &c);
-    return n ? graph_reshape(a->g, n, s) : 0;
+    bool same = n && memcmp(&graph_at(a->g, n)->s, &s, sizeof s) == 0;
+    return n && !same ? graph_reshape(a->g, n, s) : n;
 }
 
 node aten_rows(aten *a, const aten_value *v)

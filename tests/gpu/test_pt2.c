@@ -56,6 +56,7 @@ static void one_dispatch(void **unused)
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
     run_fixture("cache", LEVEL_TOKEN);
+    run_fixture("decoder", LEVEL_TOKEN);
     run_fixture("operators", LEVEL_TOKEN);
 }
 

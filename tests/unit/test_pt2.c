@@ -75,6 +75,40 @@ static void what_is_constant_is_folded(void **unused)
 }
 
 /* Written out, it is one operator; over another dimension, or of another tensor, it is not. */
+static uint32_t count_used(const graph *g, graph_op op)
+{
+    uint32_t count = 0;
+    for (node n = 1; n <= graph_count(g); n++)
+        count += graph_at(g, n)->op == op && !graph_at(g, n)->unused;
+    return count;
+}
+
+/* RoPE of queries and keys, rows into the caches, attention, a gate: each is one operator, whatever nodes say it; and
+ * what is only similar is none. */
+static void steps_of_decoders_are_found(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"decoder", "window", "unusual"};
+    for (int i = 0; i < 3; i++) {
+        pt2 *file = torch_open(names[i]);
+        const graph *g = aten_program_graph(pt2_program(file));
+        bool usual = i < 2;
+        assert_int_equal(count_used(g, OP_ROPE), usual ? 2 : 0);
+        assert_int_equal(count_used(g, OP_ATTENTION), usual);
+        assert_int_equal(count_used(g, OP_STORE), 3);
+        assert_int_equal(count_used(g, OP_SOFTMAX), !usual);
+        assert_int_equal(count_used(g, OP_CONTRACT), usual ? 0 : 2);
+        for (node n = 1; n <= graph_count(g); n++) {
+            const graph_node *at = graph_at(g, n);
+            if (at->op == OP_ATTENTION)
+                assert_int_equal(at->as.attention.window, i == 1 ? 3 : 0);
+            if (at->op == OP_ROPE)
+                assert_true(at->as.rope.magnitude == 1.5f);
+        }
+        pt2_free(file);
+    }
+}
+
 static void norms_are_found(void **unused)
 {
     (void)unused;
@@ -163,8 +197,9 @@ static void bytes_that_are_wrong(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_torch_computed),
-                                       cmocka_unit_test(what_is_constant_is_folded), cmocka_unit_test(norms_are_found),
-                                       cmocka_unit_test(files_that_are_wrong), cmocka_unit_test(bytes_that_are_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_torch_computed),    cmocka_unit_test(what_is_constant_is_folded),
+        cmocka_unit_test(norms_are_found),      cmocka_unit_test(steps_of_decoders_are_found),
+        cmocka_unit_test(files_that_are_wrong), cmocka_unit_test(bytes_that_are_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
