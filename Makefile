@@ -5,7 +5,7 @@ PREFIX  ?= /usr/local
 # of the libraries, below PREFIX
 LIBDIR  ?= lib
 
-BUILD    := $(if $(SAN),build-san,build)
+BUILD    := $(if $(SAN),build-san,$(if $(TSAN),build-tsan,build))
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Isrc -Ideps/include -I$(BUILD)/gen
 # an older clang does not know the last of these, and would stop at that
@@ -13,6 +13,9 @@ WARNINGS := -Wall -Wextra -Werror $(if $(findstring clang,$(shell $(CC) --versio
             -Wno-format-truncation
 ifdef SAN
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+ifdef TSAN
+SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
 endif
 # hidden and position-independent: the same objects make the program, the tests and the libraries, which export solo_* alone
 COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE)
@@ -60,7 +63,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test test-faults long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test test-faults test-threads test-valgrind newer long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -81,6 +84,8 @@ help:
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
 	@echo '  make test-faults  every allocation, system call and call of the GPU fails once (POINTS=N: at most so many of each kind)'
+	@echo '  make test-threads, make test-valgrind  the threads under ThreadSanitizer, the core under valgrind'
+	@echo '  make newer      which of the dependencies that are pinned here have newer versions'
 	@echo '  make lint       layout, scripts, order of includes, line lengths (a part of make test)'
 	@echo '  make format     lay out the C sources (clang-format), Markdown and records'
 	@echo '  make clean      remove what was built'
@@ -154,6 +159,23 @@ test-faults:
 	@status=0; python3 tests/faults/run.py $(BUILD)/solo $(BUILD)/tests/faults/fail_calls.so --points $(POINTS) --slow-points $(POINTS) || status=1; \
 	python3 tests/faults/gpu.py $(BUILD)/solo $(BUILD)/tests/faults/fail_gpu.so --points $(POINTS) || status=1; exit $$status
 
+# Threads under ThreadSanitizer: jobs, the scheduler of `solo serve`, HTTP, what is kept between runs, loading.
+THREAD_TESTS := $(addprefix build-tsan/tests/,unit/test_workers unit/test_scheduler unit/test_http unit/test_blob_cache unit/test_worker)
+test-threads:
+	$(SETUP) test
+	$(COMPILE_ALL) TSAN=1 $(THREAD_TESTS)
+	@TSAN_OPTIONS=halt_on_error=1 sh tests/run.sh $(THREAD_TESTS)
+
+# The core under valgrind: what reads files and texts. Without those tests that look at how long something takes.
+VALGRIND_TESTS := $(addprefix unit/test_,base gguf gguf_bad gguf_split safetensors tokenizer_gguf jinja chat graph plan record compare grammar stops tool_calls sim_source)
+test-valgrind:
+	@command -v valgrind >/dev/null || { echo 'make test-valgrind needs valgrind (apt-get install valgrind)' >&2; exit 1; }
+	$(SETUP) test
+	$(COMPILE_ALL) $(addprefix $(BUILD)/tests/,$(VALGRIND_TESTS))
+	@for test in $(VALGRIND_TESTS); do echo "$$test"; \
+	    valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite $(BUILD)/tests/$$test >$(BUILD)/valgrind.log 2>&1 || \
+	        { tail -40 $(BUILD)/valgrind.log; exit 1; }; done
+
 # Longer prompts against transformers, which PYTHON must have. Some minutes, so no part of `test`.
 long-prompts:
 	$(SETUP) build
@@ -209,7 +231,7 @@ uninstall-man:
 	    '$(SHARE)/fish/vendor_completions.d/solo.fish'
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-tsan
 
 distclean: clean
 	rm -rf deps node_modules tests/oracle/node_modules tests/npm/node_modules
@@ -236,6 +258,9 @@ format:
 
 lint:
 	@sh tools/lint.sh
+
+newer:
+	@node tools/newer.mjs
 
 # The source as an archive that builds without a network, its SBOM, and checksums of both.
 dist:

@@ -225,7 +225,7 @@ bool cli_read_text(const char *path, str *text, err *e)
     return true;
 }
 
-/* ---- texts that a model makes ----------------------------------------------------------------- */
+/* ---- texts that models and files make --------------------------------------------------------- */
 
 /* Below a space but tab and line end, DEL, U+0080 to U+009F: how many bytes that is, or 0. */
 static size_t control_bytes(const unsigned char *p, size_t left)

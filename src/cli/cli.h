@@ -19,7 +19,7 @@ extern const cli_command command_info, command_demo, command_run, command_chat, 
     command_models, command_report, command_compare, command_share, command_collect, command_serve, command_web,
     command_completion, command_man;
 
-/* A text that a model made, at once. On a terminal, characters that would control it are shown as \xNN; elsewhere the
+/* A text that a model made, or that has names from files in it, at once. On a terminal, characters that would control it are shown as \xNN; elsewhere the
  * bytes are those of the text. */
 void cli_print_text(const char *text, size_t bytes);
 

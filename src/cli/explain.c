@@ -168,7 +168,7 @@ static bool tell(const options *o, const explain *x, err *e)
     }
     if (ok && !(o->svg && strcmp(o->svg, "-") == 0)) {
         (o->json ? explain_json : explain_print)(x, &text);
-        ok = file_write("-", text.data, text.length, e);
+        cli_print_text(text.data, text.length); /* names in it are a file's */
     }
     str_free(&text);
     str_free(&picture);

@@ -230,11 +230,11 @@ static bool list(const options *o, const hub_site *site, err *e)
         add_json(&all, root.data, &out);
     else
         add_table(&all, root.data, site->folder.data, &out);
-    bool ok = file_write("-", out.data, out.length, e);
+    cli_print_text(out.data, out.length); /* names in it are a hub's */
     free_entries(&all);
     str_free(&out);
     str_free(&root);
-    return ok;
+    return true;
 }
 
 /* ---- removing ------------------------------------------------------------------------------ */

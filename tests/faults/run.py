@@ -19,7 +19,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAYOUT = "<QQQI24s"  # struct faults of fail_calls.c
 KINDS = ("memory", "io")
-HANGS_AFTER_S = 20
+HANGS_AFTER_S = 60
 
 
 class Command:
