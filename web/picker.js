@@ -8,6 +8,7 @@ const $ = (id) => document.getElementById(id);
 
 export function startModels(page, chat) {
     const dialog = $("models");
+    let catalogue = null; // it comes when the dialog is first opened
     let last = {}; // how the model now loaded was asked for
 
     async function withProgress(act) {
@@ -143,6 +144,7 @@ export function startModels(page, chat) {
     $("change-model").onclick = () => {
         if (page.busy || !(page.solo || page.remote)) return;
         listKept();
+        catalogue ??= import("./catalogue.js").then(({ startCatalogue }) => startCatalogue($("catalogue"), $("found"), { info: () => page.solo?.info, load })).catch((error) => page.trouble(error));
         dialog.showModal();
     };
     $("use-builtin").onclick = () => load({});

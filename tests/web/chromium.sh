@@ -5,3 +5,4 @@ in_host chromium node tests/web/page.mjs chromium
 in_host chromium node tests/web/visits.mjs chromium
 in_host chromium node tests/web/served.mjs chromium
 in_host chromium node tests/web/axe.mjs chromium
+in_host chromium node tests/web/catalogue.mjs chromium

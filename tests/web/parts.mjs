@@ -43,6 +43,20 @@ await test("what is no finding is not printed as one: costs of nothing, gains wi
     yes(/busy with something else.*3\.\d times/.test(whyBusy(idle.map((ms, i) => (i < 8 ? 3 * ms : ms)))), "a third of them are not");
 });
 
+await test("a hub's files: what is a model, which one fits, and nothing that leads elsewhere", async () => {
+    const { choose, modelsIn, repositoryIn } = await import(`${process.env.SOLO_PAGE}/catalogue.js`), hub = "https://hub.example";
+    const file = (path, size, more = {}) => ({ type: "file", path, size, ...more }), oid = "a".repeat(64);
+    const { models, parts } = modelsIn([file("m-Q8_0.gguf", 8e9), file("m-Q4_K_M.gguf", 140, { lfs: { oid, size: 4.5e9 } }), file("m.Q2_K.gguf", 2.4e9), file("../m.gguf", 1e9), file("a/.b/m.gguf", 1e9), file("mmproj-m.gguf", 1e9),
+        file("m-00001-of-00002.gguf", 1e9), file("m-F16.gguf", -1), file("README.md", 1), { type: "directory", path: "x" }, null, "x"]);
+    equal([models.map(({ path, type, size }) => [path, type, size]), parts], [[["m-Q8_0.gguf", "Q8_0", 8e9], ["m-Q4_K_M.gguf", "Q4_K_M", 4.5e9], ["m.Q2_K.gguf", "Q2_K", 2.4e9]], 1]);
+    equal([models[1].sha256, models[0].sha256 ?? null], [oid, null]);
+    equal([24e9, 6e9, 4e9, 2e9].map((memory) => choose(models, memory).model.type), ["Q4_K_M", "Q4_K_M", "Q2_K", "Q2_K"]);
+    yes(/^Q4_K_M does not fit: Q4_K_M needs about 5\.2\d GB with its cache; Q2_K needs about 3\.02 GB/.test(choose(models, 4e9).why), choose(models, 4e9).why);
+    yes(!choose(models, 2e9).fits && /^None fits into 2\.00 GB/.test(choose(models, 2e9).why), choose(models, 2e9).why);
+    equal(["ann/tale", " https://hub.example/ann/tale/tree/main ", "ann/tale:Q4_0", "tale", "a tale/of two", "../x", "ann/../x"].map((text) => repositoryIn(text, hub)), ["ann/tale", "ann/tale", "ann/tale", null, null, null, null]);
+    yes(/no list/.test((await thrown(async () => modelsIn({ error: "x" }))).message), "an error is no list");
+});
+
 await test("browsers by their names", async () => {
     const { hostName } = await import(`${process.env.SOLO_PAGE}/gpu.js`), chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
     const names = [chrome, `${chrome} Edg/140.1.2.3`, `${chrome} OPR/124.0.0.0`].map((userAgent) => {
