@@ -4,12 +4,13 @@
 #include "lab/batch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_TOK = 1000000 };
 
 typedef struct options {
     batch_lab_options lab;
-    const char *model;
+    const char *model, *json;
     bool checked;
 } options;
 
@@ -92,6 +93,7 @@ static bool check(void *chosen, err *e)
     options *o = chosen;
     (void)e;
     o->lab.choice.own_kernels = !o->checked;
+    o->lab.for_record = o->json != NULL;
     return true;
 }
 
@@ -101,10 +103,17 @@ static int run(void *chosen)
     options *o = chosen;
     batch_lab lab = {0};
     o->lab.model_name = cli_short_name(o->model);
-    model *m = model_open(o->model, &e);
+    bool to_stdout = o->json && strcmp(o->json, "-") == 0;
+    model *m = cli_record_writable(o->json, &e) ? model_open(o->model, &e) : NULL;
     bool ok = m && batch_measure(&lab, m, &o->lab, &e);
-    if (ok)
+    if (ok && !to_stdout)
         batch_print(&lab, stdout);
+    if (ok && o->json) {
+        str record = {0};
+        batch_record(&lab, &record);
+        ok = cli_record_write(&record, o->json, &e);
+    }
+    batch_lab_free(&lab);
     model_close(m);
     return ok ? 0 : cli_fail(&e);
 }
@@ -119,7 +128,9 @@ const cli_command command_bench_batch = {
     .about = "Measures how many tokens a second a model makes for several texts at a time, each behind a prompt of its "
              "own, and when their first tokens are there, at every fusion level that is asked for; and checks that all "
              "levels make the same tokens.",
-    .groups = {{NULL, TABLE, 0}, {NULL, ADAPTER_TABLE, offsetof(options, lab.choice.adapter)}},
+    .groups = {{NULL, TABLE, 0},
+               {NULL, ADAPTER_TABLE, offsetof(options, lab.choice.adapter)},
+               {NULL, RECORD_TABLE, offsetof(options, json)}},
     .defaults = &DEFAULTS,
     .bytes = sizeof(options),
     .check = check,

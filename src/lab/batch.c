@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The samples of a level. */
-typedef struct sampled {
-    double *making, *whole, *first_s;
-} sampled;
-
 typedef struct measuring {
     batch_lab *lab;
     batch *b;
     uint32_t *prompts;      /* (texts * prompt_tok) */
     uint32_t *right, *made; /* (texts * made_tok) of the first run, and of this one */
     bool has_right;
-    sampled of[LEVEL_COUNT];
 } measuring;
 
 static bool join_all(measuring *c, uint32_t *slots, err *e)
@@ -41,6 +35,7 @@ static bool run_once(measuring *c, fusion_level level, uint32_t repetition, err 
     const batch_lab_options *o = &c->lab->options;
     uint32_t slots[BATCH_MOST_SLOTS], made = 0;
     double first_s = 0, making_s = 0, began = clock_us();
+    gpu_counters before = gpu_get_counters(c->lab->device.g);
     batch_set_level(c->b, level);
     if (!join_all(c, slots, e))
         return false;
@@ -63,9 +58,11 @@ static bool run_once(measuring *c, fusion_level level, uint32_t repetition, err 
     }
     for (uint32_t i = 0; i < o->texts; i++)
         batch_leave(c->b, slots[i]);
-    c->of[level].making[repetition] = making_s > 0 ? made / making_s : 0;
-    c->of[level].whole[repetition] = (double)o->texts * o->made_tok / ((clock_us() - began) / 1e6);
-    c->of[level].first_s[repetition] = first_s;
+    batch_lab_result *r = &c->lab->results[level];
+    r->counted = gpu_counters_since(c->lab->device.g, before);
+    r->making_samples[repetition] = making_s > 0 ? made / making_s : 0;
+    r->whole_samples[repetition] = (double)o->texts * o->made_tok / ((clock_us() - began) / 1e6);
+    r->first_s_samples[repetition] = first_s;
     return true;
 }
 
@@ -98,10 +95,11 @@ static bool run_all(measuring *c, err *e)
         if (!o->levels[level])
             continue;
         batch_set_level(c->b, (fusion_level)level);
-        c->lab->results[level].dispatches = batch_dispatches(c->b);
-        c->lab->results[level].making = stats_summary((samples){c->of[level].making, o->repetitions, 1});
-        c->lab->results[level].whole = stats_summary((samples){c->of[level].whole, o->repetitions, 1});
-        c->lab->results[level].first_s = stats_summary((samples){c->of[level].first_s, o->repetitions, 1});
+        batch_lab_result *r = &c->lab->results[level];
+        r->dispatches = batch_dispatches(c->b);
+        r->making = stats_summary((samples){r->making_samples, o->repetitions, 0});
+        r->whole = stats_summary((samples){r->whole_samples, o->repetitions, 0});
+        r->first_s = stats_summary((samples){r->first_s_samples, o->repetitions, 0});
     }
     return true;
 }
@@ -117,7 +115,7 @@ static void make_prompts(measuring *c)
 bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, err *e)
 {
     *lab = (batch_lab){.options = *o};
-    if (!lab_device_open(&lab->device, &o->choice, false, e))
+    if (!lab_device_open(&lab->device, &o->choice, o->for_record, e))
         return false;
     fusion_level highest = LEVEL_LOOP;
     while (!o->levels[highest])
@@ -137,26 +135,32 @@ bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, e
         c.right = mem_alloc((size_t)o->texts * o->made_tok * sizeof *c.right);
         c.made = mem_alloc((size_t)o->texts * o->made_tok * sizeof *c.made);
         for (int level = 0; level < LEVEL_COUNT; level++) {
-            double **all[] = {&c.of[level].making, &c.of[level].whole, &c.of[level].first_s};
+            batch_lab_result *r = &lab->results[level];
+            double **all[] = {&r->making_samples, &r->whole_samples, &r->first_s_samples};
             for (int i = 0; i < 3; i++)
                 *all[i] = mem_alloc(o->repetitions * sizeof(double));
         }
         make_prompts(&c);
         ok = run_all(&c, e);
     }
-    for (int level = 0; level < LEVEL_COUNT; level++) {
-        free(c.of[level].making);
-        free(c.of[level].whole);
-        free(c.of[level].first_s);
-    }
     free(c.prompts);
     free(c.right);
     free(c.made);
     batch_free(c.b);
-    gpu_info info = lab->device.info;
+    lab_device known = lab->device;
     lab_device_close(&lab->device);
-    lab->device.info = info;
+    lab->device = known; /* what is to be said about it */
+    lab->device.g = NULL;
     return ok;
+}
+
+void batch_lab_free(batch_lab *lab)
+{
+    for (int level = 0; level < LEVEL_COUNT; level++) {
+        free(lab->results[level].making_samples);
+        free(lab->results[level].whole_samples);
+        free(lab->results[level].first_s_samples);
+    }
 }
 
 void batch_print(const batch_lab *lab, FILE *to)

@@ -19,21 +19,28 @@ typedef struct batch_lab_options {
     uint32_t texts, prompt_tok, made_tok, repetitions;
     uint64_t seed;
     const char *cache; /* NULL: f16 */
+    bool for_record;   /* all that a record says of a device is found out, too */
 } batch_lab_options;
+
+typedef struct batch_lab_result {
+    double *making_samples, *whole_samples, *first_s_samples; /* (repetitions) */
+    summary making, whole, first_s;                           /* tokens per second; seconds */
+    gpu_counters counted;                                     /* in one run */
+    uint32_t dispatches;                                      /* of a token of all texts */
+} batch_lab_result;
 
 typedef struct batch_lab {
     batch_lab_options options;
     lab_device device;
-    struct {
-        summary making, whole, first_s; /* tokens per second; seconds */
-        uint32_t dispatches;            /* of a token of all texts */
-    } results[LEVEL_COUNT];
+    batch_lab_result results[LEVEL_COUNT];
     uint64_t bytes;
     uint32_t piece_tok;
 } batch_lab;
 
 /* False if anything failed, or a level made other tokens than another. */
 bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, err *e);
+void batch_lab_free(batch_lab *lab);
 void batch_print(const batch_lab *lab, FILE *to);
+void batch_record(const batch_lab *lab, str *out);
 
 #endif

@@ -13,7 +13,8 @@
 #include <string.h>
 
 /* What a leaderboard can be made of, and the unit that each is measured in. */
-static const char *const EXPERIMENTS[][2] = {{"dispatch", "us"}, {"llm", "tok/s"}, {"sim", "gen/s"}, {"decoder", "us"}};
+static const char *const EXPERIMENTS[][2] = {
+    {"dispatch", "us"}, {"llm", "tok/s"}, {"sim", "gen/s"}, {"decoder", "us"}, {"batch", "tok/s"}};
 enum { EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof *EXPERIMENTS };
 
 /* Records have nine digits of a number. */
@@ -191,7 +192,7 @@ static bool check_view(const record_view *view, err *e)
     checker c = {.view = view, .e = e};
     const char *unit = unit_of(view->experiment);
     if (!unit)
-        return wrong(&c, "\"experiment\" must be dispatch, llm, sim or decoder");
+        return wrong(&c, "\"experiment\" must be dispatch, llm, sim, decoder or batch");
     if (!view->result_count)
         return wrong(&c, "\"results\" is empty");
     if (!check_origin(&c) || !check_checks(&c))

@@ -30,9 +30,14 @@ else
     echo "not ok every level behind a shorter prompt ($(tail -n 1 "$work/shorter"))"
 fi
 # several texts at a time: bench batch fails likewise
-if "$SOLO" bench batch --texts 3 --fuse none,ops,token,loop -p 20 -n 6 -r 1 >"$work/several" 2>&1 &&
+if "$SOLO" bench batch --texts 3 --fuse none,ops,token,loop -p 20 -n 6 -r 2 --json "$work/several.json" >"$work/several" 2>&1 &&
     grep -q '^3 texts at a time, 20 tokens in and 6 out each' "$work/several" && grep -q '^  loop .* 1$' "$work/several"; then
     echo "ok every level with three texts at a time"
 else
     echo "not ok every level with three texts at a time ($(tail -n 1 "$work/several"))"
+fi
+if "$SOLO" collect import --db "$work/all.sqlite" "$work/several.json" >"$work/imported" 2>&1; then
+    echo "ok a record of several texts"
+else
+    echo "not ok a record of several texts ($(tail -n 1 "$work/imported"))"
 fi
