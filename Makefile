@@ -34,9 +34,10 @@ LIB_LDLIBS = -ljansson -ldl -lm -lpthread
 
 # what the build makes by itself: kernels/ as C, the version, and where things are installed
 GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c $(BUILD)/gen/prefix.c
-# src/base/os_SYSTEM.c is what differs between systems
+# src/base/os_SYSTEM*.c is what differs between systems; os_posix.c is of all but Windows
 SYSTEM    ?= $(if $(filter Darwin,$(shell uname -s)),macos,linux)
-OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM).c,$(wildcard src/base/os_*.c))
+OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM)%,$(wildcard src/base/os_*.c))
+OTHER_SYSTEMS := $(if $(filter windows,$(SYSTEM)),$(OTHER_SYSTEMS),$(filter-out src/base/os_posix.c,$(OTHER_SYSTEMS)))
 SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/% $(OTHER_SYSTEMS),$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
@@ -408,7 +409,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
-NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c os_posix.c) src/gpu/backends.c src/gpu/memory_size.c \
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \

@@ -1,4 +1,5 @@
 /* chat_tools: what a model calls is shown, and its result comes from a command or from who types. */
+#include "base/os_process.h"
 #include "cli/chat.h"
 #include "llm/tool_calls.h"
 
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 16, MOST_RESULT_BYTES = 1 << 20 };
@@ -28,37 +28,21 @@ static void read_all(int fd, str *out)
  * says never becomes part of a shell's line. */
 static bool run_command(const char *command, const tool_call *call, str *result, err *e)
 {
-    int out[2], status = 0;
+    os_process p;
+    int status = -1;
     FILE *in = tmpfile();
-    if (!in || pipe(out) != 0) {
-        err_set(e, "the tool's command cannot be run: %s", strerror(errno));
-        if (in)
-            fclose(in);
-        return false;
-    }
+    if (!in)
+        return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
     fprintf(in, "{\"name\": \"%s\", \"arguments\": %s}\n", call->name, call->arguments);
     rewind(in);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(fileno(in), STDIN_FILENO);
-        dup2(out[1], STDOUT_FILENO);
-        dup2(err_descriptor, STDERR_FILENO);
-        close(out[0]);
-        close(out[1]);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
+    bool started = os_process_shell(&p, command, fileno(in));
+    int why = errno;
     fclose(in);
-    if (child > 0)
-        read_all(out[0], result);
-    close(out[0]);
-    if (child < 0 || waitpid(child, &status, 0) < 0)
-        return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return err_set(e, "the tool's command failed for %s, with status %d", call->name,
-                       WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    if (!started)
+        return err_set(e, "the tool's command cannot be run: %s", strerror(why));
+    read_all(p.from, result);
+    if (!os_process_end(&p, &status, NULL) || status != 0)
+        return err_set(e, "the tool's command failed for %s, with status %d", call->name, status);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* solo demo: a first look at this machine: a story, told in more and in fewer
  * dispatches, then what is here, what a dispatch costs on it and why. */
+#include "base/os_process.h"
 #include "base/version.h"
 #include "cli/cli.h"
 #include "lab/dispatch.h"
@@ -10,8 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { STORY_TOK = 56, CONTEXT_TOK = 80 }; /* with room for the beginning */
 enum { LADDER_TOK = 8 };                   /* software takes half a second for so many */
@@ -137,28 +136,27 @@ static bool print_story(err *e)
     return ok;
 }
 
+static int story_body(int from, int to, void *given)
+{
+    (void)from, (void)to, (void)given;
+    err e = {0};
+    return print_story(&e) ? 0 : cli_fail(&e);
+}
+
 /* In a process of its own: the laboratory starts others later, and drivers do not promise to work
  * in the child of a process that has used them. */
 static int print_story_in_child(void)
 {
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        err e = {0};
-        int status = print_story(&e) ? 0 : cli_fail(&e);
-        fflush(stdout);
-        _exit(status);
-    }
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (child > 0 && WIFEXITED(status))
-        return WEXITSTATUS(status);
+    os_process p;
     err e = {0};
-    if (child < 0)
+    char how[OS_ENDING_ROOM];
+    int status = 0;
+    if (!os_process_start(&p, story_body, NULL, 0))
         err_set(&e, "no process for the story: %s", strerror(errno));
+    else if (os_process_end(&p, &status, how))
+        return status;
     else
-        err_set(&e, "the story ended by signal %d", WTERMSIG(status));
+        err_set(&e, "the story ended %s", how);
     return cli_fail(&e);
 }
 

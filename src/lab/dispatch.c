@@ -76,17 +76,18 @@ static void add_safety(bench_device *s, chain *c)
  * implementation take over what the first one found out, so that all measure
  * the same. */
 typedef struct bench_device_plan {
-    const dispatch_options *options;
-    const lab_device *known_device; /* NULL: find out */
-    const measurement *known_measurements;
+    bool quick;
+    bool is_known; /* otherwise it has to find out */
+    lab_device known_device;
     uint32_t known_count;
+    measurement_spec known_specs[];
 } bench_device_plan;
 
 static bool open_device(lab_device *d, const gpu_choice *choice, const bench_device_plan *plan, bool variant, err *e)
 {
-    if (!plan->known_device)
+    if (!plan->is_known)
         return lab_device_open(d, choice, !variant, e);
-    *d = *plan->known_device;
+    *d = plan->known_device;
     d->g = gpu_open_now(choice, e);
     if (d->g)
         strcpy(d->info.device, gpu_get_info(d->g)->device); /* the caller compares */
@@ -95,14 +96,14 @@ static bool open_device(lab_device *d, const gpu_choice *choice, const bench_dev
 
 static bool choose_lengths(bench_device *s, const bench_device_plan *plan, err *e)
 {
-    bool quick = plan->options->quick;
-    if (!plan->known_measurements) {
+    bool quick = plan->quick;
+    if (!plan->is_known) {
         double budget_us = quick ? QUICK_BUDGET_US : FULL_BUDGET_US;
         bool page = strcmp(s->device.info.family, "web") == 0;
         return bench_device_choose_lengths(s, page ? PAGE_BUDGET * budget_us : budget_us, quick, e);
     }
     for (uint32_t i = 0; i < s->measurement_count && i < plan->known_count; i++) {
-        s->measurements[i].spec = plan->known_measurements[i].spec;
+        s->measurements[i].spec = plan->known_specs[i];
         s->measurements[i].c->one_workgroups = s->measurements[i].spec.one_workgroups;
     }
     return true;
@@ -172,8 +173,8 @@ static bool start(workers *c, const gpu_choice *choice, err *e)
 {
     dispatch_lab *lab = c->lab;
     worker *w = &c->workers[lab->device_count];
-    bench_device_plan plan = {.options = &lab->options};
-    if (!worker_start(w, build_station, choice, &plan, e))
+    bench_device_plan plan = {.quick = lab->options.quick};
+    if (!worker_start(w, build_station, choice, &plan, sizeof plan, e))
         return false;
     if (already_here(lab, &w->device)) {
         err_set_kind(e, ERR_USAGE, "%s is named twice", w->device.info.impl);
@@ -187,16 +188,32 @@ static bool start(workers *c, const gpu_choice *choice, err *e)
     return true;
 }
 
+/* With what its first process found out. */
+static bool start_again(workers *c, uint32_t device, err *e)
+{
+    dispatch_lab *lab = c->lab;
+    uint32_t count = c->workers[device].measurement_count;
+    size_t bytes = sizeof(bench_device_plan) + count * sizeof(measurement_spec);
+    bench_device_plan *plan = mem_alloc(bytes);
+    plan->quick = lab->options.quick;
+    plan->is_known = true;
+    plan->known_device = lab->devices[device];
+    plan->known_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        plan->known_specs[i] = lab->measurements[c->first_measurement[device] + i].spec;
+    worker_stop(&c->workers[device]);
+    bool ok = worker_start(&c->workers[device], build_station, &c->choices[device], plan, bytes, e);
+    free(plan);
+    return ok;
+}
+
 /* All again, in new processes. */
 static bool restart(workers *c, err *e)
 {
     dispatch_lab *lab = c->lab;
     for (uint32_t i = 0; i < lab->device_count; i++) {
         uint32_t measurements = c->workers[i].measurement_count;
-        bench_device_plan plan = {&lab->options, &lab->devices[i], &lab->measurements[c->first_measurement[i]],
-                                  measurements};
-        worker_stop(&c->workers[i]);
-        if (!worker_start(&c->workers[i], build_station, &c->choices[i], &plan, e))
+        if (!start_again(c, i, e))
             return false;
         if (strcmp(c->workers[i].device.info.device, lab->devices[i].info.device) != 0)
             return err_set(e, "%s: started anew, it is on %s instead of %s", lab->devices[i].info.impl,
@@ -235,7 +252,7 @@ static bool build_nothing(bench_device *s, const gpu_choice *choice, const void 
 static bool has_only_software(const char *impl)
 {
     worker w;
-    if (!worker_start(&w, build_nothing, &(gpu_choice){.impl = impl}, NULL, NULL))
+    if (!worker_start(&w, build_nothing, &(gpu_choice){.impl = impl}, NULL, 0, NULL))
         return false;
     bool software = w.device.info.type == GPU_TYPE_SOFTWARE;
     worker_stop(&w);

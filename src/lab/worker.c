@@ -4,17 +4,21 @@
 #include "launch/persistent.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 const char worker_own[] = "process";
 
 enum { PATIENCE_S = 300 }; /* for a worker that says nothing: compiling takes minutes on a busy machine */
+
+/* What a worker is given: this, the options, and the implementation's name. */
+typedef struct task {
+    intptr_t build; /* a function's number */
+    gpu_choice choice;
+    bool is_named;
+    size_t options_bytes;
+} task;
 
 /* What goes over the pipes: the structs themselves, since both ends are the same
  * program. An order asks for one point; an answer begins with how it went. */
@@ -37,22 +41,19 @@ typedef struct answer {
 static void give_up(worker *w)
 {
     w->unreachable = errno;
-    kill(w->pid, SIGKILL);
+    os_process_kill(&w->process);
 }
 
 /* Does it say something? One that was stopped, or hangs, is given up and ended. */
 static bool speaks(worker *w)
 {
     uint32_t patience_s = launch_setting("SOLO_WORKER_SECONDS", PATIENCE_S);
-    int ready;
-    do
-        ready = poll(&(struct pollfd){.fd = w->from, .events = POLLIN}, 1, (int)patience_s * 1000);
-    while (ready < 0 && errno == EINTR);
+    int ready = os_process_speaks(&w->process, patience_s * 1000);
     if (ready < 0)
         give_up(w);
     if (ready == 0) {
         w->silent_s = patience_s;
-        kill(w->pid, SIGKILL);
+        os_process_kill(&w->process);
     }
     return ready > 0;
 }
@@ -106,11 +107,15 @@ static bool greet(int to, const bench_device *s, const err *e)
 }
 
 /* Until the pipe is closed. */
-static void serve(int from, int to, worker_build build, const gpu_choice *choice, const void *options)
+static int serve(int from, int to, void *given)
 {
+    task *t = given;
+    char *options = (char *)(t + 1);
+    t->choice.impl = t->is_named ? options + t->options_bytes : NULL;
+    worker_build build = (worker_build)os_function_of(t->build);
     bench_device s = {0};
     err e = {0};
-    build(&s, choice, options, &e);
+    build(&s, &t->choice, options, &e);
     order o;
     bool ok = greet(to, &s, &e) && e.kind == ERR_NONE;
     while (ok && read_all(from, NULL, &o, sizeof o)) {
@@ -120,15 +125,7 @@ static void serve(int from, int to, worker_build build, const gpu_choice *choice
     }
     if (s.device.g)
         bench_device_close(&s);
-}
-
-/* A worker ends when its pipe closes, which it does not while any other process
- * holds an end of it: so the new process drops what it got from its parent. */
-static void close_all_but(int a, int b)
-{
-    for (int fd = STDERR_FILENO + 1; fd < 256; fd++)
-        if (fd != a && fd != b)
-            close(fd);
+    return 0;
 }
 
 /* ---- this process -------------------------------------------------------- */
@@ -136,61 +133,47 @@ static void close_all_but(int a, int b)
 /* The other end is gone: how did it end? */
 static bool ended(worker *w, const char *impl, err *e)
 {
+    char how[OS_ENDING_ROOM];
     int status = 0;
-    if (w->pid > 0)
-        waitpid(w->pid, &status, 0);
-    w->pid = 0;
+    bool by_itself = os_process_end(&w->process, &status, how);
     if (w->silent_s)
         return err_set(e, "%s: its process said nothing for %u s (SOLO_WORKER_SECONDS)", impl, w->silent_s);
     if (w->unreachable)
         return err_set(e, "%s: its process cannot be reached: %s", impl, strerror(w->unreachable));
-    if (WIFSIGNALED(status))
-        return err_set(e, "%s: its process was ended by signal %d (%s)", impl, WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
-    return err_set(e, "%s: its process ended early with status %d", impl, WEXITSTATUS(status));
+    if (!by_itself)
+        return err_set(e, "%s: its process was ended %s", impl, how);
+    return err_set(e, "%s: its process ended early with status %d", impl, status);
 }
 
 static bool hear_greeting(worker *w, const char *impl, err *e)
 {
     greeting hello;
-    if (!read_all(w->from, w, &hello, sizeof hello))
+    if (!read_all(w->process.from, w, &hello, sizeof hello))
         return ended(w, impl, e);
     if (hello.e.kind != ERR_NONE)
         return err_set_kind(e, hello.e.kind, "%s", hello.e.text);
     w->device = hello.device;
     w->measurement_count = hello.measurement_count;
     w->measurements = mem_alloc(hello.measurement_count * sizeof *w->measurements);
-    if (!read_all(w->from, w, w->measurements, hello.measurement_count * sizeof *w->measurements))
+    if (!read_all(w->process.from, w, w->measurements, hello.measurement_count * sizeof *w->measurements))
         return ended(w, impl, e);
     return true;
 }
 
-bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e)
+bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, size_t bytes, err *e)
 {
-    int orders[2], answers[2];
-    *w = (worker){.to = -1, .from = -1};
-    if (pipe(orders) != 0)
-        return err_set(e, "no pipe: %s", strerror(errno));
-    if (pipe(answers) != 0) {
-        close(orders[0]);
-        close(orders[1]);
-        return err_set(e, "no pipe: %s", strerror(errno));
-    }
-    signal(SIGPIPE, SIG_IGN); /* a worker that is gone shows in what write returns */
-    fflush(NULL);             /* or both processes would print what is buffered */
-    w->pid = fork();
-    if (w->pid == 0) {
-        close_all_but(orders[0], answers[1]);
-        serve(orders[0], answers[1], build, choice, options);
-        _exit(0);
-    }
-    close(orders[0]);
-    close(answers[1]);
-    w->to = orders[1];
-    w->from = answers[0];
-    if (w->pid < 0)
+    str given = {0};
+    *w = (worker){.process = {.to = -1, .from = -1}};
+    task t = {os_function_number((os_function)build), *choice, choice->impl != NULL, bytes};
+    str_add_bytes(&given, (const char *)&t, sizeof t);
+    str_add_bytes(&given, options, bytes);
+    str_add_bytes(&given, choice->impl ? choice->impl : "", choice->impl ? strlen(choice->impl) + 1 : 1);
+    os_ignore_broken_pipes();
+    bool started = os_process_start(&w->process, serve, given.data, given.length);
+    if (!started)
         err_set(e, "no process: %s", strerror(errno));
-    if (w->pid > 0 && hear_greeting(w, choice->impl, e))
+    str_free(&given);
+    if (started && hear_greeting(w, choice->impl, e))
         return true;
     worker_stop(w);
     return false;
@@ -199,10 +182,10 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
     answer a;
-    bool asked = write_all(w->to, &(order){measurement, point}, sizeof(order));
+    bool asked = write_all(w->process.to, &(order){measurement, point}, sizeof(order));
     if (!asked && errno != EPIPE) /* else it has ended, and how is known */
         give_up(w);
-    if (!asked || !read_all(w->from, w, &a, sizeof a))
+    if (!asked || !read_all(w->process.from, w, &a, sizeof a))
         return ended(w, w->device.info.impl, e);
     *t = a.time;
     return a.e.kind == ERR_NONE || err_set_kind(e, a.e.kind, "%s", a.e.text);
@@ -210,12 +193,7 @@ bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement
 
 void worker_stop(worker *w)
 {
-    if (w->to >= 0)
-        close(w->to);
-    if (w->from >= 0)
-        close(w->from);
-    if (w->pid > 0)
-        waitpid(w->pid, NULL, 0);
+    os_process_end(&w->process, NULL, NULL);
     free(w->measurements);
-    *w = (worker){.to = -1, .from = -1};
+    *w = (worker){.process = {.to = -1, .from = -1}};
 }

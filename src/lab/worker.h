@@ -7,13 +7,11 @@
 #ifndef SOLO_LAB_WORKER_H
 #define SOLO_LAB_WORKER_H
 
+#include "base/os_process.h"
 #include "lab/bench_device.h"
 
-#include <sys/types.h>
-
 typedef struct worker {
-    pid_t pid;
-    int to, from;      /* pipes */
+    os_process process;
     uint32_t silent_s; /* it was given up after so many seconds without a word */
     int unreachable;   /* errno of a pipe to it that failed */
     lab_device device;
@@ -27,9 +25,9 @@ extern const char worker_own[];
 /* Builds a bench_device in the new process. False and the reason if it cannot. */
 typedef bool (*worker_build)(bench_device *s, const gpu_choice *choice, const void *options, err *e);
 
-/* Starts it, and waits until the bench_device is ready. No GPU library may be loaded in this process: the new one is a
- * fork of it. */
-bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e);
+/* Starts it, and waits until the bench_device is ready. `options` are so many bytes without pointers, of which it gets a
+ * copy. No GPU library may be loaded in this process: the new one can be a fork of it. */
+bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, size_t bytes, err *e);
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e);
 void worker_stop(worker *w);
 

@@ -8,16 +8,17 @@
 const char worker_own[] = "device";
 
 enum { MOST = 8 };
-static bench_device bench_devices[MOST]; /* worker.to is the number of its bench_device */
+static bench_device bench_devices[MOST]; /* worker.process.to is the number of its bench_device */
 static bool taken[MOST];
 
-bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, err *e)
+bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const void *options, size_t bytes, err *e)
 {
+    (void)bytes;
     err why = {0};
     int at = 0;
     while (at < MOST && taken[at])
         at++;
-    *w = (worker){.to = -1, .from = -1};
+    *w = (worker){.process = {.to = -1, .from = -1}};
     if (at == MOST)
         return err_set(e, "more than %d devices at a time", MOST);
     bench_device *s = &bench_devices[at];
@@ -28,7 +29,7 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
         return err_set_kind(e, why.kind, "%s", why.text);
     }
     taken[at] = true;
-    *w = (worker){.to = at, .from = -1, .device = s->device, .measurement_count = s->measurement_count};
+    *w = (worker){.process = {.to = at, .from = -1}, .device = s->device, .measurement_count = s->measurement_count};
     w->device.g = NULL;
     w->measurements = mem_alloc(s->measurement_count * sizeof *w->measurements);
     for (uint32_t i = 0; i < s->measurement_count; i++)
@@ -38,15 +39,15 @@ bool worker_start(worker *w, worker_build build, const gpu_choice *choice, const
 
 bool worker_measure(worker *w, uint32_t measurement, uint32_t point, measurement_time *t, err *e)
 {
-    return bench_device_measure(&bench_devices[w->to], measurement, point, t, e);
+    return bench_device_measure(&bench_devices[w->process.to], measurement, point, t, e);
 }
 
 void worker_stop(worker *w)
 {
-    if (w->to >= 0) {
-        bench_device_close(&bench_devices[w->to]);
-        taken[w->to] = false;
+    if (w->process.to >= 0) {
+        bench_device_close(&bench_devices[w->process.to]);
+        taken[w->process.to] = false;
     }
     free(w->measurements);
-    *w = (worker){.to = -1, .from = -1};
+    *w = (worker){.process = {.to = -1, .from = -1}};
 }

@@ -48,7 +48,7 @@ static void a_worker_measures(void **unused)
     err e = {0};
     worker w;
     measurement_time t;
-    assert_true(worker_start(&w, build_stub, &STUB, NULL, &e));
+    assert_true(worker_start(&w, build_stub, &STUB, NULL, 0, &e));
     assert_string_equal(w.device.info.impl, "stub");
     assert_null(w.device.g);
     assert_int_equal(w.measurement_count, 3);
@@ -71,7 +71,7 @@ static void a_worker_that_cannot_be_built_says_why(void **unused)
     (void)unused;
     err e = {0};
     worker w;
-    assert_false(worker_start(&w, build_and_fail, &STUB, "this", &e));
+    assert_false(worker_start(&w, build_and_fail, &STUB, "this", sizeof "this", &e));
     assert_string_equal(e.text, "no luck with this");
     assert_int_equal(e.kind, ERR_NO_GPU);
 }
@@ -81,7 +81,7 @@ static void a_crash_is_an_error_of_one_line(void **unused)
     (void)unused;
     err e = {0};
     worker w;
-    assert_false(worker_start(&w, build_and_crash, &STUB, NULL, &e));
+    assert_false(worker_start(&w, build_and_crash, &STUB, NULL, 0, &e));
     assert_non_null(strstr(e.text, "stub: its process was ended by signal 11"));
 }
 
@@ -91,9 +91,9 @@ static void the_others_go_on_when_one_dies(void **unused)
     err e = {0};
     worker first, second;
     measurement_time t;
-    assert_true(worker_start(&first, build_stub, &STUB, NULL, &e));
-    assert_true(worker_start(&second, build_stub, &STUB, NULL, &e));
-    kill(first.pid, SIGKILL);
+    assert_true(worker_start(&first, build_stub, &STUB, NULL, 0, &e));
+    assert_true(worker_start(&second, build_stub, &STUB, NULL, 0, &e));
+    os_process_kill(&first.process);
     assert_false(worker_measure(&first, 0, 0, &t, &e));
     assert_non_null(strstr(e.text, "signal 9"));
     err none = {0};
@@ -108,9 +108,9 @@ static void one_that_was_stopped_is_given_up(void **unused)
     err e = {0};
     worker w;
     measurement_time t;
-    assert_true(worker_start(&w, build_stub, &STUB, NULL, &e));
+    assert_true(worker_start(&w, build_stub, &STUB, NULL, 0, &e));
     setenv("SOLO_WORKER_SECONDS", "1", 1);
-    kill(w.pid, SIGSTOP);
+    kill((pid_t)w.process.id, SIGSTOP);
     assert_false(worker_measure(&w, 0, 0, &t, &e));
     unsetenv("SOLO_WORKER_SECONDS");
     assert_string_equal(e.text, "stub: its process said nothing for 1 s (SOLO_WORKER_SECONDS)");
