@@ -38,7 +38,10 @@ GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c $(BUILD)/gen/prefix.c
 SYSTEM    ?= $(if $(filter Darwin,$(shell uname -s)),macos,linux)
 OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM)%,$(wildcard src/base/os_*.c))
 OTHER_SYSTEMS := $(if $(filter windows,$(SYSTEM)),$(OTHER_SYSTEMS),$(filter-out src/base/os_posix.c,$(OTHER_SYSTEMS)))
-SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/% $(OTHER_SYSTEMS),$(shell find src -name '*.c')))
+# left out on Windows: servers, since there is no libmicrohttpd in the packages that are used, and reading standard error back
+NOT_HERE  := $(if $(filter windows,$(SYSTEM)),src/base/abort_line.c src/serve/http_% src/serve/server% src/cli/collect_import.c \
+    $(filter-out %_check.c %_clean.c %_points.c,$(wildcard src/serve/collect_*.c)),src/cli/no_servers.c)
+SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/% $(OTHER_SYSTEMS) $(NOT_HERE),$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))
 # what include/solo.h stands for
@@ -80,7 +83,8 @@ help:
 	@echo '                  page if it was built'
 	@echo '  make uninstall  take those away again'
 	@echo '  make dist       the source as an archive that builds without a network, an SBOM and checksums, into build/dist'
-	@echo '  make cross      the program for TARGETS (now $(TARGETS)), into build/cross'
+	@echo '  make cross      the program for TARGETS (now $(TARGETS)), into build/cross;'
+	@echo '                  make test-cross: with their tests under qemu and wine'
 	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
@@ -270,15 +274,17 @@ dist:
 	@sh tools/dist.sh $(BUILD) $(VERSION)
 
 # The program for other systems (TARGETS), compiled here; docs/platforms.md says what of it was run.
-TARGETS ?= linux-arm64 macos-arm64 macos-x64
+TARGETS ?= linux-arm64 macos-arm64 macos-x64 windows-x64
 cross:
 	$(SETUP) build
 	@sh tools/cross.sh $(TARGETS)
 
-# Those for ARM, with their unit tests under qemu.
+# Those that can be run here, with their unit tests: ARM's under qemu, Windows' under wine.
+TESTED ?= linux-arm64 windows-x64
 test-cross:
 	$(SETUP) test
-	@TEST=1 sh tools/cross.sh linux-arm64
+	$(COMPILE_ALL) $(BUILD)/solo
+	@TEST=1 sh tools/cross.sh $(TESTED)
 
 # The same as a Debian package, with the build dependencies of debian/control from this system.
 deb: dist
@@ -409,7 +415,7 @@ OPT_FLAGS  = -Oz --low-memory-unused --strip-debug --strip-producers --enable-bu
 WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL -Iinclude -Isrc -I$(BUILD)/gen $(WARNINGS) \
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
-NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c os_linux.c os_macos.c os_posix.c) src/gpu/backends.c src/gpu/memory_size.c \
+NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) $(filter-out src/base/os_wasi.c,$(wildcard src/base/os_*.c)) src/gpu/backends.c src/gpu/memory_size.c \
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/chat_module.c \
@@ -421,7 +427,7 @@ WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o 
 SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c)) src/api/device.c src/api/sim.c src/web/cache.c src/web/reply.c src/web/sim.c
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # chat templates, too: fetched for a model that has one
-CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c web/reply.c web/chat_module.c)
+CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c base/os_wasi.c web/reply.c web/chat_module.c)
 CHAT_OBJECTS := $(CHAT_SOURCES:%.c=$(BUILD)/wasm/%.o)
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file,page.template_open

@@ -2,6 +2,8 @@
 #ifndef SOLO_TEST_OWN_CACHE_H
 #define SOLO_TEST_OWN_CACHE_H
 
+#include "remove_folder.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,9 +20,7 @@ static int use_own_cache(void **unused)
 static int remove_own_cache(void **unused)
 {
     (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    return remove_folder(folder);
 }
 
 #endif

@@ -1,18 +1,13 @@
 /* hash: SipHash-1-3 with a random key. */
 #include "base/hash.h"
 #include "base/clock.h"
-
-#ifndef __wasm__
-#include <sys/random.h>
-#endif
+#include "base/os.h"
 
 hash_key hash_new_key(void)
 {
     hash_key key = {clock_ns(), (uint64_t)(uintptr_t)&key};
-#ifndef __wasm__
-    if (getrandom(&key, sizeof key, GRND_NONBLOCK) != sizeof key)
-        key.high ^= clock_ns() * 0x9E3779B97F4A7C15u; /* early at boot: better than nothing */
-#endif
+    if (!os_random(&key, sizeof key))
+        key.high ^= clock_ns() * 0x9E3779B97F4A7C15u; /* in a page, or early at boot: better than nothing */
     return key;
 }
 

@@ -1,4 +1,5 @@
-/* os: what differs between systems, a file for each: os_linux.c, os_macos.c, and os_wasi.c for pages, which have little of it. */
+/* os: what differs between systems, a file for each: os_linux.c and os_macos.c (both with os_posix.c),
+ * os_windows*.c, and os_wasi.c for pages, which have little of it. */
 #ifndef SOLO_BASE_OS_H
 #define SOLO_BASE_OS_H
 
@@ -14,6 +15,11 @@ enum { OS_LIBRARY_ROOM = 256 };
 void os_cpu_name(char *out, size_t room);
 /* When a file was changed last. */
 struct timespec os_changed_at(const struct stat *info);
+/* Seconds since 1970 by the clock on the wall here; in a page, Greenwich's. */
+int64_t os_local_time(time_t now);
+
+/* Random bytes, at most 256. False: the system has none now, or never. */
+bool os_random(void *to, size_t bytes);
 
 /* ---- not for pages ------------------------------------------------------------------------ */
 

@@ -10,6 +10,9 @@
 #ifdef __APPLE__
 #define OS_EMBED_SECTION(name) "__TEXT,__const"
 #define OS_EMBED_SYMBOL(name)  ".private_extern _" name "\n.globl _" name "\n_" name ":\n"
+#elif defined _WIN32
+#define OS_EMBED_SECTION(name) ".rdata, \"dr\""
+#define OS_EMBED_SYMBOL(name)  ".globl " name "\n" name ":\n"
 #else
 #define OS_EMBED_SECTION(name) ".rodata." name ", \"a\", %progbits"
 #define OS_EMBED_SYMBOL(name)  ".hidden " name "\n.globl " name "\n" name ":\n"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@ void os_cpu_name(char *out, size_t room)
     }
     if (f)
         fclose(f);
+}
+
+bool os_random(void *to, size_t bytes)
+{
+    return getrandom(to, bytes, GRND_NONBLOCK) == (ssize_t)bytes;
 }
 
 struct timespec os_changed_at(const struct stat *info)

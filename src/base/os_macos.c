@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
@@ -18,6 +19,11 @@ void os_cpu_name(char *out, size_t room)
     size_t length = room;
     if (sysctlbyname("machdep.cpu.brand_string", out, &length, NULL, 0) != 0)
         snprintf(out, room, "unknown");
+}
+
+bool os_random(void *to, size_t bytes)
+{
+    return getentropy(to, bytes) == 0;
 }
 
 struct timespec os_changed_at(const struct stat *info)

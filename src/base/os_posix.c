@@ -1,4 +1,5 @@
-/* os_posix: processes by fork, for Linux and macOS. */
+/* os_posix: what Linux and macOS have in the same form: processes by fork, the zone of the clock. */
+#include "base/os.h"
 #include "base/os_process.h"
 #include "base/err.h"
 
@@ -134,4 +135,11 @@ bool os_process_end(os_process *p, int *status, char how[OS_ENDING_ROOM])
 void os_ignore_broken_pipes(void)
 {
     signal(SIGPIPE, SIG_IGN);
+}
+
+int64_t os_local_time(time_t now)
+{
+    struct tm there;
+    localtime_r(&now, &there);
+    return (int64_t)now + there.tm_gmtoff;
 }

@@ -131,7 +131,9 @@ static bool add_file(const options *o, texts *all, const model *m, const tokeniz
     for (size_t at = 0, bytes; ok && at < text.length; at += bytes + 1) {
         const char *found = memchr(text.data + at, end, text.length - at);
         bytes = found ? (size_t)(found - text.data) - at : text.length - at;
-        ok = add_text(all, m, t, text.data + at, bytes, e);
+        /* a line of Windows ends in CR LF */
+        size_t cr = end == '\n' && bytes && text.data[at + bytes - 1] == '\r';
+        ok = add_text(all, m, t, text.data + at, bytes - cr, e);
     }
     str_free(&text);
     return ok;

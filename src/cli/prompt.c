@@ -2,7 +2,6 @@
 #include "cli/prompt.h"
 #include "base/str.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #if __has_include(<histedit.h>)
 #define HAS_EDITLINE
 #include <histedit.h>
+#include <langinfo.h>
 #endif
 #endif
 

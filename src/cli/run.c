@@ -99,7 +99,7 @@ static bool read_prompt(const options *o, str *text, err *e)
     if (o->reads_input && text->length == 0 && !has_session(o))
         return err_set_kind(e, ERR_USAGE, "%s", NO_TEXT);
     if (text->length && text->data[text->length - 1] == '\n')
-        text->length--;
+        text->length -= text->length > 1 && text->data[text->length - 2] == '\r' ? 2 : 1; /* as Windows ends lines */
     return true;
 }
 

@@ -41,12 +41,15 @@ static void list_folder(const char *folder, const char *inside, int depth, hub_l
     str path = {0};
     str_addf(&path, "%s/%s", folder, inside);
     DIR *d = opendir(path.data);
-    str_free(&path);
+    size_t length = path.length;
     for (struct dirent *entry; d && (entry = readdir(d)) != NULL;) {
         struct stat info;
         str name = {0};
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            fstatat(dirfd(d), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        path.length = length;
+        str_add(&path, entry->d_name);
+        if (lstat(path.data, &info) != 0)
             continue;
         str_addf(&name, "%s%s", inside, entry->d_name);
         if (S_ISREG(info.st_mode)) {
@@ -61,6 +64,7 @@ static void list_folder(const char *folder, const char *inside, int depth, hub_l
     }
     if (d)
         closedir(d);
+    str_free(&path);
 }
 
 hub_listing store_list(const char *folder, uint64_t *all_bytes)

@@ -1,5 +1,6 @@
 /* jinja_functions: what templates call by name: range, dict, namespace, raise_exception, strftime_now; and the
  * formatting of `text % values`. */
+#include "base/os.h"
 #include "model/jinja_internal.h"
 
 #include <stdio.h>
@@ -66,19 +67,6 @@ static jinja_value new_dict(jinja_run *r, const jinja_args *args, bool namespace
 }
 
 /* ---- dates ------------------------------------------------------------------------------------------ */
-
-/* Seconds since 1970 of the clock on the wall here. */
-static int64_t local_now(void)
-{
-    time_t now = time(NULL);
-#ifdef __wasi__
-    return (int64_t)now;
-#else
-    struct tm there;
-    localtime_r(&now, &there);
-    return (int64_t)now + there.tm_gmtoff;
-#endif
-}
 
 typedef struct date {
     int year, month, day, weekday, yearday, hour, minute, second; /* month, weekday (Sunday), yearday from 0 */
@@ -168,7 +156,7 @@ static jinja_value strftime_now(jinja_run *r, const jinja_args *args)
     jinja_builder b = {&r->k, NULL};
     if (!jinja_arg_text(&r->k, args, 0, "format", &format))
         jinja_fail(&r->k, "strftime_now needs a format");
-    date d = date_of(r->has_clock ? r->local_s : local_now());
+    date d = date_of(r->has_clock ? r->local_s : os_local_time(time(NULL)));
     const char *bytes = jinja_bytes(format);
     for (size_t i = 0; i < format.length && !r->k.failed; i++) {
         if (bytes[i] != '%') {

@@ -1,6 +1,7 @@
 /* src/gpu/webgpu/pipeline_cache: every layout that Dawn's cache descriptor has had, called as those Dawns call it. */
 #include "base/blob_cache_test.h"
 #include "gpu/webgpu/device.h"
+#include "remove_folder.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -159,9 +160,7 @@ static int set_up(void **unused)
 static int tear_down(void **unused)
 {
     (void)unused;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    return remove_folder(folder);
 }
 
 static void expect_kept(layout has, webgpu_abi abi)

@@ -58,14 +58,14 @@ static void *try_file(const char *base, const char *folder, const char *file, ch
 {
     char name[OS_LIBRARY_ROOM];
     os_library_name(file, name);
-    snprintf(found, 256, "%.180s/%s/%s", base, folder, name);
+    snprintf(found, 256, "%.180s%s/%s", base, folder, name);
     return file_exists(found) ? os_load_library(found) : NULL;
 }
 
 /* From bin or lib of an installation, or from build and the folders in it. */
 static void *find_beside(const char *base, const char *file, char found[256])
 {
-    static const char *const folders[] = {"solo", "../lib/solo", "../deps/lib", "../../../deps/lib"};
+    static const char *const folders[] = {"", "/solo", "/../lib/solo", "/../deps/lib", "/../../../deps/lib"};
     void *handle = NULL;
     for (size_t i = 0; !handle && i < sizeof folders / sizeof *folders; i++)
         handle = try_file(base, folders[i], file, found);
@@ -91,7 +91,7 @@ static void *find_known(const known_library *known, char found[256], err *e)
         if (!handle && binary_folder(base))
             handle = find_beside(base, file, found);
         if (!handle)
-            handle = try_file(solo_prefix, "lib/solo", file, found);
+            handle = try_file(solo_prefix, "/lib/solo", file, found);
     }
     if (handle)
         return handle;
@@ -101,8 +101,9 @@ static void *find_known(const known_library *known, char found[256], err *e)
         if (handle)
             return handle;
     }
-    err_set_kind(e, ERR_NO_GPU, "%s: %s not found (`make setup` brings it, or set %s to its path)", known->impl,
-                 known->files[0], known->variable);
+    os_library_name(known->files[0], found);
+    err_set_kind(e, ERR_NO_GPU, "%s: %s not found (`make setup` brings it, or set %s to its path)", known->impl, found,
+                 known->variable);
     return NULL;
 }
 
