@@ -1,4 +1,4 @@
-/* generation_state: takes the text so far, with its keys and values, out of a generation, and puts it into another one. */
+/* generation_state: takes the text so far, with its keys and values and recurrent states, out of a generation, and puts it into another one. */
 #include "base/str.h"
 #include "graph/run_state.h"
 #include "llm/generation_internal.h"
@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* Bytes that a state has for so many tokens: its first rows; all of it where its rows are no positions. */
-static uint64_t bytes_for(const generation *n, const graph_node *state, uint32_t tokens)
+static uint64_t bytes_for(const generation *n, node at, uint32_t tokens)
 {
-    shape s = state->s;
-    uint64_t row = shape_count(s) / s.dims[1];
-    uint64_t bytes = dtype_bytes(state->type, s.dims[1] == n->context_tok ? row * tokens : row * s.dims[1]);
+    const graph_node *state = graph_at(n->graphs[0], at);
+    uint64_t all = shape_count(state->s), row = all / state->s.dims[1];
+    uint64_t bytes = dtype_bytes(state->type, graph_is_recurrent(n->graphs[0], at) ? all : row * tokens);
     return (bytes + 3) / 4 * 4;
 }
 
@@ -21,21 +21,21 @@ uint64_t generation_state_bytes(const generation *n, uint32_t tokens)
     uint64_t bytes = 0;
     for (node i = 1; i <= graph_count(n->graphs[0]); i++)
         if (graph_at(n->graphs[0], i)->op == OP_STATE)
-            bytes += bytes_for(n, graph_at(n->graphs[0], i), tokens);
+            bytes += bytes_for(n, i, tokens);
     return bytes;
 }
 
 bool generation_save(generation *n, str *out, err *e)
 {
-    bool ok = true;
     generation_settle(n);
     generation_complete_rows(n);
+    bool ok = generation_mend(n, n->position, e);
     for (node i = 1; ok && i <= graph_count(n->graphs[0]); i++) {
         const graph_node *state = graph_at(n->graphs[0], i);
         graph_tensor t;
         if (state->op != OP_STATE)
             continue;
-        uint64_t bytes = bytes_for(n, state, n->position);
+        uint64_t bytes = bytes_for(n, i, n->position);
         ok = graph_run_find(n->run, generation_program(n, 0), state->name, &t, e);
         if (!ok || !bytes)
             continue;
@@ -56,7 +56,7 @@ bool generation_restore(generation *n, const uint32_t *tokens, uint32_t count, c
         graph_tensor t;
         if (state->op != OP_STATE)
             continue;
-        uint64_t bytes = bytes_for(n, state, count);
+        uint64_t bytes = bytes_for(n, i, count);
         if (!graph_run_find(n->run, generation_program(n, 0), state->name, &t, e))
             return false;
         if (bytes)
@@ -68,6 +68,7 @@ bool generation_restore(generation *n, const uint32_t *tokens, uint32_t count, c
     if (count)
         graph_run_put(n->run, n->history, tokens, count);
     memcpy(n->said, tokens, count * sizeof *tokens);
-    n->position = n->asked = n->written = count;
+    n->position = n->asked = n->written = n->absorbed = count;
+    generation_keep_snapshot(n);
     return gpu_ok(n->g, e);
 }

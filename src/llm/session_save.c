@@ -84,8 +84,6 @@ static uint32_t cached_tokens(const session *s)
 
 bool session_save(session *s, const char *path, err *e)
 {
-    if (model_get_config(s->m)->recurrent_heads)
-        return err_set(e, "%s: a session with recurrent states cannot be saved yet", model_get_path(s->m));
     dtype cache;
     str messages = {0}, out = {0};
     const conversation *c = s->talk;

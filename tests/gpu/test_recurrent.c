@@ -3,6 +3,7 @@
 #include "gpu/devices.h"
 #include "graph/autotune_test.h"
 #include "llm/generation_internal.h"
+#include "llm/generation_state.h"
 #include "llm/generation_test.h"
 
 #include <stdlib.h>
@@ -213,6 +214,42 @@ static void trials_leave_no_trace(void **unused)
     }
 }
 
+/* States are saved and brought back, into a generation that had another text before. */
+static void texts_are_saved(void **unused)
+{
+    (void)unused;
+    prepare();
+    static const uint32_t more[] = {3, 1, 4, 1, 5};
+    enum { MORE = sizeof more / sizeof *more, MADE = 9 };
+    for (int level = LEVEL_OPS; level <= LEVEL_LOOP; level += LEVEL_LOOP - LEVEL_OPS)
+        for (int drawn = 0; drawn < 2; drawn++) {
+            generation *a = new_generation((generation_options){.level = (fusion_level)level});
+            generation *b = new_generation((generation_options){.level = LEVEL_OPS});
+            uint32_t tokens[2][TOKENS], count;
+            str states = {0};
+            err e = {0};
+            begin(a, drawn);
+            make(a, tokens[0], MADE);
+            begin(b, 1 - drawn);
+            make(b, tokens[1], MADE + 3);
+            if (!generation_save(a, &states, &e))
+                fail_msg("%s", e.text);
+            count = generation_position(a);
+            assert_int_equal(states.length, generation_state_bytes(b, count));
+            if (!generation_restore(b, generation_text(a), count, states.data, &e))
+                fail_msg("%s", e.text);
+            draw(b, drawn);
+            feed(a, more, MORE);
+            feed(b, more, MORE);
+            make(a, tokens[0], TOKENS - MADE);
+            make(b, tokens[1], TOKENS - MADE);
+            assert_memory_equal(tokens[0], tokens[1], (TOKENS - MADE) * sizeof **tokens);
+            str_free(&states);
+            generation_free(a);
+            generation_free(b);
+        }
+}
+
 /* What a dispatch that timed out has left in the states is thrown away. */
 static void a_time_out_in_the_middle(void **unused)
 {
@@ -261,10 +298,15 @@ static int forget_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prompt_in_any_pieces),         cmocka_unit_test(a_text_can_be_rewound),
-        cmocka_unit_test(a_snapshot_saves_feeding_again), cmocka_unit_test(levels_can_change_in_the_middle),
-        cmocka_unit_test(a_stop_token_is_taken_in),       cmocka_unit_test(trials_leave_no_trace),
-        cmocka_unit_test(a_time_out_in_the_middle),       cmocka_unit_test(a_context_that_slides),
+        cmocka_unit_test(a_prompt_in_any_pieces),
+        cmocka_unit_test(a_text_can_be_rewound),
+        cmocka_unit_test(a_snapshot_saves_feeding_again),
+        cmocka_unit_test(levels_can_change_in_the_middle),
+        cmocka_unit_test(a_stop_token_is_taken_in),
+        cmocka_unit_test(trials_leave_no_trace),
+        cmocka_unit_test(texts_are_saved),
+        cmocka_unit_test(a_time_out_in_the_middle),
+        cmocka_unit_test(a_context_that_slides),
     };
     const struct CMUnitTest some[] = {cmocka_unit_test(a_text_can_be_rewound),
                                       cmocka_unit_test(a_stop_token_is_taken_in)};
