@@ -1,6 +1,7 @@
 // The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
 import { Conversations, startConversations } from "./conversations.js";
-import { say as notice } from "./notices.js";
+import { compacted, offerRoom } from "./context.js";
+import { say as notice, unsay } from "./notices.js";
 import { bytes, copy, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
@@ -67,6 +68,7 @@ export function startChat(page) {
         const parts = [`first token ${seconds(first_token_s ?? 0)}`, `${short(tokens_per_s)} tokens/s`, `${tokens} tokens`];
         if (dispatches_per_token > 0) parts.push(`${short(dispatches_per_token)} dispatches a token (${level})`);
         if (end === "interrupted") parts.push("stopped");
+        if (end === "full") parts.push("the context is full");
         return parts.join(" · ");
     }
 
@@ -177,14 +179,54 @@ export function startChat(page) {
         const said = messages.map(({ role, content }) => ({ role, content }));
         return {
             messages: system ? [{ role: "system", content: system }, ...said] : said,
-            stream: true, max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, ...(seed === "" ? {} : { seed }),
+            stream: true, ...(page.remote ? {} : { on_full: forgets.has(talks.current.id) ? "forget" : "stop" }), max_tokens, temperature, top_k, top_p, min_p, repeat_penalty, ...(seed === "" ? {} : { seed }),
         };
+    }
+
+    const forgets = new Set(); // conversations whose oldest messages may be left out
+
+    function full() {
+        const begin = () => {
+            const { content } = messages.findLast((m) => m.role === "user");
+            talks.begin(model?.name);
+            changed();
+            text.value = content;
+            text.focus();
+        };
+        offerRoom(model.context, {
+            begin,
+            forget: page.remote ? null : () => {
+                forgets.add(talks.current.id);
+                regenerate();
+            },
+            compact: model.format && messages.length > 1 ? summarise : null,
+        });
+    }
+
+    /** Another conversation begins with a summary of this one. */
+    async function summarise() {
+        if (page.busy || !answerer()) return;
+        if (messages.at(-1).role === "assistant") messages.pop();
+        page.busy = true;
+        answering = new AbortController();
+        buttons();
+        const made = await compacted(answerer(), messages, { ...requestOf(), signal: answering.signal }).catch((error) => page.trouble(error));
+        page.busy = false;
+        answering = null;
+        if (made) {
+            talks.branch(0, model.name);
+            talks.messages.push(...made);
+            changed();
+            return answer();
+        }
+        changed();
     }
 
     async function answer() {
         if (page.busy || !answerer()) return;
         page.busy = true;
         page.calm();
+        unsay("full");
         answering = new AbortController();
         const request = requestOf(), message = { role: "assistant", content: "" };
         messages.push(message);
@@ -192,7 +234,7 @@ export function startChat(page) {
         const body = shown.at(-1)[1].querySelector(".text");
         list.parentElement.setAttribute("aria-busy", "true");
         buttons();
-        let done = false, growing = null;
+        let done = false, growing = null, isFull = false;
         try {
             const stream = await answerer().chat.completions.create({ ...request, signal: answering.signal });
             for await (const chunk of stream) {
@@ -207,10 +249,13 @@ export function startChat(page) {
                 if (follow) toEnd();
             }
             if (message.report?.notice) page.trouble(new Error(message.report.notice));
-            done = true;
+            done = message.report?.end !== "interrupted" || message.content !== "";
+            isFull = message.report?.end === "full" && !forgets.has(talks.current.id);
+            done &&= !isFull || message.content !== "";
         } catch (error) {
             message.report = null;
-            page.trouble(error, error.usage ? null : page.recover);
+            isFull = error.isFull === true;
+            if (!isFull) page.trouble(error, error.usage ? null : page.recover);
         } finally {
             if (!done && !message.content) messages.pop();
             answering = null;
@@ -219,6 +264,7 @@ export function startChat(page) {
             draw();
             list.parentElement.removeAttribute("aria-busy");
             buttons();
+            if (isFull) full();
         }
     }
 
@@ -332,7 +378,7 @@ export function startChat(page) {
     function describe(now, { gpu } = {}) {
         model = now;
         $("model-name").textContent = model.name;
-        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}${model.context < model.trained_context ? ` · context ${model.context} of ${model.trained_context} tokens` : ""}`;
+        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""} · context ${model.context}${model.context < model.trained_context ? ` of ${model.trained_context}` : ""} tokens, ${bytes(model.cache_bytes)}`;
         if (model.notice) page.trouble(new Error(model.notice));
     }
 

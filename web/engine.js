@@ -17,6 +17,7 @@ export async function builtinSource() {
 }
 
 const bitsOf = (names, list, what) => list.reduce((bits, name) => bits | (1 << placeOf(names, name, what)), 0);
+const HEARD_MS = 300; // so long may C take to end an answer; what the GPU was given is finished before the next one
 /** Of an answer that was stopped before it began. */
 const NOT_STARTED = { end: "interrupted", prompt_tokens: 0, reused_tokens: 0, tokens: 0, forgotten_messages: 0, dispatches_per_token: 0, level: null, notice: null, first_token_s: null, tokens_per_s: 0 };
 
@@ -116,7 +117,7 @@ export class Engine extends Program {
      * An answer to `messages`, or what follows `prompt`, piece by piece to `onText`, until `signal` is aborted.
      * @returns how it ended, and what it took
      */
-    answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], signal, onText = () => {} }) {
+    answer({ messages, prompt, maxTokens = 0, temperature = 0, topK = 0, topP = 1, minP = 0, repeatPenalty = 1, seed = 0, stop = [], keepAll = false, signal, onText = () => {} }) {
         let started = false;
         const interrupt = () => this.stop();
         const mine = this.next(async () => {
@@ -139,12 +140,12 @@ export class Engine extends Program {
                 first ||= performance.now();
                 onText(text);
             };
-            const report = await this.ask("solo_answer", maxTokens);
+            const report = await this.ask("solo_answer", maxTokens, Number(keepAll));
             return { ...report, first_token_s: first ? (first - began) / 1000 : null };
         }).finally(() => signal?.removeEventListener("abort", interrupt));
         if (!signal) return mine;
-        // while others are before it there is nothing to be stopped
-        const early = new Promise((end) => signal.addEventListener("abort", () => started || end(NOT_STARTED), { once: true }));
+        // while others are before it there is nothing to be stopped; while a long prompt is read, the GPU has its work already
+        const early = new Promise((end) => signal.addEventListener("abort", () => setTimeout(() => end(NOT_STARTED), started ? HEARD_MS : 0), { once: true }));
         return Promise.race([mine, early]);
     }
 

@@ -63,6 +63,8 @@ export interface ModelInfo {
     /** Of the one dispatch; 0: there are several. */
     workgroups: number;
     gpu_bytes: number;
+    /** Of those, what the context takes. */
+    cache_bytes: number;
     file_bytes: number;
     /** Something the user should know, such as a level that could not be had. */
     notice: string | null;
@@ -98,6 +100,8 @@ export interface Sampling {
     repeat_penalty?: number;
     seed?: number;
     stop?: string | string[];
+    /** A conversation that does not fit the context: its oldest turns are left out ("forget"), or nothing is answered ("stop", `end` is "full"). */
+    on_full?: "forget" | "stop";
     signal?: AbortSignal;
 }
 
@@ -121,7 +125,7 @@ export interface Usage {
 
 /** What an answer took. */
 export interface Report {
-    end: "stop" | "length" | "interrupted";
+    end: "stop" | "length" | "full" | "interrupted";
     prompt_tokens: number;
     /** Of those, which were in the cache already. */
     reused_tokens: number;

@@ -141,12 +141,12 @@ function textOf(content) {
     return content.map((part) => part.text).join("");
 }
 
-const toRequest = ({ messages, prompt, max_tokens, max_completion_tokens, temperature = 0.8, top_k = 40, top_p = 0.95, min_p = 0, repeat_penalty = 1.1, seed, stop }) => ({
+const toRequest = ({ messages, prompt, max_tokens, max_completion_tokens, temperature = 0.8, top_k = 40, top_p = 0.95, min_p = 0, repeat_penalty = 1.1, seed, stop, on_full = "forget" }) => ({
     messages: messages?.map(({ role, content }) => ({ role, content: textOf(content) })), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature, topK: top_k, topP: top_p, minP: min_p,
-    repeatPenalty: repeat_penalty, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [],
+    repeatPenalty: repeat_penalty, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [], keepAll: on_full === "stop",
 });
 
-const finishReason = (end) => (end === "length" ? "length" : "stop");
+const finishReason = (end) => (end === "length" || end === "full" ? "length" : "stop");
 const usageOf = (report) => ({ prompt_tokens: report.prompt_tokens, completion_tokens: report.tokens, total_tokens: report.prompt_tokens + report.tokens });
 
 /** chat.completions or completions: they differ in where the text stands. */

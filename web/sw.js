@@ -2,7 +2,7 @@
 // headers that give the next visit a fine clock. A newer version is fetched beside it, and waits until a page says so.
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
-    "./", "catalogue.js", "chat.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
+    "./", "catalogue.js", "chat.js", "context.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
     "program.js", "purify.js", "quiet.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];

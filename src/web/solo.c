@@ -104,6 +104,19 @@ static void write_notice(jsonw *j)
     jsonw_end(j);
 }
 
+/* Of the context: the states of its plan. */
+static uint64_t cache_bytes(generation *n)
+{
+    const graph *g = generation_plan(n)->g;
+    uint64_t bytes = 0;
+    for (node i = 1; i <= graph_count(g); i++) {
+        const graph_node *x = graph_at(g, i);
+        if (x->op == OP_STATE)
+            bytes += dtype_bytes(x->type, shape_count(x->s));
+    }
+    return bytes;
+}
+
 static int write_model(void)
 {
     const model_config *c = model_get_config(opened);
@@ -123,6 +136,7 @@ static int write_model(void)
     jsonw_count(&j, "dispatches", generation_dispatches(n));
     jsonw_count(&j, "workgroups", generation_workgroups(n, &threads));
     jsonw_count(&j, "gpu_bytes", generation_bytes(n));
+    jsonw_count(&j, "cache_bytes", cache_bytes(n));
     write_notice(&j);
     return 0;
 }
@@ -239,21 +253,26 @@ static const char *end_name(answer_end end)
     switch (end) {
     case ANSWER_ENDED:
     case ANSWER_STOPPED: return "stop";
-    case ANSWER_LONG:
-    case ANSWER_FULL: return "length";
+    case ANSWER_LONG: return "length";
+    case ANSWER_FULL: return "full";
     case ANSWER_INTERRUPTED: break;
     }
     return "interrupted";
 }
 
-EXPORT(solo_answer) int solo_answer(uint32_t most_tok)
+/* `keeps_all`: a conversation that does not fit gets no answer, and its end is "full"; else its oldest turns are dropped. */
+EXPORT(solo_answer) int solo_answer(uint32_t most_tok, int keeps_all)
 {
     err e = {0};
     answer_report r;
     counting c = {0};
-    answer_options o = {.most_tok = most_tok, .interrupted = &interrupted, .print = print, .context = &c};
-    if (!session_answer(talk, &o, &r, &e))
-        return failed(&e);
+    answer_options o = {
+        .most_tok = most_tok, .interrupted = &interrupted, .print = print, .context = &c, .keeps_all = keeps_all != 0};
+    if (!session_answer(talk, &o, &r, &e)) {
+        if (!r.is_full)
+            return failed(&e);
+        r.end = ANSWER_FULL;
+    }
     gpu_counters since = gpu_counters_since(device.g, c.first);
     jsonw j = reply_begin();
     jsonw_text(&j, "end", end_name(r.end));

@@ -6,3 +6,4 @@ in_host firefox node tests/web/visits.mjs firefox
 in_host firefox node tests/web/served.mjs firefox
 in_host firefox node tests/web/axe.mjs firefox
 in_host firefox node tests/web/catalogue.mjs firefox
+in_host firefox node tests/web/full.mjs firefox

@@ -57,6 +57,28 @@ await test("a hub's files: what is a model, which one fits, and nothing that lea
     yes(/no list/.test((await thrown(async () => modelsIn({ error: "x" }))).message), "an error is no list");
 });
 
+await test("a stop is heard while a long prompt is read, though the GPU is still at it", async () => {
+    const { Engine } = await import(`${process.env.SOLO_PAGE}/engine.js`), stop = new AbortController(), said = [];
+    const engine = Object.assign(new Engine(), {
+        wasm: { exports: { solo_interrupted: () => 0, solo_add_message: () => {} }, memory: () => ({ buffer: new ArrayBuffer(8) }), withTexts: async (texts, act) => act(0) },
+        call: async () => 0, ask: (name) => new Promise((end) => setTimeout(() => end({ end: "interrupted" }), name === "solo_answer" ? 3000 : 0)),
+    });
+    setTimeout(() => stop.abort(), 100);
+    const began = performance.now(), { end } = await engine.answer({ messages: [{ role: "user", content: "long" }], signal: stop.signal, onText: (text) => said.push(text) });
+    equal([end, said.length, performance.now() - began < 700], ["interrupted", 0, true]);
+});
+
+await test("what a model summarises when the context is full", async () => {
+    const { compacted, transcriptOf } = await import(`${process.env.SOLO_PAGE}/context.js`), messages = [{ role: "user", content: "I am Ann" }, { role: "assistant", content: "<think>hm</think> Hello Ann" }, { role: "user", content: "Who am I?" }];
+    equal(transcriptOf(messages.slice(0, 2), 100), "user: I am Ann\nassistant: Hello Ann");
+    equal(transcriptOf(messages, 4), "m I?".padStart(8, "user: Who a".slice(-4)));
+    let asked = null;
+    const answerer = (end) => ({ model: { context: 100 }, chat: { completions: { create: async (request) => ((asked = request), (async function* () { yield { choices: [{ delta: { content: "She is Ann." } }] }; yield { choices: [{ delta: {} }], solo: { end } }; })()) } } });
+    equal(await compacted(answerer("stop"), messages, { temperature: 0 }), [{ role: "user", content: "What was said before, in short: She is Ann.\n\nWho am I?" }]);
+    yes(asked.temperature === 0 && asked.messages.length === 1 && /Hello Ann$/.test(asked.messages[0].content), asked.messages[0].content);
+    equal(await compacted(answerer("interrupted"), messages, {}), null, "a summary that was stopped is none");
+});
+
 await test("browsers by their names", async () => {
     const { hostName } = await import(`${process.env.SOLO_PAGE}/gpu.js`), chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
     const names = [chrome, `${chrome} Edg/140.1.2.3`, `${chrome} OPR/124.0.0.0`].map((userAgent) => {
