@@ -29,7 +29,7 @@ def written_out(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any
     return add
 
 
-def _are_floats(*tensors: Any) -> bool:
+def are_floats(*tensors: Any) -> bool:
     return all(t.dtype in (torch.float32, torch.float16) for t in tensors if isinstance(t, Tensor))
 
 
@@ -38,27 +38,27 @@ def _are_floats(*tensors: Any) -> bool:
 
 @written_out("add.Tensor")
 def _add(x: Any, y: Any, alpha: Any = 1) -> Any:
-    return x + y * alpha if alpha != 1 and _are_floats(x, y) else None
+    return x + y * alpha if alpha != 1 and are_floats(x, y) else None
 
 
 @written_out("sub.Tensor")
 def _sub(x: Any, y: Any, alpha: Any = 1) -> Any:
-    return x - y * alpha if alpha != 1 and _are_floats(x, y) else None
+    return x - y * alpha if alpha != 1 and are_floats(x, y) else None
 
 
 @written_out("addcmul.default")
 def _addcmul(x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Any:
-    return x + (a * b if value == 1 else a * value * b) if _are_floats(x, a, b) else None
+    return x + (a * b if value == 1 else a * value * b) if are_floats(x, a, b) else None
 
 
 @written_out("addcdiv.default")
 def _addcdiv(x: Tensor, a: Tensor, b: Tensor, value: Any = 1) -> Any:
-    return x + (a / b if value == 1 else a * value / b) if _are_floats(x, a, b) else None
+    return x + (a / b if value == 1 else a * value / b) if are_floats(x, a, b) else None
 
 
 @written_out("lerp.Scalar")
 def _lerp(x: Tensor, end: Tensor, weight: float) -> Any:
-    if not _are_floats(x, end):
+    if not are_floats(x, end):
         return None
     return x + (end - x) * weight if abs(weight) < 0.5 else end - (end - x) * (1 - weight)
 
@@ -70,7 +70,7 @@ def _lerp_tensor(x: Tensor, end: Tensor, weight: Tensor) -> Any:
 
 @written_out("addmm.default")
 def _addmm(x: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: Any = 1) -> Any:
-    if (beta == 1 and alpha == 1) or not _are_floats(x, a, b):
+    if (beta == 1 and alpha == 1) or not are_floats(x, a, b):
         return None
     product = a @ b if alpha == 1 else (a @ b) * alpha
     return product if beta == 0 else product + x * beta
@@ -78,12 +78,12 @@ def _addmm(x: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: Any = 1) -> An
 
 @written_out("mv.default")
 def _mv(a: Tensor, x: Tensor) -> Any:
-    return (a @ x.unsqueeze(1)).squeeze(1) if _are_floats(a, x) else None
+    return (a @ x.unsqueeze(1)).squeeze(1) if are_floats(a, x) else None
 
 
 @written_out("dot.default", "vdot.default")
 def _dot(x: Tensor, y: Tensor) -> Any:
-    return (x * y).sum() if _are_floats(x, y) else None
+    return (x * y).sum() if are_floats(x, y) else None
 
 
 # ---- functions -------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def _dot(x: Tensor, y: Tensor) -> Any:
 @written_out("pow.Tensor_Scalar")
 def _pow(x: Tensor, exponent: Any) -> Any:
     """WebGPU's power is one of positive numbers."""
-    if not _are_floats(x) or isinstance(exponent, complex):
+    if not are_floats(x) or isinstance(exponent, complex):
         return None
     if exponent in (0.5, 2, 3):
         return None  # as it is: a root, and products
@@ -106,13 +106,13 @@ def _pow(x: Tensor, exponent: Any) -> Any:
 
 @written_out("pow.Scalar")
 def _pow_of_number(base: Any, exponent: Tensor) -> Any:
-    ours = _are_floats(exponent) and not isinstance(base, complex) and base > 0
+    ours = are_floats(exponent) and not isinstance(base, complex) and base > 0
     return (exponent * math.log(base)).exp() if ours else None
 
 
 @written_out("softplus.default")
 def _softplus(x: Tensor, beta: float = 1, threshold: float = 20) -> Any:
-    if not _are_floats(x):
+    if not are_floats(x):
         return None
     scaled = x * beta
     return torch.where(scaled > threshold, x, ((-scaled.abs()).exp() + 1).log() / beta + x.clamp_min(0))
@@ -120,34 +120,34 @@ def _softplus(x: Tensor, beta: float = 1, threshold: float = 20) -> Any:
 
 @written_out("elu.default")
 def _elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
-    if not _are_floats(x):
+    if not are_floats(x):
         return None
     return torch.where(x > 0, x * scale, ((x * input_scale).clamp_max(0).exp() - 1) * (alpha * scale))
 
 
 @written_out("hardsigmoid.default")
 def _hardsigmoid(x: Tensor) -> Any:
-    return (x + 3).clamp(0, 6) / 6 if _are_floats(x) else None
+    return (x + 3).clamp(0, 6) / 6 if are_floats(x) else None
 
 
 @written_out("hardswish.default")
 def _hardswish(x: Tensor) -> Any:
-    return x * (x + 3).clamp(0, 6) / 6 if _are_floats(x) else None
+    return x * (x + 3).clamp(0, 6) / 6 if are_floats(x) else None
 
 
 @written_out("isneginf.default")
 def _isneginf(x: Tensor) -> Any:
-    return x < -LARGEST if _are_floats(x) else None
+    return x < -LARGEST if are_floats(x) else None
 
 
 @written_out("isposinf.default")
 def _isposinf(x: Tensor) -> Any:
-    return x > LARGEST if _are_floats(x) else None
+    return x > LARGEST if are_floats(x) else None
 
 
 @written_out("linalg_vector_norm.default")
 def _norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    if not _are_floats(x) or dtype is not None or ord not in (1, 2, math.inf):
+    if not are_floats(x) or dtype is not None or ord not in (1, 2, math.inf):
         return None
     dims = list(range(x.dim())) if dim is None else dim
     if ord == 2:
@@ -157,7 +157,7 @@ def _norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype
 
 @written_out("native_layer_norm.default")
 def _layer_norm(x: Tensor, shape: Sequence[int], weight: Any, bias: Any, epsilon: float) -> Any:
-    if not _are_floats(x, weight, bias):
+    if not are_floats(x, weight, bias):
         return None
     values = record(aten.layer_norm.default, (x, shape, weight, bias, epsilon), {})
     if values is None:
@@ -177,7 +177,7 @@ def _reduced(x: Tensor, reduction: int) -> Tensor:
 
 @written_out("mse_loss.default")
 def _mse_loss(x: Tensor, y: Tensor, reduction: int = 1) -> Any:
-    if not _are_floats(x, y):
+    if not are_floats(x, y):
         return None
     difference = x - y
     return _reduced(difference * difference, reduction)
@@ -185,7 +185,7 @@ def _mse_loss(x: Tensor, y: Tensor, reduction: int = 1) -> Any:
 
 @written_out("mse_loss_backward.default")
 def _mse_loss_backward(grad: Tensor, x: Tensor, y: Tensor, reduction: int) -> Any:
-    return (x - y) * (2 / x.numel() if reduction == 1 else 2) * grad if _are_floats(grad, x, y) else None
+    return (x - y) * (2 / x.numel() if reduction == 1 else 2) * grad if are_floats(grad, x, y) else None
 
 
 def _is_target(target: Tensor) -> bool:
@@ -194,7 +194,7 @@ def _is_target(target: Tensor) -> bool:
 
 @written_out("nll_loss_forward.default")
 def _nll_loss(x: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Any:
-    if not _are_floats(x, weight) or not _is_target(target) or x.dim() != 2:
+    if not are_floats(x, weight) or not _is_target(target) or x.dim() != 2:
         return None
     used = target != ignore_index
     at = torch.where(used, target, 0).unsqueeze(1)
@@ -209,7 +209,7 @@ def _nll_loss(x: Tensor, target: Tensor, weight: Any, reduction: int, ignore_ind
 @written_out("nll_loss_backward.default")
 def _nll_loss_backward(grad: Tensor, x: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int,
                        total: Tensor) -> Any:
-    if not _are_floats(grad, x, weight) or not _is_target(target) or x.dim() != 2:
+    if not are_floats(grad, x, weight) or not _is_target(target) or x.dim() != 2:
         return None
     used = target != ignore_index
     weights = used.to(x.dtype) if weight is None else weight[torch.where(used, target, 0)] * used
@@ -223,22 +223,22 @@ def _nll_loss_backward(grad: Tensor, x: Tensor, target: Tensor, weight: Any, red
 
 @written_out("threshold_backward.default")
 def _threshold_backward(grad: Tensor, x: Tensor, threshold: Any) -> Any:
-    return torch.where(x > threshold, grad, 0) if _are_floats(grad, x) else None
+    return torch.where(x > threshold, grad, 0) if are_floats(grad, x) else None
 
 
 @written_out("sigmoid_backward.default")
 def _sigmoid_backward(grad: Tensor, y: Tensor) -> Any:
-    return grad * (1 - y) * y if _are_floats(grad, y) else None
+    return grad * (1 - y) * y if are_floats(grad, y) else None
 
 
 @written_out("tanh_backward.default")
 def _tanh_backward(grad: Tensor, y: Tensor) -> Any:
-    return grad * (1 - y * y) if _are_floats(grad, y) else None
+    return grad * (1 - y * y) if are_floats(grad, y) else None
 
 
 @written_out("silu_backward.default")
 def _silu_backward(grad: Tensor, x: Tensor) -> Any:
-    if not _are_floats(grad, x):
+    if not are_floats(grad, x):
         return None
     s = x.sigmoid()
     return grad * s * (1 + x * (1 - s))
@@ -246,7 +246,7 @@ def _silu_backward(grad: Tensor, x: Tensor) -> Any:
 
 @written_out("gelu_backward.default")
 def _gelu_backward(grad: Tensor, x: Tensor, approximate: str = "none") -> Any:
-    if not _are_floats(grad, x):
+    if not are_floats(grad, x):
         return None
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
@@ -259,17 +259,17 @@ def _gelu_backward(grad: Tensor, x: Tensor, approximate: str = "none") -> Any:
 
 @written_out("leaky_relu_backward.default")
 def _leaky_relu_backward(grad: Tensor, x: Tensor, slope: Any, is_result: bool) -> Any:
-    return torch.where(x > 0, grad, grad * slope) if _are_floats(grad, x) else None
+    return torch.where(x > 0, grad, grad * slope) if are_floats(grad, x) else None
 
 
 @written_out("hardtanh_backward.default")
 def _hardtanh_backward(grad: Tensor, x: Tensor, low: Any, high: Any) -> Any:
-    return torch.where((x > low) & (x < high), grad, 0) if _are_floats(grad, x) else None
+    return torch.where((x > low) & (x < high), grad, 0) if are_floats(grad, x) else None
 
 
 @written_out("_softmax_backward_data.default")
 def _softmax_backward(grad: Tensor, y: Tensor, dim: int, dtype: Any) -> Any:
-    if not _are_floats(grad, y) or dtype != y.dtype:
+    if not are_floats(grad, y) or dtype != y.dtype:
         return None
     product = grad * y
     return product - y * product.sum(dim, keepdim=True)
@@ -277,7 +277,7 @@ def _softmax_backward(grad: Tensor, y: Tensor, dim: int, dtype: Any) -> Any:
 
 @written_out("_log_softmax_backward_data.default")
 def _log_softmax_backward(grad: Tensor, y: Tensor, dim: int, dtype: Any) -> Any:
-    if not _are_floats(grad, y) or dtype != y.dtype:
+    if not are_floats(grad, y) or dtype != y.dtype:
         return None
     return grad - y.exp() * grad.sum(dim, keepdim=True)
 
@@ -285,7 +285,7 @@ def _log_softmax_backward(grad: Tensor, y: Tensor, dim: int, dtype: Any) -> Any:
 @written_out("native_layer_norm_backward.default")
 def _layer_norm_backward(grad: Tensor, x: Tensor, shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Any,
                          bias: Any, mask: Sequence[bool]) -> Any:
-    if not _are_floats(grad, x, weight):
+    if not are_floats(grad, x, weight):
         return None
     outer = list(range(x.dim() - len(shape)))
     inner = list(range(x.dim() - len(shape), x.dim()))
@@ -300,7 +300,7 @@ def _layer_norm_backward(grad: Tensor, x: Tensor, shape: Sequence[int], mean: Te
 @written_out("embedding_dense_backward.default")
 def _embedding_backward(grad: Tensor, indices: Tensor, rows: int, padding: int, by_frequency: bool) -> Any:
     """A product with ones where an index is: a scatter needs atomics on floats, which WebGPU has not."""
-    if not _are_floats(grad) or by_frequency or rows * indices.numel() > MOST_ONE_HOT:
+    if not are_floats(grad) or by_frequency or rows * indices.numel() > MOST_ONE_HOT:
         return None
     flat = indices.reshape(-1)
     hot = torch.arange(rows, device=grad.device).unsqueeze(1) == flat

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -52,33 +52,40 @@ def _check_devices(op: Any, operands: Sequence[torch.Tensor]) -> None:
         raise UsageError(f"{op}: expected all tensors to be on the same device, but found webgpu:0 and {others[0].device}")
 
 
+def _each(value: Any, function: Callable[[Any], Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_each(v, function) for v in value)
+    return function(value)
+
+
 def by_host(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The operator by PyTorch's own code, counted."""
     schema = op._schema
     _check_devices(op, tensors_in([*args, *kwargs.values()]))
     fallbacks[schema.name + ("." + schema.overload_name if schema.overload_name else "")] += 1
     storages: set[int] = set()
+    versions: list[tuple[Block, torch.Tensor, int]] = []
 
     def down(value: Any) -> Any:
         if is_ours(value):
             host = to_host(value)
             storages.add(host.untyped_storage()._cdata)
+            versions.append((block_of(value), host, host._version))
             return host
-        if isinstance(value, torch.device) and value.type == "webgpu":
-            return torch.device("cpu")
-        if isinstance(value, (list, tuple)):
-            return type(value)(down(v) for v in value)
-        return value
+        return torch.device("cpu") if isinstance(value, torch.device) and value.type == "webgpu" else value
 
     kwargs = dict(kwargs)
     if any(a.name == "generator" for a in schema.arguments[len(args):]) and kwargs.get("generator") is None:
         kwargs["generator"] = generator
     everything = {a.name: v for a, v in zip(schema.arguments, args, strict=False)} | kwargs
-    host_args = [down(a) for a in args]
-    host_kwargs = {name: down(value) for name, value in kwargs.items()}
+    host_args = [_each(a, down) for a in args]
+    host_kwargs = {name: _each(value, down) for name, value in kwargs.items()}
     # Python gets numbers for tensors that PyTorch made of numbers: another overload takes those
     wrapped = any(str(a.type) == "Tensor" and isinstance(everything.get(a.name), (int, float, complex)) for a in schema.arguments)
     result = (op.overloadpacket if wrapped else op)(*host_args, **host_kwargs)
+    for block, host, version in versions:  # also where the schema does not say so: statistics of a batch norm
+        if host._version != version and block.host is not None:
+            _changed(block)
     written: list[tuple[torch.Tensor, torch.Tensor]] = []
     hosts = dict(zip((a.name for a in schema.arguments), host_args, strict=False)) | host_kwargs
     for argument in schema.arguments:
@@ -97,11 +104,9 @@ def by_host(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
                     return ours
             shared = value.untyped_storage()._cdata in storages
             return new_from_host(value.clone() if shared or not value.is_contiguous() else value)
-        if isinstance(value, (list, tuple)):
-            return type(value)(up(v) for v in value)
         return value
 
-    return up(result)
+    return _each(result, up)
 
 
 def _take_over(ours: torch.Tensor, host: torch.Tensor) -> None:

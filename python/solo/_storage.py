@@ -116,8 +116,9 @@ class Buffer:
         handle = getattr(self, "handle", None)
         if handle is not None:
             Buffer.allocated_bytes -= self.bytes
-            Buffer.idle_bytes += self.bytes
-            Buffer._idle.setdefault(self.bytes, []).append(handle)
+            if handle._close.alive:  # the garbage collector closes handles of a cycle before it comes here
+                Buffer.idle_bytes += self.bytes
+                Buffer._idle.setdefault(self.bytes, []).append(handle)
 
     @staticmethod
     def drop_idle() -> None:

@@ -35,6 +35,16 @@ def moved(value, device):
     return tree_map(lambda v: v.detach().clone().to(device) if isinstance(v, torch.Tensor) else v, value)
 
 
+def is_as_good(op, sample, results):
+    """Halves: no further from the result in 32 bits than the CPU's are, which rounds after each operator."""
+    given, args, kwargs = tree_map(lambda v: v.detach().float() if isinstance(v, torch.Tensor) and v.dtype == torch.float16 else v,
+                                   (sample.input, sample.args, sample.kwargs))
+    exact = [t for t in tree_flatten(op(given, *args, **kwargs))[0] if isinstance(t, torch.Tensor)]
+    absolute, relative = TOLERANCES[torch.float16]
+    return all(((got - e).abs() <= (want - e).abs() + absolute + relative * e.abs()).all()
+               for want, got, e in zip(*results, exact, strict=True))
+
+
 def compare(op, sample, gradients):
     """None, or in which way it differs."""
     results = []
@@ -63,6 +73,8 @@ def compare(op, sample, gradients):
         try:
             torch.testing.assert_close(got, want, atol=absolute, rtol=relative, equal_nan=True)
         except AssertionError as why:
+            if want.dtype == torch.float16 and not gradients and is_as_good(op, sample, results):
+                continue
             return "differs: " + " ".join(str(why).split())[:150]
     return None
 

@@ -1,5 +1,6 @@
 """device="webgpu": tensors, views, copies, training, and what falls back to the host, against PyTorch on the CPU."""
 import copy
+import gc
 import io
 import pathlib
 import pickle
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 
 import solo
 
@@ -194,6 +196,26 @@ class Webgpu(unittest.TestCase):
         torch.testing.assert_close(torch.tensor(results[1]), torch.tensor(results[0]), atol=1e-4, rtol=1e-4)
         self.assertEqual((torch.webgpu.fallbacks(), torch.webgpu.statistics()["runs"]), ({}, 5))
 
+    def test_convolutions(self):
+        """A small network with batch norm, its gradients and running statistics."""
+        results = []
+        for device in ("cpu", "webgpu"):
+            torch.manual_seed(4)
+            model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.SiLU(),
+                                  nn.Conv2d(8, 6, (2, 3)), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 4)).to(device)
+            x = torch.randn(4, 3, 10, 9).to(device).requires_grad_()
+            torch.webgpu.reset_statistics()
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            for _ in range(2):
+                optimizer.zero_grad()
+                model(x).square().mean().backward()
+                optimizer.step()
+            model.eval()
+            results.append([x.grad, model(x), *model.state_dict().values()])
+        self.assertEqual(list(torch.webgpu.fallbacks()), ["aten::add_.Tensor"])  # batch norm counts its batches
+        for want, got in zip(*results):
+            self.near(got, want)
+
     def test_one_dispatch(self):
         torch.webgpu.set_level("token")
         try:
@@ -262,12 +284,32 @@ class Webgpu(unittest.TestCase):
         del x
         torch.webgpu.flush()
         self.assertLessEqual(torch.webgpu.memory_allocated(), before + 4)
+        cycle = [solo._storage.Buffer(250)]
+        cycle.append(cycle)
+        del cycle
+        gc.collect()  # closes a buffer's memory, which nobody may take over then
+        self.assertEqual((torch.ones(250, device="webgpu") + 1).sum().item(), 500)
 
     def test_long_recordings(self):
         x = torch.zeros(3, device="webgpu")
         for _ in range(4100):
             x = x + 1
         self.assertEqual(x.tolist(), [4100] * 3)
+
+    def test_a_device_that_fails(self):
+        def fail(*unused):
+            raise solo.Error("the device is lost")
+
+        x = torch.ones(3, device="webgpu")
+        with unittest.mock.patch("solo._record._Compiled.__call__", fail):
+            y = x * 2
+            with self.assertRaisesRegex(solo.Error, "the device is lost"):
+                y.cpu()
+        for use in (lambda: y.cpu(), lambda: y + 1, lambda: y[:1].add_(1), lambda: print(y)):
+            with self.assertRaisesRegex(solo.Error, "was to be computed when the device failed: the device is lost"):
+                use()
+        y.copy_(x)  # it has elements again
+        self.near(y + x, torch.full((3,), 2.0))
 
     def test_threads(self):
         x, results = torch.ones(3, device="webgpu"), []
