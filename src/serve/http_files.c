@@ -1,5 +1,6 @@
 /* http_files: answers requests for the files of one folder. */
 #include "serve/http_files.h"
+#include "base/os.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -72,8 +73,9 @@ static void reply_with(http_request *r, const char *type, int fd, const struct s
 {
     char tag[80], range[80];
     uint64_t from, bytes, size = (uint64_t)info->st_size;
+    struct timespec changed = os_changed_at(info);
     snprintf(tag, sizeof tag, "\"%llx-%llx-%llx.%lx\"", (unsigned long long)info->st_ino, (unsigned long long)size,
-             (unsigned long long)info->st_mtim.tv_sec, (unsigned long)info->st_mtim.tv_nsec);
+             (unsigned long long)changed.tv_sec, (unsigned long)changed.tv_nsec);
     const char *known = http_header(r, "If-None-Match"), *asked = http_header(r, "Range"),
                *same = http_header(r, "If-Range");
     http_add_header(r, "ETag", tag);
