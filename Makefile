@@ -162,7 +162,8 @@ test-faults:
 	$(SETUP) test
 	$(COMPILE_ALL) $(BUILD)/solo $(FAULTS)
 	@status=0; python3 tests/faults/run.py $(BUILD)/solo $(BUILD)/tests/faults/fail_calls.so --points $(POINTS) --slow-points $(POINTS) || status=1; \
-	python3 tests/faults/gpu.py $(BUILD)/solo $(BUILD)/tests/faults/fail_gpu.so --points $(POINTS) || status=1; exit $$status
+	for script in gpu serve; do python3 tests/faults/$$script.py $(BUILD)/solo $(BUILD)/tests/faults/fail_gpu.so --points $(POINTS) || status=1; done; \
+	exit $$status
 
 # Threads under ThreadSanitizer: jobs, the scheduler of `solo serve`, HTTP, what is kept between runs, loading.
 THREAD_TESTS := $(addprefix build-tsan/tests/,unit/test_workers unit/test_scheduler unit/test_http unit/test_blob_cache unit/test_worker)

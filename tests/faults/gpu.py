@@ -47,24 +47,33 @@ class Layer:
                 "name": "VK_LAYER_SOLO_faults", "type": "GLOBAL", "library_path": library, "api_version": "1.3.0",
                 "implementation_version": "1", "description": "one call fails"}}, f)
 
-    def run(self, line, text, kind=0, result=0, number=0):
-        """status, output, errors, counts of calls, whether it happened"""
+    def env(self):
+        return dict(os.environ, VK_LAYER_PATH=self.work, VK_INSTANCE_LAYERS="VK_LAYER_SOLO_faults", FAULT_FILE=self.file,
+                    SOLO_CACHE=os.path.join(self.work, "cache"), SOLO_COMPILERS="0")
+
+    def prepare(self, kind, result, number):
         with open(self.file, "wb") as f:
             f.write(struct.pack(LAYOUT, 0, 0, 0, 0, number, kind, result, 0))
-        env = dict(os.environ, VK_LAYER_PATH=self.work, VK_INSTANCE_LAYERS="VK_LAYER_SOLO_faults", FAULT_FILE=self.file,
-                   SOLO_CACHE=os.path.join(self.work, "cache"), SOLO_COMPILERS="0")
+
+    def counts(self):
+        """how many calls of each kind there were"""
+        with open(self.file, "rb") as f:
+            return struct.unpack(LAYOUT, f.read(struct.calcsize(LAYOUT)))[:len(KINDS)]
+
+    def run(self, line, text, kind=0, result=0, number=0):
+        """status, output, errors, counts of calls"""
+        self.prepare(kind, result, number)
         try:
-            done = subprocess.run([self.solo, *line], input=text.encode(), capture_output=True, env=env, timeout=HANGS_AFTER_S)
+            done = subprocess.run([self.solo, *line], input=text.encode(), capture_output=True, env=self.env(),
+                                  timeout=HANGS_AFTER_S)
             status, output, errors = done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as e:
             status, output, errors = "hangs", e.stdout or b"", e.stderr or b""
-        with open(self.file, "rb") as f:
-            values = struct.unpack(LAYOUT, f.read(struct.calcsize(LAYOUT)))
-        return status, output, errors.decode(errors="replace"), values[:4], values[7]
+        return status, output, errors.decode(errors="replace"), self.counts()
 
 
 def wrong(settled, good, got):
-    status, output, errors, _, _ = got
+    status, output, errors, _ = got
     lines = [line for line in errors.splitlines() if line not in good[2].splitlines()]
     if status not in (0, 1, 3):
         return f"status {status}"
