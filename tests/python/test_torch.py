@@ -1,4 +1,5 @@
 """torch.compile(backend="solo") and exported programs, against eager PyTorch: small models with random weights."""
+import copy
 import os
 import tempfile
 import unittest
@@ -131,6 +132,17 @@ class Torch(unittest.TestCase):
             self.near(compiled(x), model(x))
             model.weight.mul_(2)
             self.near(compiled(x), model(x))
+
+    def test_half_precision(self):
+        model = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 8)).eval().half()
+        x = torch.randn(2, 16).half()
+        before = len(solo.torch.compiled())
+        with torch.no_grad():
+            got = torch.compile(model, backend="solo", dynamic=False, options={"level": "ops"})(x)
+            off = (model(x).float() - copy.deepcopy(model).float()(x.float())).abs().max()
+            mine = (got.float() - copy.deepcopy(model).float()(x.float())).abs().max()
+        self.assertEqual((got.dtype, [s.fallback for s in solo.torch.compiled()[before:]]), (torch.float16, [None]))
+        self.assertLessEqual(mine.item(), off.item())  # eager's own error
 
     def test_state_that_others_write(self):
         class Sum(nn.Module):
