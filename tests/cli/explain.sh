@@ -79,3 +79,10 @@ fails "a bandwidth that is none" 2 "--bandwidth" "$SOLO" explain $model --bandwi
 fails "a picture that cannot be written" 1 "/no/such" "$SOLO" explain $model --svg /no/such/place.svg
 fails "a missing file" 1 "/no/such.gguf" "$SOLO" explain /no/such.gguf
 "$SOLO" explain --help | grep -q "usage: solo explain" && echo "ok help of explain" || echo "not ok help of explain"
+
+# what README and docs say of Qwen2.5-0.5B is what explain counts for a GPU, which it does where it opens no device
+"$SOLO" synth qwen2.5-0.5b q4_0 "$work/qwen.gguf" >/dev/null 2>&1
+count() { "$SOLO" explain "$work/qwen.gguf" --fuse "$1" --bandwidth 1000 | sed -n 's/^THE PLAN at [a-z]*: \([0-9]*\) steps, \([0-9]*\) .*/\1 \2/p'; }
+none=$(count none) ops=$(count ops)
+ok "the README's dispatches of a token" grep -qF "from ${none#* } dispatches per token (${none% *} operators) to ${ops#* } on a GPU" README.md
+ok "the phases that docs/megakernel.md names" grep -qF "${ops#* } dispatches per token become ${ops#* } phases" docs/megakernel.md
