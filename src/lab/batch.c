@@ -82,6 +82,21 @@ static bool check_tokens(measuring *c, fusion_level level, err *e)
            err_set(e, "the level %s made other tokens than the first one", fusion_names[level]);
 }
 
+/* Once more, with texts in all slots, half-way through. */
+static bool time_level(measuring *c, fusion_level level, err *e)
+{
+    const batch_lab_options *o = &c->lab->options;
+    uint32_t slots[BATCH_MOST_SLOTS];
+    bool ok = join_all(c, slots, e);
+    batch_set_level(c->b, level);
+    while (ok && batch_look(c->b, slots[o->texts - 1]).state == BATCH_READING)
+        ok = batch_step(c->b, e);
+    ok = ok && batch_time(&c->lab->times[level], c->b, e);
+    for (uint32_t i = 0; i < o->texts; i++)
+        batch_leave(c->b, slots[i]);
+    return ok;
+}
+
 /* Each level once to warm up, then all of them by turns. */
 static bool run_all(measuring *c, err *e)
 {
@@ -95,6 +110,8 @@ static bool run_all(measuring *c, err *e)
         if (!o->levels[level])
             continue;
         batch_set_level(c->b, (fusion_level)level);
+        if (o->times && !time_level(c, (fusion_level)level, e))
+            return false;
         batch_lab_result *r = &c->lab->results[level];
         r->dispatches = batch_dispatches(c->b);
         r->making = stats_summary((samples){r->making_samples, o->repetitions, 0});
@@ -182,4 +199,7 @@ void batch_print(const batch_lab *lab, FILE *to)
                 s->median / o->texts, lab->results[level].whole.median, lab->results[level].first_s.median,
                 lab->results[level].dispatches);
     }
+    for (int level = LEVEL_COUNT - 1; level >= LEVEL_NONE; level--)
+        if (o->levels[level] && o->times)
+            batch_print_times(&lab->times[level], to);
 }

@@ -16,6 +16,7 @@ typedef struct batch_lab_options {
     const char *model_name;
     gpu_choice choice;
     bool levels[LEVEL_COUNT];
+    bool times; /* each kernel's time, too */
     uint32_t texts, prompt_tok, made_tok, repetitions;
     uint64_t seed;
     const char *cache; /* NULL: f16 */
@@ -29,12 +30,25 @@ typedef struct batch_lab_result {
     uint32_t dispatches;                                      /* of a token of all texts */
 } batch_lab_result;
 
+/* Where a step's time goes: for each kernel and length of the rows that it makes. */
+enum { BATCH_MOST_TIMES = 40 };
+typedef struct batch_times {
+    struct {
+        char kernel[48];
+        uint32_t columns, count;
+        double us;
+    } of[BATCH_MOST_TIMES];
+    uint32_t count;
+    double whole_us; /* of one dispatch; else 0 */
+} batch_times;
+
 typedef struct batch_lab {
     batch_lab_options options;
     lab_device device;
     batch_lab_result results[LEVEL_COUNT];
     uint64_t bytes;
     uint32_t piece_tok;
+    batch_times times[LEVEL_COUNT];
 } batch_lab;
 
 /* False if anything failed, or a level made other tokens than another. */
@@ -42,5 +56,8 @@ bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, e
 void batch_lab_free(batch_lab *lab);
 void batch_print(const batch_lab *lab, FILE *to);
 void batch_record(const batch_lab *lab, str *out);
+/* Times the kernels of a step at the batch's level, with texts in its slots. */
+bool batch_time(batch_times *t, batch *b, err *e);
+void batch_print_times(const batch_times *t, FILE *to);
 
 #endif

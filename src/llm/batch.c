@@ -288,6 +288,12 @@ uint32_t batch_dispatches(const batch *b)
     return graph_run_dispatches(b->run, b->programs[b->level]);
 }
 
+graph_run *batch_run(const batch *b, uint32_t *which)
+{
+    *which = b->programs[b->level];
+    return b->run;
+}
+
 uint64_t batch_bytes(const batch *b)
 {
     return graph_run_bytes(b->run) + (b->between ? gpu_buffer_bytes(b->between) : 0);
