@@ -2,13 +2,17 @@
  *
  * Trials run the megakernel from where the texts are: that writes into places of the cache that no text has reached, and
  * into inputs and recurrent states that are sent and brought back after it. Some trials time its forms; the tokens of the
- * last one are compared with those that separate dispatches then make. Levels compute the same bits, so a text is the same
- * whatever token the change comes before. */
+ * last one are compared with those that separate dispatches then make, and the faster of both goes on. Levels compute the
+ * same bits, so a text is the same whatever token the change comes before. */
+#include "base/clock.h"
 #include "llm/batch_internal.h"
 #include "llm/generation_internal.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const char SLOWER[] =
+    "one dispatch is slower than many for these texts on this device; each step has a dispatch of its own";
 
 static uint32_t program_of(const batch *b)
 {
@@ -56,16 +60,18 @@ static void keep_states(batch *b)
 
 /* ---- comparing ------------------------------------------------------------------------ */
 
-/* What the megakernel makes of the texts; false: it failed, and there will be none. */
-static bool try_tokens(batch *b, uint32_t rounds, sample_control *made)
+/* What the megakernel makes of the texts, and how long it takes; false: it failed, and there will be none. */
+static bool try_tokens(batch *b, uint32_t rounds, sample_control *made, double *us)
 {
     bool timed_out = false;
     err why = {0};
     keep_states(b);
     graph_run_set_rounds(b->run, program_of(b), rounds);
+    double began = clock_us();
     graph_run_once(b->run, program_of(b), b->submit);
     bool ok = graph_run_get(b->run, b->control, 0, b->slots * SAMPLE_CONTROL_WORDS, made, &why) &&
               megakernel_timed_out(graph_run_megakernel(b->run, program_of(b)), &timed_out, &why);
+    *us = clock_us() - began;
     if (!ok) {
         gpu_take_error(b->g, NULL);
         give_up_because(b, why.text);
@@ -92,24 +98,35 @@ static bool agree(batch *b, const sample_control *tried, const batch_row *before
     return true;
 }
 
+static void use_verdict(batch *b, generation_verdict verdict, bool is_new)
+{
+    if (is_new)
+        generation_keep_verdict(b->g, graph_run_megakernel(b->run, program_of(b)), verdict);
+    if (verdict == VERDICT_SAME)
+        change_over(b);
+    else
+        give_up(b, verdict == VERDICT_SLOWER ? SLOWER : GENERATION_OTHER_TOKENS);
+}
+
 static bool compare(batch *b, err *e)
 {
     sample_control tried[BATCH_MOST_SLOTS];
     batch_row before[BATCH_MOST_SLOTS];
     memcpy(before, b->rows, sizeof before);
-    if (!try_tokens(b, COMPARED_TOK, tried))
+    double us, began;
+    if (!try_tokens(b, COMPARED_TOK, tried, &us))
         return gpu_ok(b->g, e);
-    for (uint32_t i = 0; i < COMPARED_TOK; i++)
+    began = clock_us();
+    uint32_t steps = 0;
+    for (; steps < COMPARED_TOK && can_try(b); steps++)
         if (!batch_make(b, 1, e))
             return false;
+    /* Software is not asked: one dispatch is used there only where somebody wants it. */
+    bool slower = us / COMPARED_TOK > (clock_us() - began) / steps && gpu_get_info(b->g)->type != GPU_TYPE_SOFTWARE;
     bool same = agree(b, tried, before);
     if (same && b->compared_tok < COMPARED_TOK) /* texts have ended: others will show it */
         return true;
-    generation_keep_verdict(b->g, graph_run_megakernel(b->run, program_of(b)), same ? VERDICT_SAME : VERDICT_DIFFERENT);
-    if (same)
-        change_over(b);
-    else
-        give_up(b, GENERATION_OTHER_TOKENS);
+    use_verdict(b, same && slower ? VERDICT_SLOWER : same ? VERDICT_SAME : VERDICT_DIFFERENT, true);
     return true;
 }
 
@@ -126,10 +143,7 @@ static bool use_compiled(batch *b, err *e)
         b->always_compares ? VERDICT_UNKNOWN : generation_verdict_of(b->g, mega, b->context_tok);
     if (verdict == VERDICT_UNKNOWN)
         return !can_try(b) || compare(b, e);
-    if (verdict == VERDICT_SAME)
-        change_over(b);
-    else
-        give_up(b, GENERATION_OTHER_TOKENS);
+    use_verdict(b, verdict, false);
     return true;
 }
 

@@ -23,9 +23,10 @@ generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, u
         return VERDICT_SAME;
     str key = key_of(g, mega);
     char *known = cache_get(key.data);
-    generation_verdict verdict = !known                       ? VERDICT_UNKNOWN
-                                 : strcmp(known, "same") == 0 ? VERDICT_SAME
-                                                              : VERDICT_DIFFERENT;
+    generation_verdict verdict = !known                         ? VERDICT_UNKNOWN
+                                 : strcmp(known, "same") == 0   ? VERDICT_SAME
+                                 : strcmp(known, "slower") == 0 ? VERDICT_SLOWER
+                                                                : VERDICT_DIFFERENT;
     free(known);
     str_free(&key);
     return verdict;
@@ -34,7 +35,7 @@ generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, u
 void generation_keep_verdict(const gpu *g, const megakernel *mega, generation_verdict verdict)
 {
     str key = key_of(g, mega);
-    cache_put(key.data, verdict == VERDICT_SAME ? "same" : "different");
+    cache_put(key.data, verdict == VERDICT_SAME ? "same" : verdict == VERDICT_SLOWER ? "slower" : "different");
     str_free(&key);
 }
 

@@ -163,7 +163,8 @@ void generation_bring_back(generation *n);
 /* Is the megakernel of so chosen a level made while texts are? */
 bool generation_in_background(generation_compile when, fusion_level level, bool all_levels);
 
-typedef enum { VERDICT_UNKNOWN, VERDICT_SAME, VERDICT_DIFFERENT } generation_verdict;
+/* Slower: the tokens are the same, but separate dispatches made them faster. */
+typedef enum { VERDICT_UNKNOWN, VERDICT_SAME, VERDICT_DIFFERENT, VERDICT_SLOWER } generation_verdict;
 generation_verdict generation_verdict_of(const gpu *g, const megakernel *mega, uint32_t context_tok);
 void generation_keep_verdict(const gpu *g, const megakernel *mega, generation_verdict verdict);
 generation_verdict generation_get_verdict(const generation *n, uint32_t program);
