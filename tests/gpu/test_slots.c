@@ -40,7 +40,8 @@ static void rows_have_their_own_positions(void **unused)
     if (strcmp(gpu_get_info(device)->family, "vulkan") == 0)
         skip();
     box.r = rng_seed(5);
-    tolerance = 2e-3f; /* a state's half may be the next one */
+    /* A state's half may be the next one. GPUs make bytes of x. */
+    tolerance = gpu_get_info(device)->type == GPU_TYPE_SOFTWARE ? 2e-3f : 2e-2f;
     compare_layer(2, 64, 16, TYPE_F32, DTYPE_F32, true);
     compare_layer(3, 64, 32, TYPE_Q8_0, DTYPE_F16, false);
     compare_layer(8, 64, 32, TYPE_Q4_0, DTYPE_F16, false);
