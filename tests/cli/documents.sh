@@ -55,7 +55,7 @@ completes() {
 named() { sed 's/\bauto //'; } # what is chosen by its name
 same "commands" "$(completes co)" "collect compare completion convert"
 same "a family" "$(completes ben)" "bench"
-same "its members" "$(completes bench '')" "--help batch dispatch graph llm sim"
+same "its members" "$(completes bench '')" "--help batch decoder dispatch graph llm sim"
 same "help of a command" "$(completes help exp)" "explain"
 same "help of a member" "$(completes help bench l)" "llm"
 same "no hidden command" "$(completes ma)" ""

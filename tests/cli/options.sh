@@ -23,7 +23,7 @@ fails() {
 
 # ---- help ------------------------------------------------------------------------------------
 commands=$("$SOLO" --help | sed -n 's/^  \([a-z ]*[a-z]\)  .*/\1/p')
-same "all commands are listed" "$(echo "$commands" | wc -l)" 25
+same "all commands are listed" "$(echo "$commands" | wc -l)" 26
 echo "$commands" | while read -r command; do
     # shellcheck disable=SC2086 # two words are two
     if "$SOLO" $command --help >"$work/help" 2>"$work/err" && [ ! -s "$work/err" ] && grep -q "^usage: solo $command" "$work/help" && grep -q -- '--help' "$work/help" &&
@@ -41,11 +41,11 @@ echo "$commands" | while read -r command; do
         fails "$option of $command without its value" "$option needs a value" "$SOLO" $command $option
     done
 done
-same "help of a family" "$("$SOLO" bench --help | grep -c '^  bench ')" 5
+same "help of a family" "$("$SOLO" bench --help | grep -c '^  bench ')" 6
 fails "an unknown command" "unknown command 'rnu'; did you mean run? (solo --help)" "$SOLO" rnu
 fails "an unknown command like no other" "unknown command 'dance' (solo --help)" "$SOLO" dance
 fails "help of an unknown command" "unknown command 'chta'; did you mean chat?" "$SOLO" help chta
-fails "a family alone" "dispatch, llm, batch, sim or graph" "$SOLO" bench
+fails "a family alone" "dispatch, llm, batch, decoder, sim or graph" "$SOLO" bench
 
 # ---- values -----------------------------------------------------------------------------------
 fails "an option that is nearly there" "unknown option '--tmp'; did you mean --temp?" "$SOLO" run -p x --tmp 1
