@@ -4,6 +4,7 @@ import { startChat } from "./chat.js";
 import { startModels } from "./picker.js";
 import { hasRemembered } from "./remembered.js";
 import { startMeasure } from "./measure.js";
+import { startLive } from "./live.js";
 import { showHow } from "./how.js";
 import { say, unsay } from "./notices.js";
 import { readSite } from "./site.js";
@@ -59,6 +60,7 @@ async function start() {
     globalThis.soloPage = page; // for those who look in from the console
     const chat = startChat(page), models = startModels(page, chat);
     startMeasure(page, { rounds: Number(options.rounds) || 0 });
+    startLive(page);
     addEventListener("hashchange", showView);
     showView();
     let hasGpu = false;

@@ -35,6 +35,8 @@ const absolute = (address) => (URL.canParse(address, globalThis.location?.href) 
 export class Service {
     #engine = null;
     #simulator = null; // a promise of it, from its first use on
+    #prepared = new Map(); // simulations that run again and again, by their numbers
+    #preparations = 0;
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
@@ -142,15 +144,44 @@ export class Service {
         await simulator?.then((gone) => gone.close()).catch(() => {});
     }
 
-    async do_simulate({ source, ...options }, emit) {
+    /** Lets the simulator act; one that broke down is given up, and the next one begins anew. */
+    async #simulating(act) {
         this.#simulator ??= this.#openSimulator();
         try {
-            return await (await this.#simulator).simulate(source, { ...options, onProgress: (progress) => emit({ progress }) });
+            return await act(await this.#simulator);
         } catch (error) {
             const simulator = await this.#simulator?.catch(() => null);
-            if (!simulator || simulator.dead || /device lost/.test(error.message)) await this.#letSimulatorGo(); // the next one begins anew
+            if (!simulator || simulator.dead || /device lost/.test(error.message)) await this.#letSimulatorGo();
             throw error;
         }
+    }
+
+    do_simulate({ source, ...options }, emit) {
+        return this.#simulating((simulator) => simulator.simulate(source, { ...options, onProgress: (progress) => emit({ progress }) }));
+    }
+
+    /** @returns the number by which it is run */
+    do_prepareSimulation({ source, ...options }) {
+        return this.#simulating((simulator) => {
+            const prepared = { of: simulator, it: simulator.prepare(source, options), source, options };
+            this.#prepared.set(++this.#preparations, prepared);
+            return this.#preparations;
+        });
+    }
+
+    do_runSimulation({ number, ...how }) {
+        return this.#simulating((simulator) => {
+            const prepared = this.#prepared.get(number);
+            if (!prepared) throw new TypeError("this simulation was closed");
+            if (prepared.of !== simulator) Object.assign(prepared, { of: simulator, it: simulator.prepare(prepared.source, prepared.options) });
+            return prepared.it.run(how);
+        });
+    }
+
+    async do_closeSimulation({ number }) {
+        const prepared = this.#prepared.get(number);
+        this.#prepared.delete(number);
+        await prepared?.it.close();
     }
 
     do_models = () => listKept();

@@ -1,5 +1,5 @@
 // The types of sim.js.
-import type { Adapter, Progress, Simulation, SimulationOptions } from "./solo.js";
+import type { Adapter, PrepareOptions, PreparedSimulation, Progress, Simulation, SimulationOptions } from "./solo.js";
 
 export interface SimulatorOptions {
     /** What navigator.gpu is, where it is not (Node). */
@@ -18,6 +18,8 @@ export class Simulator {
     /** @returns the device */
     open(options?: { adapter?: Adapter }): Promise<{ [key: string]: unknown }>;
     simulate(source: string, options?: SimulationOptions): Promise<Simulation>;
+    /** To be run again and again: it is compiled once, at the first run. */
+    prepare(source: string, options?: PrepareOptions): PreparedSimulation;
     close(): Promise<void>;
     /** It broke down and cannot be used any more. */
     readonly dead: boolean;

@@ -56,12 +56,15 @@ function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mu
 }
 
 export class Simulator extends Program {
+    #prepared = null; // whose simulation C has
+
     /** @param options those of Program.start */
     static create(options = {}) {
         return new Simulator().start("solo-sim", options);
     }
 
     open({ adapter = "any" } = {}) {
+        this.#prepared = null;
         return this.next(() => this.ask("sim_open", adapterNumber(adapter)));
     }
 
@@ -83,31 +86,72 @@ export class Simulator extends Program {
         return view().slice();
     });
 
+    /** What a caller asked for, checked, as C takes it. */
+    #asked(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, trace = {}, chunkMs = 500 }) {
+        const builtin = /^\w+$/.test(source), table = tableOf(data, "data");
+        const sizes = Object.entries({ population, steps, seed }).map(([what, value]) => count(value, what));
+        const traced = [count(trace.count ?? 0, "trace.count"), count(trace.every ?? 1, "trace.every"), count(chunkMs, "chunkMs") || 0xffffffff];
+        return { texts: [name ?? (builtin ? source : "simulation.wgsl"), builtin ? "" : source, parametersOf(params)], table, sizes, traced };
+    }
+
+    async #forget() {
+        this.#prepared = null;
+        if (!this.dead) await this.call("sim_forget");
+    }
+
+    #make({ texts, table, sizes, traced }, evolves) {
+        this.#prepared = null; // C has one at a time
+        return this.wasm.withTexts(texts, (...at) => this.#withNumbers(table.values, (values) =>
+            this.ask("sim_make", ...at, ...sizes, values, table.rows, table.columns, ...traced, Number(evolves))));
+    }
+
+    async #run(made, { traced }, { genomes, fuse }, evolution) {
+        if (genomes) await this.#withNumbers(genomesOf(genomes, made.population, made.genes), (at) => this.call("sim_set_genes", at));
+        const ran = await (evolution ? this.ask("sim_evolve", ...evolution) : this.ask("sim_run_all", placeOf(FUSIONS, fuse, "level of a simulation")));
+        return { ...ran, ...(await this.#results(made, Math.min(traced[0], made.population), traced[1] || 1)), fuse };
+    }
+
     /**
      * All steps of everyone, from the beginning; with `evolve`, of so many generations.
      * @param source WGSL, or the name of a built-in simulation
      * @returns scores, last states by member, and a trace if one was requested; after evolution the genes, and the best score of each generation
      */
-    simulate(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, genomes, trace = {}, fuse = "loop", chunkMs = 500, evolve, onProgress = () => {} } = {}) {
+    simulate(source, { genomes, fuse = "loop", evolve, onProgress = () => {}, ...options } = {}) {
         return this.next(async () => {
             const evolution = evolve && evolutionOf(evolve);
-            if (evolve && (trace.count || fuse !== "loop")) throw new TypeError("evolution leaves no trace, and chooses by itself how much to fuse");
-            const builtin = /^\w+$/.test(source), table = tableOf(data, "data"), eachStep = placeOf(FUSIONS, fuse, "level of a simulation");
-            const sizes = Object.entries({ population, steps, seed }).map(([what, value]) => count(value, what));
-            const traced = [count(trace.count ?? 0, "trace.count"), count(trace.every ?? 1, "trace.every"), count(chunkMs, "chunkMs") || 0xffffffff];
-            const texts = [name ?? (builtin ? source : "simulation.wgsl"), builtin ? "" : source, parametersOf(params)];
+            if (evolve && (options.trace?.count || fuse !== "loop")) throw new TypeError("evolution leaves no trace, and chooses by itself how much to fuse");
+            placeOf(FUSIONS, fuse, "level of a simulation");
+            const asked = this.#asked(source, options);
             this.onProgress = onProgress;
             try {
-                const made = await this.wasm.withTexts(texts, (...texts) => this.#withNumbers(table.values, (at) =>
-                    this.ask("sim_make", ...texts, ...sizes, at, table.rows, table.columns, ...traced, Number(evolve !== undefined))));
-                if (genomes) await this.#withNumbers(genomesOf(genomes, made.population, made.genes), (at) => this.call("sim_set_genes", at));
-                const ran = await (evolution ? this.ask("sim_evolve", ...evolution) : this.ask("sim_run_all", eachStep));
-                const result = { ...ran, ...(await this.#results(made, Math.min(traced[0], made.population), traced[1] || 1)), fuse };
-                return evolution ? { ...result, best: Float32Array.from(ran.best), genomes: await this.#genes(made) } : result;
+                const made = await this.#make(asked, evolve !== undefined), result = await this.#run(made, asked, { genomes, fuse }, evolution);
+                return evolution ? { ...result, best: Float32Array.from(result.best), genomes: await this.#genes(made) } : result;
             } finally {
-                if (!this.dead) await this.call("sim_forget");
+                await this.#forget();
             }
         });
+    }
+
+    /**
+     * A simulation that runs again and again: what is compiled stays, until another one is made.
+     * @returns { run({ genomes, fuse }), close() }
+     */
+    prepare(source, options = {}) {
+        const asked = this.#asked(source, options), mine = {};
+        let made = null;
+        return {
+            run: ({ genomes, fuse = "loop" } = {}) => this.next(async () => {
+                this.onProgress = () => {};
+                if (this.#prepared !== mine) {
+                    made = await this.#make(asked, false);
+                    this.#prepared = mine;
+                }
+                return this.#run(made, asked, { genomes, fuse });
+            }),
+            close: () => this.next(async () => {
+                if (this.#prepared === mine) await this.#forget();
+            }),
+        };
     }
 
     /** (population, genes) of the generation that is there. */

@@ -237,6 +237,18 @@ export interface Simulation {
     notice: string | null;
 }
 
+/** Of a simulation that runs again and again: what may differ from run to run. */
+export type RunOptions = Pick<SimulationOptions, "genomes" | "fuse">;
+
+export interface PreparedSimulation {
+    /** All steps, from the beginning. Without `genomes`: with those of the run before. */
+    run(options?: RunOptions): Promise<Simulation>;
+    close(): Promise<void>;
+}
+
+/** What holds for all runs. */
+export type PrepareOptions = Omit<SimulationOptions, "genomes" | "fuse" | "evolve" | "onProgress">;
+
 export class Solo {
     static open(options?: OpenOptions): Promise<Solo>;
     static load(options?: OpenOptions & LoadOptions): Promise<Solo>;
@@ -265,6 +277,9 @@ export class Solo {
 
     /** WGSL, or the name of a built-in simulation. */
     simulate(source: string, options?: SimulationOptions): Promise<Simulation>;
+
+    /** The same, to be run again and again: it is compiled once, at the first run. */
+    prepareSimulation(source: string, options?: PrepareOptions): Promise<PreparedSimulation>;
 
     benchDispatch(options?: { quick?: boolean; rounds?: number; processes?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
     benchLlm(options?: {

@@ -325,6 +325,21 @@ export class Solo {
         return this.#service.call("simulate", { source, ...options }, ({ progress }) => onProgress(progress));
     }
 
+    /**
+     * A simulation that runs again and again, as a moving picture needs it: it is compiled once.
+     *
+     *     const galaxy = await solo.prepareSimulation(wgsl, { population: 4096, steps: 100 });
+     *     const { states } = await galaxy.run({ genomes, fuse: "loop" });
+     */
+    async prepareSimulation(source, options = {}) {
+        if (typeof source !== "string") throw new TypeError("a simulation is a text of WGSL, or the name of a built-in one");
+        const number = await this.#service.call("prepareSimulation", { source, ...options });
+        return {
+            run: ({ genomes, fuse } = {}) => this.#service.call("runSimulation", { number, genomes, fuse }),
+            close: () => this.#service.call("closeSimulation", { number }),
+        };
+    }
+
     benchDispatch({ onProgress = () => {}, ...options } = {}) {
         return this.#service.call("benchDispatch", options, ({ progress }) => onProgress(progress));
     }

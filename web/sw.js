@@ -2,11 +2,12 @@
 // headers that give the next visit a fine clock. A newer version is fetched beside it, and waits until a page says so.
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
-    "./", "catalogue.js", "chat.js", "context.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
+    "./", "catalogue.js", "chat.js", "context.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "live.js", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
     "program.js", "purify.js", "quiet.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];
-const OURS = new Set(FILES.map((name) => new URL(name, self.registration.scope).href));
+const LATER = ["solo-sim.wasm", "solo-sim-asyncify.wasm"]; // kept when the first visitor wants them
+const OURS = new Set([...FILES, ...LATER].map((name) => new URL(name, self.registration.scope).href));
 const ISOLATION = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp", "cross-origin-resource-policy": "same-origin" };
 
 function isolated(response) {
@@ -34,7 +35,7 @@ async function answer(event) {
 }
 
 addEventListener("install", (event) => {
-    event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...OURS].map((url) => new Request(url, { cache: "reload" })))));
+    event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES.map((name) => new Request(new URL(name, self.registration.scope), { cache: "reload" })))));
 });
 addEventListener("message", ({ data }) => data === "use it" && self.skipWaiting());
 addEventListener("activate", (event) => {

@@ -21,6 +21,10 @@ console.log(whole.usage.total_tokens, await either(Math.random() < 0.5), (await 
 
 const ran: Simulation = await solo.simulate("cartpole", { population: 8, evolve: { generations: 2 } });
 console.log(ran.scores[0], ran.states["x"]?.[0], ran.trace?.[0]?.t, ran.best?.[0]);
+const again = await solo.prepareSimulation("cartpole", { population: 8 });
+console.log((await again.run({ fuse: "none", genomes: ran.scores })).dispatches);
+// @ts-expect-error all runs have the same steps
+await again.run({ steps: 5 });
 const simulator = await Simulator.create();
 await simulator.open({ adapter: "gpu" });
 console.log((await simulator.simulate("cartpole")).dispatches, InPlace === Solo);

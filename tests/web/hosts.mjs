@@ -340,6 +340,22 @@ await test("evolution: the native run's best, genes that can be run again", asyn
     yes(/nothing to evolve/.test((await whyNot(solo, "pi", { population: 5, steps: 2, evolve: { generations: 2 } })).message), "no genes");
 });
 
+await test("a simulation that runs again and again: from where the last run ended, in one dispatch or in many, beside others", async () => {
+    const walk = "const GENES = 1; struct State { x: f32 } fn init() -> State { return State(gene(0u)); } fn step(s: State) -> State { return State(s.x + 1.0); } fn score(s: State) -> f32 { return s.x; }";
+    const again = await solo.prepareSimulation(walk, { population: 3, steps: 10, chunkMs: 0 }), first = await again.run({ genomes: [[1], [2], [3]] });
+    equal([[...first.scores], first.dispatches], [[11, 12, 13], 1]);
+    const second = await again.run({ genomes: first.scores, fuse: "none" });
+    equal([[...second.states.x], second.dispatches], [[21, 22, 23], 12]);
+    equal([...(await again.run()).scores], [21, 22, 23], "without genomes: those of the run before");
+    equal((await solo.simulate("pi", { population: 4, steps: 5 })).scores.length, 4, "another one in between");
+    equal([...(await again.run({ genomes: [[5]] })).scores], [15, 15, 15]);
+    yes(/2 rows of 1; there are 3/.test((await thrown(() => again.run({ genomes: [[1], [2]] }))).message), "wrong genomes");
+    yes(/no parameter/.test((await thrown(async () => (await solo.prepareSimulation(walk, { params: { MASS: 1 }, population: 3, steps: 1 })).run())).message), "what cannot be made");
+    equal([...(await again.run({ genomes: [[7]] })).scores], [17, 17, 17], "it is made once more");
+    await again.close();
+    yes(/was closed/.test((await thrown(() => again.run())).message), "closed");
+});
+
 await test("what is wrong with a simulation is said, with its line", async () => {
     const options = { population: 3, steps: 2, data: DATA };
     const why = async (source, more, what, usage) => {
