@@ -67,7 +67,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test test-faults test-threads test-valgrind newer long-prompts lint web npm dist cross test-cross deb fuzz install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test test-faults test-threads test-valgrind newer long-prompts lint web npm dist cross test-cross deb install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -87,7 +87,8 @@ help:
 	@echo '                  make test-cross: with their tests under qemu and wine'
 	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
 	@echo '  make setup      only set up what is missing for all of this'
-	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS))'
+	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS)); make fuzz-long HOURS=N: for N hours in all,'
+	@echo '                  and the counts into docs/reliability.md; make fuzz-corpus: what they found into tests/fuzz/corpus'
 	@echo '  make test-faults  every allocation, system call and call of the GPU fails once (POINTS=N: at most so many of each kind)'
 	@echo '  make test-threads, make test-valgrind  the threads under ThreadSanitizer, the core under valgrind'
 	@echo '  make newer      which of the dependencies that are pinned here have newer versions'
@@ -242,20 +243,6 @@ clean:
 distclean: clean
 	rm -rf deps node_modules tests/oracle/node_modules tests/npm/node_modules
 
-# Each target for FUZZ_SECONDS, with what it finds in build/fuzz/NAME.
-FUZZ_SECONDS ?= 300
-FUZZ_CC      ?= clang-19
-fuzz:
-	@command -v $(FUZZ_CC) >/dev/null || { echo 'make fuzz needs $(FUZZ_CC) with libFuzzer (apt-get install clang-19 libclang-rt-19-dev), or FUZZ_CC=clang' >&2; exit 1; }
-	@for target in tests/fuzz/fuzz_*.c; do \
-	    name=$$(basename $$target .c | sed s/^fuzz_//); mkdir -p build/fuzz/$$name; \
-	    $(FUZZ_CC) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -std=c11 $(CPPFLAGS) -Itests $$target \
-	        $(filter-out $(OTHER_SYSTEMS),$(wildcard src/base/*.c)) src/model/*.c src/hub/listing.c src/hub/choose.c src/hub/name.c src/hub/checksum.c src/graph/graph*.c src/graph/shape.c src/graph/sample*.c src/graph/cpu*.c src/graph/type*.c src/llm/session_file.c src/llm/tool_calls.c src/sim/wgsl.c src/sim/wgsl_nesting.c src/sim/source.c src/sim/table.c \
-	        src/serve/grammar_parse.c src/serve/grammar_check.c src/serve/grammar_class.c src/serve/grammar_match.c src/serve/grammar_schema.c \
-	        src/lab/record_read.c src/lab/record_fields.c src/lab/record_params.c src/serve/collect_clean.c src/serve/collect_check.c -ljansson -lm -o build/fuzz/fuzz_$$name && \
-	    build/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=64 build/fuzz/$$name tests/fuzz/corpus/$$name || exit 1; \
-	done
-
 format:
 	@command -v clang-format >/dev/null || { echo 'make format needs clang-format (apt-get install clang-format)' >&2; exit 1; }
 	@find src tests $(wildcard include examples) -name '*.[ch]' -exec clang-format -i {} +
@@ -355,6 +342,8 @@ $(BUILD)/src/model/builtin.o: models/builtin.gguf
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@echo '  cc   $<'
 	$(COMPILE) -MMD -MP -c $< -o $@
+
+include tests/fuzz/fuzz.mk
 
 # The kernels, in two steps: their texts with the names of arguments resolved, and a tool that expands them; then what is
 # made of the expanded ones. The folders are named too, so that a kernel removed is noticed, and the text that names files

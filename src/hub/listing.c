@@ -36,12 +36,14 @@ void hub_listing_free(hub_listing *l)
 /* Is it, or a folder that it is in, hidden? */
 static bool is_hidden(const char *path)
 {
-    for (const char *at = path; at; at = strchr(at, '/'), at += at != NULL) {
+    for (const char *at = path;;) {
         size_t length = strcspn(at, "/");
         if (at[0] == '.' && length > 1 && !(length == 2 && at[1] == '.'))
             return true;
+        if (!at[length])
+            return false;
+        at += length + 1;
     }
-    return false;
 }
 
 static bool take_digest(hub_file *f, const char *text)

@@ -20,7 +20,7 @@ bool hf_size_in(hf_source *s, const json_t *object, const char *key, uint32_t hi
     const json_t *value = json_get_present(object, key);
     *out = fallback;
     if (!value)
-        return fallback ? true : hf_wrong(s, key, "is missing");
+        return fallback && fallback <= high ? true : hf_wrong(s, key, "is missing");
     if (!json_is_integer(value))
         return hf_wrong(s, key, "must be a whole number");
     if (!config_check_number(s->file, key, (double)json_integer_value(value), 1, high, s->e))

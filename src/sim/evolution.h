@@ -18,5 +18,9 @@ struct evolution {
 
 /* Genes and scores of the generation that s->params names. */
 void evolve_write(evolution *v, const float *genomes, const float *scores);
+/* Everything that a generation depends on, besides the one before it, as one number. */
+uint64_t evolve_setup(const evolution *v);
+/* Goes on from the bytes of a saved evolution. `path` is for errors. */
+bool evolve_take(evolution *v, const char *path, const char *bytes, size_t length, err *e);
 
 #endif

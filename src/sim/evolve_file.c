@@ -16,8 +16,7 @@ typedef struct header {
     uint32_t population, genes, generation, unused;
 } header;
 
-/* Everything that a generation depends on, besides the one before it. */
-static uint64_t setup_of(const evolution *v)
+uint64_t evolve_setup(const evolution *v)
 {
     const sim *s = v->s;
     char *text = sim_source_text(s->source);
@@ -40,7 +39,7 @@ bool evolve_save(evolution *v, const char *path, err *e)
     const sim *s = v->s;
     uint32_t n = s->options.population, genes = s->source->genes;
     size_t values = (size_t)n * genes;
-    header h = {.setup = setup_of(v), .population = n, .genes = genes, .generation = s->params.generation};
+    header h = {.setup = evolve_setup(v), .population = n, .genes = genes, .generation = s->params.generation};
     if (!v->has_scores)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
     float *all = mem_alloc((values + n) * sizeof *all);
@@ -72,7 +71,7 @@ static bool check_file(const evolution *v, const char *path, const char *bytes, 
     memcpy(&sum, bytes + length - sizeof sum, sizeof sum);
     if (sum != str_hash(STR_HASH_BEGIN, bytes, length - sizeof sum))
         return err_set(e, "%s is damaged: its sum is wrong", path);
-    if (h->setup != setup_of(v) || h->population != s->options.population || h->genes != s->source->genes)
+    if (h->setup != evolve_setup(v) || h->population != s->options.population || h->genes != s->source->genes)
         return err_set(e, "%s was saved by another simulation, with other data, or with other options", path);
     if (h->generation > EVOLVE_MOST_GENERATIONS)
         return err_set(e, "%s has more than %d generations", path, EVOLVE_MOST_GENERATIONS);
@@ -81,34 +80,40 @@ static bool check_file(const evolution *v, const char *path, const char *bytes, 
     return length == wanted || err_set(e, "%s is not as long as it says", path);
 }
 
-bool evolve_load(evolution *v, const char *path, err *e)
+bool evolve_take(evolution *v, const char *path, const char *bytes, size_t length, err *e)
 {
     sim *s = v->s;
-    uint64_t values = (uint64_t)s->options.population * s->source->genes;
     header h;
+    if (!check_file(v, path, bytes, length, &h, e))
+        return false;
+    size_t best_bytes = ((size_t)h.generation + 1) * sizeof *v->best, values = (size_t)h.population * h.genes,
+           count = values + h.population;
+    float *all = mem_alloc(count * sizeof *all);
+    bool ok = true;
+    memcpy(all, bytes + sizeof h + best_bytes, count * sizeof *all);
+    for (size_t i = 0; ok && i < count; i++)
+        if (!isfinite(all[i]))
+            ok = err_set(e, "%s has numbers that are not finite", path);
+    if (ok) {
+        v->best = mem_grow(v->best, best_bytes);
+        memcpy(v->best, bytes + sizeof h, best_bytes);
+        s->params.generation = h.generation;
+        v->has_scores = true;
+        evolve_write(v, all, all + values);
+    }
+    free(all);
+    return ok;
+}
+
+bool evolve_load(evolution *v, const char *path, err *e)
+{
+    const sim *s = v->s;
+    uint64_t values = (uint64_t)s->options.population * s->source->genes;
     /* a longer file belongs to another simulation; no more than the file's length is read */
-    size_t length, limit = sizeof h + (size_t)(values + s->options.population) * 4 +
+    size_t length, limit = sizeof(header) + (size_t)(values + s->options.population) * 4 +
                            ((size_t)EVOLVE_MOST_GENERATIONS + 1) * sizeof *v->best + sizeof(uint64_t);
     char *bytes = file_read(path, limit, &length, e);
-    if (!bytes)
-        return false;
-    bool ok = check_file(v, path, bytes, length, &h, e);
-    if (ok) {
-        size_t best_bytes = ((size_t)h.generation + 1) * sizeof *v->best;
-        float *all = mem_alloc((values + h.population) * sizeof *all);
-        memcpy(all, bytes + sizeof h + best_bytes, (values + h.population) * sizeof *all);
-        for (uint64_t i = 0; ok && i < values + h.population; i++)
-            if (!isfinite(all[i]))
-                ok = err_set(e, "%s has numbers that are not finite", path);
-        if (ok) {
-            v->best = mem_grow(v->best, best_bytes);
-            memcpy(v->best, bytes + sizeof h, best_bytes);
-            s->params.generation = h.generation;
-            v->has_scores = true;
-            evolve_write(v, all, all + values);
-        }
-        free(all);
-    }
+    bool ok = bytes && evolve_take(v, path, bytes, length, e);
     free(bytes);
     return ok;
 }

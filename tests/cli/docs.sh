@@ -6,6 +6,11 @@ if stale=$(node tools/tables.mjs --check); then
 else
     echo "not ok the tables are what results/ says ($stale)"
 fi
+if stale=$(node tools/fuzz.mjs --check 2>&1); then
+    echo "ok the table of fuzz targets is what tests/fuzz/counts.json says"
+else
+    echo "not ok the table of fuzz targets is what tests/fuzz/counts.json says ($stale)"
+fi
 picture=$(mktemp)
 node tools/picture.mjs results/h200/dispatch.json "$picture"
 if cmp -s "$picture" docs/ladder.svg; then

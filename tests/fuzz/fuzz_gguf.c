@@ -7,8 +7,9 @@
  * tests/fuzz/corpus/gguf if none is given), then N mutations of them (50,000 unless
  * told), always the same ones. It ends in `ok fuzz_gguf`.
  *
- * Each input is read twice: as a whole file, and as the first part of one that is
- * longer by the number in the input's last two bytes. */
+ * Each input is read three times: as a whole file, as the first part of one that is
+ * longer by the number in the input's last two bytes, and as a page reads it, with as
+ * many bytes at a time as were asked for. */
 #define FUZZ_NAME      "gguf"
 #define FUZZ_MUTATIONS 50000
 #include "base/err.h"
@@ -113,10 +114,37 @@ static void read_as(const uint8_t *bytes, size_t available, uint64_t file_bytes)
     gguf_close(g);
 }
 
+/* More and more of it, never a byte that was not asked for: the verdict is that on the whole, and so is the list. */
+static void read_in_pieces(const uint8_t *bytes, size_t length)
+{
+    err right = {0}, e = {0};
+    gguf *whole = gguf_read(bytes, length, length, "input", NULL, &right), *g = NULL;
+    size_t have = length < 8 ? length : 8;
+    for (uint64_t wanted = 0; !g; err_clear(&e)) {
+        uint8_t *piece = mem_alloc(have); /* a sanitizer sees a read past it */
+        memcpy(piece, bytes, have);
+        g = gguf_read(piece, have, length, "input", &wanted, &e);
+        if (g)
+            require(whole && gguf_tensor_count(g) == gguf_tensor_count(whole) &&
+                        gguf_key_count(g) == gguf_key_count(whole),
+                    "in pieces it is another file");
+        gguf_close(g);
+        free(piece);
+        if (g || !wanted)
+            break;
+        require(wanted > have && wanted <= length, "wants bytes that cannot be had");
+        have = (size_t)wanted;
+    }
+    require((g != NULL) == (whole != NULL), "another verdict in pieces");
+    require(whole || strcmp(right.text, e.text) == 0, "another error in pieces");
+    gguf_close(whole);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     read_as(bytes, length, length);
+    read_in_pieces(bytes, length);
     if (length >= 2)
         read_as(bytes, length, length + bytes[length - 1] * 256u + bytes[length - 2]);
     return 0;

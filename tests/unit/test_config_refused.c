@@ -146,6 +146,7 @@ static void refuses_experts_that_cannot_be(void **unused)
     (void)unused;
     assert_refused("qwen3_moe", "\"num_experts\":8,\"num_experts_per_tok\":9",
                    "\"num_experts_per_tok\" is 9, must be 1 to 8");
+    assert_refused("qwen3_moe", "\"num_experts\":4", "\"experts_per_token\" is missing"); /* 8 are usual */
     assert_refused("qwen3_moe", "\"num_experts\":0", "\"num_experts\" is 0, must be 1 to 4096");
     assert_refused("qwen2_moe", "\"num_local_experts\":1e3", "\"num_local_experts\" must be a whole number");
     assert_refused("qwen3_moe", "\"num_experts\":90,\"num_experts_per_tok\":65",
