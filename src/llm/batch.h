@@ -69,7 +69,8 @@ typedef struct batch_request {
     uint32_t max_tok;      /* tokens to be made; 0: until the context is full */
     const uint32_t *stops; /* the request ends after one of these, which is its last token: copied */
     uint32_t stop_count;   /* up to BATCH_MOST_STOPS */
-    /* One token in each step, for all requests: to look at its logits, or to steer the next token by it. */
+    /* One token in each step, for all requests, to look at its logits, or to steer the next token by it; until
+     * batch_set_most says otherwise. */
     bool stepwise;
     bool read_all; /* nothing of the prompt is copied from other requests */
 } batch_request;
@@ -111,6 +112,14 @@ batch_news batch_look(const batch *b, uint32_t slot);
  * added to each logit (NULL: nothing), for example -100 or 100. Both hold until they are changed. Penalties come after
  * them. The batch's options must have `steered`. With `stepwise` every token can have its own. */
 bool batch_steer(batch *b, uint32_t slot, const uint32_t *allowed, const float *added, err *e);
+
+/* Tokens that a step makes of this request at most (0: as many as fit), and so of all requests. Holds until it is changed;
+ * `stepwise` is 1. */
+void batch_set_most(batch *b, uint32_t slot, uint32_t tokens);
+/* The last `count` tokens of the last step do not count, nor does an end that came with them: others take their places.
+ * Not of models with recurrent states, which cannot be cut back. */
+bool batch_can_take_back(const batch *b);
+void batch_take_back(batch *b, uint32_t slot, uint32_t count);
 
 /* The logits (vocabulary) that the last token of the last step was chosen from, before steering and penalties. Of a
  * request with `stepwise`, before the next step. */

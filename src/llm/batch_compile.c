@@ -44,12 +44,12 @@ static void change_over(batch *b)
 /* There are texts, and none for which somebody has to look at each token. */
 static bool can_try(const batch *b)
 {
-    bool any = false, stepwise = false;
+    bool any = false, limited = false;
     for (uint32_t i = 0; i < b->slots; i++) {
         any |= b->rows[i].state == BATCH_MAKING;
-        stepwise |= b->rows[i].state == BATCH_MAKING && b->rows[i].stepwise;
+        limited |= b->rows[i].state == BATCH_MAKING && b->rows[i].most_tok;
     }
-    return any && !stepwise;
+    return any && !limited;
 }
 
 static void keep_states(batch *b)

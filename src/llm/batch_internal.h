@@ -28,7 +28,8 @@ typedef struct batch_row {
     uint32_t made_tok, news_tok;
     uint32_t left;         /* tokens to be made */
     uint64_t joined, used; /* when, by the batch's own count */
-    bool stepwise, begun;  /* to read */
+    uint32_t most_tok;     /* that a step makes; 0: as many as fit */
+    bool begun;            /* to read */
     sample_words how;
     sample_control control; /* as it is sent */
 } batch_row;

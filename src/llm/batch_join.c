@@ -52,7 +52,7 @@ bool batch_join(batch *b, const batch_request *r, uint32_t *slot, err *e)
                        .left = r->max_tok && r->max_tok < room ? r->max_tok : room,
                        .joined = ++b->clock,
                        .used = b->clock,
-                       .stepwise = r->stepwise,
+                       .most_tok = r->stepwise,
                        .how = sample_pack(&r->how)};
     memcpy(text, r->tokens, r->count * sizeof *text);
     row->control.stop_count = r->stop_count;

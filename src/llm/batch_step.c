@@ -67,17 +67,15 @@ static bool take_tokens(batch *b, batch_row *r, const sample_control *now, uint3
 /* How many tokens the next dispatch makes. */
 static uint32_t rounds_of(const batch *b, uint32_t most)
 {
-    uint32_t longest = 0;
-    bool stepwise = b->level != LEVEL_LOOP;
+    uint32_t longest = 0, rounds = b->chunk_tok < most ? b->chunk_tok : most;
     for (uint32_t i = 0; i < b->slots; i++) {
         const batch_row *r = &b->rows[i];
         if (r->state != BATCH_MAKING)
             continue;
         longest = r->left > longest ? r->left : longest;
-        stepwise |= r->stepwise;
+        rounds = r->most_tok && r->most_tok < rounds ? r->most_tok : rounds;
     }
-    uint32_t rounds = b->chunk_tok < most ? b->chunk_tok : most;
-    return longest == 0 ? 0 : stepwise ? 1 : rounds < longest ? rounds : longest;
+    return longest == 0 ? 0 : b->level != LEVEL_LOOP ? 1 : rounds < longest ? rounds : longest;
 }
 
 static void run(batch *b, uint32_t rounds)
@@ -135,6 +133,27 @@ bool batch_make(batch *b, uint32_t most, err *e)
     for (uint32_t i = 0; ok && i < b->slots; i++)
         ok = b->rows[i].state != BATCH_MAKING || take_tokens(b, &b->rows[i], &now[i], rounds, e);
     return ok;
+}
+
+void batch_set_most(batch *b, uint32_t slot, uint32_t tokens)
+{
+    b->rows[slot].most_tok = tokens;
+}
+
+bool batch_can_take_back(const batch *b)
+{
+    return !b->before;
+}
+
+void batch_take_back(batch *b, uint32_t slot, uint32_t count)
+{
+    batch_row *r = &b->rows[slot];
+    r->left += count + (r->end == BATCH_NOT_FINITE); /* which is no token, but was to be one */
+    r->made_tok -= count;
+    r->news_tok -= count;
+    r->state = BATCH_MAKING;
+    r->end = BATCH_GOES_ON;
+    batch_send_row(b, slot);
 }
 
 bool batch_step(batch *b, err *e)

@@ -55,9 +55,9 @@ bool engine_step(engine *n, engine_made made, void *user, err *e)
     return n->kind->step(n, made, user, e);
 }
 
-uint32_t engine_reused(const engine *n, uint32_t row)
+engine_row engine_look(const engine *n, uint32_t row)
 {
-    return n->kind->reused(n, row);
+    return n->kind->look(n, row);
 }
 
 const char *engine_take_notice(engine *n, char *text, size_t size)

@@ -41,6 +41,8 @@ typedef struct token_filter {
     /* Bit i % 32 of word i / 32 is 1 if token i may come. False: none may, and the text ends. */
     bool (*allow)(void *user, uint32_t *bits, uint32_t vocab);
     void (*chosen)(void *user, uint32_t token);
+    bool (*may_come)(void *user, uint32_t token); /* may this one? */
+    bool (*is_same)(void *user);                  /* are those allowed that were when `allow` was asked last? */
     void *user;
 } token_filter;
 
@@ -83,7 +85,12 @@ void engine_leave(engine *n, uint32_t row);
 /* `token` NULL: there will be no further one, because the context is full or the filter lets none come. */
 typedef void (*engine_made)(void *user, uint32_t row, const made_token *token);
 bool engine_step(engine *n, engine_made made, void *user, err *e);
-/* Tokens of the row's beginning that were in the cache already; known when its first token is made. */
-uint32_t engine_reused(const engine *n, uint32_t row);
+typedef struct engine_row {
+    uint32_t reused_tok;  /* of its beginning that were in the cache already; known when its first token is made */
+    uint32_t stepped_tok; /* tokens that were waited for one by one, because what may follow depends on each */
+    uint32_t vain_tok;    /* tokens that were made, and not used: the filter wanted others */
+} engine_row;
+/* Of the row's text, so far. */
+engine_row engine_look(const engine *n, uint32_t row);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct engine_kind {
     bool (*join)(engine *n, uint32_t row, const engine_text *text, err *e);
     void (*leave)(engine *n, uint32_t row);
     bool (*step)(engine *n, engine_made made, void *user, err *e);
-    uint32_t (*reused)(const engine *n, uint32_t row);
+    engine_row (*look)(const engine *n, uint32_t row);
     const char *(*notice)(engine *n, char *text, size_t size);
 } engine_kind;
 

@@ -14,7 +14,8 @@ typedef struct engine_single {
     float *logits; /* (vocabulary) */
     bool is_taken, chooses_here;
     engine_text text;
-    uint32_t fed, reused;
+    uint32_t fed;
+    engine_row seen;
     /* Of what the cache holds, so many tokens were fed in whole pieces. */
     uint32_t whole_tok;
 } engine_single;
@@ -46,7 +47,8 @@ static bool join(engine *base, uint32_t row, const engine_text *text, err *e)
     n->text = *text;
     n->is_taken = true;
     n->chooses_here = engine_needs_logits(text);
-    n->fed = n->reused = n->whole_tok = count_reusable(n, text);
+    n->fed = n->whole_tok = count_reusable(n, text);
+    n->seen = (engine_row){.reused_tok = n->fed};
     generation_rewind(n->n, n->fed);
     generation_set_sampling(n->n, &text->how);
     generation_set_stops(n->n, base->ends, text->ignores_end ? 0 : base->end_count);
@@ -59,10 +61,10 @@ static void leave(engine *base, uint32_t row)
     ((engine_single *)base)->is_taken = false;
 }
 
-static uint32_t reused(const engine *base, uint32_t row)
+static engine_row look(const engine *base, uint32_t row)
 {
     (void)row;
-    return ((const engine_single *)base)->reused;
+    return ((const engine_single *)base)->seen;
 }
 
 static bool feed_piece(engine_single *n, err *e)
@@ -100,6 +102,7 @@ static bool step(engine *base, engine_made made, void *user, err *e)
         !is_full && (n->chooses_here ? choose_here(n, &token, &fault) : generation_next(n->n, &token.id, &fault));
     if (!came && fault.kind != ERR_NONE)
         return err_set_kind(e, fault.kind, "%s", fault.text);
+    n->seen.stepped_tok += came && n->chooses_here;
     made(user, 0, came ? &token : NULL);
     return true;
 }
@@ -111,7 +114,7 @@ static const char *notice(engine *base, char *text, size_t size)
 
 engine *engine_single_new(const engine_options *o, err *e)
 {
-    static const engine_kind kind = {free_it, join, leave, step, reused, notice};
+    static const engine_kind kind = {free_it, join, leave, step, look, notice};
     engine_single *n = mem_alloc(sizeof *n);
     *n = (engine_single){.base = {.kind = &kind, .rows = 1}, .n = generation_new(o->g, o->m, &o->generation, e)};
     if (!n->n) {

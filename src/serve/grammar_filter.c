@@ -82,7 +82,9 @@ struct grammar_filter {
     token_filter use;
     const token_index *x;
     matcher *m;
-    uint32_t at; /* the set that the text is in */
+    uint32_t at;    /* the set that the text is in */
+    uint32_t asked; /* the one for which `allow` was asked last */
+    bool was_asked, asked_waits;
     bool has_ended;
     bool waits;  /* for the end of thoughts */
     str thought; /* its last bytes */
@@ -140,6 +142,9 @@ static bool allow(void *user, uint32_t *bits, uint32_t vocab)
 {
     grammar_filter *f = user;
     size_t words = (vocab + 31) / 32;
+    f->asked = f->at;
+    f->asked_waits = f->waits;
+    f->was_asked = true;
     if (f->has_ended)
         return false;
     memset(bits, f->waits ? 0xff : 0, words * sizeof *bits);
@@ -159,6 +164,30 @@ static bool allow(void *user, uint32_t *bits, uint32_t vocab)
     k->set = f->at;
     memcpy(k->bits, bits, words * sizeof *bits);
     return has_any(bits, words);
+}
+
+static bool is_same(void *user)
+{
+    const grammar_filter *f = user;
+    return f->was_asked && !f->has_ended && f->asked_waits == f->waits && (f->waits || f->asked == f->at);
+}
+
+/* As mark_tokens and mark_ends have it, for one token. */
+static bool may_come(void *user, uint32_t token)
+{
+    const grammar_filter *f = user;
+    size_t length;
+    const char *bytes = bytes_of(f->x, token, &length);
+    if (f->has_ended)
+        return false;
+    if (f->waits)
+        return true;
+    if (tokenizer_ends(f->x->t, (int32_t)token))
+        return matcher_may_end(f->m, f->at);
+    uint32_t at = f->at;
+    for (size_t i = 0; i < length && length <= MOST_TOKEN_BYTES; i++)
+        at = matcher_step(f->m, at, (unsigned char)bytes[i]);
+    return length && length <= MOST_TOKEN_BYTES && at != MATCHER_DEAD;
 }
 
 /* Is this the end of the thoughts? What stands behind it in the same token is not looked at. */
@@ -186,14 +215,17 @@ static void chosen(void *user, uint32_t token)
     else
         for (size_t i = 0; i < length; i++)
             f->at = matcher_step(f->m, f->at, (unsigned char)bytes[i]);
-    if (matcher_tidy(f->m, &f->at))
+    if (matcher_tidy(f->m, &f->at)) {
         forget_masks(f);
+        f->was_asked = false;
+    }
 }
 
 grammar_filter *grammar_filter_new(const grammar *g, const token_index *x, bool after_thoughts)
 {
     grammar_filter *f = mem_alloc(sizeof *f);
-    *f = (grammar_filter){.use = {allow, chosen, f}, .x = x, .m = matcher_new(g), .waits = after_thoughts};
+    *f = (grammar_filter){
+        .use = {allow, chosen, may_come, is_same, f}, .x = x, .m = matcher_new(g), .waits = after_thoughts};
     f->at = matcher_start(f->m);
     return f;
 }

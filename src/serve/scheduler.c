@@ -231,12 +231,12 @@ const char *job_error(const job *j)
     return j->error;
 }
 
-uint32_t job_reused(job *j, uint32_t text)
+job_work job_look(job *j, uint32_t text)
 {
     pthread_mutex_lock(&j->s->mutex);
-    uint32_t reused = j->slots[text].reused;
+    job_work work = j->slots[text].work;
     pthread_mutex_unlock(&j->s->mutex);
-    return reused;
+    return work;
 }
 
 static double since_began_s(job *j, const double *when_us)

@@ -74,8 +74,11 @@ int job_next(job *j, uint32_t wait_ms, job_event *event);
 void job_give_up(job *j, uint32_t text);
 /* Why a text failed. */
 const char *job_error(const job *j);
-/* Of the texts so far. */
-uint32_t job_reused(job *j, uint32_t text);
+/* Of the texts so far; on all devices, if one was lost. */
+typedef struct job_work {
+    uint32_t reused_tok, stepped_tok, vain_tok; /* as engine_row has them */
+} job_work;
+job_work job_look(job *j, uint32_t text);
 double job_queue_s(job *j); /* that the first waited */
 double job_first_s(job *j); /* until the first token; 0: there was none */
 
@@ -83,7 +86,7 @@ double job_first_s(job *j); /* until the first token; 0: there was none */
 
 typedef struct scheduler_counts {
     uint32_t running, waiting;
-    uint64_t texts, prompt_tok, reused_tok, made_tok, refused, given_up, failed, reopened;
+    uint64_t texts, prompt_tok, reused_tok, made_tok, stepped_tok, vain_tok, refused, given_up, failed, reopened;
     double busy_s; /* the engine worked */
 } scheduler_counts;
 scheduler_counts scheduler_count(scheduler *s);

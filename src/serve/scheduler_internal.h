@@ -20,7 +20,9 @@ typedef struct slot {
     bool given_up, end_is_told;
     text_end end;
     made_token *made; /* (made_count) of which the first told_count were returned */
-    uint32_t made_count, made_capacity, told_count, reused;
+    uint32_t made_count, made_capacity, told_count;
+    engine_row seen; /* of the row that it is in, when its last token came */
+    job_work work;
     uint32_t *tokens;  /* the text so far, where it goes on on another device */
     struct slot *next; /* in the queue */
 } slot;

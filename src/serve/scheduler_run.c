@@ -72,6 +72,7 @@ static void join_row(scheduler *s, slot *t, uint32_t row)
     if (!t->of->started_us)
         t->of->started_us = clock_us();
     t->state = SLOT_RUNS;
+    t->seen = (engine_row){0};
     t->row = row;
     s->in_row[row] = t;
 }
@@ -115,6 +116,21 @@ void scheduler_arrange(scheduler *s)
         }
 }
 
+/* What was done for this text since its last token. */
+static void add_work(scheduler *s, slot *t)
+{
+    engine_row now = engine_look(s->n, t->row);
+    if (!t->made_count) {
+        t->work.reused_tok = now.reused_tok;
+        s->counts.reused_tok += now.reused_tok;
+    }
+    t->work.stepped_tok += now.stepped_tok - t->seen.stepped_tok;
+    t->work.vain_tok += now.vain_tok - t->seen.vain_tok;
+    s->counts.stepped_tok += now.stepped_tok - t->seen.stepped_tok;
+    s->counts.vain_tok += now.vain_tok - t->seen.vain_tok;
+    t->seen = now;
+}
+
 void scheduler_take_token(scheduler *s, uint32_t row, const made_token *token)
 {
     slot *t = s->in_row[row];
@@ -123,10 +139,7 @@ void scheduler_take_token(scheduler *s, uint32_t row, const made_token *token)
     s->fruitless = 0;
     if (!t->of->first_us)
         t->of->first_us = clock_us();
-    if (!t->made_count) {
-        t->reused = engine_reused(s->n, row);
-        s->counts.reused_tok += t->reused;
-    }
+    add_work(s, t);
     if (!token) {
         bool is_full = t->wanted.text.prompt_tok + t->made_count >= s->context;
         leave_row(s, t, is_full ? TEXT_LONG : TEXT_NO_MORE);

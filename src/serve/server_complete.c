@@ -232,8 +232,11 @@ static void sum_up(answering *a)
     for (uint32_t i = 0; i < a->count && a->j; i++) {
         a->usage.made_tok += a->choices[i].made_tok;
         a->usage.thought_tok += a->choices[i].thought_tok;
+        job_work work = job_look(a->j, i);
         if (i % a->q.n == 0)
-            a->usage.reused_tok += job_reused(a->j, i);
+            a->usage.reused_tok += work.reused_tok;
+        a->entry.stepped_tok += work.stepped_tok;
+        a->entry.vain_tok += work.vain_tok;
     }
     a->entry.prompt_tok = a->usage.prompt_tok;
     a->entry.reused_tok = a->usage.reused_tok;

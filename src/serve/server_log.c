@@ -34,6 +34,10 @@ static void write_json(const log_entry *e, double took_s, str *line)
         jsonw_count(&j, "prompt_tokens", e->prompt_tok);
         jsonw_count(&j, "cached_tokens", e->reused_tok);
         jsonw_count(&j, "completion_tokens", e->made_tok);
+        if (e->stepped_tok)
+            jsonw_count(&j, "stepped_tokens", e->stepped_tok);
+        if (e->vain_tok)
+            jsonw_count(&j, "vain_tokens", e->vain_tok);
         jsonw_number(&j, "queue_seconds", e->queue_s);
         jsonw_number(&j, "first_token_seconds", e->first_s);
     }
@@ -55,6 +59,10 @@ static void write_text(const log_entry *e, double took_s, str *line)
         str_addf(line, ", %llu tokens read (%llu cached), %llu made, %.3f s in the queue, first after %.3f s",
                  (unsigned long long)e->prompt_tok, (unsigned long long)e->reused_tok, (unsigned long long)e->made_tok,
                  e->queue_s, e->first_s);
+    if (e->stepped_tok)
+        str_addf(line, ", %llu of them one by one", (unsigned long long)e->stepped_tok);
+    if (e->vain_tok)
+        str_addf(line, ", %llu more in vain", (unsigned long long)e->vain_tok);
     if (e->finish)
         str_addf(line, ", %s", e->finish);
     if (e->is_gone)
@@ -150,6 +158,10 @@ void log_write_metrics(server_log *l, const scheduler_counts *c, str *out)
     metric(out, "prompt_tokens_total", "counter", "Tokens of prompts.", (double)c->prompt_tok);
     metric(out, "cached_tokens_total", "counter", "Tokens of prompts that were in the cache.", (double)c->reused_tok);
     metric(out, "generated_tokens_total", "counter", "Tokens that were made.", (double)c->made_tok);
+    metric(out, "stepped_tokens_total", "counter", "Of these, tokens that were waited for one by one.",
+           (double)c->stepped_tok);
+    metric(out, "vain_tokens_total", "counter", "Tokens that were made, and not used: a grammar wanted others.",
+           (double)c->vain_tok);
     metric(out, "busy_seconds_total", "counter", "Time that the device was worked with.", c->busy_s);
     metric(out, "device_reopened_total", "counter", "Devices that were lost and opened again.", (double)c->reopened);
 }

@@ -12,7 +12,7 @@ typedef struct log_entry {
     char id[40], address[48], user[64];
     unsigned status;
     double began_us;
-    uint64_t prompt_tok, reused_tok, made_tok;
+    uint64_t prompt_tok, reused_tok, made_tok, stepped_tok, vain_tok;
     double queue_s, first_s;
     const char *finish; /* NULL: none */
     char error[160];

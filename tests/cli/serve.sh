@@ -42,6 +42,7 @@ server=
 check "every line of the log is JSON" "$(node -e '
     const lines = require("fs").readFileSync(process.argv[1], "utf8").trim().split("\n");
     console.log(lines.length > 50 && lines.map((l) => JSON.parse(l)).every((l) => l.status && l.path && l.address));' "$work/log" 2>&1)" true
+check "the log says which tokens were waited for one by one" "$(grep -c '"stepped_tokens": [1-9]' "$work/log" | sed 's/^[1-9][0-9]*$/some/')" some
 check "no text is in the log" "$(grep -c 'Once upon' "$work/log")" 0
 
 python3 tests/cli/make_bigram.py "$work/bigram"

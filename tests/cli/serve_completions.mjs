@@ -181,6 +181,8 @@ const TESTS = {
         assert.ok(value("solo_texts_given_up_total") >= 2);
         assert.ok(value('solo_requests_total{status="200"}') > 20);
         assert.ok(value("solo_texts_refused_total") >= 3);
+        assert.ok(value("solo_stepped_tokens_total") > 100 && value("solo_stepped_tokens_total") < value("solo_generated_tokens_total"));
+        assert.equal(value("solo_vain_tokens_total"), 0); // where a dispatch makes one token, none is in vain
         assert.equal(value('solo_first_token_seconds_bucket{le="+Inf"}'), value("solo_first_token_seconds_count"));
         for (const line of text.trim().split("\n")) assert.match(line, /^(# (HELP|TYPE) |solo_\w+(\{[^}]*\})? [0-9.e+-]+$)/);
     },

@@ -57,10 +57,10 @@ static bool step(engine *base, engine_made made, void *user, err *e)
     return true;
 }
 
-static uint32_t reused(const engine *n, uint32_t row)
+static engine_row look(const engine *n, uint32_t row)
 {
     (void)n;
-    return row;
+    return (engine_row){.reused_tok = row};
 }
 
 static const char *notice(engine *n, char *text, size_t size)
@@ -72,7 +72,7 @@ static const char *notice(engine *n, char *text, size_t size)
 static engine *open_it(void *user, err *e)
 {
     (void)user;
-    static const engine_kind kind = {free_it, join, leave, step, reused, notice};
+    static const engine_kind kind = {free_it, join, leave, step, look, notice};
     if (opened++ && fails_for_good) {
         err_set(e, "no device");
         return NULL;
