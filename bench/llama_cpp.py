@@ -87,14 +87,19 @@ def gpu_back_ends(folder):
             if not os.path.basename(f).startswith(("libggml-base", "libggml-cpu"))]
 
 
+def cuda_paths(name):
+    """Where one of CUDA's own libraries is."""
+    places = [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p] + ["/usr/local/cuda*/lib64"]
+    return [f for p in places for f in sorted(glob.glob(os.path.join(p, name)))]
+
+
 def load_cuda(folder):
     """CUDA's own libraries, where the back end wants them and they are not on the loader's way: PyTorch's packages and the
     tool kit's folder have them. Without them that back end does not load, which why_no_gpu tells."""
     if not glob.glob(os.path.join(folder, "libggml-cuda*.so")):
         return
-    places = [os.path.join(p, "nvidia", "*", "lib") for p in sys.path if p] + ["/usr/local/cuda*/lib64"]
     for name in CUDA_LIBRARIES:
-        for path in [name] + [f for p in places for f in sorted(glob.glob(os.path.join(p, name)))]:
+        for path in [name] + cuda_paths(name):
             try:
                 ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
                 break

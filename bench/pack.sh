@@ -8,6 +8,8 @@
 #     solo          solo, the GPU tests, the page, models and scripts: they change with every commit
 #     llama-vulkan, llama-cuda   llama.cpp's libraries from npm
 #     chromium      Chromium, Node and their libraries
+#     http          libmicrohttpd, which solo serve needs, with its libraries; with LLAMA_SERVER in the environment, which names a program, that
+#                   program, too (of llama-cuda's release: it is run with that package's libraries)
 #     megakernels   with MEGAKERNELS and THUNDERKITTENS in the environment, which name clones (bench/pack_megakernels.sh)
 #
 # WHAT: those to pack (default: all; megakernels only where the clones are named). All files of FOLDER into one folder on the other machine,
@@ -78,16 +80,23 @@ chromium() {
     cp /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf "$to/fonts/" 2>/dev/null || true
 }
 
+http() {
+    local path
+    mkdir -p "$to/lib"
+    for path in $(ls "$system/libmicrohttpd.so.12") $(closure "$system/libmicrohttpd.so.12"); do cp -L "$path" "$to/lib/$(basename "$path")"; done
+    [ -z "${LLAMA_SERVER:-}" ] || strip -o "$to/llama-server" "$LLAMA_SERVER"
+}
+
 megakernels() {
     bench/pack_megakernels.sh "${MEGAKERNELS:?names no clone of github.com/HazyResearch/Megakernels}" \
         "${THUNDERKITTENS:?names no clone of github.com/HazyResearch/ThunderKittens}" "$to"
 }
 
-[ $# -gt 0 ] || set -- libraries solo llama-vulkan llama-cuda chromium ${MEGAKERNELS:+megakernels}
+[ $# -gt 0 ] || set -- libraries solo llama-vulkan llama-cuda chromium http ${MEGAKERNELS:+megakernels}
 for what; do
     case $what in
-        libraries | solo | llama-vulkan | llama-cuda | chromium | megakernels) ;;
-        *) echo "pack.sh: there is no $what: libraries, solo, llama-vulkan, llama-cuda, chromium, megakernels" >&2; exit 2 ;;
+        libraries | solo | llama-vulkan | llama-cuda | chromium | http | megakernels) ;;
+        *) echo "pack.sh: there is no $what: libraries, solo, llama-vulkan, llama-cuda, chromium, http, megakernels" >&2; exit 2 ;;
     esac
 done
 cp bench/packed.sh bench/packing.inc "$out/"

@@ -8,6 +8,7 @@
 #     startup      first text and change-over, beside llama.cpp's first token -> startup/                (and llama-cuda)
 #     llm          Solo, torch and llama.cpp on the same models (bench/llm.sh) -> llm/                   (and both of llama.cpp)
 #     families     models of other families and experts by ops and loop, beside llama.cpp CUDA -> families/ (and llama-cuda)
+#     serve        many clients of solo serve, beside llama-server -> serve/                             (and http; llama-cuda with it)
 #     megakernels  HazyResearch's, beside Solo -> megakernels/                                           (and megakernels)
 #     page         the page as a person uses it -> web/                                                  (and chromium)
 #     web          the four models that others publish, natively and in Chromium -> web/                 (and chromium)
@@ -22,10 +23,10 @@
 #
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
 # folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
-# FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
+# SERVE_MODELS (NAME-TYPE...), SERVE_SECONDS (of 64 waiting clients: 300), FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
-# families 250, megakernels 90, page 40, web 200, presets 700.
+# families 250, serve 600 for the first model and 250 for each other, megakernels 90, page 40, web 200, presets 700.
 # shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
@@ -44,7 +45,7 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || { usage >&2; exit 2; }
 results=$(realpath -m "$1") tree=$work/tree
 shift
-all='tests dispatch startup llm families megakernels page web presets'
+all='tests dispatch startup llm families serve megakernels page web presets'
 parts=${*:-$all}
 for part in $parts; do
     case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
@@ -176,6 +177,29 @@ families() {
         LLAMA_FLAGS="${cuda:+--lib $cuda}${quick:+ --cpu --threads 1 --flash off}" LADDER='' FUSE=ops,loop bounded 300 bench/llm.sh "${size[@]}" \
             -o "$results/families" -w "$weights/llm" -m "$name" -r "${LLM_SAMPLES:-5}" solo ${cuda:+llama} || status=1
         rm -f "$(realpath "$weights/llm/$name.gguf")" "$weights/llm/$name.gguf"
+    done
+    return "$status"
+}
+
+# The first model with waiting clients for minutes, the others for a moment. What one stream gets without a server is in *.solo.json.
+serve() {
+    local name file cuda words waiting=${SERVE_SECONDS:-300} status=0 list=${SERVE_MODELS:-qwen2.5-0.5b-f16 llama-3-8b-q4_0}
+    take "$from" http "$work/http" || return
+    mkdir -p "$results/serve"
+    if [ -n "$quick" ]; then list=builtin-q8_0 waiting=${SERVE_SECONDS:-6}; fi
+    cuda=$(lib llama-cuda)
+    for name in $list; do
+        file=$(model "$name") || { status=1; continue; }
+        words=(--waiting-seconds "$waiting" --json "$results/serve/$name.serve.json" --solo-flags "$SOLO_FLAGS")
+        if [ -n "$quick" ]; then words+=(-p 24 -n 16 --tokens 400 --seconds 4 --warm 2 --streams "1,2" --parallel 2 --waiting 6); fi
+        if [ -n "$cuda" ] && [ -x "$work/http/llama-server" ]; then words+=(--llama-server "$work/http/llama-server" --lib "$cuda"); fi
+        if [ -n "$quick" ]; then words+=(--llama-flags "-t 2"); fi
+        # shellcheck disable=SC2086 # words
+        [ -n "$quick" ] || bounded 200 "$SOLO" bench llm "$file" --fuse ops,loop --submit batch -p 512 -d 512 $SOLO_FLAGS --json "$results/serve/$name.solo.json" || status=1
+        bounded $((waiting * 2 + 400)) env LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/http/lib" "$python" bench/serve.py "$file" "${words[@]}" 2>&1 |
+            tee "$results/serve/$name.txt"
+        [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
+        waiting=${SERVE_SECONDS:-20}
     done
     return "$status"
 }
