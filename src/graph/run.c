@@ -288,19 +288,32 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e)
 
 /* ---- running ---------------------------------------------------------------------- */
 
-void graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
+bool graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
 {
     program *p = &r->programs[which];
     err why = {0};
     if (!p->dispatches && p->is_later && !p->is_begun && run_compiles_ahead(r))
         run_compile_ahead(r, which, true);
-    if (!p->dispatches && !run_make_separate(r, which, &why))
+    if (!p->dispatches && !run_make_separate(r, which, &why)) {
+        if (why.kind == ERR_NONE)
+            return false;
         gpu_fail(r->g, "%s", why.text);
+    }
     if (p->megakernel && r->last != which)
         megakernel_forget(p->megakernel);
     r->last = which;
-    /* a wait that fails leaves its error on the device */
-    submit_all(&(submit_work){.g = r->g, .dispatches = p->dispatches, .count = p->dispatch_count}, submit, &why);
+    submit_work work = {.g = r->g, .dispatches = p->dispatches, .count = p->dispatch_count};
+    if (r->stop.is_asked)
+        return submit_in_pieces(&work, submit, &r->stop, &r->piece);
+    submit_all(&work, submit, &why); /* a wait that fails leaves its error on the device */
+    return true;
+}
+
+void graph_run_stop_when(graph_run *r, submit_stop stop)
+{
+    enum { FIRST_PIECE = 8 }; /* dispatches, on a device that is not known yet */
+    r->stop = stop;
+    r->piece = r->piece ? r->piece : FIRST_PIECE;
 }
 
 void graph_run_set_rounds(graph_run *r, uint32_t which, uint32_t rounds)

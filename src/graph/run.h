@@ -52,8 +52,11 @@ void graph_run_get_later(graph_run *r, graph_place from, uint64_t first, uint64_
 bool graph_run_write(graph_run *r, const char *input, const void *elements, err *e);
 bool graph_run_read(graph_run *r, const char *output, void *elements, err *e);
 
-/* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). */
-void graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
+/* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). False:
+ * it was asked to stop, and a part of the dispatches was made, or none. */
+bool graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
+/* From now on a run can be stopped, and is waited for; {0}: no longer. */
+void graph_run_stop_when(graph_run *r, submit_stop stop);
 
 /* The device's time for each dispatch of a graph, each in a pass of its own, without the time between dispatches: of
  * `times` runs the shortest of each dispatch, in nanoseconds. Of a megakernel, the time for each phase: how much

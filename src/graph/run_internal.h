@@ -48,6 +48,8 @@ struct graph_run {
     made_kernel kernels[RUN_MAX_KERNELS];
     uint32_t kernel_count;
     uint32_t last; /* the program that ran last */
+    submit_stop stop;
+    uint32_t piece; /* dispatches between looking whether to stop */
 };
 
 /* Shares workgroup memory out among the kernels of megakernels: workgroup_fit.h. */
@@ -55,6 +57,7 @@ void run_fit_workgroup_memory(graph_run *r);
 void run_name_kernel(const kernel_variant *v, char name[RUN_NAME_BYTES]);
 
 /* run_separate.c: the dispatches of a program; compiling their kernels ahead, where that is worth it. */
+/* False without an error: it was asked to stop, and there are no dispatches. */
 bool run_make_separate(graph_run *r, uint32_t which, err *e);
 bool run_make_separate_again(graph_run *r, err *e); /* after form.row_threads has changed */
 bool run_compiles_ahead(const graph_run *r);

@@ -81,10 +81,15 @@ bool run_make_separate(graph_run *r, uint32_t which, err *e)
         p->names = mem_alloc((l.count + 1) * sizeof *p->names);
         p->arguments = gpu_buffer_new(r->g, argument_slot(r) * (l.count ? l.count : 1), GPU_USE_UNIFORM);
     }
-    for (uint32_t i = 0; ok && i < l.count; i++)
+    bool stopped = false;
+    for (uint32_t i = 0; ok && !stopped && i < l.count; i++) {
         ok = add_dispatch(r, p, l.steps[i], &l.items[i], e);
+        stopped = submit_is_stopped(&r->stop);
+    }
     lowered_plan_free(&l);
-    return ok;
+    if (stopped)
+        run_free_dispatches(p);
+    return ok && !stopped;
 }
 
 /* In software compiling is quick enough when a kernel is needed. */

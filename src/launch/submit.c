@@ -1,5 +1,6 @@
 /* Submitting dispatches: one loop for models and simulations. */
 #include "launch/submit.h"
+#include "base/clock.h"
 
 enum {
     WIDEST_GRID = 32768, /* workgroups in x; more go to y */
@@ -41,6 +42,34 @@ bool submit_all(const submit_work *w, submit_policy policy, err *e)
         }
         if (policy == SUBMIT_SYNC && !(w->wait ? w->wait(w->user, e) : gpu_wait(w->g, e)))
             return false;
+    }
+    return true;
+}
+
+bool submit_is_stopped(const submit_stop *s)
+{
+    return s->is_asked && s->is_asked(s->user);
+}
+
+bool submit_in_pieces(const submit_work *w, submit_policy policy, const submit_stop *stop, uint32_t *piece)
+{
+    const uint64_t SHORT_NS = 30000000, LONG_NS = 100000000;
+    err unused = {0};
+    for (uint32_t at = 0; at < w->count;) {
+        if (submit_is_stopped(stop))
+            return false;
+        submit_work part = *w;
+        part.dispatches += at;
+        part.count = *piece < w->count - at ? *piece : w->count - at;
+        at += part.count;
+        uint64_t began_ns = clock_ns();
+        if (!submit_all(&part, policy, &unused) || !gpu_wait(w->g, &unused))
+            return true;
+        uint64_t took_ns = clock_ns() - began_ns;
+        if (took_ns < SHORT_NS && part.count == *piece && *piece < MAX_BATCH)
+            *piece *= 2;
+        else if (took_ns > LONG_NS && *piece > 1)
+            *piece /= 2;
     }
     return true;
 }

@@ -44,4 +44,16 @@ typedef struct submit_work {
 /* Returns when all is submitted (`sync`: done). False only if a wait failed; other errors stay on the device. */
 bool submit_all(const submit_work *w, submit_policy policy, err *e);
 
+/* Whether somebody has asked to stop; NULL: nobody will. */
+typedef struct submit_stop {
+    bool (*is_asked)(void *user);
+    void *user;
+} submit_stop;
+bool submit_is_stopped(const submit_stop *s);
+
+/* The same dispatches in pieces that take a tenth of a second at most, each waited for, until it is asked to stop: false
+ * then, with a part of them done. What is computed does not depend on the pieces. `piece`: how many dispatches to begin
+ * with, and where the next call may begin; errors are the device's. */
+bool submit_in_pieces(const submit_work *w, submit_policy policy, const submit_stop *stop, uint32_t *piece);
+
 #endif

@@ -9,6 +9,16 @@ bool answer_interrupted(const answer_options *o)
     return o->interrupted && *o->interrupted;
 }
 
+static bool is_interrupted(void *options)
+{
+    return answer_interrupted(options);
+}
+
+submit_stop answer_stop(const answer_options *o)
+{
+    return o->interrupted ? (submit_stop){is_interrupted, (void *)(uintptr_t)o} : (submit_stop){0};
+}
+
 answer_stream answer_of(generation *n, const tokenizer *t, const answer_options *o, bool begins_text)
 {
     return (answer_stream){.n = n,

@@ -49,6 +49,8 @@ typedef struct answer_report {
 } answer_report;
 
 bool answer_interrupted(const answer_options *o);
+/* The same for generation_stop_when; {0} where nobody can interrupt. */
+submit_stop answer_stop(const answer_options *o);
 
 /* An answer in progress. Make it with answer_of, end it with answer_finish, free it. */
 typedef struct answer_stream {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    FEED_TOK = 256,   /* tokens fed between checks for an interruption */
+    FEED_TOK = 256,   /* tokens fed at a time: as many as are kept when the next is interrupted */
     LEAST_ANSWER = 8, /* tokens that must be left for an answer, or, if that is more, */
     ANSWER_SHARE = 4, /* this part of the context */
     ENOUGH_ANSWER = 256
@@ -187,16 +187,18 @@ static bool feed(conversation *c, const token_list *wanted, const answer_options
     generation_set_stream(c->n, c->forgotten);
     c->taken.count = same;
     report->reused_tok = (uint32_t)same;
-    while (same < wanted->count) {
+    generation_stop_when(c->n, answer_stop(o));
+    bool ok = true;
+    while (ok && same < wanted->count) {
         size_t part = wanted->count - same < FEED_TOK ? wanted->count - same : FEED_TOK;
-        if (answer_interrupted(o) || !generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e))
-            return false;
-        for (size_t i = 0; i < part; i++)
+        ok = !answer_interrupted(o) && generation_feed(c->n, (const uint32_t *)wanted->ids + same, (uint32_t)part, e);
+        for (size_t i = 0; ok && i < part; i++)
             token_list_add(&c->taken, wanted->ids[same + i]);
         same += part;
-        report->fed_tok += (uint32_t)part;
+        report->fed_tok += ok ? (uint32_t)part : 0;
     }
-    return true;
+    generation_stop_when(c->n, (submit_stop){0});
+    return ok;
 }
 
 /* ---- answers ------------------------------------------------------------------------- */

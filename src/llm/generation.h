@@ -87,8 +87,10 @@ fusion_level generation_level(const generation *n); /* as it is now */
 /* From the next token on, by another level (one that was made; LEVEL_AUTO: the highest of those) and submit policy. */
 void generation_set_launch(generation *n, fusion_level level, submit_policy submit);
 
-/* Feeds `count` tokens, one or more. False if one is not in the vocabulary or they do not fit the context: none is fed
- * then. */
+/* While tokens are fed it is looked, every tenth of a second or so, whether to stop; {0}: not any more. */
+void generation_stop_when(generation *n, submit_stop stop);
+/* Feeds `count` tokens, one or more. False if one is not in the vocabulary or they do not fit the context, and none is fed
+ * then; false without an error if it was asked to stop, and then the first of them may be fed. */
 bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err *e);
 
 /* The next token; it counts as fed. False if nothing was ever fed, the context is full (generation_position ==

@@ -68,7 +68,7 @@ static uint32_t software_program_for(const generation *n, uint32_t left)
     return fits == 0 || generation_rows[larger] - left <= left / 3 ? larger : fits;
 }
 
-static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, fusion_level level)
+static bool take_in(generation *n, const uint32_t *tokens, uint32_t count, uint32_t program, fusion_level level)
 {
     graph_place here = {n->history.word + n->position, n->history.words};
     graph_run_put(n->run, here, tokens, count);
@@ -81,11 +81,16 @@ static void take_in(generation *n, const uint32_t *tokens, uint32_t count, uint3
     }
     if (program == 0)
         generation_set_rounds(n, 1);
-    graph_run_once(n->run, n->programs[level][program], n->submit);
+    bool done = graph_run_once(n->run, n->programs[level][program], n->submit);
     n->written = n->position + count;
+    if (!done) { /* keys and values beyond the position are written anew; states have taken in nobody knows how much */
+        n->absorbed = ABSORBED_UNKNOWN;
+        return false;
+    }
     memcpy(n->said + n->position, tokens, count * sizeof *tokens);
     n->position += count;
     n->absorbed = level > LEVEL_OPS && program == 0 ? ABSORBED_ON_GPU : n->position;
+    return true;
 }
 
 /* Without subgroups, kernels for many rows are made for 64 of them. */
@@ -103,18 +108,20 @@ uint32_t generation_first_program(const generation *n, uint32_t prompt_tok)
     return prompt_tok <= FEW ? 0 : program_for_many(n, prompt_tok);
 }
 
-void generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level)
+bool generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level)
 {
     bool few = generation_first_program(n, count) == 0;
     while (count) {
         uint32_t program = few ? 0 : program_for_many(n, count);
         uint32_t some = count < generation_rows[program] ? count : generation_rows[program];
         /* Only the last token of a prompt uses the megakernel: after a time-out it is the only one to be computed again. */
-        take_in(n, tokens, some, program, some == count || n->level < LEVEL_OPS ? level : LEVEL_OPS);
+        if (!take_in(n, tokens, some, program, some == count || n->level < LEVEL_OPS ? level : LEVEL_OPS))
+            return false;
         tokens += some;
         count -= some;
         n->fed = true;
     }
+    return true;
 }
 
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
@@ -128,9 +135,15 @@ static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
         return false;
     if (goes_on)
         generation_keep_snapshot(n);
-    generation_take_in(n, tokens, count, n->level);
+    bool taken = generation_take_in(n, tokens, count, n->level);
     n->asked = n->position;
-    return gpu_ok(n->g, e);
+    return gpu_ok(n->g, e) && taken;
+}
+
+void generation_stop_when(generation *n, submit_stop stop)
+{
+    n->stop = stop;
+    graph_run_stop_when(n->run, stop);
 }
 
 void generation_put_angles(generation *n)
@@ -151,7 +164,10 @@ bool generation_fit_angles(generation *n, uint32_t text_tok, err *e)
     n->limit = limit;
     n->is_long = is_long;
     generation_put_angles(n);
+    submit_stop stop = n->stop;
+    generation_stop_when(n, (submit_stop){0}); /* half of this text would be another one than callers know */
     bool ok = count == 0 || feed(n, text, count, e);
+    generation_stop_when(n, stop);
     free(text);
     return ok;
 }

@@ -81,6 +81,7 @@ struct generation {
     bool hurries, always_compares;
     graph_run *run;
     submit_policy submit;
+    submit_stop stop;
     graph_place settings, logits, tokens, position_place, count, last, history;
     uint32_t context_tok, vocab_tok;
     bool context_is_short;
@@ -129,8 +130,8 @@ bool generation_choose_context(generation *n, const model *m, const generation_o
 /* How many tokens the next dispatch of the level `loop` makes. */
 void generation_set_rounds(generation *n, uint32_t rounds);
 void generation_set_submit(generation *n, submit_policy submit);
-/* Feeds tokens from `position` on; `level`: what the last of them may use. */
-void generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level);
+/* Feeds tokens from `position` on; `level`: what the last of them may use. False: it was asked to stop. */
+bool generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, fusion_level level);
 /* Marks the tokens after `position` in the history as not made. */
 void generation_forget_beyond(generation *n, uint32_t position);
 /* Sends the sampling settings to the GPU. */

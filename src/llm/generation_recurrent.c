@@ -59,9 +59,10 @@ bool generation_mend(generation *n, uint32_t position, err *e)
         uint32_t count = position - fed, *text = mem_alloc(count * sizeof *text);
         memcpy(text, n->said + fed, count * sizeof *text);
         n->position = fed;
-        generation_take_in(n, text, count, n->level < LEVEL_OPS ? n->level : LEVEL_OPS);
+        bool taken = generation_take_in(n, text, count, n->level < LEVEL_OPS ? n->level : LEVEL_OPS);
         n->position = whole;
         free(text);
+        return gpu_ok(n->g, e) && taken;
     }
     return gpu_ok(n->g, e);
 }

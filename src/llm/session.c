@@ -190,8 +190,14 @@ static bool continue_tokens(session *s, uint32_t kept, const token_list *prompt,
     generation_rewind(s->n, kept);
     generation_set_stream(s->n, stream);
     answer_stream a = answer_of(s->n, s->t, o, echo && !kept);
+    generation_stop_when(s->n, answer_stop(o));
     bool ok = generation_feed(s->n, (const uint32_t *)prompt->ids, (uint32_t)prompt->count, e);
-    if (ok) {
+    generation_stop_when(s->n, (submit_stop){0});
+    if (!ok && answer_interrupted(o) && e->kind == ERR_NONE) {
+        report->fed_tok = 0;
+        report->end = ANSWER_INTERRUPTED;
+        ok = true;
+    } else if (ok) {
         if (echo)
             answer_show(&a, prompt->ids, prompt->count);
         if (o->most_tok && !s->options.slide)

@@ -295,18 +295,51 @@ static int forget_model(void **state)
     return close_device(state);
 }
 
+/* True at the n-th time that it is asked. */
+static bool is_time(void *looks)
+{
+    return (*(int *)looks)-- <= 0;
+}
+
+/* While kernels are made, between dispatches, between programs: what is fed afterwards makes the tokens that come without a
+ * stop. */
+static void a_prompt_can_be_stopped(void **unused)
+{
+    (void)unused;
+    generation *n = new_generation((generation_options){.level = LEVEL_OPS});
+    int stopped = 0;
+    for (int looks = 0; looks < 100; looks += 1 + looks / 2) {
+        err e = {0};
+        int left = looks;
+        uint32_t first = looks % 2 ? 4 : 0; /* of tokens that stay */
+        draw(n, 0);
+        generation_rewind(n, 0);
+        if (first)
+            feed(n, prompt, first);
+        generation_stop_when(n, (submit_stop){is_time, &left});
+        bool whole = generation_feed(n, prompt + first, PROMPT - first, &e);
+        generation_stop_when(n, (submit_stop){0});
+        assert_int_equal(e.kind, ERR_NONE);
+        assert_true(whole == (left >= 0));
+        stopped += !whole;
+        uint32_t at = generation_position(n);
+        assert_true(at >= first && (whole ? at == PROMPT : at < PROMPT));
+        if (!whole)
+            feed(n, prompt + at, PROMPT - at);
+        assert_right(n, 0, 0, 6, "after a stop");
+    }
+    assert_true(stopped > 3);
+    generation_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prompt_in_any_pieces),
-        cmocka_unit_test(a_text_can_be_rewound),
-        cmocka_unit_test(a_snapshot_saves_feeding_again),
-        cmocka_unit_test(levels_can_change_in_the_middle),
-        cmocka_unit_test(a_stop_token_is_taken_in),
-        cmocka_unit_test(trials_leave_no_trace),
-        cmocka_unit_test(texts_are_saved),
-        cmocka_unit_test(a_time_out_in_the_middle),
-        cmocka_unit_test(a_context_that_slides),
+        cmocka_unit_test(a_prompt_in_any_pieces),         cmocka_unit_test(a_text_can_be_rewound),
+        cmocka_unit_test(a_snapshot_saves_feeding_again), cmocka_unit_test(levels_can_change_in_the_middle),
+        cmocka_unit_test(a_stop_token_is_taken_in),       cmocka_unit_test(a_prompt_can_be_stopped),
+        cmocka_unit_test(trials_leave_no_trace),          cmocka_unit_test(texts_are_saved),
+        cmocka_unit_test(a_time_out_in_the_middle),       cmocka_unit_test(a_context_that_slides),
     };
     const struct CMUnitTest some[] = {cmocka_unit_test(a_text_can_be_rewound),
                                       cmocka_unit_test(a_stop_token_is_taken_in)};
