@@ -230,6 +230,14 @@ grammar_filter *grammar_filter_new(const grammar *g, const token_index *x, bool 
     return f;
 }
 
+bool grammar_filter_can_begin(const grammar_filter *f)
+{
+    uint32_t *bits = mem_alloc((f->x->vocab + 31) / 32 * sizeof *bits);
+    bool can = f->use.allow(f->use.user, bits, f->x->vocab);
+    free(bits);
+    return can;
+}
+
 void grammar_filter_free(grammar_filter *f)
 {
     if (!f)

@@ -15,6 +15,8 @@ typedef struct grammar_filter grammar_filter;
 /* `after_thoughts`: the text begins with thoughts, and the grammar holds for what comes behind them. All arguments must
  * outlive it. */
 grammar_filter *grammar_filter_new(const grammar *g, const token_index *x, bool after_thoughts);
+/* False: no token may come first. The grammar describes nothing, nothing of this vocabulary, or has too many states. */
+bool grammar_filter_can_begin(const grammar_filter *f);
 void grammar_filter_free(grammar_filter *f);
 const token_filter *grammar_filter_use(grammar_filter *f);
 /* Is the text so far one that the grammar describes? Otherwise it is only the beginning of one. Once no more tokens come. */

@@ -95,6 +95,23 @@ static bool is_required(const json_t *schema, const char *name)
     return false;
 }
 
+/* What is required is among the properties: nothing makes other members come. */
+static bool check_required(converter *c, const json_t *schema, const char *place)
+{
+    const json_t *list = json_object_get(schema, "required"), *properties = json_object_get(schema, "properties");
+    char what[128];
+    if (list && !json_is_array(list))
+        return refuse(c, place, "has a required that is no list");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *one = json_string_value(json_array_get(list, i));
+        if (one && json_object_get(properties, one))
+            continue;
+        snprintf(what, sizeof what, "requires '%.60s', which is not among its properties", one ? one : "");
+        return refuse(c, place, what);
+    }
+    return true;
+}
+
 static void add_key(str *out, const char *name)
 {
     json_t *text = json_string(name);
@@ -126,7 +143,7 @@ static bool convert_object(converter *c, const json_t *schema, const char *place
     size_t count = json_object_size(properties);
     str others = {0}, first = {0}, later = {0};
     bool ok = (!properties || json_is_object(properties)) || refuse(c, place, "has properties that are no object");
-    ok = ok && convert_others(c, schema, place, count > 0, &others);
+    ok = ok && check_required(c, schema, place) && convert_others(c, schema, place, count > 0, &others);
     if (ok && others.length) {
         str_addf(&first, "(ws string colon %s (\",\" ws string colon %s)*)?", others.data, others.data);
         str_addf(&later, "(\",\" ws string colon %s)*", others.data);
@@ -303,6 +320,56 @@ static bool check_words(converter *c, const json_t *schema, const char *place)
     return true;
 }
 
+/* Of two words that both say what a value may be, only one would hold: `also`, between spaces, is what may stand beside
+ * `word`. NULL: nothing may. */
+static bool is_alone(converter *c, const json_t *schema, const char *word, const char *also, const char *place)
+{
+    static const char says_what[] = " type enum const properties required additionalProperties items minItems maxItems "
+                                    "minLength maxLength anyOf oneOf allOf $ref ";
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)schema, key, value)
+    {
+        char spaced[64], what[160];
+        snprintf(spaced, sizeof spaced, " %s ", key);
+        if ((word && strcmp(key, word) == 0) || strstr(also, spaced) || !strstr(says_what, spaced))
+            continue;
+        snprintf(what, sizeof what,
+                 word ? "has '%.30s' beside '%s', which is not supported" : "has '%.30s' without a type", key, word);
+        return refuse(c, place, what);
+    }
+    return true;
+}
+
+static bool is_of_type(const json_t *value, const char *type)
+{
+    static const char *const names[] = {
+        [JSON_OBJECT] = "object", [JSON_ARRAY] = "array",  [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
+        [JSON_REAL] = "number",   [JSON_TRUE] = "boolean", [JSON_FALSE] = "boolean", [JSON_NULL] = "null"};
+    return strcmp(type, names[json_typeof(value)]) == 0 || (json_is_number(value) && strcmp(type, "number") == 0);
+}
+
+/* A value of an enum, or a const, is of one of the types, where there are any. */
+static bool check_value(converter *c, const json_t *schema, const json_t *value, const char *place)
+{
+    const json_t *type = json_object_get(schema, "type");
+    bool fits = !type || (json_is_string(type) && is_of_type(value, json_string_value(type)));
+    for (size_t i = 0; !fits && i < json_array_size(type); i++)
+        fits = json_is_string(json_array_get(type, i)) && is_of_type(value, json_string_value(json_array_get(type, i)));
+    return fits || refuse(c, place, "has a value that is not of its type");
+}
+
+static bool check_values(converter *c, const json_t *schema, const char *place)
+{
+    const json_t *list = json_object_get(schema, "enum"), *constant = json_object_get(schema, "const");
+    if (!is_alone(c, schema, list ? "enum" : "const", " type ", place))
+        return false;
+    bool ok = !constant || check_value(c, schema, constant, place);
+    for (size_t i = 0; ok && i < json_array_size(list); i++)
+        ok = check_value(c, schema, json_array_get(list, i), place);
+    return ok;
+}
+
 static bool convert_types(converter *c, const json_t *schema, const char *place, str *out)
 {
     const json_t *type = json_object_get(schema, "type");
@@ -314,7 +381,7 @@ static bool convert_types(converter *c, const json_t *schema, const char *place,
         return convert_array(c, schema, place, out);
     if (!type) {
         str_add(out, "value");
-        return true;
+        return is_alone(c, schema, NULL, "", place);
     }
     bool ok = json_array_size(type) > 0;
     for (size_t i = 0; ok && i < json_array_size(type); i++) {
@@ -333,8 +400,15 @@ static bool convert_inner(converter *c, const json_t *schema, const char *place,
                  *list = json_object_get(schema, "enum"), *constant = json_object_get(schema, "const");
     if (ref && !json_is_string(ref))
         return refuse(c, place, "has a $ref that is no text");
+    if (ref && !is_alone(c, schema, "$ref", "", place))
+        return false;
     if (ref)
         return convert_ref(c, json_string_value(ref), place, out);
+    if (any || one || all) {
+        if (!is_alone(c, schema, any ? "anyOf" : one ? "oneOf" : "allOf", "", place))
+            return false;
+    } else if ((list || constant) && !check_values(c, schema, place))
+        return false;
     if (any || one)
         return convert_any(c, any ? any : one, place, out);
     if (all && json_array_size(all) != 1)

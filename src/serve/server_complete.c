@@ -135,8 +135,14 @@ static bool read_grammar(answering *a)
     if (!a->q.gbnf)
         return true;
     a->grammar = grammar_parse(a->q.gbnf, strlen(a->q.gbnf), &e);
-    return a->grammar ||
-           openai_refuse(&a->fault, 400, a->q.gbnf_field, "invalid_value", "%s: %s", a->q.gbnf_field, e.text);
+    if (!a->grammar)
+        return openai_refuse(&a->fault, 400, a->q.gbnf_field, "invalid_value", "%s: %s", a->q.gbnf_field, e.text);
+    grammar_filter *f = grammar_filter_new(a->grammar, server_token_index(a->s), false);
+    bool can_begin = grammar_filter_can_begin(f);
+    grammar_filter_free(f);
+    return can_begin || openai_refuse(&a->fault, 400, a->q.gbnf_field, "invalid_value",
+                                      "%s: no token can come first: it describes no text, or it has too many states",
+                                      a->q.gbnf_field);
 }
 
 static void prepare_texts(answering *a)

@@ -280,6 +280,17 @@ static void schemas_that_are_refused(void **state)
         {"{\"type\":\"string\",\"maxLength\":1e9}", "limit"},
         {"{\"properties\":[]}", "no object"},
         {"{\"type\":\"object\",\"additionalProperties\":5}", "additionalProperties"},
+        /* of two words that say what a value may be only one would hold */
+        {"{\"type\":\"string\",\"enum\":[\"a\",1]}", "not of its type"},
+        {"{\"type\":[\"integer\",\"null\"],\"const\":1.5}", "not of its type"},
+        {"{\"enum\":[1,2],\"const\":2}", "'const' beside 'enum'"},
+        {"{\"const\":\"a\",\"minLength\":2}", "'minLength' beside 'const'"},
+        {"{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"const\":1}},\"type\":\"string\"}", "'type' beside '$ref'"},
+        {"{\"allOf\":[{\"const\":1}],\"type\":\"string\"}", "'type' beside 'allOf'"},
+        {"{\"anyOf\":[{\"const\":1}],\"oneOf\":[{\"const\":2}]}", "'oneOf' beside 'anyOf'"},
+        {"{\"minLength\":3}", "'minLength' without a type"},
+        {"{\"type\":\"object\",\"required\":[\"z\"]}", "requires 'z'"},
+        {"{\"type\":\"object\",\"required\":\"z\"}", "no list"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err e = {0};
