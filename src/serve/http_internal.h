@@ -54,8 +54,11 @@ struct http_request {
     bool stream_ended;
 };
 
+/* Why a proxy may see another request in the same bytes, or NULL. */
+const char *http_framing_fault(const http_request *r);
 /* Why this request may not ask, or NULL. */
 const char *http_origin_fault(const http_request *r);
+size_t http_unescape(void *user, struct MHD_Connection *c, char *text);
 /* The headers that every reply has. */
 void http_add_usual_headers(http_request *r, struct MHD_Response *response);
 

@@ -3,6 +3,7 @@
 #include "base/os.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,56 @@ const char *http_address(http_request *r)
 bool http_is_gone(const http_request *r)
 {
     return os_is_hung_up(r->connection->socket);
+}
+
+/* ---- where it ends ------------------------------------------------------------------------ */
+
+typedef struct framing {
+    uint32_t lengths, encodings, hosts, codings;
+    bool is_odd; /* a name that no header has, or an encoding that is not known */
+} framing;
+
+static enum MHD_Result look_at(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    framing *f = user;
+    f->lengths += strcasecmp(name, "Content-Length") == 0;
+    f->hosts += strcasecmp(name, "Host") == 0;
+    f->codings += strcasecmp(name, "Content-Encoding") == 0 && value && strcasecmp(value, "identity") != 0;
+    if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        f->encodings++;
+        f->is_odd |= !value || strcasecmp(value, "chunked") != 0;
+    }
+    f->is_odd |= name[strcspn(name, " \t")] != '\0';
+    return MHD_YES;
+}
+
+const char *http_framing_fault(const http_request *r)
+{
+    framing f = {0};
+    r->s->lib.list(r->c, MHD_HEADER_KIND, look_at, &f);
+    if (f.is_odd || f.lengths > 1 || f.encodings > 1 || (f.lengths && f.encodings))
+        return "it is not sure where the request's body ends: one Content-Length, or Transfer-Encoding: chunked";
+    if (f.hosts > 1)
+        return "the request has more than one Host";
+    return f.codings ? "the request's body has a Content-Encoding, which is not supported" : NULL;
+}
+
+/* As the library does it, but that a path ends in no %00: what stands behind it would not be looked at. */
+size_t http_unescape(void *user, struct MHD_Connection *c, char *text)
+{
+    (void)user, (void)c;
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        char digits[3] = {from[0] == '%' ? from[1] : '\0', 0, 0}, *end = digits;
+        digits[1] = digits[0] ? from[2] : '\0';
+        long byte =
+            isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]) ? strtol(digits, &end, 16) : 0;
+        *to++ = byte ? (char)byte : *from;
+        from += byte ? 2 : 0;
+    }
+    *to = '\0';
+    return (size_t)(to - text);
 }
 
 /* ---- where it may come from --------------------------------------------------------------- */

@@ -101,8 +101,12 @@ static enum MHD_Result begin_request(http_server *s, struct MHD_Connection *c, c
     s->requests++;
     pthread_mutex_unlock(&s->mutex);
     r->is_counted = true;
-    const char *length = http_header(r, "Content-Length"), *fault = http_origin_fault(r);
-    if (fault)
+    const char *length = http_header(r, "Content-Length"), *framing = http_framing_fault(r),
+               *fault = framing ? NULL : http_origin_fault(r);
+    if (framing) {
+        http_add_header(r, "Connection", "close"); /* where the next request begins is not sure */
+        refuse(r, 400, framing);
+    } else if (fault)
         refuse(r, 403, fault);
     else if (length && strtoull(length, NULL, 10) > s->o.body_bytes)
         refuse(r, 413, TOO_LARGE);
@@ -181,18 +185,57 @@ static sigset_t ending_signals(void)
     return ends;
 }
 
+/* Which signal came; before there is a server, while a model is being loaded, it ends the program. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t came;
+    bool is_waited_for, is_heard; /* there is a server; a thread hears signals */
+    int which;
+} ending = {.mutex = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
+
+static void *hear_signal(void *unused)
+{
+    (void)unused;
+    sigset_t ends = ending_signals();
+    int which = 0;
+    sigwait(&ends, &which);
+    pthread_mutex_lock(&ending.mutex);
+    ending.which = which;
+    bool is_early = !ending.is_waited_for;
+    pthread_cond_signal(&ending.came);
+    pthread_mutex_unlock(&ending.mutex);
+    if (is_early) {
+        signal(which, SIG_DFL);
+        pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
+        raise(which);
+    }
+    return NULL;
+}
+
 void http_block_signals(void)
 {
     sigset_t ends = ending_signals();
+    pthread_t thread;
     sigprocmask(SIG_BLOCK, &ends, NULL);
     signal(SIGPIPE, SIG_IGN);
+    ending.is_heard = pthread_create(&thread, NULL, hear_signal, NULL) == 0;
+    if (ending.is_heard)
+        pthread_detach(thread);
 }
 
 int http_wait_for_signal(void)
 {
     sigset_t ends = ending_signals();
     int which = 0;
-    sigwait(&ends, &which);
+    if (!ending.is_heard) {
+        sigwait(&ends, &which);
+        return which;
+    }
+    pthread_mutex_lock(&ending.mutex);
+    while (!ending.which)
+        pthread_cond_wait(&ending.came, &ending.mutex);
+    which = ending.which;
+    pthread_mutex_unlock(&ending.mutex);
     return which;
 }
 
@@ -251,7 +294,8 @@ static bool start_daemon(http_server *s, int listener, err *e)
         s->lib.start(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC, 0,
                      NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_TIMEOUT,
                      s->o.send_s, MHD_OPTION_CONNECTION_LIMIT, s->o.connections, MHD_OPTION_NOTIFY_COMPLETED,
-                     on_completed, (void *)s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)s, MHD_OPTION_END);
+                     on_completed, (void *)s, MHD_OPTION_UNESCAPE_CALLBACK, http_unescape, NULL,
+                     MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)s, MHD_OPTION_END);
     return s->daemon || err_set(e, "port %u: %s", s->port, errno ? strerror(errno) : "cannot be listened on");
 }
 
@@ -267,8 +311,12 @@ http_server *http_server_start(const http_options *o, err *e)
     int listener = http_library_load(&s->lib, e) ? listen_on(s, e) : -1;
     if (listener >= 0 && start_daemon(s, listener, e)) {
         s->watches = pthread_create(&s->watch, NULL, watch, s) == 0;
-        if (s->watches)
+        if (s->watches) {
+            pthread_mutex_lock(&ending.mutex);
+            ending.is_waited_for = true; /* from here on it ends in order */
+            pthread_mutex_unlock(&ending.mutex);
             return s;
+        }
         err_set(e, "a thread cannot be started: %s", strerror(errno));
     } else if (listener >= 0)
         close(listener);

@@ -48,7 +48,7 @@ typedef struct http_options {
     void *user;
 } http_options;
 
-/* SIGINT and SIGTERM, which end a server; a client that has gone must not end it. */
+/* SIGINT and SIGTERM, which end a server, and a program at once that has none yet; a client that has gone must not end it. */
 void http_block_signals(void);
 int http_wait_for_signal(void);
 

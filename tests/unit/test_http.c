@@ -163,6 +163,28 @@ static void too_large(void **state)
     str_free(&chunked);
 }
 
+/* What a proxy in front may read as another request, or as none. */
+static void where_a_body_ends(void **state)
+{
+    (void)state;
+    static const char *const unsure[] = {
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Content-Length: 3\r\nContent-Length: 5\r\n\r\nhello",
+        "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: xchunked\r\n\r\n",
+        "Content-Length : 5\r\n\r\nhello",
+    };
+    for (size_t i = 0; i < sizeof unsure / sizeof *unsure; i++) {
+        char request[300];
+        /* without Connection: close, for the server has to close it */
+        snprintf(request, sizeof request, "POST /echo HTTP/1.1\r\nHost: localhost\r\n%s", unsure[i]);
+        assert_true(replies(request, "HTTP/1.1 400"));
+    }
+    assert_true(replies(TO("GET /echo") "Host: evil.example\r\n\r\n", "more than one Host"));
+    assert_true(replies(TO("POST /echo") "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", "Content-Encoding"));
+    assert_true(replies(TO("GET /echo%00.png") "\r\n", "HTTP/1.1 500")); /* not /echo */
+}
+
 static void who_may_ask(void **state)
 {
     (void)state;
@@ -291,6 +313,7 @@ int main(void)
         cmocka_unit_test(wrong_addresses),
         cmocka_unit_test(whole_requests),
         cmocka_unit_test(too_large),
+        cmocka_unit_test(where_a_body_ends),
         cmocka_unit_test(who_may_ask),
         cmocka_unit_test(json_bodies),
         cmocka_unit_test(answers_take_their_time),
