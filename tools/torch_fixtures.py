@@ -151,6 +151,40 @@ class Norms(nn.Module):
         return second, other + self.weight * (x * torch.rsqrt(second.pow(2).mean(-1, keepdim=True) + 1e-6))
 
 
+class Places(nn.Module):
+    """Values to places that tensors number: the last of several, sums, maxima; integers, masks, numbers below zero."""
+
+    def forward(self, x, rows, ids, each):
+        put, far, chosen = x.clone(), x.clone(), x.clone()
+        put[ids] = rows[:, :, None]
+        far[ids, :, ids + 1] = rows
+        chosen[x > 0] = 0.5
+        added = x.index_put((ids * 0, ids + 1), x[1, :3], accumulate=True)
+        taken = x[ids, :, ids + 1], x[ids, ids + 1]
+        whole = torch.zeros(3, 4, dtype=torch.int64).scatter(1, each, each * 3)
+        last = rows.scatter(1, each, rows * 2) + rows.scatter_reduce(1, each // 2, rows, "amin")
+        sums = rows.scatter_add(1, each // 2, rows).index_add(1, each[0, :3], rows[:, :3], alpha=2)
+        table = torch.ops.aten.embedding_dense_backward(x, each, 5, 3, False)
+        return put, far, added, chosen, *taken, whole, last, sums, table
+
+
+class Windows(nn.Module):
+    """Pools of every form, transposed convolutions, norms in training."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.line = nn.ConvTranspose2d(4, 6, (3, 2), 2, 1, groups=2), nn.ConvTranspose1d(6, 2, 4, dilation=2)
+        self.norm, self.groups = nn.BatchNorm2d(6), nn.GroupNorm(2, 4)
+
+    def forward(self, x):
+        y, places = F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True)
+        z = self.norm(self.up(self.groups(y)))
+        means = F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, (2, 3), 2, 1, count_include_pad=False)
+        parts = F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_max_pool2d(x, (2, 3))
+        lines = F.avg_pool1d(x[0], 3, 2, 1), F.max_pool1d(x[:, 0], 2)
+        return y, places, z, *means, *parts, *lines, self.line(z.flatten(2)), self.norm.running_var * 1
+
+
 def numbers(tensor):
     flat = tensor.detach().reshape(-1)
     return [round(float(v), 7) if tensor.is_floating_point() else int(v) for v in flat]
@@ -186,8 +220,8 @@ def slim(archive: bytes) -> bytes:
     return out.getvalue()
 
 
-def write(name, model, runs, decompose):
-    model = model.eval()
+def write(name, model, runs, decompose, trains=False):
+    model = model.train(trains)
     with torch.no_grad():
         program = torch.export.export(model, runs[0], strict=True)
         if decompose:
@@ -220,6 +254,9 @@ def main():
     write("decoder", Decoder(), tokens, True)
     write("window", Decoder(window=3), tokens, True)
     write("unusual", Decoder(unusual=True), tokens, True)
+    each = torch.stack([torch.randperm(4) for _ in range(3)])
+    write("places", Places(), [(torch.randn(3, 4, 5), torch.randn(3, 4), torch.tensor([2, 0, -2]), each)], True)
+    write("windows", Windows(), [(torch.randn(2, 4, 6, 7),) for _ in range(2)], True, trains=True)
 
 
 if __name__ == "__main__":

@@ -150,18 +150,6 @@ static bool read_inputs(aten_program *p, const json_t *signature, aten_source so
 
 /* ---- nodes ---------------------------------------------------------------------------------------------- */
 
-static const aten_operator *find_operator(const char *op)
-{
-    static const aten_operator *const tables[] = {
-        aten_view_operators,  aten_elementwise_operators, aten_reduce_operators, aten_product_operators,
-        aten_index_operators, aten_window_operators,      aten_make_operators};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const aten_operator *o = tables[t]; o->op; o++)
-            if (strcmp(o->op, op) == 0)
-                return o;
-    return NULL;
-}
-
 /* "add_" changes its operand; "__and__" does not. */
 static bool changes_operand(const char *op)
 {
@@ -211,8 +199,10 @@ static bool read_calls(aten *a, const json_t *nodes)
 static void need(aten *a, const char *name)
 {
     const json_t *call = name ? json_object_get(a->call_of, name) : NULL;
-    if (call)
+    if (call) {
+        json_object_set_new(a->asked, name, json_true());
         a->calls[json_integer_value(call)].needed = true;
+    }
 }
 
 /* All names in an argument, whatever its form. */
@@ -297,7 +287,7 @@ static bool lower_calls(aten *a)
         const char *changed = changes ? aten_tensor_name(a, "self") : NULL;
         if (changes)
             c->op[strlen(c->op) - 1] = 0;
-        const aten_operator *o = find_operator(c->op);
+        const aten_operator *o = aten_find_operator(c->op);
         if (!o)
             return aten_fail(a, "the operator is not supported (run_decompositions() before saving may replace it)");
         if (!(c->norm.x ? aten_lower_norm(a) : o->lower(a)) || (changes && !rebind(a, changed)))
@@ -446,7 +436,8 @@ aten_program *aten_program_new(const json_t *module, aten_source source, void *u
                 .value_of = json_object(),
                 .call_of = json_object(),
                 .rebound = json_object(),
-                .changed_to = json_object()};
+                .changed_to = json_object(),
+                .asked = json_object()};
     a->g = a->program_graph = graph_new();
     bool ok = read_program(p, module, source, user);
     if (!ok && p->error.kind == ERR_NONE && graph_ok(a->program_graph, a->e))
@@ -455,9 +446,10 @@ aten_program *aten_program_new(const json_t *module, aten_source source, void *u
     json_decref(a->call_of);
     json_decref(a->rebound);
     json_decref(a->changed_to);
+    json_decref(a->asked);
     free(a->positions);
     free(a->values);
-    a->value_of = a->call_of = a->rebound = a->changed_to = NULL;
+    a->value_of = a->call_of = a->rebound = a->changed_to = a->asked = NULL;
     a->positions = NULL;
     a->values = NULL;
     a->metas = NULL;

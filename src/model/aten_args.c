@@ -249,6 +249,12 @@ static const char *output_name(const aten *a, uint32_t nth)
     return json_string_value(json_object_get(json_object_get(json_array_get(outputs, nth), "as_tensor"), "name"));
 }
 
+bool aten_asks(const aten *a, uint32_t nth)
+{
+    const char *name = output_name(a, nth);
+    return name && json_object_get(a->asked, name);
+}
+
 bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
 {
     const char *name = output_name(a, nth);

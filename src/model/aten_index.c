@@ -55,37 +55,46 @@ static bool take_at(aten *a, const aten_value *x, uint32_t dim, uint32_t dims_of
     return aten_take(a, &to, &at, stride, count, out);
 }
 
-/* x[.., i, j, ..]: neighbouring dimensions by tensors of integers, broadcast with each other. */
+/* x[.., i, j, ..]: by tensors of integers, broadcast with each other. Their dimensions stand where those of neighbouring
+ * indices did, else first. */
 static bool lower_index(aten *a)
 {
-    aten_value x, index[ATEN_MAX_RANK], sum = {0}, part, out;
-    uint32_t count, first = UINT32_MAX, last = 0;
-    if (!aten_get(a, "self", &x) || !aten_get_list(a, "indices", index, ATEN_MAX_RANK, &count))
+    aten_value x, index[ATEN_MAX_RANK], sum, part, out;
+    uint32_t given, which[ATEN_MAX_RANK], order[ATEN_MAX_RANK], count = 0, at = 0;
+    if (!aten_get(a, "self", &x) || !aten_get_list(a, "indices", index, ATEN_MAX_RANK, &given))
         return false;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < given; i++)
         if (index[i].rank != UINT32_MAX) {
             if (index[i].kind != ATEN_KIND_INT)
                 return aten_fail(a, "a mask as an index makes a shape that is not known before it runs");
-            first = first == UINT32_MAX ? i : first;
-            last = i;
+            which[count++] = i;
         }
-    if (first == UINT32_MAX || last >= x.rank)
+    if (count == 0 || which[count - 1] >= x.rank)
         return aten_fail(a, "an index of other dimensions");
-    if (first == last)
+    uint32_t first = which[0];
+    if (count == 1)
         return take_at(a, &x, first, 1, &index[first], x.strides[first], x.dims[first], &out) && aten_put(a, &out);
-    uint32_t span = 1;
-    for (uint32_t i = first; i <= last; i++) {
-        if (index[i].rank == UINT32_MAX)
-            return aten_fail(a, "indices of dimensions that are no neighbours");
-        if (!aten_with_number(a, MAP_MUL, &index[i], x.strides[i], &part))
-            return false;
-        if (i == first)
-            sum = part;
-        else if (!aten_binary(a, MAP_ADD, &sum, &part, &sum))
-            return false;
-        span += (x.dims[i] - 1) * x.strides[i];
+    if (which[count - 1] - first + 1 != count) {
+        for (uint32_t i = 0; i < count; i++)
+            order[at++] = which[i];
+        for (uint32_t d = 0, i = 0; d < x.rank; d++)
+            if (i < count && which[i] == d)
+                i++;
+            else
+                order[at++] = d;
+        x = aten_permuted(&x, order);
+        first = 0;
     }
-    return take_at(a, &x, first, last - first + 1, &sum, 1, span, &out) && aten_put(a, &out);
+    uint32_t span = 1;
+    sum = aten_scalar(a, ATEN_KIND_INT, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t d = first + i;
+        if (!aten_from_the_start(a, &index[which[i]], x.dims[d], &part) ||
+            !aten_with_number(a, MAP_MUL, &part, x.strides[d], &part) || !aten_binary(a, MAP_ADD, &sum, &part, &sum))
+            return false;
+        span += (x.dims[d] - 1) * x.strides[d];
+    }
+    return take_at(a, &x, first, count, &sum, 1, span, &out) && aten_put(a, &out);
 }
 
 static bool lower_index_select(aten *a)
@@ -115,75 +124,7 @@ static bool lower_gather(aten *a)
     return aten_take(a, &x, &index, stride, count, &out) && aten_put(a, &out);
 }
 
-/* ---- into a tensor -------------------------------------------------------------------------------------- */
-
-static aten_value swapped(const aten_value *x, uint32_t dim, uint32_t other)
-{
-    uint32_t order[ATEN_MAX_RANK];
-    for (uint32_t d = 0; d < x->rank; d++)
-        order[d] = d;
-    order[dim] = other;
-    order[other] = dim;
-    return aten_permuted(x, order);
-}
-
-/* x with `source` at the places along dim that the index [n] numbers. Of several places each is found by comparing all
- * with all: sums of products with zeros and a one. */
-static bool put_at(aten *a, const aten_value *x, uint32_t dim, const aten_value *index, const aten_value *source,
-                   aten_value *out)
-{
-    uint32_t last = x->rank - 1;
-    aten_value places = aten_count_up(a, x->dims[dim]), hits, any, spread, at = *index;
-    aten_value to = swapped(x, dim, last), from = swapped(source, dim, last);
-    if (at.rank != 1)
-        return aten_fail(a, "an index of %u dimensions", at.rank);
-    if (aten_store_row(a, x, dim, index, source, out))
-        return true;
-    if (at.dims[0] == 1) {
-        if (!aten_binary(a, MAP_EQ, &places, &at, &hits) || !aten_choose(a, &hits, &from, &to, out))
-            return false;
-    } else {
-        aten_value column = aten_unsqueezed(&at, 1);
-        if (x->kind != ATEN_KIND_FLOAT)
-            return aten_fail(a, "integers to several places");
-        if (!aten_binary(a, MAP_EQ, &column, &places, &hits) || !aten_cast(a, &hits, ATEN_KIND_FLOAT, &spread) ||
-            !aten_reduce(a, REDUCE_MAX, &spread, 1, false, &any) || !aten_matmul(a, &from, &spread, &spread) ||
-            !aten_choose(a, &any, &spread, &to, out))
-            return false;
-    }
-    *out = swapped(out, dim, last);
-    return true;
-}
-
-static bool lower_index_copy(aten *a)
-{
-    aten_value x, index, source, out;
-    uint32_t dim;
-    return aten_get(a, "self", &x) && aten_get(a, "index", &index) && aten_get(a, "source", &source) &&
-           aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim) && put_at(a, &x, dim, &index, &source, &out) &&
-           aten_put(a, &out);
-}
-
-static bool lower_index_put(aten *a)
-{
-    aten_value x, index[ATEN_MAX_RANK], values, out;
-    uint32_t count, which = UINT32_MAX;
-    if (!aten_get(a, "self", &x) || !aten_get_list(a, "indices", index, ATEN_MAX_RANK, &count) ||
-        !aten_get(a, "values", &values))
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (index[i].rank != UINT32_MAX) {
-            if (which != UINT32_MAX || index[i].kind != ATEN_KIND_INT)
-                return aten_fail(a, "only one tensor of integers is supported as an index");
-            which = i;
-        }
-    if (which == UINT32_MAX || which >= x.rank || aten_bool(a, "accumulate", false) || index[which].rank != 1)
-        return aten_fail(a, "this form of it is not supported");
-    aten_value like = x;
-    like.dims[which] = index[which].dims[0];
-    return aten_expanded(a, &values, like.rank, like.dims, &values) &&
-           put_at(a, &x, which, &index[which], &values, &out) && aten_put(a, &out);
-}
+/* ---- beside one another --------------------------------------------------------------------------------- */
 
 static bool lower_slice_scatter(aten *a)
 {
@@ -202,8 +143,6 @@ static bool lower_slice_scatter(aten *a)
     return aten_cast(a, &source, x.kind, &source) && aten_place(a, &source, first, &x, 0, x.dims, &out) &&
            aten_put(a, &out);
 }
-
-/* ---- beside one another --------------------------------------------------------------------------------- */
 
 /* Parts one behind the other along a dimension. */
 static bool join(aten *a, aten_value *parts, uint32_t count, uint32_t dim, aten_value *sum)
@@ -321,8 +260,6 @@ const aten_operator aten_index_operators[] = {{"embedding", lower_embedding},
                                               {"index", lower_index},
                                               {"index_select", lower_index_select},
                                               {"gather", lower_gather},
-                                              {"index_copy", lower_index_copy},
-                                              {"index_put", lower_index_put},
                                               {"slice_scatter", lower_slice_scatter},
                                               {"select_scatter", lower_slice_scatter},
                                               {"cat", lower_cat},

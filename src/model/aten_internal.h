@@ -68,6 +68,7 @@ typedef struct aten {
     json_t *call_of;    /* name of a tensor -> number of the call that makes it */
     json_t *rebound;    /* name of a buffer -> name of the value that it was changed to */
     json_t *changed_to; /* the same as the signature says */
+    json_t *asked;      /* names of tensors that other nodes or outputs need */
     const json_t *metas;
     aten_call *calls;
     uint32_t call_count;
@@ -105,6 +106,7 @@ bool aten_find_value(aten *a, const char *name, aten_value *out);
 /* The call's outputs. */
 bool aten_put(aten *a, const aten_value *v);
 bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v);
+bool aten_asks(const aten *a, uint32_t nth); /* Does anything need it? */
 /* Dimension `dim` of so many, counted from the end if it is negative. */
 bool aten_dim(aten *a, int64_t dim, uint32_t rank, uint32_t *out);
 aten_kind aten_kind_of(int type);
@@ -180,6 +182,26 @@ void aten_recognise(aten *a, aten_value *v);
 bool aten_store_row(aten *a, const aten_value *x, uint32_t dim, const aten_value *index, const aten_value *source,
                     aten_value *out);
 
+/* ---- aten_scatter.c ---- */
+
+/* Of numbers of so many elements: those below zero count from the end. */
+bool aten_from_the_start(aten *a, const aten_value *index, uint32_t count, aten_value *out);
+/* x with the source at the places along dim that the index [n] numbers; or plus it. */
+bool aten_put_at(aten *a, const aten_value *x, uint32_t dim, const aten_value *index, const aten_value *source,
+                 bool adds, aten_value *out);
+
+/* ---- aten_windows.c ---- */
+
+/* What moves over the last two dimensions. */
+typedef struct aten_window {
+    uint32_t size[2], stride[2], before[2], after[2], dilation[2];
+} aten_window;
+/* One number for both directions, or two; of 3 dimensions only the second counts. */
+bool aten_pair(aten *a, const char *name, uint32_t rank, uint32_t otherwise, uint32_t out[2]);
+bool aten_padding(aten *a, uint32_t rank, aten_window *w);
+/* [n, c, h, w] with something around it, as [n, c, places, places, window, window]. */
+bool aten_windows(aten *a, const aten_value *x, const aten_window *w, double outside, aten_value *out);
+
 /* ---- operators ---- */
 
 typedef bool (*aten_lowering)(aten *a);
@@ -187,8 +209,11 @@ typedef struct aten_operator {
     const char *op;
     aten_lowering lower;
 } aten_operator;
+/* Or NULL. */
+const aten_operator *aten_find_operator(const char *op);
 /* Each file has a table, closed by {0}. */
 extern const aten_operator aten_view_operators[], aten_elementwise_operators[], aten_reduce_operators[],
-    aten_product_operators[], aten_index_operators[], aten_window_operators[], aten_make_operators[];
+    aten_product_operators[], aten_index_operators[], aten_scatter_operators[], aten_window_operators[],
+    aten_pool_operators[], aten_norm_operators[], aten_make_operators[];
 
 #endif

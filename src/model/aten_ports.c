@@ -1,4 +1,4 @@
-/* aten_ports: looking into a program: its graph and weights, what goes in and comes out. */
+/* aten_ports: looking into a program: its graph and weights, what goes in and comes out; and what lowers an operator. */
 #include "model/aten_internal.h"
 
 #include <string.h>
@@ -41,4 +41,17 @@ uint32_t aten_program_nodes(const aten_program *p, uint32_t *needed)
 {
     *needed = p->needed;
     return p->a.call_count;
+}
+
+const aten_operator *aten_find_operator(const char *op)
+{
+    static const aten_operator *const tables[] = {
+        aten_view_operators,  aten_elementwise_operators, aten_reduce_operators, aten_product_operators,
+        aten_index_operators, aten_scatter_operators,     aten_window_operators, aten_pool_operators,
+        aten_norm_operators,  aten_make_operators};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const aten_operator *o = tables[t]; o->op; o++)
+            if (strcmp(o->op, op) == 0)
+                return o;
+    return NULL;
 }

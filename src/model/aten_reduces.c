@@ -110,9 +110,11 @@ static bool lower_var(aten *a)
     bool ok = reduce(a, REDUCE_MEAN, &x, which, true, &mean) && aten_binary(a, MAP_SUB, &x, &mean, &x) &&
               aten_unary(a, UNARY_SQUARE, &x, &x) && reduce(a, REDUCE_SUM, &x, which, keep, &out) &&
               aten_with_number(a, MAP_MUL, &out, 1 / (count - less), &out);
-    if (ok && strcmp(a->at->op, "std") == 0)
+    if (ok && strncmp(a->at->op, "std", 3) == 0)
         ok = aten_unary(a, UNARY_SQRT, &out, &out);
-    return ok && aten_put(a, &out);
+    if (!ok || !aten_put(a, &out) || !strstr(a->at->op, "_mean"))
+        return ok && a->e->kind == ERR_NONE;
+    return aten_reshaped(a, &mean, out.rank, out.dims, &mean) && aten_put_nth(a, 1, &mean);
 }
 
 /* ---- along a dimension -------------------------------------------------------------------------------------- */
@@ -186,68 +188,6 @@ static bool lower_cumsum(aten *a)
     return aten_put(a, &out);
 }
 
-/* ---- norms -------------------------------------------------------------------------------------------------- */
-
-/* A weight for each element of a row as a node [length]; ones if there is none. */
-static node row_weight(aten *a, const char *name, uint32_t length, bool ones)
-{
-    aten_value w;
-    if (!aten_has(a, name) && !ones)
-        return 0;
-    if (!aten_has(a, name)) {
-        aten_value one = aten_scalar(a, ATEN_KIND_FLOAT, 1), row;
-        return aten_expanded(a, &one, 1, &length, &row) ? aten_in_shape(a, &row, shape1(length)) : 0;
-    }
-    return aten_get(a, name, &w) ? aten_in_shape(a, &w, shape1(length)) : 0;
-}
-
-static bool lower_norm(aten *a)
-{
-    aten_value x;
-    int64_t sizes[ATEN_MAX_RANK];
-    bool rms = strcmp(a->at->op, "rms_norm") == 0;
-    if (!aten_get(a, "input", &x))
-        return false;
-    uint32_t count = aten_ints(a, "normalized_shape", sizes, ATEN_MAX_RANK), length = 1;
-    if (count == 0 || count > x.rank)
-        return aten_fail(a, "a norm over %u of %u dimensions", count, x.rank);
-    for (uint32_t i = 0; i < count; i++)
-        length *= x.dims[x.rank - 1 - i];
-    node rows = aten_in_shape(a, &x, shape2((uint32_t)(aten_count(&x) / length), length));
-    node weight = row_weight(a, "weight", length, true), bias = row_weight(a, "bias", length, false);
-    aten_value out = aten_shaped(ATEN_KIND_FLOAT, x.rank, x.dims);
-    float epsilon = (float)aten_float(a, "eps", rms ? 1.1920929e-7 : 1e-5);
-    if (rows && weight)
-        out.n =
-            rms ? graph_rmsnorm(a->g, rows, weight, epsilon, 0) : graph_layernorm(a->g, rows, weight, bias, epsilon);
-    return (out.n || aten_fail(a, "it cannot be computed")) && aten_put(a, &out);
-}
-
-/* x * w / sqrt(var + eps) + (b - mean * w / sqrt(var + eps)): constants, one for each channel. */
-static bool lower_batch_norm(aten *a)
-{
-    aten_value x, mean, scale, shift, weight;
-    if (aten_bool(a, "training", false))
-        return aten_fail(a, "training is not supported");
-    if (!aten_get(a, "input", &x) || !aten_get(a, "running_mean", &mean) || !aten_get(a, "running_var", &scale) ||
-        x.rank < 2)
-        return a->e->kind != ERR_NONE ? false : aten_fail(a, "it has no channels");
-    if (!aten_with_number(a, MAP_ADD, &scale, aten_float(a, "eps", 1e-5), &scale) ||
-        !aten_map(a, (map_spec){.kind = MAP_RSQRT}, ATEN_KIND_FLOAT, &scale, 1, &scale))
-        return false;
-    if (aten_has(a, "weight") && (!aten_get(a, "weight", &weight) || !aten_binary(a, MAP_MUL, &scale, &weight, &scale)))
-        return false;
-    if (!aten_binary(a, MAP_MUL, &mean, &scale, &shift) || !aten_unary(a, UNARY_NEG, &shift, &shift))
-        return false;
-    if (aten_has(a, "bias") && (!aten_get(a, "bias", &weight) || !aten_binary(a, MAP_ADD, &shift, &weight, &shift)))
-        return false;
-    for (uint32_t d = 2; d < x.rank; d++) { /* the channels are dimension 1 */
-        scale = aten_unsqueezed(&scale, scale.rank);
-        shift = aten_unsqueezed(&shift, shift.rank);
-    }
-    return aten_binary(a, MAP_MUL, &x, &scale, &x) && aten_binary(a, MAP_ADD, &x, &shift, &x) && aten_put(a, &x);
-}
-
 const aten_operator aten_reduce_operators[] = {{"sum", lower_sum},
                                                {"mean", lower_sum},
                                                {"amax", lower_extreme},
@@ -260,14 +200,11 @@ const aten_operator aten_reduce_operators[] = {{"sum", lower_sum},
                                                {"all", lower_any},
                                                {"var", lower_var},
                                                {"std", lower_var},
+                                               {"var_mean", lower_var},
+                                               {"std_mean", lower_var},
                                                {"softmax", lower_softmax},
                                                {"_softmax", lower_softmax},
                                                {"log_softmax", lower_softmax},
                                                {"_log_softmax", lower_softmax},
                                                {"cumsum", lower_cumsum},
-                                               {"layer_norm", lower_norm},
-                                               {"native_layer_norm", lower_norm},
-                                               {"rms_norm", lower_norm},
-                                               {"batch_norm", lower_batch_norm},
-                                               {"_native_batch_norm_legit_no_training", lower_batch_norm},
                                                {0}};

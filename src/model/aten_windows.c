@@ -1,16 +1,12 @@
-/* aten_windows: convolutions and pools. The elements under each place of a window are a view with two dimensions more;
- * a convolution is the product of these with its weight. */
+/* aten_windows: convolutions. The elements under each place of a window are a view with two dimensions more; a convolution
+ * is the product of these with its weight. */
 #include "model/aten_internal.h"
 
-#include <math.h>
 #include <string.h>
 
-typedef struct window {
-    uint32_t size[2], stride[2], before[2], after[2], dilation[2];
-} window;
+typedef aten_window window;
 
-/* One number for both directions, or two; in one dimension only the second counts. */
-static bool pair(aten *a, const char *name, uint32_t rank, uint32_t otherwise, uint32_t out[2])
+bool aten_pair(aten *a, const char *name, uint32_t rank, uint32_t otherwise, uint32_t out[2])
 {
     int64_t numbers[2] = {otherwise, otherwise};
     uint32_t count = aten_ints(a, name, numbers, 2);
@@ -28,8 +24,7 @@ static bool pair(aten *a, const char *name, uint32_t rank, uint32_t otherwise, u
     return true;
 }
 
-/* [.., h, w] with something around it, as [.., places, places, window, window]: 2 leading dimensions. */
-static bool windows(aten *a, const aten_value *x, const window *w, double outside, aten_value *out)
+bool aten_windows(aten *a, const aten_value *x, const window *w, double outside, aten_value *out)
 {
     aten_value padded = *x;
     uint32_t first[ATEN_MAX_RANK] = {0}, dims[ATEN_MAX_RANK];
@@ -55,7 +50,7 @@ static bool windows(aten *a, const aten_value *x, const window *w, double outsid
     return true;
 }
 
-static bool set_padding(aten *a, uint32_t rank, window *w)
+bool aten_padding(aten *a, uint32_t rank, window *w)
 {
     const char *named = aten_text(a, "padding");
     if (named && strcmp(named, "same") == 0)
@@ -64,7 +59,7 @@ static bool set_padding(aten *a, uint32_t rank, window *w)
             w->before[i] = all / 2;
             w->after[i] = all - all / 2;
         }
-    else if (!named && (!pair(a, "padding", rank, 0, w->before) || !pair(a, "padding", rank, 0, w->after)))
+    else if (!named && (!aten_pair(a, "padding", rank, 0, w->before) || !aten_pair(a, "padding", rank, 0, w->after)))
         return false;
     return true;
 }
@@ -90,14 +85,67 @@ static bool multiply(aten *a, const aten_value *columns, const aten_value *weigh
     return aten_matmul(a, &x, &w, out) && aten_reshaped(a, out, 2, all, out);
 }
 
+/* Zeros between neighbours along dim, so that they are `stride` apart. */
+static bool spread(aten *a, const aten_value *x, uint32_t dim, uint32_t stride, aten_value *out)
+{
+    uint32_t dims[ATEN_MAX_RANK], none[ATEN_MAX_RANK] = {0}, size = x->dims[dim];
+    aten_value apart = aten_unsqueezed(x, dim + 1);
+    *out = *x;
+    if (stride == 1 || size == 1)
+        return true;
+    memcpy(dims, apart.dims, sizeof dims);
+    dims[dim + 1] = stride;
+    if (!aten_place(a, &apart, none, NULL, 0, dims, &apart))
+        return false;
+    memcpy(dims, x->dims, sizeof dims);
+    dims[dim] = size * stride;
+    if (!aten_reshaped(a, &apart, x->rank, dims, out))
+        return false;
+    out->dims[dim] = (size - 1) * stride + 1;
+    return true;
+}
+
+static void turn_around(aten_value *x, uint32_t dim)
+{
+    x->offset += (x->dims[dim] - 1) * x->strides[dim];
+    x->strides[dim] = 0u - x->strides[dim];
+}
+
+/* A transposed convolution as a plain one: elements a stride apart, the kernel [in, out / groups, kh, kw] turned around,
+ * inputs and outputs exchanged. */
+static bool transposed(aten *a, aten_value *x, aten_value *weight, window *w, uint32_t rank, uint32_t groups)
+{
+    uint32_t more[2], in = weight->dims[0], out = weight->dims[1];
+    uint32_t split[] = {groups, in / groups, out, w->size[0], w->size[1]},
+             dims[] = {groups * out, in / groups, w->size[0], w->size[1]};
+    if (!aten_pair(a, "output_padding", rank, 0, more))
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t reach = w->dilation[i] * (w->size[i] - 1);
+        if (w->before[i] > reach || more[i] >= (w->stride[i] > w->dilation[i] ? w->stride[i] : w->dilation[i]))
+            return aten_fail(a, "a padding of %u and %u for a window of %u", w->before[i], more[i], w->size[i]);
+        if (w->stride[i] == 0 || w->stride[i] > 1 << 16 || !spread(a, x, 2 + i, w->stride[i], x))
+            return a->e->kind != ERR_NONE ? false : aten_fail(a, "a stride of %u", w->stride[i]);
+        w->after[i] = reach - w->before[i] + more[i];
+        w->before[i] = reach - w->before[i];
+        w->stride[i] = 1;
+        turn_around(weight, 2 + i);
+    }
+    if (!aten_reshaped(a, weight, 5, split, weight))
+        return false;
+    *weight = aten_permuted(weight, (uint32_t[]){0, 2, 1, 3, 4});
+    return aten_reshaped(a, weight, 4, dims, weight);
+}
+
 static bool lower_conv(aten *a)
 {
     aten_value x, weight, bias, y;
     window w = {0};
     if (!aten_get(a, "input", &x) || !aten_get(a, "weight", &weight))
         return false;
-    if (aten_bool(a, "transposed", false) || (x.rank != 3 && x.rank != 4) || weight.rank != x.rank)
-        return aten_fail(a, "only convolutions of one or two dimensions are supported, none that are transposed");
+    if ((x.rank != 3 && x.rank != 4) || weight.rank != x.rank)
+        return aten_fail(a, "only convolutions of one or two dimensions are supported");
+    bool turned = aten_bool(a, "transposed", strncmp(a->at->op, "conv_transpose", 14) == 0);
     uint32_t rank = x.rank;
     if (rank == 3) {
         x = aten_unsqueezed(&x, 2);
@@ -106,10 +154,12 @@ static bool lower_conv(aten *a)
     w.size[0] = weight.dims[2];
     w.size[1] = weight.dims[3];
     int64_t groups = aten_int(a, "groups", 1);
-    if (groups < 1 || groups > x.dims[1] || x.dims[1] != weight.dims[1] * groups || weight.dims[0] % groups)
+    if (groups < 1 || groups > x.dims[1] || weight.dims[0] % groups ||
+        x.dims[1] != (turned ? weight.dims[0] : weight.dims[1] * groups))
         return aten_fail(a, "%lld groups of %u channels", (long long)groups, x.dims[1]);
-    if (!pair(a, "stride", rank, 1, w.stride) || !pair(a, "dilation", rank, 1, w.dilation) ||
-        !set_padding(a, rank, &w) || !windows(a, &x, &w, 0, &y))
+    if (!aten_pair(a, "stride", rank, 1, w.stride) || !aten_pair(a, "dilation", rank, 1, w.dilation) ||
+        !aten_padding(a, rank, &w) || (turned && !transposed(a, &x, &weight, &w, rank, (uint32_t)groups)) ||
+        !aten_windows(a, &x, &w, 0, &y))
         return false;
     uint32_t dims[] = {y.dims[0], y.dims[2], y.dims[3], weight.dims[0]};
     y = aten_permuted(&y, (uint32_t[]){0, 2, 3, 1, 4, 5});
@@ -125,62 +175,6 @@ static bool lower_conv(aten *a)
     return aten_put(a, &y);
 }
 
-static bool lower_pool(aten *a)
-{
-    aten_value x, y;
-    window w = {.dilation = {1, 1}};
-    bool largest = strncmp(a->at->op, "max", 3) == 0;
-    if (!aten_get(a, "self", &x))
-        return false;
-    if (x.rank != 4)
-        return aten_fail(a, "a pool over %u dimensions", x.rank);
-    if (!pair(a, "kernel_size", 4, 1, w.size) || !pair(a, "dilation", 4, 1, w.dilation) || !set_padding(a, 4, &w))
-        return false;
-    bool has_stride = json_array_size(aten_arg(a, "stride")) > 0;
-    if (has_stride ? !pair(a, "stride", 4, 1, w.stride) : !pair(a, "kernel_size", 4, 1, w.stride))
-        return false;
-    bool pads = w.before[0] || w.before[1];
-    if (aten_bool(a, "ceil_mode", false) || (!largest && pads && !aten_bool(a, "count_include_pad", true)) ||
-        aten_has(a, "divisor_override"))
-        return aten_fail(a, "this form of it is not supported");
-    return windows(a, &x, &w, largest ? ATEN_MINUS_INFINITY : 0, &y) &&
-           aten_reduce(a, largest ? REDUCE_MAX : REDUCE_MEAN, &y, 3u << 4, false, &y) && aten_put(a, &y);
-}
-
-/* Windows that fit without a remainder. */
-static bool lower_adaptive_pool(aten *a)
-{
-    aten_value x;
-    int64_t sizes[2];
-    uint32_t dims[ATEN_MAX_RANK], which = 0, count = 0;
-    if (!aten_get(a, "self", &x))
-        return false;
-    uint32_t given = aten_ints(a, "output_size", sizes, 2);
-    if (!given || given >= x.rank || x.rank + given > ATEN_MAX_RANK)
-        return aten_fail(a, "a pool over %u dimensions", x.rank);
-    for (uint32_t d = 0; d < x.rank; d++) {
-        bool pooled = d >= x.rank - given;
-        int64_t size = pooled ? sizes[d - (x.rank - given)] : x.dims[d];
-        if (size < 1 || x.dims[d] % size)
-            return aten_fail(a, "%u elements become %lld: only windows of one size are supported", x.dims[d],
-                             (long long)size);
-        dims[count++] = (uint32_t)size;
-        if (pooled) {
-            which |= 1u << count;
-            dims[count++] = x.dims[d] / (uint32_t)size;
-        }
-    }
-    return aten_reshaped(a, &x, count, dims, &x) && aten_reduce(a, REDUCE_MEAN, &x, which, false, &x) &&
-           aten_put(a, &x);
-}
-
-const aten_operator aten_window_operators[] = {{"conv1d", lower_conv},
-                                               {"conv2d", lower_conv},
-                                               {"convolution", lower_conv},
-                                               {"max_pool2d", lower_pool},
-                                               {"max_pool2d_with_indices", lower_pool},
-                                               {"avg_pool2d", lower_pool},
-                                               {"adaptive_avg_pool2d", lower_adaptive_pool},
-                                               {"_adaptive_avg_pool2d", lower_adaptive_pool},
-                                               {"adaptive_avg_pool1d", lower_adaptive_pool},
-                                               {0}};
+const aten_operator aten_window_operators[] = {{"conv1d", lower_conv},           {"conv2d", lower_conv},
+                                               {"conv_transpose1d", lower_conv}, {"conv_transpose2d", lower_conv},
+                                               {"convolution", lower_conv},      {0}};

@@ -58,6 +58,8 @@ static void one_dispatch(void **unused)
     run_fixture("cache", LEVEL_TOKEN);
     run_fixture("decoder", LEVEL_TOKEN);
     run_fixture("operators", LEVEL_TOKEN);
+    run_fixture("places", LEVEL_TOKEN);
+    run_fixture("windows", LEVEL_LOOP);
 }
 
 int main(void)
