@@ -6,49 +6,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from ._backward import convolution_backward
 from ._eager_ops import are_floats, written_out
 from ._values import aten
 
 # ---- convolutions ----------------------------------------------------------------------------------------------------
 
 
-def _spread(x: Tensor, strides: Sequence[int]) -> Tensor:
-    """Zeros between neighbours, so that they are so far apart."""
-    for dim, stride in zip((2, 3), strides, strict=True):
-        if stride > 1:
-            size = x.shape[dim]
-            zeros = [0, 0] * (x.dim() - dim - 1)  # pad counts dimensions from the last one
-            spread = functional.pad(x.unsqueeze(dim + 1), [*zeros, 0, stride - 1])
-            x = spread.flatten(dim, dim + 1).narrow(dim, 0, (size - 1) * stride + 1)
-    return x
-
-
 @written_out("convolution_backward.default")
-def _convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, bias_sizes: Any, stride: Sequence[int],
-                          padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Any,
-                          groups: int, mask: Sequence[bool]) -> Any:
-    """Of two dimensions: both are convolutions with the gradient, whose elements are a stride apart."""
-    plain = x.dim() == 4 and not transposed and groups == 1 and all(d == 1 for d in dilation)
-    if not plain or not are_floats(grad, x, weight) or not grad.numel():
-        return None
-    spread = _spread(grad, stride)
-    kernel = weight.shape[2:]
-    # rows and columns at the end that no window reached
-    left = [x.shape[2 + d] + 2 * padding[d] - kernel[d] + 1 - spread.shape[2 + d] for d in (0, 1)]
-    dx = dw = None
-    if mask[0]:
-        if any(kernel[d] - 1 < padding[d] for d in (0, 1)):
-            return None
-        edge = [kernel[d] - 1 - padding[d] for d in (0, 1)]
-        around = functional.pad(spread, [edge[1], edge[1] + left[1], edge[0], edge[0] + left[0]])
-        dx = functional.conv2d(around, weight.flip(2, 3).transpose(0, 1))
-    if mask[1]:
-        wide = functional.pad(x, [padding[1], padding[1], padding[0], padding[0]]).transpose(0, 1)
-        dw = functional.conv2d(wide, spread.transpose(0, 1)).transpose(0, 1)
-        dw = dw[:, :, : kernel[0], : kernel[1]].contiguous()
-    return dx, dw, grad.sum((0, 2, 3)) if mask[2] else None
+def _convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, *rest: Any) -> Any:
+    result = convolution_backward(grad, x, weight, *rest) if are_floats(grad, x, weight) else None
+    return None if result is NotImplemented else result
 
 
 # ---- batch norm ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Dynamo and AOTAutograd trace the model; the graph they make is lowered by the same C code as .pt2 files, and runs as one
 dispatch where the device allows it. Tensors that the model changes in place (a static cache) are states on the device:
 they are uploaded again only if someone else wrote to them. What cannot be lowered runs in eager mode, with one warning
-that says why. Training runs in eager mode, too.
+that says why, and is counted. In training the forward pass is one graph and the backward pass another.
 """
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import json
 import math
 import operator
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,16 +20,17 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
-from ._native import Error
+from ._backward import decompositions
+from ._native import Error, NoGpuError
 from .graph import Run, _Program
 from .torch_generate import Decoder, generate
 
-__all__ = ["Decoder", "backend", "compiled", "generate"]
+__all__ = ["Decoder", "backend", "compiled", "fallbacks", "generate"]
 
 # torch's numbers, as in a .pt2 file
 _TYPES = {torch.uint8: 1, torch.int8: 2, torch.int16: 3, torch.int32: 4, torch.int64: 5, torch.float16: 6,
           torch.float32: 7, torch.float64: 8, torch.bool: 12, torch.bfloat16: 13}
-_said: set[str] = set()
+_fallbacks: Counter[str] = Counter()
 _compiled: list[Step] = []
 
 
@@ -37,10 +39,22 @@ def compiled() -> list[Step]:
     return list(_compiled)
 
 
-def _say_once(why: str) -> None:
-    if why not in _said:
-        _said.add(why)
-        warnings.warn(f"solo: a part of the model runs in eager mode: {why}", stacklevel=2)
+def fallbacks() -> dict[str, int]:
+    """Why graphs ran in eager mode, and how often."""
+    return dict(_fallbacks)
+
+
+class _Eager:
+    """A graph that runs in eager mode: the first time with a warning, which is given once for each reason."""
+
+    def __init__(self, module: torch.fx.GraphModule, why: str) -> None:
+        self._module, self.fallback = module, why
+
+    def __call__(self, *args: Any) -> list[Any]:
+        _fallbacks[self.fallback] += 1
+        if _fallbacks[self.fallback] == 1:
+            warnings.warn(f"solo: a part of the model runs in eager mode: {self.fallback}", stacklevel=2)
+        return list(self._module(*args))
 
 
 # ---- the FX graph as JSON --------------------------------------------------------------------------------------------
@@ -147,12 +161,14 @@ class _Traced:
         specs += [{"tensor_constant": {"arg": {"name": n}, "tensor_constant_name": n}} for n in self.attributes]
         outputs: list[dict[str, Any]] = [{"buffer_mutation": {"arg": {"name": new}, "buffer_name": old}}
                                          for old, new in self.changed.items()]
-        outputs += [{"user_output": {"arg": {"as_tensor": {"name": v.name}}}} for v in self.returned if self.is_tensor(v)]
+        outputs += [{"user_output": {"arg": {"as_tensor": {"name": v.name}}}} for v in self.returned if self.is_made(v)]
         return json.dumps({"graph": {"nodes": self.nodes, "tensor_values": self.metas},
                            "signature": {"input_specs": specs, "output_specs": outputs}})
 
-    def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, torch.fx.Node) and value.name in self.metas
+    def is_made(self, value: Any) -> bool:
+        """Is it a tensor that the graph computes, none that it was given?"""
+        given = isinstance(value, torch.fx.Node) and value.op == "placeholder" and value.name not in self.changed
+        return isinstance(value, torch.fx.Node) and value.name in self.metas and not given
 
 
 # ---- a compiled graph ------------------------------------------------------------------------------------------------
@@ -172,17 +188,23 @@ def _array(value: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 class Step:
-    """A traced graph on the device. It is made at the first call, when parameters are there."""
+    """A traced graph on the device. It is made at the first call, when parameters are there.
 
-    def __init__(self, module: torch.fx.GraphModule, static: set[int], level: str) -> None:
+    static: numbers of the arguments that are parameters. When ``trains`` they are inputs like others, but uploaded only
+    when they changed; else they are part of the graph.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule, static: set[int], level: str, trains: bool = False) -> None:
         self._module, self._level = module, level
         self._traced = _Traced(module)
         names = [node.name for node in self._traced.placeholders]
-        self._static = {i: names[i] for i in static if i < len(names) and names[i] not in self._traced.changed}
+        self._place = {name: i for i, name in enumerate(names)}
+        known = {i: names[i] for i in static if i < len(names) and names[i] not in self._traced.changed}
+        self._static, self._kept = ({}, set(known)) if trains else (known, set())
         self._states = {i: name for i, name in enumerate(names) if name in self._traced.changed}
         self._seen: dict[int, tuple[int, int]] = {}
         self.run: Run | None = None
-        self.fallback: str | None = None
+        self._eager: _Eager | None = None
 
     def _mark(self, tensor: torch.Tensor) -> tuple[int, int]:
         """What tells whether someone else wrote to a tensor."""
@@ -203,8 +225,11 @@ class Step:
         run = self.run
         assert run is not None
         for i, node in enumerate(self._traced.placeholders):
-            if node.name in self._inputs:
-                run.write(self._inputs[node.name], _array(args[i]))
+            if node.name not in self._inputs or (i in self._kept and self._mark(args[i]) == self._seen.get(i)):
+                continue
+            run.write(self._inputs[node.name], _array(args[i]))
+            if i in self._kept:
+                self._seen[i] = self._mark(args[i])
         for i, name in self._states.items():
             if self._mark(args[i]) != self._seen[i]:
                 run.write(self._ports[name], _array(args[i]))
@@ -218,8 +243,8 @@ class Step:
         made = iter(run.graph.outputs)
         results: list[Any] = []
         for value in self._traced.returned:
-            if not self._traced.is_tensor(value):
-                results.append(value)
+            if not self._traced.is_made(value):
+                results.append(args[self._place[value.name]] if isinstance(value, torch.fx.Node) else value)
                 continue
             like = value.meta["val"]
             result = torch.from_numpy(run.read(next(made))).to(like.dtype)
@@ -228,33 +253,32 @@ class Step:
             results.append(result)
         return results
 
-    def __call__(self, *args: Any) -> list[Any]:
-        if self.fallback is None:
+    @property
+    def fallback(self) -> str | None:
+        """Why it runs in eager mode, if it does."""
+        return self._eager.fallback if self._eager else None
+
+    def _is_ready(self, args: Sequence[Any]) -> bool:
+        if self._eager is None and (self.run is None or any(self._mark(args[i]) != self._seen.get(i) for i in self._static)):
             try:
-                with torch.no_grad():
-                    changed = any(self._mark(args[i]) != self._seen.get(i) for i in self._static)
-                    if self.run is None or changed:
-                        self._build(args)
-                        if self not in _compiled:
-                            _compiled.append(self)
-                    assert self.run is not None
-                    self._upload(args)
-                    self.run.go()
-                    return self._download(args)
+                self._build(args)
+            except NoGpuError:
+                raise
             except Error as why:
-                self.fallback = str(why)
-                self.run = None
-                _say_once(self.fallback)
-        return list(self._module(*args))
+                self._eager, self.run = _Eager(self._module, str(why)), None
+            if self not in _compiled:
+                _compiled.append(self)
+        return self._eager is None
 
-
-def _eager(module: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
-    return make_boxed_func(module.forward)
-
-
-def _training(module: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
-    _say_once("it is trained (torch.no_grad() or inference_mode() makes it a program that runs on the device)")
-    return make_boxed_func(module.forward)
+    def __call__(self, *args: Any) -> list[Any]:
+        with torch.no_grad():
+            if self._is_ready(args):
+                assert self.run is not None
+                self._upload(args)
+                self.run.go()
+                return self._download(args)
+        assert self._eager is not None
+        return self._eager(*args)
 
 
 def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dict[str, Any] | None = None,
@@ -262,18 +286,30 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dic
     """The backend itself. ``options={"level": "ops"}`` chooses a fusion level; "auto" is the default."""
     level = (options or {}).get("level", "auto")
 
-    def inference(traced: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+    def compiler(traced: torch.fx.GraphModule, trains: bool) -> Callable[..., Any]:
         context = torch._guards.TracingContext.try_get()
         metadata = context.fw_metadata if context else None
         static = set(getattr(metadata, "static_input_indices", None) or ())
         try:
-            return make_boxed_func(Step(traced, static, level))
+            return make_boxed_func(Step(traced, static, level, trains))
         except Error as why:
-            _say_once(str(why))
-            return make_boxed_func(traced.forward)
+            return make_boxed_func(_Eager(traced, str(why)))
 
-    table = torch._decomp.core_aten_decompositions()
-    return aot_autograd(fw_compiler=_training, bw_compiler=_eager, inference_compiler=inference, decompositions=table,
+    def inference(traced: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+        return compiler(traced, False)
+
+    def forward(traced: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+        return compiler(traced, True)
+
+    def backward(traced: torch.fx.GraphModule, unused: Sequence[Any]) -> Callable[..., Any]:
+        try:
+            return make_boxed_func(Step(traced, set(), level, True))
+        except Error as why:
+            return make_boxed_func(_Eager(traced, str(why)))
+
+    trains = torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs)
+    table = {**torch._decomp.core_aten_decompositions(), **(decompositions() if trains else {})}
+    return aot_autograd(fw_compiler=forward, bw_compiler=backward, inference_compiler=inference, decompositions=table,
                         keep_inference_input_mutations=True)(module, inputs)
 
 

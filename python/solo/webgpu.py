@@ -369,7 +369,7 @@ def _set_up() -> None:
         operators.impl(name, function, "PrivateUse1")
     for name, op in _VIEWS.items():
         operators.impl(name, _view_of(op), "PrivateUse1")
-    for name in [*_BETTER, *_structured()]:
+    for name in sorted({*_BETTER, *_structured()} - {*_OWN, *_VIEWS}):  # which of them overlap depends on the version
         packet, _, overload = name.partition(".")
         op = getattr(getattr(aten, packet), overload or "default")
         operators.impl(name, lambda *args, _op=op, **kwargs: _eager.dispatch(_op, *args, **kwargs), "PrivateUse1")

@@ -83,6 +83,44 @@ def decoder(family, **more):
     return Result(getattr(transformers, f"{name}ForCausalLM")(config), use_cache=False), (torch.randint(0, 100, (1, 9)),)
 
 
+class Words(nn.Module if torch else object):
+    """Two layers of a transformer, and the loss of its next words."""
+
+    class Layer(nn.Module if torch else object):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.first, self.second = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+
+        def forward(self, x):
+            parts = self.qkv(self.first(x)).chunk(3, -1)
+            q, k, v = (y.unflatten(-1, (self.heads, -1)).transpose(1, 2) for y in parts)
+            y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(y.transpose(1, 2).flatten(2))
+            return x + self.down(nn.functional.gelu(self.up(self.second(x))))
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 16), nn.Embedding(8, 16)
+        self.layers = nn.Sequential(self.Layer(16, 2), self.Layer(16, 2), nn.LayerNorm(16), nn.Linear(16, 20))
+
+    def forward(self, ids):
+        x = self.words(ids[:, :-1]) + self.places(torch.arange(ids.shape[1] - 1))
+        return nn.functional.cross_entropy(self.layers(x).flatten(0, 1), ids[:, 1:].flatten())
+
+
+class Classes(nn.Module if torch else object):
+    """A network and the loss of the classes that it finds."""
+
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x, wanted):
+        return nn.functional.cross_entropy(self.layers(x), wanted)
+
+
 MODELS = {
     "resnet": resnet, "vit": vit, "bert": bert, "gpt2": gpt2,
     "qwen2": lambda: decoder("Qwen2"),
@@ -133,6 +171,45 @@ class Torch(unittest.TestCase):
             model.weight.mul_(2)
             self.near(compiled(x), model(x))
 
+    def check_training(self, model, batches, steps=100):
+        """AdamW's losses: eager's for so many steps, with the forward and the backward pass as a graph each."""
+        losses, trained = [], []
+        before = len(solo.torch.compiled())
+        for way in (lambda m: m, lambda m: torch.compile(m, backend="solo", dynamic=False, options={"level": LEVEL})):
+            mine = copy.deepcopy(model)
+            step, optimizer = way(mine), torch.optim.AdamW(mine.parameters(), lr=3e-3)
+            losses.append([])
+            trained.append(mine)
+            for i in range(steps):
+                optimizer.zero_grad()
+                loss = step(*batches[i % len(batches)])
+                loss.backward()
+                optimizer.step()
+                losses[-1].append(loss.item())
+        self.assertLess(losses[0][-1], 0.8 * losses[0][0])
+        for eager, compiled in zip(*losses, strict=True):
+            self.assertLess(abs(eager - compiled), 1e-4 * abs(eager))
+        graphs = solo.torch.compiled()[before:]
+        self.assertEqual([graph.fallback for graph in graphs], [None, None])
+        if LEVEL == "token":
+            self.assertEqual([graph.run.dispatches for graph in graphs], [1, 1])
+        return trained
+
+    def test_training_of_an_mlp(self):
+        model = Classes(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 5))
+        self.check_training(model, [(torch.randn(16, 8), torch.randint(0, 5, (16,))) for _ in range(2)])
+
+    def test_training_of_a_transformer(self):
+        self.check_training(Words(), [((torch.randint(0, 20, (4, 1)) + torch.arange(9) * 3) % 20,) for _ in range(2)])
+
+    def test_training_of_convolutions(self):
+        """Also batch norm, whose statistics are changed by the compiled graph; groups, pools."""
+        model = Classes(nn.Conv2d(3, 6, 3, 2, 1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2, 1),
+                        nn.Conv2d(6, 6, 3, groups=3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 5))
+        trained = self.check_training(model, [(torch.randn(4, 3, 12, 12), torch.randint(0, 5, (4,)))], 20)
+        for mine, wanted in zip(*(m.layers[1].buffers() for m in trained), strict=True):  # two means and a count
+            self.assertLess((mine - wanted).abs().max().item(), 1e-4)
+
     def test_half_precision(self):
         model = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 8)).eval().half()
         x = torch.randn(2, 16).half()
@@ -175,6 +252,7 @@ class Torch(unittest.TestCase):
                 self.near(compiled(x), function(x))
         said = [str(w.message) for w in seen if "runs in eager mode" in str(w.message)]
         self.assertEqual(len(said), 1, said)
+        self.assertTrue(any(why in said[0] and count == 2 for why, count in solo.torch.fallbacks().items()))
 
     def test_generate_with_a_static_cache(self):
         if not transformers:
