@@ -7,8 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool time_dispatches(graph_run *r, const program *p, gpu_timer **timers, double *ns, bool first, err *e)
+/* A run sets the inputs of the next one, its position for example: each is timed with what the first one had. */
+typedef struct kept_inputs {
+    uint32_t which, **words; /* [node] NULL: no input */
+} kept_inputs;
+
+static bool keep_inputs(graph_run *r, uint32_t which, kept_inputs *kept, err *e)
 {
+    const graph *g = r->plans[which]->g;
+    *kept = (kept_inputs){.which = which, .words = mem_alloc((graph_count(g) + 1) * sizeof *kept->words)};
+    for (node i = 1; i <= graph_count(g); i++) {
+        const graph_node *n = graph_at(g, i);
+        graph_place p = n->op == OP_INPUT ? graph_run_place(r, n->name) : (graph_place){0};
+        if (!p.words)
+            continue;
+        kept->words[i] = mem_alloc(p.words * sizeof **kept->words);
+        if (!graph_run_get(r, p, 0, p.words, kept->words[i], e))
+            return false;
+    }
+    return true;
+}
+
+static void restore_inputs(graph_run *r, const kept_inputs *kept)
+{
+    const graph *g = r->plans[kept->which]->g;
+    for (node i = 1; i <= graph_count(g); i++)
+        if (kept->words[i]) {
+            graph_place p = graph_run_place(r, graph_at(g, i)->name);
+            graph_run_put(r, p, kept->words[i], p.words);
+        }
+}
+
+static void forget_inputs(graph_run *r, kept_inputs *kept)
+{
+    for (node i = 0; i <= graph_count(r->plans[kept->which]->g); i++)
+        free(kept->words[i]);
+    free(kept->words);
+}
+
+static bool time_dispatches(graph_run *r, const program *p, const kept_inputs *kept, gpu_timer **timers, double *ns,
+                            bool first, err *e)
+{
+    restore_inputs(r, kept);
     gpu_recording *recording = gpu_record(r->g, false);
     for (uint32_t i = 0; i < p->dispatch_count; i++) {
         gpu_pass_begin(recording, timers[i], GPU_TIME_BEGIN | GPU_TIME_END);
@@ -39,7 +79,8 @@ static double *time_without(kernel_times *t, int kernel)
     }
 }
 
-static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, kernel_times *t, err *e)
+static bool time_kernels(graph_run *r, const program *p, const kept_inputs *kept, uint32_t times, gpu_timer **timers,
+                         kernel_times *t, err *e)
 {
     bool ok = true;
     for (uint32_t k = 0; ok && k < times; k++)
@@ -47,20 +88,20 @@ static bool time_kernels(graph_run *r, const program *p, uint32_t times, gpu_tim
             double *ns = time_without(t, kernel);
             megakernel_leave_out(p->megakernel, kernel);
             /* Data of runs without some kernels may carry valid epoch bits: one run that is not timed replaces it. */
-            ok = (kernel != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, timers, &(double){0}, true, e)) &&
-                 time_dispatches(r, p, timers, ns, k == 0, e);
+            ok = (kernel != MEGAKERNEL_ALL_KERNELS || time_dispatches(r, p, kept, timers, &(double){0}, true, e)) &&
+                 time_dispatches(r, p, kept, timers, ns, k == 0, e);
         }
     megakernel_leave_out(p->megakernel, MEGAKERNEL_ALL_KERNELS);
     return ok;
 }
 
 /* The time of a phase is the time saved by leaving out its kernel. */
-static bool profile_megakernel(graph_run *r, const program *p, uint32_t times, gpu_timer **timers, double *ns,
-                               double *total_ns, err *e)
+static bool profile_megakernel(graph_run *r, const program *p, const kept_inputs *kept, uint32_t times,
+                               gpu_timer **timers, double *ns, double *total_ns, err *e)
 {
     kernel_times t = {0};
     uint32_t phases = megakernel_phase_count(p->megakernel);
-    bool ok = time_kernels(r, p, times, timers, &t, e);
+    bool ok = time_kernels(r, p, kept, times, timers, &t, e);
     for (uint32_t i = 0; ok && i < phases; i++) {
         uint32_t alike = 0;
         int kernel = megakernel_kernel_of(p->megakernel, i);
@@ -72,40 +113,17 @@ static bool profile_megakernel(graph_run *r, const program *p, uint32_t times, g
     return ok;
 }
 
-/* A run sets the inputs of the next one, its position for example: they are to be as they were. */
-static bool keep_inputs(graph_run *r, uint32_t which, bool restore, uint32_t **kept, err *e)
-{
-    const graph *g = r->plans[which]->g;
-    bool ok = true;
-    for (node i = 1; ok && i <= graph_count(g); i++) {
-        const graph_node *n = graph_at(g, i);
-        graph_place p = n->op == OP_INPUT ? graph_run_place(r, n->name) : (graph_place){0};
-        if (!p.words)
-            continue;
-        if (restore)
-            graph_run_put(r, p, kept[i], p.words);
-        else {
-            kept[i] = mem_alloc(p.words * sizeof **kept);
-            ok = graph_run_get(r, p, 0, p.words, kept[i], e);
-        }
-    }
-    return ok;
-}
-
 /* A GPU that was idle has a low clock at first. */
-static bool warm_up(graph_run *r, uint32_t which, err *e)
+static bool warm_up(graph_run *r, const kept_inputs *kept, err *e)
 {
     const double WARM_US = 200e3;
-    uint32_t nodes = graph_count(r->plans[which]->g), **kept = mem_alloc((nodes + 1) * sizeof *kept);
-    bool ok = keep_inputs(r, which, false, kept, e);
+    bool ok = true;
     for (double began = clock_us();
          ok && gpu_get_info(r->g)->type != GPU_TYPE_SOFTWARE && clock_us() - began < WARM_US;) {
-        graph_run_once(r, which, SUBMIT_BATCH);
-        ok = gpu_wait(r->g, e) && keep_inputs(r, which, true, kept, e);
+        restore_inputs(r, kept);
+        graph_run_once(r, kept->which, SUBMIT_BATCH);
+        ok = gpu_wait(r->g, e);
     }
-    for (uint32_t i = 0; i <= nodes; i++)
-        free(kept[i]);
-    free(kept);
     return ok;
 }
 
@@ -116,12 +134,16 @@ bool graph_run_profile(graph_run *r, uint32_t which, uint32_t times, double *ns,
     gpu_timer **timers = mem_alloc((p->dispatch_count + 1) * sizeof *timers);
     for (uint32_t i = 0; i < p->dispatch_count; i++)
         timers[i] = gpu_timer_new(r->g);
-    bool ok = warm_up(r, which, e);
-    if (p->megakernel)
-        ok = profile_megakernel(r, p, times, timers, ns, total_ns ? total_ns : &unused, e);
+    kept_inputs kept;
+    bool ok = keep_inputs(r, which, &kept, e) && warm_up(r, &kept, e);
+    if (ok && p->megakernel)
+        ok = profile_megakernel(r, p, &kept, times, timers, ns, total_ns ? total_ns : &unused, e);
     r->last = RUN_NO_PROGRAM;
     for (uint32_t k = 0; !p->megakernel && ok && k < times; k++)
-        ok = time_dispatches(r, p, timers, ns, k == 0, e);
+        ok = time_dispatches(r, p, &kept, timers, ns, k == 0, e);
+    if (ok)
+        restore_inputs(r, &kept);
+    forget_inputs(r, &kept);
     for (uint32_t i = 0; i < p->dispatch_count; i++)
         gpu_timer_free(timers[i]);
     free(timers);

@@ -24,17 +24,18 @@ static void add_time(batch_times *t, const char *kernel, uint32_t columns, doubl
 
 bool batch_time(batch_times *t, batch *b, err *e)
 {
-    enum { TIMES = 5 };
-    uint32_t which;
-    graph_run *r = batch_run(b, &which);
+    enum { TIMES = 5, ROUNDS = 8 };
+    uint32_t which, rounds = ROUNDS;
+    graph_run *r = batch_run(b, &which, &rounds);
     const plan *p = graph_run_plan(r, which);
     uint32_t count = graph_run_stages(r, which);
     double *ns = mem_alloc((count + 1) * sizeof *ns), whole_ns = 0;
     bool ok = graph_run_profile(r, which, TIMES, ns, &whole_ns, e);
-    *t = (batch_times){.whole_us = whole_ns / 1e3};
+    double step_us = 1e3 * rounds;
+    *t = (batch_times){.whole_us = whole_ns / step_us};
     for (uint32_t i = 0; ok && i < count; i++) {
         graph_dispatch d = graph_run_dispatch(r, which, i);
-        add_time(t, d.kernel, graph_at(p->g, p->steps[d.step].at)->s.dims[3], ns[i] / 1e3);
+        add_time(t, d.kernel, graph_at(p->g, p->steps[d.step].at)->s.dims[3], ns[i] / step_us);
     }
     free(ns);
     return ok;

@@ -288,9 +288,11 @@ uint32_t batch_dispatches(const batch *b)
     return graph_run_dispatches(b->run, b->programs[b->level]);
 }
 
-graph_run *batch_run(const batch *b, uint32_t *which)
+graph_run *batch_run(batch *b, uint32_t *which, uint32_t *rounds)
 {
     *which = b->programs[b->level];
+    *rounds = b->level == LEVEL_LOOP ? *rounds : 1;
+    batch_set_rounds(b, *rounds);
     return b->run;
 }
 

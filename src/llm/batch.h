@@ -135,10 +135,12 @@ uint32_t batch_context(const batch *b);
 uint32_t batch_vocab(const batch *b);
 uint32_t batch_piece(const batch *b);
 fusion_level batch_level(const batch *b);
-void batch_set_level(batch *b, fusion_level level);           /* one that was made; between steps */
-uint32_t batch_dispatches(const batch *b);                    /* of a token of all texts */
-uint64_t batch_bytes(const batch *b);                         /* of GPU memory */
-struct graph_run *batch_run(const batch *b, uint32_t *which); /* and the program of the present level, to look at it */
+void batch_set_level(batch *b, fusion_level level); /* one that was made; between steps */
+uint32_t batch_dispatches(const batch *b);          /* of a token of all texts */
+uint64_t batch_bytes(const batch *b);               /* of GPU memory */
+/* Its graphs, and which of them is that of the present level, to look at it: made to make `rounds` tokens in a dispatch,
+ * where the level makes several. Returns how many it makes in `rounds`. */
+struct graph_run *batch_run(batch *b, uint32_t *which, uint32_t *rounds);
 /* A notice for the user, returned once: a level that is not possible here, or that timed out. NULL: none. */
 const char *batch_take_notice(batch *b, char *text, size_t size);
 

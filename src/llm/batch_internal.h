@@ -90,6 +90,8 @@ void batch_copy_recurrent(batch *b, uint32_t slot);
 void batch_send_row(batch *b, uint32_t slot);
 /* The row makes nothing any more. */
 void batch_idle_row(batch *b, uint32_t slot);
+/* How many tokens the next dispatch makes, at the level loop. */
+void batch_set_rounds(batch *b, uint32_t rounds);
 /* One chunk of tokens for all rows; `most` of them at most. */
 bool batch_make(batch *b, uint32_t most, err *e);
 

@@ -64,12 +64,15 @@ static bool take_tokens(batch *b, batch_row *r, const sample_control *now, uint3
 
 /* ---- a chunk of tokens --------------------------------------------------------------- */
 
-/* How many tokens the next dispatch makes. */
+/* How many tokens the next dispatch makes: one while a prompt waits, since a step reads a single piece of it, and texts
+ * that begin long after each other are few at a time. */
 static uint32_t rounds_of(const batch *b, uint32_t most)
 {
     uint32_t longest = 0, rounds = b->chunk_tok < most ? b->chunk_tok : most;
     for (uint32_t i = 0; i < b->slots; i++) {
         const batch_row *r = &b->rows[i];
+        if (r->state == BATCH_READING && rounds > 1)
+            rounds = 1;
         if (r->state != BATCH_MAKING)
             continue;
         longest = r->left > longest ? r->left : longest;
@@ -78,10 +81,15 @@ static uint32_t rounds_of(const batch *b, uint32_t most)
     return longest == 0 ? 0 : b->level != LEVEL_LOOP ? 1 : rounds < longest ? rounds : longest;
 }
 
-static void run(batch *b, uint32_t rounds)
+void batch_set_rounds(batch *b, uint32_t rounds)
 {
     if (b->level == LEVEL_LOOP && b->rounds != rounds)
         graph_run_set_rounds(b->run, b->programs[LEVEL_LOOP], b->rounds = rounds);
+}
+
+static void run(batch *b, uint32_t rounds)
+{
+    batch_set_rounds(b, rounds);
     if (b->before && b->level > LEVEL_OPS)
         graph_snapshot_keep(b->before);
     graph_run_once(b->run, b->programs[b->level], b->submit);
