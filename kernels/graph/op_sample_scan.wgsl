@@ -1,6 +1,7 @@
 // The first half of sampling a token, by many workgroups: logits with their penalties become keys, and for each slice
 // of the vocabulary its best key and the sum of its likelihoods are written, so that op_sample.wgsl reads few of the
-// keys. 64 threads work on a slice. Arithmetic: include/sample.wgsl.
+// keys; at temperature 0 it reads none, and none are written. 64 threads work on a slice. Arithmetic:
+// include/sample.wgsl.
 override THREADS = 256u;
 //!include "graph.wgsl"
 //!include "shared_x.wgsl"
@@ -66,6 +67,7 @@ fn body(args: u32, v: u32, local: u32) {
     let slice = v * slices + local / LANES;
     let first = v * slices * size;
     let factors = vec2<f32>(setting(args, SETTING_PENALTY), setting(args, SETTING_REWARD));
+    let drawn = setting(args, SETTING_SCALE) > 0.0;
     flag_recent(args, first, slices * size, local);
 
     var best = 0u;
@@ -76,7 +78,9 @@ fn body(args: u32, v: u32, local: u32) {
         four = four_keys(args, id, first, factors);
         for (var left = at_run_time(4u); left > 0u; left--) {
             let k = 4u - left;
-            if (slice < arg(args, SAMPLE_SLICE_COUNT)) { store_word(arg(args, SAMPLE_KEYS) + id + k * LANES, four[k]); }
+            if (slice < arg(args, SAMPLE_SLICE_COUNT) && drawn) {
+                store_word(arg(args, SAMPLE_KEYS) + id + k * LANES, four[k]);
+            }
             if (four[k] > best) { best = four[k]; place = id + k * LANES; }
         }
     }
@@ -105,7 +109,7 @@ fn body(args: u32, v: u32, local: u32) {
     let scale = select(setting(args, SETTING_SCALE), SCALE_OF_ONE,
         load_word(arg(args, SAMPLE_SETTINGS) + SETTING_TOP_P) > 0u);
     var sum = vec2<u32>(0u);
-    if (setting(args, SETTING_SCALE) > 0.0 && load_word(arg(args, SAMPLE_SETTINGS) + SETTING_TOP_K) == 0u) {
+    if (drawn && load_word(arg(args, SAMPLE_SETTINGS) + SETTING_TOP_K) == 0u) {
         let logit = logit_of(best_key);
         for (var i = 0u; i < size; i += 4u * LANES) {
             if (size > 4u * LANES) { four = four_keys(args, slice * size + i + lane, first, factors); }
