@@ -3,8 +3,8 @@
 // next step are read a step before. x lies in workgroup memory, of every row a segment at a time, already multiplied by
 // its norm's weight; the norm itself is one factor for each row, applied at the end.
 //
-// A row's sums are made in the same order whoever the other rows are; TEAM, SEGMENT_CHUNKS, THREADS and the size of
-// subgroups determine it.
+// A row's sums are made in the same order whoever the other rows are; TEAM, SEGMENT_CHUNKS, THREADS, BY_SECTORS and the
+// size of subgroups determine it.
 override THREADS = 256u;
 override TEAM = 32u;
 override ROWS = 2u; // of x
@@ -12,6 +12,14 @@ override LENGTH = 896u; // elements of a row
 override CHUNK_VEC4S = 2u; // a quarter of CHUNK
 override SEGMENT_CHUNKS = 112u; // chunks of a segment: all, or those of some steps, or a part of one step's
 override NORMS = 0u; // 1: x is normed
+// How x is read. 0: a thread has four elements side by side, so that each of its loads is a quarter of what a
+// subgroup's loads touch; atomic loads, which pass the nearest cache by, then fetch everything four times. 1: eight
+// threads have 32 elements, and each of their loads takes eight of those that lie side by side, a sector of memory; and
+// who waits for x polls a vector of it only.
+override BY_SECTORS = 0u;
+override READS_AHEAD = 0u; // 1: the next segment of x is on its way while this one is used
+// 1: a team is a subgroup, and x one segment: sums need no workgroup memory, and teams wait for each other only for x
+override ALONE_AT_ONCE = 0u;
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -32,6 +40,10 @@ const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
 const SEGMENTS = (CHUNKS + SEGMENT_CHUNKS - 1u) / SEGMENT_CHUNKS;
 const STEPS = (SEGMENT_CHUNKS + TEAM - 1u) / TEAM; // of a segment
 const STRIDE = SEGMENT_CHUNKS | 1u;
+fn steps_of(segment: u32) -> u32 {
+    if (SEGMENTS == 1u) { return STEPS; }
+    return min(STEPS, (CHUNKS - segment * SEGMENT_CHUNKS + TEAM - 1u) / TEAM);
+}
 var<workgroup> sums_of: array<f32, ROWS * 4u * SUBGROUPS>; // by team, row of x, row of the row4, subgroup
 var<workgroup> squares_of: array<f32, ROWS * SUBGROUPS>;
 
@@ -64,7 +76,7 @@ fn fetch_ahead(b: ptr<function, prefetched>, args: u32, local: u32) {
     if ((*b).row4 < arg(args, MATMUL_ROW4S)) {
         (*b).held = fetch_row4((*b).rows, CHUNKS, (*b).segment * SEGMENT_CHUNKS + (*b).step * TEAM + local % TEAM);
         (*b).step += 1u;
-        if ((*b).step == STEPS) {
+        if ((*b).step == steps_of((*b).segment)) {
             (*b).step = 0u;
             (*b).segment += 1u;
         }
@@ -92,44 +104,89 @@ struct squares {
 //!end
 }
 
-// Puts a segment of all rows of x into workgroup memory. A thread has the same elements of every row, and those are in
-// flight together.
-fn share_x(args: u32, segment: u32, own: ptr<function, squares>, local: u32) {
-    let vec4s = SEGMENT_CHUNKS * CHUNK_VEC4S;
-    let first = segment * vec4s * 4u;
-    for (var start = 0u; start < vec4s; start += THREADS) {
-        let i = start + local;
-        let at = first + i * 4u;
-        let there = i < vec4s && at < LENGTH;
-        let place = vec4<u32>(0u, 1u, 2u, 3u) + arg(args, MATMUL_X) + select(0u, at, there);
+// Four elements of every row, as they lie in memory: those are in flight together.
+struct x_bits {
 //!for b ROWS
-        var bits_#b: vec4<u32>;
+    of_#b: vec4<u32>,
 //!end
-        for (var spins = 0u; spins < MAX_SPINS; spins++) {
-            var missing = 0u;
+}
+
+// Which elements of a segment, and of a row, a thread has as its i-th four; those that there are not are the first.
+fn own_elements(i: u32) -> vec4<u32> {
+    if (BY_SECTORS == 1u) { return vec4<u32>(0u, 8u, 16u, 24u) + i / 8u * 32u + i % 8u; }
+    return vec4<u32>(0u, 1u, 2u, 3u) + i * 4u;
+}
+fn are_there(segment: u32, own: vec4<u32>) -> vec4<bool> {
+    let all = vec4<u32>(min(SEGMENT_CHUNKS * CHUNK, LENGTH - segment * SEGMENT_CHUNKS * CHUNK));
+    return own < all;
+}
+fn elements_of_row(segment: u32, own: vec4<u32>) -> vec4<u32> {
+    return select(vec4<u32>(), own + segment * SEGMENT_CHUNKS * CHUNK, are_there(segment, own));
+}
+
+fn read_x(args: u32, segment: u32, i: u32) -> x_bits {
+    let place = elements_of_row(segment, own_elements(i)) + arg(args, MATMUL_X);
+    var x: x_bits;
 //!for b ROWS
-            bits_#b = bits_of_vec4(place + #bu * LENGTH);
+    x.of_#b = bits_of_vec4(place + #bu * LENGTH);
 //!end
+    return x;
+}
+
+fn any_stale(bits: vec4<u32>) -> u32 {
+    return is_stale(bits.x) | is_stale(bits.y) | is_stale(bits.z) | is_stale(bits.w);
+}
+
+// Waits until four elements are there.
+fn await_vec4(place: vec4<u32>) {
+    for (var spins = 0u; spins < MAX_SPINS; spins++) {
+        if (any_stale(bits_of_vec4(place)) == 0u || !keep_spinning(spins)) { break; }
+    }
+}
+
+// Puts what was read into workgroup memory.
+fn place_x(args: u32, segment: u32, i: u32, read: x_bits, own: ptr<function, squares>, local: u32) {
+    let elements = own_elements(i);
+    let there = are_there(segment, elements);
+    let of_row = elements_of_row(segment, elements);
+    var x = read;
+    for (var spins = 0u; spins < MAX_SPINS; spins++) {
+        var missing = 0u;
+        var late = 0u;
 //!for b ROWS
-            missing |= is_stale(bits_#b.x) | is_stale(bits_#b.y) | is_stale(bits_#b.z) | is_stale(bits_#b.w);
+        let stale_#b = any_stale(x.of_#b);
+        missing |= stale_#b;
+        late = select(late, #bu * LENGTH, stale_#b != 0u);
 //!end
-            if (missing == 0u || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
-        }
-        var weight = vec4<f32>(1.0);
-        if (NORMS == 1u) {
-            let norm = vec4<u32>(0u, 1u, 2u, 3u) + arg(args, MATMUL_NORM_WEIGHT) + select(0u, at, there);
-            weight = rounded(vec4<f32>(load(norm.x), load(norm.y), load(norm.z), load(norm.w)) +
-                arg_float(args, MATMUL_NORM_OFFSET));
-        }
+        if (missing == 0u || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
+        if (BY_SECTORS == 1u) { await_vec4(of_row + arg(args, MATMUL_X) + late); }
+        x = read_x(args, segment, i);
+    }
+    var weight = vec4<f32>(1.0);
+    if (NORMS == 1u) {
+        let norm = of_row + arg(args, MATMUL_NORM_WEIGHT);
+        weight = rounded(vec4<f32>(load(norm.x), load(norm.y), load(norm.z), load(norm.w)) +
+            arg_float(args, MATMUL_NORM_OFFSET));
+    }
 //!for b ROWS
-        let value_#b = select(vec4<f32>(), vec4<f32>(float_of(bits_#b.x), float_of(bits_#b.y), float_of(bits_#b.z),
-            float_of(bits_#b.w)), there);
-        if (NORMS == 1u) {
-            (*own).of_#b = fma(value_#b.w, value_#b.w, fma(value_#b.z, value_#b.z, fma(value_#b.y, value_#b.y,
-                fma(value_#b.x, value_#b.x, (*own).of_#b))));
-        }
-        put_row(#bu, i, value_#b * weight, i < vec4s, local);
+    let value_#b = select(vec4<f32>(), vec4<f32>(float_of(x.of_#b.x), float_of(x.of_#b.y), float_of(x.of_#b.z),
+        float_of(x.of_#b.w)), there);
+    if (NORMS == 1u) {
+        (*own).of_#b = fma(value_#b.w, value_#b.w, fma(value_#b.z, value_#b.z, fma(value_#b.y, value_#b.y,
+            fma(value_#b.x, value_#b.x, (*own).of_#b))));
+    }
+    put_row(#bu, i, elements, value_#b * weight, local);
 //!end
+}
+
+// Puts a segment of all rows of x into workgroup memory; the beginning of it was read ahead.
+fn share_x(args: u32, segment: u32, read: x_bits, own: ptr<function, squares>, local: u32) {
+    if (READS_AHEAD == 1u) {
+        place_x(args, segment, local, read, own, local);
+        return;
+    }
+    for (var start = 0u; start < SEGMENT_CHUNKS * CHUNK_VEC4S; start += THREADS) {
+        place_x(args, segment, start + local, read_x(args, segment, start + local), own, local);
     }
 }
 
@@ -166,11 +223,51 @@ fn sum_of_row(team: u32, row: u32, r: u32) -> f32 {
     return sum;
 }
 
+// Sum r of a row is known to a quarter of a subgroup, which is threads QUARTER of it. For rows s * QUARTER and
+// following, one of which each of these threads has in `own`: all four sums, for those that are quarter s.
+const QUARTER = SUBGROUP / 4u;
+fn four_sums(own: f32, s: u32, local: u32) -> vec4<f32> {
+    return vec4<f32>(shuffle_xor(own, s * QUARTER, local), shuffle_xor(own, (s ^ 1u) * QUARTER, local),
+        shuffle_xor(own, (s ^ 2u) * QUARTER, local), shuffle_xor(own, (s ^ 3u) * QUARTER, local));
+}
+
+// The sums of row `local % SUBGROUP`, within a subgroup, which has as many threads as there are rows.
+fn sums_of_own_row(sums: row_sums, local: u32) -> vec4<f32> {
+    let lane = local % SUBGROUP;
+    var own = vec4<f32>();
+//!for b ROWS
+    let sum_#b = folded(sums.of_#b, local);
+    own[#bu / QUARTER % 4u] = select(own[#bu / QUARTER % 4u], sum_#b, lane % QUARTER == #bu % QUARTER);
+//!end
+    var total = four_sums(own.x, 0u, local);
+    if (ROWS > QUARTER) { total = select(total, four_sums(own.y, 1u, local), lane / QUARTER == 1u); }
+    if (ROWS > 2u * QUARTER) { total = select(total, four_sums(own.z, 2u, local), lane / QUARTER == 2u); }
+    if (ROWS > 3u * QUARTER) { total = select(total, four_sums(own.w, 3u, local), lane / QUARTER == 3u); }
+    return total;
+}
+
+// The same by workgroup memory.
+fn sums_by_team(sums: row_sums, team: u32, lane: u32, local: u32) -> vec4<f32> {
+    workgroupBarrier(); // and sums of the row4s before are read
+//!for b ROWS
+    let sum_#b = folded(sums.of_#b, local);
+    if (local % QUARTER == 0u) {
+        sums_of[((team * ROWS + #bu) * 4u + local % SUBGROUP / QUARTER) * WIDTH + lane / SUBGROUP] = sum_#b;
+    }
+//!end
+    workgroupBarrier();
+    let row = min(lane, ROWS - 1u);
+    return vec4<f32>(sum_of_row(team, row, 0u), sum_of_row(team, row, 1u), sum_of_row(team, row, 2u),
+        sum_of_row(team, row, 3u));
+}
+
 fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
     let lane = local % TEAM;
     let team = local / TEAM;
     var own: squares;
+    var ahead: x_bits;
+    if (READS_AHEAD == 1u) { ahead = read_x(args, 0u, local); }
     for (var start = v; start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
         let is_first = start < arg(args, MATMUL_ROW_GROUPS);
         let row4 = start + team * arg(args, MATMUL_ROW_GROUPS);
@@ -186,10 +283,12 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             if (is_first || SEGMENTS > 1u) {
                 workgroupBarrier();
                 if (is_first && segment == 0u) { make_table(local); }
-                share_x(args, segment, &own, local);
+                share_x(args, segment, ahead, &own, local);
+                if (ALONE_AT_ONCE == 1u && NORMS == 1u) { note_squares(own, local); }
                 workgroupBarrier();
+                if (READS_AHEAD == 1u) { ahead = read_x(args, (segment + 1u) % SEGMENTS, local); }
             }
-            for (var step = 0u; step < STEPS; step++) {
+            for (var step = 0u; step < steps_of(segment); step++) {
                 let here = step * TEAM + lane;
                 let bits = b.held;
                 fetch_ahead(&b, args, local);
@@ -198,18 +297,14 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
                 }
             }
         }
-        if (NORMS == 1u && is_first) { note_squares(own, local); }
-        workgroupBarrier(); // and sums of the row4s before are read
-//!for b ROWS
-        let sum_#b = folded(sums.of_#b, local);
-        if (local % (SUBGROUP / 4u) == 0u) {
-            sums_of[((team * ROWS + #bu) * 4u + local % SUBGROUP / (SUBGROUP / 4u)) * WIDTH + lane / SUBGROUP] = sum_#b;
+        var total: vec4<f32>;
+        if (ALONE_AT_ONCE == 1u) {
+            total = sums_of_own_row(sums, local);
+        } else {
+            if (NORMS == 1u && is_first) { note_squares(own, local); }
+            total = sums_by_team(sums, team, lane, local);
         }
-//!end
-        workgroupBarrier();
         if (finishes) {
-            let total = vec4<f32>(sum_of_row(team, lane, 0u), sum_of_row(team, lane, 1u), sum_of_row(team, lane, 2u),
-                sum_of_row(team, lane, 3u));
             var scale = 1.0;
             if (NORMS == 1u) { scale = scale_of(args, lane); }
             finish(args, p.part, q.first, q.rows, scale * total, lane, r);

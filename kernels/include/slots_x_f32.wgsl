@@ -2,8 +2,17 @@
 // apart, so that threads with neighbouring chunks read neighbouring vectors.
 fn make_table(local: u32) {}
 
-fn put_row(row: u32, i: u32, value: vec4<f32>, inside: bool, local: u32) {
-    if (inside) { store_shared_vec4((row * CHUNK_VEC4S + i % CHUNK_VEC4S) * STRIDE + i / CHUNK_VEC4S, value); }
+fn put_element(row: u32, i: u32, value: f32) {
+    if (i < SEGMENT_CHUNKS * CHUNK) {
+        shared_x[i % 4u][(row * CHUNK_VEC4S + i / 4u % CHUNK_VEC4S) * STRIDE + i / CHUNK] = bitcast<u32>(value);
+    }
+}
+
+fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>, local: u32) {
+    put_element(row, elements.x, value.x);
+    put_element(row, elements.y, value.y);
+    put_element(row, elements.z, value.z);
+    put_element(row, elements.w, value.w);
 }
 
 // Adds the products of a chunk of a row4 with chunk `here` of every row of x: weights are unpacked once.

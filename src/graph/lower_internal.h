@@ -12,6 +12,7 @@ enum {
     LOWER_LAST_DIM = GRAPH_MAX_DIMS - 1,
     LOWER_ROW_AT_ONCE = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
     LOWER_MUCH_WORKGROUP_BYTES = 20480,
+    LOWER_ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
 };
 
 /* The context in which a step is lowered. */
@@ -67,6 +68,11 @@ static inline uint32_t lower_row4s_of(const plan_part *part, uint32_t rows)
 }
 /* The most epilogue steps of a part of a product whose arguments are there. */
 uint32_t lower_most_epilogue_steps(const dispatch_desc *l);
+/* Has every row4 of every part all its rows? */
+bool lower_row4s_are_whole(const dispatch_desc *l);
+/* matmul_slots.wgsl: rows that are texts of their own. False if the product is not for it. */
+bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
+                 const layout *lies);
 /* The arguments of a part of a matrix product. */
 static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 {

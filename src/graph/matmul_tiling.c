@@ -12,7 +12,6 @@ enum {
         1 << 14,             /* for matmul_row.wgsl: with more, reducing in workgroup memory costs more than it gains */
     ROW_LEAST_THREADS = 128, /* that share x */
     ROW_SQUARED = 512,       /* as in matmul_row.wgsl: as many threads at most */
-    ENOUGH_THREADS = 65536,  /* to keep a large GPU's memory busy */
 };
 
 static const uint32_t *part_args(const dispatch_desc *l, uint32_t part)
@@ -88,7 +87,7 @@ static void choose_teams(const lowering *c, dispatch_desc *l, uint32_t row4s, ui
     uint32_t team = TEAM, threads = PRODUCT_THREADS, one = c->form->threads;
     if (c->t->specialize) {
         uint32_t length = (l->args[MATMUL_LENGTH] + 31) / 32 * 32;
-        while (team < PRODUCT_THREADS && row4s * team < ENOUGH_THREADS && chunks > team)
+        while (team < PRODUCT_THREADS && row4s * team < LOWER_ENOUGH_THREADS && chunks > team)
             team *= 2;
         /* Combining the splits of attention is work for many threads. */
         while (l->args[MATMUL_X_FORM] != X_SPLITS && threads > team && threads > 64 &&
@@ -182,8 +181,7 @@ static bool choose_row_cut(const lowering *c, const dispatch_desc *l, uint32_t r
     return best->room <= c->t->x_floats;
 }
 
-/* Has every row4 of every part all its rows? */
-static bool all_row4s_whole(const dispatch_desc *l)
+bool lower_row4s_are_whole(const dispatch_desc *l)
 {
     bool whole = true;
     for (uint32_t p = 0; p < l->args[MATMUL_PART_COUNT]; p++) {
@@ -260,7 +258,7 @@ static bool choose_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
     } else if (groups > c->t->most_groups)
         groups = c->t->most_groups;
     kernel_set_constant(&l->kernel, CONSTANT_ONCE, (row4s + groups - 1) / groups <= teams * cut.at_once);
-    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, all_row4s_whole(l));
+    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, lower_row4s_are_whole(l));
     l->kernel.name = "matmul_row";
     l->polls_epoch = true;
     lower_with_subgroups(c, l);
@@ -286,57 +284,6 @@ static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t ro
         return true;
     *l = as_it_was;
     return false;
-}
-
-/* matmul_slots.wgsl: rows that are texts of their own, on a device with subgroups. As much of every row of x as there is
- * workgroup memory for is a segment. The threads are the same at all levels, so that all get the same sums. */
-static bool choose_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
-                         const layout *lies)
-{
-    static const char *const stored[] = {
-        [BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves", [BYTES_PAIRS] = "int8_pairs"};
-    enum { PACKED_WORDS = 10, PACKED_MORE = 2 }; /* of a chunk of int8, and of a row: slots_int8.wgsl */
-    uint32_t threads = c->form->row_threads, length = l->args[MATMUL_LENGTH];
-    bool packed = c->t->int8_dot && lies->bytes != BYTES_NONE && length % 32 == 0;
-    uint32_t each = packed ? PACKED_WORDS : lies->chunk_weights, more = packed ? PACKED_MORE : 0;
-    /* Its sums take more workgroup memory than those of matmul_row.wgsl, which x_floats leaves room for. */
-    enum { SUM_WORDS = 5, ROW_SUM_WORDS = 44 }; /* of a subgroup: for each row; of all */
-    uint32_t subgroups = threads / (c->t->subgroup ? c->t->subgroup : 1);
-    uint32_t taken = rows * SUM_WORDS > ROW_SUM_WORDS ? (rows * SUM_WORDS - ROW_SUM_WORDS) * subgroups : 0;
-    uint32_t left = c->t->x_floats > taken ? c->t->x_floats - taken : 0;
-    uint32_t row_words = left / (rows ? rows : 1), team = c->t->subgroup > TEAM ? c->t->subgroup : TEAM;
-    uint32_t room = row_words > more ? (row_words - more) / each : 0;
-    room -= room > 0 && room % 2 == 0; /* STRIDE is odd */
-    if (!c->t->specialize || !c->p->slots || c->t->subgroup < 8 || length % 4 || l->args[MATMUL_X_FORM] == X_SPLITS ||
-        2 * room < team)
-        return false;
-    while (team * 2 <= threads && row4s * team < ENOUGH_THREADS && chunks > team && team * 2 <= room)
-        team *= 2;
-    uint32_t segment = chunks <= room ? chunks : room > team ? room / team * team : room;
-    l->kernel.name = "matmul_slots";
-    l->kernel.x = packed ? stored[lies->bytes] : NULL;
-    kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
-    kernel_set_constant(&l->kernel, CONSTANT_TEAM, team);
-    kernel_set_constant(&l->kernel, CONSTANT_ROWS, rows);
-    kernel_set_constant(&l->kernel, CONSTANT_LENGTH, length);
-    kernel_set_constant(&l->kernel, CONSTANT_CHUNK_VEC4S, l->args[MATMUL_CHUNK_VEC4S]);
-    kernel_set_constant(&l->kernel, CONSTANT_SEGMENT_CHUNKS, segment);
-    kernel_set_constant(&l->kernel, CONSTANT_NORMS, l->args[MATMUL_X_FORM] == X_NORMED);
-    kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS,
-                        c->form->threads ? c->t->x_floats : (rows * ((segment | 1) * each + more) + 31) / 32 * 32);
-    uint32_t teams = threads / team, groups = (row4s + teams - 1) / teams;
-    if (c->form->threads) {
-        l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
-        l->single_pass = true;
-        kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
-        groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
-    }
-    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, all_row4s_whole(l));
-    l->polls_epoch = true;
-    lower_with_subgroups(c, l);
-    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = groups < c->t->most_groups ? groups : c->t->most_groups;
-    return true;
 }
 
 /* A kernel that is compiled for one product omits everything that the product does not need. */
@@ -399,7 +346,7 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     if (tiled) {
         l->args[MATMUL_ROW_GROUPS] = filled / each;
         l->args[ARG_GROUPS] *= l->args[MATMUL_ROW_GROUPS];
-    } else if (!plain && !choose_slots(c, l, row4s, rows, chunks, lies) && !choose_row_by_words(c, l, row4s, rows) &&
+    } else if (!plain && !lower_slots(c, l, row4s, rows, chunks, lies) && !choose_row_by_words(c, l, row4s, rows) &&
                !choose_row(c, l, row4s, rows, chunks, lies))
         choose_teams(c, l, row4s, rows, chunks);
     if (c->t->specialize)

@@ -1,5 +1,6 @@
 /* workgroup_fit: finds the form of a megakernel's kernels that fits workgroup memory. */
 #include "graph/workgroup_fit.h"
+#include "graph/matmul_slots.h"
 #include "graph/run_internal.h"
 
 #include <stdlib.h>
@@ -88,9 +89,24 @@ static bool give_x_the_rest(const fitting *f, device_profile *t)
     return true;
 }
 
+/* With several texts x is as often as large: the more of it there is room for, the fewer segments it has. */
+static void fit_slots(const fitting *f, device_profile *profile)
+{
+    device_profile most = *profile;
+    most.slots_fit = true;
+    if (give_x_the_rest(f, &most) &&
+        (most.x_floats > profile->x_floats || bytes_with(f, profile) > profile->workgroup_bytes))
+        *profile = most;
+}
+
 void workgroup_fit(device_profile *profile, const megakernel_source *megakernels, uint32_t count)
 {
     fitting f = {megakernels, count};
+    bool slots = true;
+    for (uint32_t i = 0; i < count; i++)
+        slots = slots && megakernels[i].p->slots;
+    if (profile->specialize && count && slots && profile->slots->all_memory)
+        fit_slots(&f, profile);
     device_profile roomy = *profile, best = *profile;
     if (!profile->specialize || !count)
         return;
@@ -120,10 +136,12 @@ void workgroup_fit(device_profile *profile, const megakernel_source *megakernels
 
 /* ---- of a run ------------------------------------------------------------------- */
 
-/* Could it be a megakernel: does it work on one row, as those do that decode? */
+/* Could it be a megakernel: does it work on one row, as those do that decode, or on a row of each text? */
 static bool is_decoding(const plan *p)
 {
     bool products = false;
+    if (p->slots)
+        return true;
     for (uint32_t i = 0; i < p->count; i++)
         if (p->steps[i].op == OP_MATMUL) {
             products = true;

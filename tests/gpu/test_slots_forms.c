@@ -1,0 +1,178 @@
+/* The forms of products that read weights once for several texts (SOLO_SLOTS_FORM), as GPUs get them: each against the
+ * CPU's answer; a row's bits whatever the other rows are; and the same bits at all levels. */
+#include "gpu/compare.h"
+#include "graph/matmul_slots.h"
+
+static weight_box box;
+
+typedef struct product_case {
+    uint32_t rows, width, out;
+    tensor_type type;
+    bool normed, gated;
+} product_case;
+
+/* One part with a bias, or a gate and its partner; x is computed. */
+static graph *product_of(const product_case *c)
+{
+    graph *g = graph_new();
+    node x = graph_input(g, "x", DTYPE_F32, shape2(c->rows, c->width));
+    node at = graph_input(g, "at", DTYPE_U32, shape1(c->rows));
+    node y = graph_reshape(g, x, shape3(c->rows, 1, c->width));
+    y = graph_reshape(g, graph_rope(g, y, at, (rope_spec){.rotated = c->width, .base = 10}), shape2(c->rows, c->width));
+    if (c->normed)
+        y = graph_rmsnorm(g, y, weight(g, &box, "norm", TYPE_F32, shape1(c->width)), 1e-5f, 0);
+    node one = graph_matmul(g, y, weight(g, &box, "one", c->type, shape2(c->out, c->width)));
+    if (c->gated) {
+        node other = graph_matmul(g, y, weight(g, &box, "other", c->type, shape2(c->out, c->width)));
+        one = graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, one), other);
+    } else
+        one = graph_binary(g, BINARY_ADD, one, weight(g, &box, "bias", TYPE_F32, shape1(c->out)));
+    graph_output(g, "y", one);
+    return g;
+}
+
+static void send(graph_run *r, cpu_run *cpu)
+{
+    err e = {0};
+    assert_true(graph_run_write(r, "x", cpu_floats(cpu, "x"), &e));
+}
+
+static float *answer(graph_run *r, uint64_t count)
+{
+    err e = {0};
+    float *y = mem_alloc(count * sizeof *y);
+    graph_run_once(r, 0, SUBMIT_BATCH);
+    if (!graph_run_read(r, "y", y, &e))
+        fail_msg("%s", e.text);
+    return y;
+}
+
+static void compare_form(const product_case *c, const char *form, uint64_t seed)
+{
+    err e = {0};
+    setenv("SOLO_SLOTS_FORM", form, 1);
+    box.r = rng_seed(seed);
+    graph *g = product_of(c);
+    cpu_run *cpu = cpu_run_new(g, find_weight, &box, &e);
+    graph_run *r = graph_run_new(device, &(graph_use){.g = g, .level = LEVEL_OPS}, 1, find_weight, &box, &e);
+    if (!cpu || !r)
+        fail_msg("%s", e.text);
+    bool found = false;
+    for (uint32_t i = 0; i < graph_run_stages(r, 0); i++)
+        found |= strncmp(graph_run_dispatch(r, 0, i).kernel, "matmul_slots", 12) == 0;
+    if (!found)
+        fail_msg("%u rows of %u by another kernel", c->rows, c->width);
+    /* Positions are 0, so that x is what it was; whole numbers, of which bytes lose nothing unless they are normed. */
+    whole_inputs = !c->normed;
+    uint64_t inputs = (uint64_t)c->rows * c->width, outputs = (uint64_t)c->rows * c->out;
+    for (uint64_t i = 0; i < inputs; i++)
+        cpu_floats(cpu, "x")[i] = random_input(&box.r, i);
+    whole_inputs = false;
+    assert_true(cpu_run_once(cpu, &e));
+    send(r, cpu);
+    float *y = answer(r, outputs);
+    bool bytes = c->type != TYPE_F16 && c->type != TYPE_F32;
+    double squares = 0, far = !c->normed ? 2e-4 : bytes ? 0.05 : 2e-3;
+    for (uint64_t i = 0; i < outputs; i++)
+        squares += (double)cpu_floats(cpu, "y")[i] * cpu_floats(cpu, "y")[i] / (double)outputs;
+    for (uint64_t i = 0; i < outputs; i++)
+        if (!(fabs((double)y[i] - (double)cpu_floats(cpu, "y")[i]) <= far * sqrt(squares)))
+            fail_msg("%s, %s, %u rows of %u by %u: element %u is %g instead of %g of %g", form,
+                     type_find(c->type)->name, c->rows, c->width, c->out, (unsigned)i, (double)y[i],
+                     (double)cpu_floats(cpu, "y")[i], sqrt(squares));
+    /* The last row stays; of the others nothing is left. */
+    for (uint64_t i = 0; i < inputs - c->width; i++)
+        cpu_floats(cpu, "x")[i] = (float)(rng_unit(&box.r) * 1e4);
+    send(r, cpu);
+    float *other = answer(r, outputs);
+    assert_memory_equal(y + outputs - c->out, other + outputs - c->out, c->out * sizeof *y);
+    assert_true(memcmp(y, other, c->out * sizeof *y) != 0);
+    free(y);
+    free(other);
+    graph_run_free(r);
+    cpu_run_free(cpu);
+    graph_free(g);
+    empty_box(&box);
+    unsetenv("SOLO_SLOTS_FORM");
+}
+
+/* Rows of x that are one segment, or several, the last of them shorter; teams of one subgroup, and of several; columns
+ * that are no multiple of four; more row4s than teams. Few rows, since compilers take long for many. */
+static const struct {
+    const char *form;
+    product_case c;
+} CASES[] = {
+    {"alone", {3, 64, 37, TYPE_F16, true, false}},    {"alone", {2, 9000, 9, TYPE_F16, false, false}},
+    {"alone", {2, 160, 33, TYPE_Q8_0, false, false}}, {"alone", {2, 256, 10, TYPE_IQ4_NL, false, true}},
+    {"alone", {2, 256, 11, TYPE_Q6_K, false, false}}, {"alone", {9, 64, 21, TYPE_F16, false, false}},
+    {"alone", {3, 256, 270, TYPE_Q4_0, true, true}},  {"ahead", {2, 32768, 6, TYPE_Q4_0, false, false}},
+    {"teams", {2, 128, 130, TYPE_F32, true, false}},  {"sectors", {2, 64, 37, TYPE_F16, true, false}},
+    {"vec4", {2, 160, 33, TYPE_Q8_0, false, false}},  {"vec4", {2, 1032, 21, TYPE_F16, true, true}},
+};
+
+static void every_form_is_right(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    setenv("SOLO_TUNE", "gpu", 1);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        compare_form(&CASES[i].c, CASES[i].form, 50 + i);
+    for (uint32_t f = 0; slots_form_name(f); f++) {
+        bool tried = false;
+        for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+            tried |= strcmp(CASES[i].form, slots_form_name(f)) == 0;
+        assert_true(tried);
+    }
+    unsetenv("SOLO_TUNE");
+}
+
+/* In one dispatch of two workgroups, whose threads poll x, as by separate dispatches. */
+static void levels_make_the_same_bits(void **unused)
+{
+    (void)unused;
+    static const product_case cases[] = {{2, 64, 260, TYPE_F16, true, true}, {2, 96, 37, TYPE_Q8_0, true, false}};
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    setenv("SOLO_TUNE", "gpu", 1);
+    setenv("SOLO_ONE_GROUPS", "2", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const product_case *c = &cases[i];
+        err e = {0};
+        box.r = rng_seed(80 + i);
+        graph *g = product_of(c);
+        graph_use uses[] = {{.g = g, .level = LEVEL_TOKEN}, {.g = g, .level = LEVEL_OPS}};
+        graph_run *r = graph_run_new(device, uses, 2, find_weight, &box, &e);
+        if (!r || !graph_run_possible(r, 0, &e))
+            fail_msg("%s", e.text);
+        uint64_t inputs = (uint64_t)c->rows * c->width, outputs = (uint64_t)c->rows * c->out;
+        float *x = mem_alloc(inputs * sizeof *x);
+        uint32_t *y = mem_alloc(2 * outputs * sizeof *y);
+        for (int run = 0; run < 3; run++) {
+            for (uint64_t k = 0; k < inputs; k++)
+                x[k] = random_input(&box.r, k);
+            for (uint32_t which = 0; which < 2; which++) {
+                assert_true(graph_run_write(r, "x", x, &e));
+                graph_run_once(r, which, SUBMIT_BATCH);
+                if (!graph_run_read(r, "y", y + which * outputs, &e))
+                    fail_msg("%s", e.text);
+            }
+            for (uint64_t k = 0; k < outputs; k++) /* the lowest bit is the epoch bit */
+                assert_int_equal(y[k] & ~1u, y[outputs + k] & ~1u);
+        }
+        free(x);
+        free(y);
+        graph_run_free(r);
+        graph_free(g);
+        empty_box(&box);
+    }
+    unsetenv("SOLO_ONE_GROUPS");
+    unsetenv("SOLO_TUNE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_is_right),
+                                       cmocka_unit_test(levels_make_the_same_bits)};
+    return RUN_ON_EACH(tests);
+}

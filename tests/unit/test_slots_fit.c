@@ -1,0 +1,169 @@
+/* Products for several texts, on a GPU with subgroups of 32 and 48 KiB of workgroup memory: how their threads share them,
+ * and that one dispatch has room for x. */
+#include "graph/matmul_slots.h"
+#include "graph/sample.h"
+#include "graph/workgroup_fit.h"
+#include "kernel_args.h"
+#include "model/decoder.h"
+#include "model/synth_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LAYERS = 3, CONTEXT = 640, WORKGROUP_BYTES = 48 << 10 };
+
+static char path[64];
+
+static int make_path(void **state)
+{
+    (void)state;
+    strcpy(path, "/tmp/solo-outline-XXXXXX");
+    int file = mkstemp(path);
+    return file < 0 || close(file) != 0;
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static gpu *open_device(void)
+{
+    err e = {0};
+    gpu *g = gpu_open_now(&(gpu_choice){.impl = "stub"}, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    gpu_info *info = (gpu_info *)gpu_get_info(g);
+    info->max_storage_binding_bytes = info->max_buffer_bytes = UINT32_MAX;
+    info->max_storage_buffers = 10;
+    info->max_workgroup_bytes = WORKGROUP_BYTES;
+    info->max_workgroup_threads = 1024;
+    info->has_packed_dot = info->has_subgroups = true;
+    info->subgroup_min = info->subgroup_max = 32;
+    return g;
+}
+
+static graph *making(const model *m, uint32_t texts)
+{
+    err e = {0};
+    decoder_options options = {.rows = texts, .context_tok = CONTEXT, .cache = DTYPE_F16, .slots = true};
+    graph *g = decoder_graph(m, &options, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    graph_sample_rows(g, graph_find(g, "slot_tokens"), graph_find(g, "slot_logits"),
+                      graph_input(g, "settings", DTYPE_U32, shape2(texts, SAMPLE_WORDS)),
+                      graph_find(g, "slot_positions"), graph_input(g, "history", DTYPE_U32, shape2(texts, CONTEXT + 1)),
+                      graph_input(g, "control", DTYPE_U32, shape2(texts, SAMPLE_CONTROL_WORDS)), 0);
+    return g;
+}
+
+static uint32_t constant_of(const kernel_variant *v, kernel_constant_name name)
+{
+    for (int i = 0; i < KERNEL_MAX_CONSTANTS && v->constants[i].name.text; i++)
+        if (strcmp(v->constants[i].name.text, name.text) == 0)
+            return v->constants[i].value;
+    return 0;
+}
+
+typedef struct outcome {
+    uint32_t bytes, x_floats;
+    uint32_t products, segmented; /* all; those whose x does not fit at once */
+} outcome;
+
+static void look_at(const dispatch_desc *d, outcome *o)
+{
+    uint32_t chunk = 4 * constant_of(&d->kernel, CONSTANT_CHUNK_VEC4S);
+    uint32_t segment = constant_of(&d->kernel, CONSTANT_SEGMENT_CHUNKS) * chunk, length = d->args[MATMUL_LENGTH];
+    if (strncmp(d->kernel.name, "matmul_", 7) != 0)
+        return;
+    assert_string_equal(d->kernel.name, "matmul_slots");
+    o->products++;
+    o->segmented += segment < length;
+    if (getenv("SOLO_TEST_TABLE"))
+        print_message("    %u x %u row4s: team %u, %u of %u elements, alone %u, ahead %u, %u workgroups\n", length,
+                      d->args[MATMUL_ROW4S], constant_of(&d->kernel, CONSTANT_TEAM), segment, length,
+                      constant_of(&d->kernel, CONSTANT_ALONE_AT_ONCE), constant_of(&d->kernel, CONSTANT_READS_AHEAD),
+                      d->args[ARG_GROUPS]);
+}
+
+static outcome outcome_of(const char *preset, const char *type, uint32_t texts, const char *form)
+{
+    err e = {0};
+    setenv("SOLO_SLOTS_FORM", form, 1);
+    gpu *g = open_device();
+    device_profile profile = device_profile_for(gpu_get_info(g));
+    unsetenv("SOLO_SLOTS_FORM");
+    if (!synth_outline(preset, type, LAYERS, path, &e))
+        fail_msg("%s", e.text);
+    model *m = model_open(path, &e);
+    if (!m)
+        fail_msg("%s", e.text);
+    graph *decoder = making(m, texts);
+    plan *p = plan_new(decoder, gpu_get_info(g)->max_storage_binding_bytes);
+    p->no_alias = profile.epoch_bit;
+    plan_fuse(p, LEVEL_TOKEN);
+    memory *mem = memory_new(g, &p, 1, &e);
+    if (!mem)
+        fail_msg("%s", e.text);
+    megakernel_source from = {.g = g, .profile = &profile, .m = mem, .p = p};
+    workgroup_fit(&profile, &from, 1);
+    launch_form launch = {.row_threads = profile.row_threads};
+    outcome o = {.x_floats = profile.x_floats};
+    if (!megakernel_workgroup_bytes(&from, &launch, &o.bytes, &e))
+        fail_msg("%s", e.text);
+    if (getenv("SOLO_TEST_TABLE"))
+        print_message("%s %s, %u texts, %s: %u bytes, x %u\n", preset, type, texts, form, o.bytes, o.x_floats);
+    launch_form one = {.row_threads = profile.row_threads, .threads = profile.row_threads, .groups = 128};
+    lowered_plan l;
+    assert_true(lower_plan(&profile, &one, mem, 0, p, &l, &e));
+    for (uint32_t i = 0; i < l.count; i++)
+        if (i < 6 || i + 3 > l.count)
+            look_at(&l.items[i], &o);
+    lowered_plan_free(&l);
+    memory_free(mem);
+    plan_free(p);
+    graph_free(decoder);
+    model_close(m);
+    gpu_close(g);
+    return o;
+}
+
+static void every_form_fits(void **unused)
+{
+    (void)unused;
+    static const char *const models[][2] = {{"qwen2.5-0.5b", "f16"}, {"llama-3-8b", "q4_0"}};
+    for (int i = 0; i < 2; i++)
+        for (uint32_t texts = 2; texts <= 16; texts *= 2)
+            for (uint32_t f = 0; slots_form_name(f); f++) {
+                outcome o = outcome_of(models[i][0], models[i][1], texts, slots_form_name(f));
+                if (o.bytes > WORKGROUP_BYTES)
+                    fail_msg("%s, %u texts, %s: %u bytes", models[i][0], texts, slots_form_name(f), o.bytes);
+                assert_true(o.products > 0);
+            }
+}
+
+/* With all memory that is left, the whole x of eight texts is there at once, except what goes into down. */
+static void x_of_eight_texts_is_shared_once(void **unused)
+{
+    (void)unused;
+    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8, "alone"), large = outcome_of("llama-3-8b", "q4_0", 8, "alone");
+    outcome before = outcome_of("llama-3-8b", "q4_0", 8, "vec4");
+    assert_int_equal(small.segmented, 1);
+    assert_int_equal(large.segmented, 1);
+    assert_in_range(before.segmented, 2, before.products);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_fits),
+                                       cmocka_unit_test(x_of_eight_texts_is_shared_once)};
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
