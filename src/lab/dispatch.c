@@ -16,9 +16,10 @@ enum {
     QUICK_PROCESSES = 4,
     FULL_ROUNDS = 20,
     FULL_PROCESSES = 5,
+    FEWEST_IN_TIME = 2,  /* processes, however long they take: one would not show how they differ */
     SUBMITS_BATCH = 256, /* dispatches in the batch that is split into submits */
 };
-static const double QUICK_BUDGET_US = 3500, FULL_BUDGET_US = 12000;
+static const double QUICK_BUDGET_US = 3500, FULL_BUDGET_US = 12000, QUICK_LIMIT_S = 60;
 /* A page waits through another process, for milliseconds: what is to be seen beside that takes longer. */
 static const double PAGE_BUDGET = 6;
 
@@ -357,9 +358,31 @@ static bool run_round(workers *c, const task *tasks, uint32_t *order, uint32_t c
     return true;
 }
 
+static double seconds_since(uint64_t start)
+{
+    return (double)(clock_ns() - start) / 1e9;
+}
+
+/* Would one more process of each implementation take longer than there is time? `start`: before the first. */
+static bool out_of_time(const dispatch_lab *lab, uint64_t start, uint32_t processes)
+{
+    double limit = lab->options.limit_s, taken = seconds_since(start);
+    return limit > 0 && processes >= FEWEST_IN_TIME && taken + taken / processes > limit;
+}
+
+/* What was measured so far is all. */
+static void end_early(dispatch_lab *lab, uint32_t rounds, uint32_t processes)
+{
+    for (uint32_t i = 0; i < lab->measurement_count; i++)
+        measurement_end_early(&lab->measurements[i], rounds);
+    lab->left_out = lab->options.processes - processes;
+    lab->options.rounds = rounds;
+    lab->options.processes = processes;
+}
+
 /* Each block of rounds has new processes, and begins with a round that only
  * warms up: the next one writes over it. */
-static bool run_rounds(workers *c, err *e)
+static bool run_rounds(workers *c, uint64_t start, err *e)
 {
     dispatch_lab *lab = c->lab;
     const dispatch_options *o = &lab->options;
@@ -373,6 +396,10 @@ static bool run_rounds(workers *c, err *e)
     bool ok = true;
     for (uint32_t round = 0; ok && round < o->rounds; round++) {
         bool first = round % block == 0;
+        if (first && out_of_time(lab, start, round / block)) {
+            end_early(lab, round, round / block);
+            break;
+        }
         ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, tasks, order, count, &r, round, e)) &&
              run_round(c, tasks, order, count, &r, round, e);
     }
@@ -385,6 +412,8 @@ static bool run_rounds(workers *c, err *e)
 /* As many rounds in every process. */
 static void settle_options(dispatch_options *o)
 {
+    if (o->quick && !o->limit_s && !o->rounds && !o->processes)
+        o->limit_s = QUICK_LIMIT_S;
     if (!o->rounds)
         o->rounds = o->quick ? QUICK_ROUNDS : FULL_ROUNDS;
     if (!o->processes)
@@ -402,11 +431,11 @@ bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e
     uint64_t start = clock_ns();
     settle_options(&lab->options);
     workers c = {.lab = lab};
-    bool ok = start_crew(&c, e) && run_rounds(&c, e);
+    bool ok = start_crew(&c, e) && run_rounds(&c, start, e);
     stop_crew(&c);
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++)
         measurement_finish(&lab->measurements[i]);
-    lab->seconds = (double)(clock_ns() - start) / 1e9;
+    lab->seconds = seconds_since(start);
     return ok;
 }
 

@@ -13,7 +13,9 @@ typedef struct dispatch_options {
     bool quick;
     uint32_t rounds;    /* in all; 0: as many as quick or not asks for */
     uint32_t processes; /* how often each implementation is started anew; 0: likewise */
-    uint64_t seed;      /* order of the runs; 0: from the clock */
+    /* No process is begun that would end later; 0: a minute for quick where rounds and processes are 0, else no limit. */
+    double limit_s;
+    uint64_t seed; /* order of the runs; 0: from the clock */
 } dispatch_options;
 
 enum { DISPATCH_MAX_IMPLS = 8, DISPATCH_MAX_DEVICES = 12, DISPATCH_KINDS = 4 };
@@ -28,6 +30,7 @@ typedef struct dispatch_lab {
     uint32_t missing_count;
     measurement *measurements;
     uint32_t measurement_count;
+    uint32_t left_out; /* processes of each implementation, for lack of time */
     uint64_t runs, outputs_checked, waits_checked;
     double seconds;
 } dispatch_lab;

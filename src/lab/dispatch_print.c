@@ -259,6 +259,12 @@ void dispatch_print(const dispatch_lab *lab, FILE *to)
             "solo bench dispatch: %u rounds in %u processes per implementation, %llu runs, every output checked, %.0f "
             "s\n\n",
             lab->options.rounds, lab->options.processes, (unsigned long long)lab->runs, lab->seconds);
+    if (lab->left_out)
+        fprintf(
+            to,
+            "%u more processes were left out: they would have taken more than %.0f s. This machine is busy, or slow; "
+            "intervals are wider for it.\n\n",
+            lab->left_out, lab->options.limit_s);
     print_devices(lab, to);
     print_ladder(lab, to);
     print_shares(lab, to);

@@ -12,7 +12,9 @@ const char *record_value_text(record_reader *r, json_t *value)
     if (json_is_string(value))
         return record_keep_text(r->view, json_string_value(value));
     if (json_is_number(value)) {
-        snprintf(number, sizeof number, "%.9g", json_number_value(value));
+        double x = json_number_value(value);
+        bool whole = floor(x) == x && fabs(x) < 1e15; /* a seed has more digits than a measurement */
+        snprintf(number, sizeof number, whole ? "%.0f" : "%.9g", x);
         return record_keep_text(r->view, number);
     }
     char *dumped = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);

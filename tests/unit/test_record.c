@@ -71,6 +71,19 @@ static void reads_a_record(void **state)
     record_view_free(&view);
 }
 
+static void whole_numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    record_view view;
+    err e;
+    assert_true(parse(
+        "{\"schema\":\"solo-record-1\",\"results\":[{\"name\":\"x\",\"params\":{\"seed\":772933621123,\"sigma\":0.1,"
+        "\"huge\":1e300},\"unit\":\"us\",\"samples\":[1]}]}",
+        &view, &e));
+    assert_string_equal(view.results[0].identity, "x huge=1e+300 seed=772933621123 sigma=0.1");
+    record_view_free(&view);
+}
+
 static void reads_a_result(void **state)
 {
     (void)state;
@@ -358,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_record),
+        cmocka_unit_test(whole_numbers_keep_their_digits),
         cmocka_unit_test(reads_a_result),
         cmocka_unit_test(identity_cannot_be_forged),
         cmocka_unit_test(control_characters_become_spaces),

@@ -1,0 +1,53 @@
+/* The dispatch experiment where there is little time: as many processes as fit, two at least, and a record of those. */
+#include "lab/dispatch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static dispatch_lab measured(double limit_s)
+{
+    err e = {0};
+    dispatch_lab lab;
+    if (!dispatch_measure(&lab, &(dispatch_options){.impl_list = "stub", .quick = true, .limit_s = limit_s, .seed = 1},
+                          &e))
+        fail_msg("%s", e.text);
+    return lab;
+}
+
+static void processes_that_would_take_too_long_are_left_out(void **unused)
+{
+    (void)unused;
+    dispatch_lab lab = measured(1e-9);
+    assert_int_equal(lab.options.processes, 2);
+    assert_int_equal(lab.left_out, 2);
+    assert_int_equal(lab.options.rounds, 4);
+    const measurement *k = dispatch_find(&lab, MEASURE_DISPATCH, "stub", SUBMIT_BATCH, "empty");
+    assert_non_null(k);
+    assert_int_equal(k->rounds, 4);
+    assert_int_equal(k->result.n, 4);
+    dispatch_free(&lab);
+}
+
+static void with_time_nothing_is_left_out(void **unused)
+{
+    (void)unused;
+    dispatch_lab lab = measured(1e9);
+    assert_int_equal(lab.options.processes, 4);
+    assert_int_equal(lab.left_out, 0);
+    assert_int_equal(lab.options.rounds, 8);
+    dispatch_free(&lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_that_would_take_too_long_are_left_out),
+        cmocka_unit_test(with_time_nothing_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
