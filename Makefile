@@ -5,6 +5,9 @@ PREFIX  ?= /usr/local
 # of the libraries, below PREFIX
 LIBDIR  ?= lib
 
+# linux, macos or windows
+SYSTEM   ?= $(if $(filter Darwin,$(shell uname -s)),macos,linux)
+
 BUILD    := $(if $(SAN),build-san,$(if $(TSAN),build-tsan,build))
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Isrc -Ideps/include -I$(BUILD)/gen
@@ -17,8 +20,17 @@ endif
 ifdef TSAN
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
 endif
+# What makes a mistake in memory harder to use, where the compiler has it; tests/cli/hardened.sh looks for it in the program.
+# Sanitizers have their own ways, and without optimisation glibc cannot check sizes.
+takes     = $(if $(shell echo 'int x;' | $(CC) -Werror $(1) -x c -c - -o /dev/null 2>&1),,$(1))
+ifeq ($(SYSTEM)$(SANITIZE)$(findstring -fsanitize,$(CFLAGS)),linux)
+HARDENED := $(foreach flag,-fstack-protector-strong -fstack-clash-protection -fcf-protection,$(call takes,$(flag))) \
+            $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+LDFLAGS  += -Wl,-z,relro,-z,now,-z,noexecstack
+PIE      := -pie
+endif
 # hidden and position-independent: the same objects make the program, the tests and the libraries, which export solo_* alone
-COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE)
+COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE) $(HARDENED)
 
 # jansson goes into the binary where its archive is here, so that the binary runs on machines without it
 JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljansson)
@@ -35,7 +47,6 @@ LIB_LDLIBS = -ljansson -ldl -lm -lpthread
 # what the build makes by itself: kernels/ as C, the version, and where things are installed
 GENERATED := $(BUILD)/gen/kernels.c $(BUILD)/gen/version.c $(BUILD)/gen/prefix.c
 # src/base/os_SYSTEM*.c is what differs between systems; os_posix.c is of all but Windows
-SYSTEM    ?= $(if $(filter Darwin,$(shell uname -s)),macos,linux)
 OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM)%,$(wildcard src/base/os_*.c))
 OTHER_SYSTEMS := $(if $(filter windows,$(SYSTEM)),$(OTHER_SYSTEMS),$(filter-out src/base/os_posix.c,$(OTHER_SYSTEMS)))
 # left out on Windows: servers, since there is no libmicrohttpd in the packages that are used, and reading standard error back
@@ -282,7 +293,7 @@ deb: dist
 
 $(BUILD)/solo: $(OBJECTS)
 	@echo '  link $@'
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(SANITIZE) $(PIE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # manual pages and completion scripts, from the tables in the binary
 $(BUILD)/man/.done: $(BUILD)/solo

@@ -1,6 +1,7 @@
 /* str: a string that grows, and memory that is there or ends the program. */
 #include "base/str.h"
 #include "base/err.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,9 @@ static void *or_exit(void *p, size_t bytes)
     int length = snprintf(line, sizeof line, "solo: out of memory (%zu bytes needed)\n", bytes);
     fflush(stdout);
     /* at once: other threads may be in the middle of what the end of libraries would take away */
-    _exit(write(err_descriptor, line, (size_t)length) < 0 ? 1 : 1);
+    ssize_t written = write(err_descriptor, line, (size_t)length);
+    (void)written; /* there is nobody else to say it to */
+    _exit(1);
 }
 
 void *mem_alloc(size_t bytes)
@@ -63,12 +66,14 @@ void str_vaddf(str *s, const char *fmt, va_list ap)
 {
     va_list again;
     va_copy(again, ap);
+    number_locale l = number_begin();
     int n = vsnprintf(NULL, 0, fmt, ap);
     if (n > 0) {
         reserve(s, (size_t)n);
         vsnprintf(s->data + s->length, (size_t)n + 1, fmt, again);
         s->length += (size_t)n;
     }
+    number_end(l);
     va_end(again);
 }
 

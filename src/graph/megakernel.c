@@ -294,10 +294,11 @@ megakernel_state megakernel_go_on(megakernel *o, err *e)
     if (state == MEGAKERNEL_COMPILING && o->in_background)
         request_kernel(o);
     if (state == MEGAKERNEL_READY) {
-        o->params = (megakernel_params){
-            .launch = {.spin_limit = persistent_spin_limit(o->from.g, "SOLO_ONE_LOOKS"), .polls_epoch = 1},
-            .phases = o->plan.count,
-            .rounds = 1};
+        o->params = (megakernel_params){.launch = {.spin_limit = persistent_spin_limit(o->from.g, "SOLO_ONE_LOOKS"),
+                                                   .stall = launch_setting("SOLO_ONE_STALL", 0),
+                                                   .polls_epoch = 1},
+                                        .phases = o->plan.count,
+                                        .rounds = 1};
         write_params(o);
     }
     return state;

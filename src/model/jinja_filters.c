@@ -1,5 +1,6 @@
 /* jinja_filters: `value | filter(arguments)`. */
 #include "model/jinja_filters.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static bool number_in(jinja_text t, double *out)
     text[t.length] = 0;
     if (text[strspn(text, "+-0123456789.eE")])
         return false;
-    *out = strtod(text, &end);
+    *out = number_read(text, &end);
     return *end == 0;
 }
 

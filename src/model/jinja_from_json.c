@@ -1,4 +1,5 @@
 /* jinja_from_json: JSON as a value of a template: lists of tools, and calls of them. */
+#include "base/number.h"
 #include "model/jinja.h"
 #include "model/unicode.h"
 
@@ -161,7 +162,7 @@ static bool read_number(reader *j, jinja_value *out)
         *out = jinja_whole(number);
         return true;
     }
-    double real = strtod(text, NULL);
+    double real = number_read(text, NULL);
     *out = jinja_real(real);
     return real - real == 0; /* finite */
 }

@@ -1,4 +1,5 @@
 /* jinja_json: values as text: what Python prints for them, and JSON as json.dumps writes it. */
+#include "base/number.h"
 #include "model/jinja_internal.h"
 #include "model/unicode.h"
 
@@ -17,11 +18,13 @@ void jinja_add_real(jinja_builder *b, double number)
         jinja_add_word(b, isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
         return;
     }
+    number_locale l = number_begin();
     for (int precision = 0; precision < 17; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, number);
-        if (strtod(text, NULL) == number)
+        if (number_read(text, NULL) == number)
             break;
     }
+    number_end(l);
     const char *at = text;
     if (*at == '-') {
         jinja_add_word(b, "-");

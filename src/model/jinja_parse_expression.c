@@ -1,4 +1,5 @@
 /* jinja_parse_expression: tokens to a tree: expressions, with Jinja's precedences. */
+#include "base/number.h"
 #include "model/jinja_internal.h"
 #include "model/unicode.h"
 
@@ -86,7 +87,7 @@ static jinja_node *parse_number(jinja_parser *p)
             text[length++] = p->now->text[i];
     text[length] = 0;
     if (p->now->kind == T_REAL)
-        n->value = jinja_real(strtod(text, NULL));
+        n->value = jinja_real(number_read(text, NULL));
     else {
         int64_t number = 0;
         for (size_t i = 0; i < length; i++)

@@ -1,6 +1,7 @@
 /* lora: an adapter's pairs of matrices found, checked and added to a model's weights. */
 #include "model/lora.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "model/json_values.h"
 #include "model/safetensors.h"
@@ -259,7 +260,7 @@ bool lora_merge_text(model *m, const char *text, err *e)
 {
     const char *colon = strrchr(text, ':');
     char *end = NULL;
-    float scale = colon && colon[1] ? strtof(colon + 1, &end) : 1;
+    float scale = colon && colon[1] ? number_read_float(colon + 1, &end) : 1;
     if (!end || *end || file_exists(text))
         return lora_merge(m, text, 1, e); /* a colon in a name */
     if (!isfinite(scale))

@@ -1,5 +1,6 @@
 /* source: reads and checks the declarations of a simulation. */
 #include "sim/source.h"
+#include "base/number.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -400,10 +401,12 @@ static bool write_value(const char *type, const char *text, char out[64])
     char *end;
     errno = 0;
     if (strcmp(type, "f32") == 0) {
-        double value = strtod(text, &end);
+        double value = number_read(text, &end);
         if (errno || end == text || *end || !isfinite((float)value))
             return false;
+        number_locale l = number_begin();
         snprintf(out, 64, "%.9g", value);
+        number_end(l);
         if (!strpbrk(out, ".e"))
             snprintf(out + strlen(out), 8, ".0");
         return true;

@@ -1,6 +1,7 @@
 /* table: reads numbers from CSV text, and names line and column of a mistake. */
 #include "sim/table.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -38,7 +39,7 @@ static bool take_field(csv *c, uint32_t column, float *value)
     const char *at = skip_blanks(c->at);
     char *end;
     size_t length = strcspn(at, ",\n");
-    *value = strtof(at, &end);
+    *value = number_read_float(at, &end);
     const char *after = skip_blanks(end);
     /* strtof reads past line ends and accepts hexadecimal and infinities, so the characters are checked first */
     if (length == 0 || end == at || end > at + length || (*after && *after != ',' && *after != '\n') ||

@@ -1,5 +1,6 @@
 /* wgsl: splits WGSL into tokens, finds its declarations, and evaluates its constants. */
 #include "sim/wgsl.h"
+#include "base/number.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -365,7 +366,7 @@ static double number(evaluation *v)
     bool hex = strncmp(v->at, "0x", 2) == 0 || strncmp(v->at, "0X", 2) == 0;
     char digits[64], *end;
     snprintf(digits, sizeof digits, "%.*s", (int)n, v->at);
-    double value = strtod(digits, &end);
+    double value = number_read(digits, &end);
     if (!hex && (strpbrk(digits, ".eEfh")))
         v->whole = false;
     if (n >= sizeof digits || (*end && (end[1] || !strchr(hex ? "iu" : "iufh", *end))))
