@@ -45,7 +45,8 @@ function folders(name) {
 function readStats(text) {
     const executed = text.match(/stat::number_of_executed_units:\s*(\d+)/) ?? [...text.matchAll(/^#(\d+)\s/gm)].at(-1);
     const edges = [...text.matchAll(/\bcov: (\d+)/g)].map((m) => Number(m[1]));
-    return { executions: Number(executed?.[1] ?? 0), first: edges[0] ?? 0, edges: Math.max(0, ...edges) };
+    const first = text.match(/INITED\s+cov: (\d+)/);
+    return { executions: Number(executed?.[1] ?? 0), first: Number(first?.[1] ?? 0), edges: Math.max(0, ...edges) };
 }
 
 function count(name, stats, seconds, crashed) {

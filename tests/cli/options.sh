@@ -22,7 +22,7 @@ fails() {
 }
 
 # ---- help ------------------------------------------------------------------------------------
-commands=$("$SOLO" --help | sed -n 's/^  \([a-z ]*[a-z]\)  .*/\1/p')
+commands=$("$SOLO" --help | LC_ALL=C sed -n 's/^  \([a-z ]*[a-z]\)  .*/\1/p')
 same "all commands are listed" "$(echo "$commands" | wc -l)" 26
 echo "$commands" | while read -r command; do
     # shellcheck disable=SC2086 # two words are two

@@ -38,7 +38,7 @@ lacks() { if [ ! -f "$2" ]; then fail "$1" "there is no $2"; elif grep -q -F -- 
 
 # record FILE COMMIT DEVICE SCALE
 record() {
-    awk -v commit="$2" -v device="$3" -v scale="$4" 'BEGIN {
+    LC_ALL=C awk -v commit="$2" -v device="$3" -v scale="$4" 'BEGIN {
         printf "{\"schema\":\"solo-record-1\",\"solo\":{\"version\":\"0.1.0\",\"commit\":\"%s\"},", commit
         printf "\"when\":\"2026-01-31T12:00:00Z\",\"host\":{\"os\":\"Linux\",\"cpu\":\"C\",\"cores\":2},"
         printf "\"gpus\":[{\"impl\":\"dawn\",\"device\":\"%s\",\"adapter_type\":\"software\"}],", device

@@ -1,6 +1,6 @@
-# What of the Makefile is about fuzzing under libFuzzer. `make fuzz`: each target for FUZZ_SECONDS; `make fuzz-long
-# HOURS=N`: all of them for N hours together, on all processors, and the counts into docs/reliability.md.
-# tools/fuzz.mjs runs them and says how.
+# What of the Makefile runs for long: fuzzing under libFuzzer, and a server under load. `make fuzz`: each target for
+# FUZZ_SECONDS; `make fuzz-long HOURS=N`: all of them for N hours together, on all processors, and the counts into
+# docs/reliability.md; tools/fuzz.mjs runs them and says how. `make soak MINUTES=N`: bench/soak.mjs.
 
 FUZZ_SECONDS ?= 300
 FUZZ_CC      ?= clang-19
@@ -29,6 +29,14 @@ fuzz-long: fuzz-build
 # What libFuzzer found and no input of tests/fuzz/corpus shows, as few and as small as can be, into that folder.
 fuzz-corpus: fuzz-build
 	@node tools/fuzz.mjs --merge
+
+# bench/stress.py is the same for one dispatch; it has options of its own.
+MINUTES ?= 20
+.PHONY: soak
+soak:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo
+	@node bench/soak.mjs --solo $(BUILD)/solo --minutes $(MINUTES)
 
 FUZZ_LIBRARY := $(filter-out $(BUILD)/src/cli/%,$(OBJECTS))
 $(BUILD)/libfuzz.a: $(FUZZ_LIBRARY)
