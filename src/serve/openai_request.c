@@ -4,6 +4,7 @@
 #include "serve/openai_fields.h"
 #include "serve/openai_messages.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,7 +162,7 @@ READER(read_bias)
         char *end;
         unsigned long token = strtoul(key, &end, 10);
         double bias;
-        if (*end || end == key || key[0] == '-' || token >= UINT32_MAX)
+        if (*end || !isdigit((unsigned char)key[0]) || (key[0] == '0' && key[1]) || token >= UINT32_MAX)
             return openai_refuse(f, 400, here.name, "invalid_value", "%s: its name is no token", here.name);
         if (!field_number(one, -100, 100, &bias, &here, f))
             return false;

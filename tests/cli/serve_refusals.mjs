@@ -51,6 +51,8 @@ const REFUSED = [
     ["chat/completions", { ...CHAT, modalities: ["audio"] }, 400, "modalities"], ["chat/completions", { ...CHAT, reasoning_effort: "high" }, 400, "reasoning_effort"],
     ["chat/completions", { ...CHAT, audio: {} }, 400, "audio"], ["chat/completions", { ...CHAT, prediction: {} }, 400, "prediction"],
     ["chat/completions", { ...CHAT, web_search_options: {} }, 400, "web_search_options"], ["chat/completions", CHAT, 400, "messages"], // no template
+    ["completions", { ...TEXT, grammar: "root ::= [^\\x00-\\U0010FFFF]" }, 400, "grammar"], // describes no text
+    ["completions", { ...TEXT, logit_bias: { "01": 1 } }, 400, "logit_bias.01"], ["completions", { ...TEXT, logit_bias: { " 1": 1 } }, 400, "logit_bias. 1"],
     ["completions", { ...TEXT, grammar: 5 }, 400, "grammar"], ["completions", { ...TEXT, grammar: "root ::= x" }, 400, "grammar"],
     ["completions", { ...TEXT, grammar: "root ::= root" }, 400, "grammar"], ["completions", { ...TEXT, grammar: "x".repeat(200000) }, 400, "grammar"],
     ["completions", { ...TEXT, response_format: "json" }, 400, "response_format"], ["completions", { ...TEXT, response_format: { type: "xml" } }, 400, "response_format"],
