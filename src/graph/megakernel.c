@@ -77,11 +77,20 @@ static uint32_t max_weight_bindings(const gpu_info *info, bool uniform_table)
 }
 
 /* The kernels of the phases for the form at hand. */
+/* Whether they are resident or not; more would only wait for each other until they time out. */
+static uint32_t most_asked_groups(const device_profile *profile)
+{
+    return profile->specialize ? MOST_ASKED_GROUPS : MOST_ASKED_OF_SOFTWARE;
+}
+
 static bool find_kernels(megakernel *o, err *e)
 {
     const gpu_info *info = gpu_get_info(o->from.g);
     phase_kernels *k = &o->kernels;
     phase_kernels_free(k);
+    uint32_t most_asked = most_asked_groups(o->from.profile);
+    if (launch_setting("SOLO_ONE_GROUPS", 0) > most_asked)
+        return err_set(e, "SOLO_ONE_GROUPS asks for more than %u workgroups", most_asked);
     if (!lower(o, e) || !phase_kernels_find(k, o->from.profile, &o->form, &o->plan, e))
         return false;
     o->uniform_table = phase_table_bytes(k) <= info->max_uniform_binding_bytes;
@@ -244,9 +253,7 @@ static uint32_t fewer_of(uint32_t a, uint32_t most)
 static void set_up(megakernel *o, const megakernel_source *from, const launch_form *wanted)
 {
     const device_profile *profile = from->profile;
-    /* whether they are resident or not; that many would only wait for each other */
-    uint32_t asked = fewer_of(launch_setting("SOLO_ONE_GROUPS", 0),
-                              profile->specialize ? MOST_ASKED_GROUPS : MOST_ASKED_OF_SOFTWARE);
+    uint32_t asked = fewer_of(launch_setting("SOLO_ONE_GROUPS", 0), most_asked_groups(profile));
     *o = (megakernel){.from = *from, .most_groups = wanted->groups};
     o->fixed_groups = asked > 0;
     /* Software devices run few workgroups at a time, and each well enough: one is safe everywhere. */

@@ -22,7 +22,8 @@ static bool is_software(const gpu *g)
 uint32_t launch_setting(const char *variable, uint32_t otherwise)
 {
     const char *text = getenv(variable);
-    return text && *text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+    unsigned long long value = text ? strtoull(text, NULL, 10) : 0;
+    return text && *text ? (uint32_t)(value < UINT32_MAX ? value : UINT32_MAX) : otherwise;
 }
 
 uint32_t persistent_spin_limit(const gpu *g, const char *variable)

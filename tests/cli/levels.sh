@@ -41,3 +41,9 @@ if "$SOLO" collect import --db "$work/all.sqlite" "$work/several.json" >"$work/i
 else
     echo "not ok a record of several texts ($(tail -n 1 "$work/imported"))"
 fi
+# a number of workgroups that no device has is said at once, not launched
+if [ "$(SOLO_ONE_GROUPS=99999999 "$SOLO" run -p "The king" -n 2 --fuse loop 2>&1 >/dev/null | grep -c 'SOLO_ONE_GROUPS asks for more than')" = 1 ]; then
+    echo "ok too many workgroups are refused"
+else
+    echo "not ok too many workgroups are refused"
+fi
