@@ -34,6 +34,11 @@ bool os_program_path(char *out, size_t room);
 int os_open_unnamed(const char *folder, mode_t mode);
 /* A stream's socket that programs started from here do not inherit; -1 and errno. */
 int os_stream_socket(int family);
+/* This process is killed when the thread that forked it ends, where the system can do that. */
+void os_end_with_parent(void);
+/* Calls `then` after so long, in the middle of whatever runs then: only what a signal's handler may do may be done there. A
+ * signal's handler may call this. */
+void os_soon(uint32_t ms, void (*then)(int));
 /* Whether whoever is at the other end has gone. */
 bool os_is_hung_up(int socket);
 /* A shared library's file by the name it has on Linux, as it is called here: libcurl.so.4 is libcurl.4.dylib on macOS. */

@@ -4,9 +4,11 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +28,11 @@ void os_cpu_name(char *out, size_t room)
     }
     if (f)
         fclose(f);
+}
+
+void os_end_with_parent(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 bool os_random(void *to, size_t bytes)

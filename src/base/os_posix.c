@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,8 +42,11 @@ bool os_process_start(os_process *p, os_process_body body, const void *given, si
     if (!open_pipes(orders, answers))
         return false;
     fflush(NULL); /* or both processes would print what is buffered */
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child == 0) {
+        os_end_with_parent();
+        if (getppid() != parent) /* too late to be told */
+            _exit(1);
         void *copy = malloc(bytes + 1);
         if (copy && bytes)
             memcpy(copy, given, bytes);
@@ -135,6 +139,12 @@ bool os_process_end(os_process *p, int *status, char how[OS_ENDING_ROOM])
 void os_ignore_broken_pipes(void)
 {
     signal(SIGPIPE, SIG_IGN);
+}
+
+void os_soon(uint32_t ms, void (*then)(int))
+{
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = then, .sa_flags = SA_RESTART}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {ms / 1000, (int)(ms % 1000) * 1000}}, NULL);
 }
 
 int64_t os_local_time(time_t now)

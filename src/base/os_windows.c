@@ -252,3 +252,18 @@ __attribute__((constructor(101))) static void set_up(void)
     if (profile && setenv("HOME", profile, 0) == 0 && (profile = getenv("HOME")))
         use_slashes(profile);
 }
+
+static void (*soon)(int);
+
+static VOID CALLBACK on_timer(PVOID unused, BOOLEAN fired)
+{
+    (void)unused, (void)fired;
+    soon(0);
+}
+
+void os_soon(uint32_t ms, void (*then)(int))
+{
+    HANDLE timer;
+    soon = then;
+    CreateTimerQueueTimer(&timer, NULL, on_timer, NULL, ms, 0, WT_EXECUTEONLYONCE);
+}

@@ -82,6 +82,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "--fuse token is for --evolve: a generation at a time");
     if (o->evolve.generations && o->trace)
         return err_set_kind(e, ERR_USAGE, "--trace is for one generation: write the best (--best FILE) and trace that");
+    if (!o->trace && (o->trace_count != 1 || o->every != 1))
+        return err_set_kind(e, ERR_USAGE, "--trace-count and --every are for --trace");
     if (!cli_evolve_check(&o->evolve, e))
         return false;
     size_t n = o->out ? strlen(o->out) : 0;

@@ -160,6 +160,26 @@ done
 check "interrupted, it saves and says so" sh -c "[ $status -eq 1 ] && grep -q 'interrupted after generation [1-9].*--resume' '$work/err' && [ -s '$work/cut.evo' ]"
 at=$(sed -n 's/.*after generation \([0-9]*\).*/\1/p' "$work/err")
 check "and goes on from there" "$SOLO" sim rastrigin --pop 5000 --evolve $((${at:-0} + 2)) --resume "$work/cut.evo"
+# a generation that does not end: interrupts are ignored (in the background) until it begins, and then heard
+cat >"$work/endless.wgsl" <<'END'
+const GENES = 1;
+struct State { x: f32 }
+fn init() -> State { return State(gene(0)); }
+fn step(s: State) -> State { var r = s; for (var i = 0u; i < 4000000000u; i++) { r.x = fract(r.x * 1.7 + 0.3); } return r; }
+fn score(s: State) -> f32 { return s.x; }
+END
+"$SOLO" sim "$work/endless.wgsl" --pop 4 --steps 100 --chunk 0 --timeout 3600 --evolve 5 >"$work/out" 2>"$work/err" &
+pid=$!
+tries=0
+while sleep 0.5 && [ $((tries += 1)) -lt 120 ] && kill -INT $pid 2>/dev/null; do
+    :
+done
+kill -KILL $pid 2>/dev/null
+wait $pid
+status=$?
+check "interrupted in the middle of a generation, it ends" sh -c "[ $status -eq 1 ] && [ \"\$(cat '$work/err')\" = 'solo: interrupted before the first generation was complete' ]"
+fails "options of evolution without it" 2 "are for --evolve" sphere --elite 5
+fails "options of a trace without it" 2 "are for --trace" sphere --every 5
 
 # ---- measuring ---------------------------------------------------------------------------------
 printf '0,0\n' >"$work/zeros.csv"

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -120,6 +124,44 @@ static void one_that_hangs_is_given_up(void **unused)
     assert_string_equal(e.text, "stub: its process said nothing for 1 s (SOLO_WORKER_SECONDS)");
 }
 
+static int hold_lock(int from, int to, void *path)
+{
+    (void)from;
+    int fd = open(path, O_RDWR);
+    if (fd < 0 || flock(fd, LOCK_EX) != 0 || write(to, "x", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+/* The process that started it is killed, and cannot end it. */
+static void it_ends_with_its_parent(void **state)
+{
+#ifdef __linux__
+    (void)state;
+    char path[] = "/tmp/solo-worker-XXXXXX";
+    int fd = mkstemp(path), status;
+    pid_t parent = fork();
+    if (parent == 0) {
+        os_process p;
+        char held;
+        if (!os_process_start(&p, hold_lock, path, sizeof path) || read(p.from, &held, 1) != 1)
+            _exit(1);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_true(WIFSIGNALED(status)); /* so the lock was held */
+    alarm(60);
+    assert_int_equal(flock(fd, LOCK_EX), 0); /* once nobody holds it */
+    alarm(0);
+    close(fd);
+    unlink(path);
+#else
+    (void)state, (void)hold_lock;
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +170,7 @@ int main(void)
         cmocka_unit_test(a_crash_is_an_error_of_one_line),
         cmocka_unit_test(the_others_go_on_when_one_dies),
         cmocka_unit_test(one_that_hangs_is_given_up),
+        cmocka_unit_test(it_ends_with_its_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
