@@ -169,7 +169,8 @@ gpu *cli_open_model_gpu(const cli_model *m, err *e)
 
 void cli_close_gpu(gpu *g, int status)
 {
-    if (g && gpu_is_compiling(g)) {
+    err failed = {0};
+    if (g && (gpu_is_compiling(g) || !gpu_ok(g, &failed))) {
         fflush(NULL);
         _exit(status);
     }

@@ -60,8 +60,8 @@ model *cli_open_model(const cli_model *m, err *e);
 /* The device it asks for, opened or not. */
 gpu_choice cli_choice(const cli_model *m);
 gpu *cli_open_model_gpu(const cli_model *m, err *e);
-/* Closes it last of all. If kernels still compile in the background, which closing would wait for, the process ends here
- * instead, with this status. */
+/* Closes it last of all. If kernels still compile in the background, which closing would wait for, or the device has
+ * failed, from which closing may not come back, the process ends here instead, with this status. */
 void cli_close_gpu(gpu *g, int status);
 /* What a generation has to say, if anything: one line on stderr. */
 void cli_print_notice(generation *n);

@@ -218,7 +218,8 @@ static bool embed(embedder *n, const options *o, model_pooling pooling, const mo
     return ok;
 }
 
-static bool run(const options *o, err *e)
+/* `opened`: the device, to be closed last of all. */
+static bool run(const options *o, gpu **opened, err *e)
 {
     texts all = {0};
     model_pooling pooling;
@@ -226,12 +227,11 @@ static bool run(const options *o, err *e)
     model *m = cli_open_model(&o->model, e);
     tokenizer *t = m && embedder_pooling(m, &how, &pooling, e) ? tokenizer_of_model(m, e) : NULL;
     bool ok = t && read_texts(o, &all, m, t, e) && (!o->json || strcmp(o->json, "-") == 0 || file_writable(o->json, e));
-    gpu *g = ok ? cli_open_model_gpu(&o->model, e) : NULL;
+    gpu *g = *opened = ok ? cli_open_model_gpu(&o->model, e) : NULL;
     how.most_tok = all.longest;
     embedder *n = g ? embedder_new(g, m, t, &how, e) : NULL;
     ok = n && embed(n, o, pooling, m, &all, e);
     embedder_free(n);
-    gpu_close(g);
     texts_free(&all);
     tokenizer_free(t);
     model_close(m);
@@ -241,7 +241,10 @@ static bool run(const options *o, err *e)
 static int run_command(void *chosen)
 {
     err e = {0};
-    return run(chosen, &e) ? 0 : cli_fail(&e);
+    gpu *g = NULL;
+    int status = run(chosen, &g, &e) ? 0 : cli_fail(&e);
+    cli_close_gpu(g, status);
+    return status;
 }
 
 static const options DEFAULTS = {.model.level = LEVEL_OPS};

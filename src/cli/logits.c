@@ -93,10 +93,11 @@ static int run_command(void *chosen)
     uint32_t *tokens = m ? read_tokens(o->tokens, model_get_config(m)->vocab_tok, &count, &e) : NULL;
     gpu *g = tokens ? cli_open_model_gpu(&o->model, &e) : NULL;
     bool ok = g && run(g, m, o, tokens, count, &e);
-    gpu_close(g);
     free(tokens);
     model_close(m);
-    return ok ? 0 : cli_fail(&e);
+    int status = ok ? 0 : cli_fail(&e);
+    cli_close_gpu(g, status);
+    return status;
 }
 
 static const options DEFAULTS = {.model.level = LEVEL_OPS};

@@ -2,7 +2,7 @@
  *
  * FAULT_FILE is a file of the struct below, which the process shares with tests/faults/gpu.py: which call of which kind
  * gives which VkResult, how many there were of each kind, and whether it happened. A device that was lost stays lost:
- * all it is asked afterwards fails. Built as a shared library; a manifest beside it names it to the loader. */
+ * all it is asked afterwards fails, and with FAULT_STALLS it cannot be closed any more. Built as a shared library; a manifest beside it names it to the loader. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -142,6 +142,15 @@ static VkResult wait_semaphores(VkDevice d, const VkSemaphoreWaitInfo *info, uin
     PASS(WAIT, d, vkWaitSemaphores, d, info, ns);
 }
 
+/* A driver that has lost its device may not come back from closing it: a program that ends need not ask it to. */
+static void destroy_device(VkDevice d, const VkAllocationCallbacks *a)
+{
+    below *b = find(d);
+    while (b->lost && getenv("FAULT_STALLS"))
+        pause();
+    ((PFN_vkDestroyDevice)b->device_call(d, "vkDestroyDevice"))(d, a);
+}
+
 typedef struct own {
     const char *name;
     PFN_vkVoidFunction call;
@@ -168,6 +177,7 @@ static const own DEVICE_CALLS[] = {OWN(vkQueueSubmit, submit),
                                    OWN(vkGetFenceStatus, fence_status),
                                    OWN(vkWaitSemaphores, wait_semaphores),
                                    OWN(vkWaitSemaphoresKHR, wait_semaphores),
+                                   OWN(vkDestroyDevice, destroy_device),
                                    {0}};
 
 static PFN_vkVoidFunction get_device_call(VkDevice device, const char *name)

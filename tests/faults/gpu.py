@@ -26,6 +26,7 @@ NAMES = {LOST: "device lost", NO_DEVICE_MEMORY: "out of device memory", NO_HOST_
          TIMEOUT: "time-out"}
 HANGS_AFTER_S = 60
 BENCH_POINTS = 20  # it makes thousands of each
+STALL = ("run", "run in one dispatch", "chat", "embed")
 
 # a name, a line, what is typed, and libraries
 COMMANDS = [
@@ -40,7 +41,7 @@ COMMANDS = [
 
 class Layer:
     def __init__(self, solo, library, work):
-        self.solo, self.work = solo, work
+        self.solo, self.work, self.stalls = solo, work, False
         self.file = os.path.join(work, "faults")
         with open(os.path.join(work, "faults.json"), "w") as f:
             json.dump({"file_format_version": "1.2.0", "layer": {
@@ -48,8 +49,9 @@ class Layer:
                 "implementation_version": "1", "description": "one call fails"}}, f)
 
     def env(self):
+        stalls = {"FAULT_STALLS": "1"} if self.stalls else {}
         return dict(os.environ, VK_LAYER_PATH=self.work, VK_INSTANCE_LAYERS="VK_LAYER_SOLO_faults", FAULT_FILE=self.file,
-                    SOLO_CACHE=os.path.join(self.work, "cache"), SOLO_COMPILERS="0")
+                    SOLO_CACHE=os.path.join(self.work, "cache"), SOLO_COMPILERS="0", **stalls)
 
     def prepare(self, kind, result, number):
         with open(self.file, "wb") as f:
@@ -99,6 +101,7 @@ def main():
         layer = Layer(os.path.abspath(chosen.solo), os.path.abspath(chosen.layer), work)
         for name, line, text, libraries in COMMANDS:
             settled = not name.startswith("bench")
+            layer.stalls = name in STALL  # a lost device cannot be closed
             for library in libraries:
                 title = f"{name} on {library}"
                 if chosen.only not in title:

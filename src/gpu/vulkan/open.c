@@ -303,6 +303,8 @@ static bool create_timeline(vulkan_gpu *g)
 static void vulkan_close(gpu *base)
 {
     vulkan_gpu *g = (vulkan_gpu *)base;
+    if (g->timeline && !base->lost)
+        vulkan_wait_for(g, g->submitted); /* not without end */
     /* Work that never ends keeps what it uses until the process is gone. */
     if (g->hung) {
         free(g);
