@@ -149,7 +149,8 @@ class _Traced:
             if meta:
                 self.metas[node.name] = meta
 
-    def json(self, stored: set[str]) -> str:
+    def json(self, stored: set[str], given: bool = True) -> str:
+        """given: inputs that are returned as they are become outputs, too."""
         specs: list[dict[str, Any]] = []
         for node in self.placeholders:
             name = node.name
@@ -161,14 +162,17 @@ class _Traced:
         specs += [{"tensor_constant": {"arg": {"name": n}, "tensor_constant_name": n}} for n in self.attributes]
         outputs: list[dict[str, Any]] = [{"buffer_mutation": {"arg": {"name": new}, "buffer_name": old}}
                                          for old, new in self.changed.items()]
-        outputs += [{"user_output": {"arg": {"as_tensor": {"name": v.name}}}} for v in self.returned if self.is_made(v)]
+        outputs += [{"user_output": {"arg": {"as_tensor": {"name": v.name}}}} for v in self.returned
+                    if self.is_made(v) or (given and self.is_tensor(v))]
         return json.dumps({"graph": {"nodes": self.nodes, "tensor_values": self.metas},
                            "signature": {"input_specs": specs, "output_specs": outputs}})
 
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, torch.fx.Node) and value.name in self.metas
+
     def is_made(self, value: Any) -> bool:
         """Is it a tensor that the graph computes, none that it was given?"""
-        given = isinstance(value, torch.fx.Node) and value.op == "placeholder" and value.name not in self.changed
-        return isinstance(value, torch.fx.Node) and value.name in self.metas and not given
+        return self.is_tensor(value) and (value.op != "placeholder" or value.name in self.changed)
 
 
 # ---- a compiled graph ------------------------------------------------------------------------------------------------
@@ -215,7 +219,7 @@ class Step:
         rows = [_tensor(name, args[i]) for i, name in stored.items()]
         rows += [_tensor(name, value) for name, value in self._traced.attributes.items()]
         keep = [args[i] for i in stored] + list(self._traced.attributes.values())
-        graph = _Program(self._traced.json(set(self._static.values())), rows, keep)
+        graph = _Program(self._traced.json(set(self._static.values()), given=False), rows, keep)
         self.run = Run(graph, self._level)
         self._seen = {i: self._mark(args[i]) for i in stored}
         self._inputs = {port.name: port for port in graph.inputs}
@@ -259,7 +263,8 @@ class Step:
         return self._eager.fallback if self._eager else None
 
     def _is_ready(self, args: Sequence[Any]) -> bool:
-        if self._eager is None and (self.run is None or any(self._mark(args[i]) != self._seen.get(i) for i in self._static)):
+        changed = self.run is None or any(self._mark(args[i]) != self._seen.get(i) for i in self._static)
+        if self._eager is None and changed:
             try:
                 self._build(args)
             except NoGpuError:

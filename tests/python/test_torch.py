@@ -4,6 +4,7 @@ import os
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import solo
 
@@ -204,7 +205,7 @@ class Torch(unittest.TestCase):
 
     def test_training_of_convolutions(self):
         """Also batch norm, whose statistics are changed by the compiled graph; groups, pools."""
-        model = Classes(nn.Conv2d(3, 6, 3, 2, 1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2, 1),
+        model = Classes(nn.Conv2d(3, 6, 3, 2, 1, bias=False), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2, 1),
                         nn.Conv2d(6, 6, 3, groups=3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 5))
         trained = self.check_training(model, [(torch.randn(4, 3, 12, 12), torch.randint(0, 5, (4,)))], 20)
         for mine, wanted in zip(*(m.layers[1].buffers() for m in trained), strict=True):  # two means and a count
@@ -253,6 +254,25 @@ class Torch(unittest.TestCase):
         said = [str(w.message) for w in seen if "runs in eager mode" in str(w.message)]
         self.assertEqual(len(said), 1, said)
         self.assertTrue(any(why in said[0] and count == 2 for why, count in solo.torch.fallbacks().items()))
+
+    def test_a_device_that_fails(self):
+        """An error while a graph runs is one: it does not run on the CPU in silence."""
+        compiled = torch.compile(nn.Linear(4, 3).eval(), backend="solo", dynamic=False, options={"level": "ops"})
+        x, counted = torch.randn(2, 4), solo.torch.fallbacks()
+        with torch.no_grad():
+            compiled(x)
+            with mock.patch.object(solo.Run, "go", side_effect=solo.Error("the device is lost")):
+                with self.assertRaisesRegex(solo.Error, "^the device is lost$"):
+                    compiled(x)
+        self.assertEqual(solo.torch.fallbacks(), counted)
+
+    def test_shapes_that_are_not_known(self):
+        program = torch.export.export(nn.Linear(4, 3).eval(), (torch.randn(2, 4),), strict=True,
+                                      dynamic_shapes=({0: torch.export.Dim("rows")},))
+        with tempfile.TemporaryDirectory() as folder:
+            torch.export.save(program, f"{folder}/model.pt2")
+            with self.assertRaisesRegex(solo.Error, "^.*input input has a shape that is not known before it runs"):
+                solo.Graph(f"{folder}/model.pt2")
 
     def test_generate_with_a_static_cache(self):
         if not transformers:
