@@ -226,6 +226,23 @@ static void add_llm(collect_points *p, record_view *view, const view_result *r)
         add_ratio(p, view, many, r, subject);
 }
 
+/* Several texts at a time, together: "8 texts, 512 tokens in and 128 out" */
+static void add_batch(collect_points *p, record_view *view, const view_result *r)
+{
+    const char *level = level_of(r), *const numbers[] = {"texts", "prompt_tok", "made_tok"};
+    double values[3];
+    str text = {0};
+    for (int i = 0; i < 3; i++) {
+        values[i] = view_param_number(r, numbers[i]);
+        if (!(values[i] > 0 && values[i] < 1e9))
+            return;
+    }
+    if (!level || !has(r, "submit", "batch") || strcmp(r->name, "making") != 0 || !is_builtin_model(view))
+        return;
+    str_addf(&text, "%.0f texts, %.0f tokens in and %.0f out", values[0], values[1], values[2]);
+    add_result(p, view, r, "decode", record_keep_str(view, &text), level);
+}
+
 /* "rastrigin, 4096 × 1, DIMENSIONS=10": another size, or another constant, is other work */
 static const char *sim_subject(record_view *view, const view_result *r)
 {
@@ -280,6 +297,8 @@ collect_points collect_points_of(record_view *view)
             add_llm(&p, view, r);
         else if (strcmp(view->experiment, "sim") == 0)
             add_sim(&p, view, r);
+        else if (strcmp(view->experiment, "batch") == 0)
+            add_batch(&p, view, r);
         else if (strcmp(view->experiment, "decoder") == 0)
             add_decoder(&p, view, r);
     }

@@ -106,6 +106,13 @@ contains "software is apart" "$(body GET '/?backend=Vulkan')" '<h2>Software adap
 contains "by browser" "$(body GET '/?by=browser')" 'Firefox'
 check "pages of a list" "$(body GET '/api/records?limit=5' | grep -c '"id"') $(body GET '/api/records?limit=5' | grep -c '"next": [0-9]')" '5 1'
 
+"$SOLO" bench decoder -r 2 --adapter software --json "$work/decoder.json" >/dev/null 2>&1
+"$SOLO" bench batch --texts 2 -p 8 -n 4 -r 2 --fuse ops --adapter software --json "$work/batch.json" >/dev/null 2>&1
+check "a decoder's record is taken, and one of several texts" "$(status POST /api/records "$work/decoder.json") $(status POST /api/records "$work/batch.json")" '201 201'
+contains "the decoder: one dispatch over many in one pass" "$(body GET '/?show=one')" 'a decoder, 64 tokens × 4 layers<'
+contains "and over those that are waited for" "$(body GET '/?show=one')" 'a decoder, 64 tokens × 4 layers, over dispatches waited for one by one'
+contains "several texts together" "$(body GET '/?show=decode')" '2 texts, 8 tokens in and 4 out'
+
 sed 's|"model": "the built-in model"|"model": "/home/someone/built.gguf"|; s/"when": "[^"]*"/"when": "2026-02-01T00:00:00Z"/' results/software-2core/web/firefox.llm.json >"$work/mine.json"
 "$SOLO" share "$work/mine.json" "$url" >"$work/said" 2>"$work/err2" </dev/null
 check "sharing asks" $? 2

@@ -78,6 +78,7 @@ static void each_fault_is_refused(void **state)
         {"gpu/adapter_type", NULL, "\"gpu\" must have"},
         {"gpu/impl", "\"wgpu\"", "none of those in \"gpus\""},
         {"experiment", "\"logits\"", "must be dispatch, llm, sim, decoder or batch"},
+        {"experiment", "\"graph\"", "must be dispatch, llm, sim, decoder or batch"},
         {"experiment", "\"dispatch\"", "\"unit\" must be \"us\""},
         {"params", "[]", "\"params\" must be an object"},
         {"results", NULL, "\"results\" is missing"},
