@@ -195,4 +195,12 @@ static inline node stored(small *s, node state, node rows, node position)
     return graph_store(s->g, state, graph_reshape(s->g, rows, shape3(1, 1, 8)), position);
 }
 
+/* `rotated` elements of each head of x, or all of them. */
+static inline node rope_of(small *s, node x, uint32_t heads, node position, uint32_t rotated)
+{
+    uint32_t rows = graph_at(s->g, x)->s.dims[2], size = graph_at(s->g, x)->s.dims[LAST] / heads;
+    return graph_rope(s->g, graph_reshape(s->g, x, shape3(rows, heads, size)), position,
+                      (rope_spec){.rotated = rotated ? rotated : size, .base = 10000});
+}
+
 #endif

@@ -150,6 +150,13 @@ static node random_norm(random_graph *b, node x)
     return graph_rmsnorm(b->g, x, random_weight_of(b, TYPE_F32, row, 1, 0.3f), 1e-5f, random_below(b, 2) ? 0 : 0.5f);
 }
 
+/* x + norm(f(x)). */
+static node random_normed_sum(random_graph *b, node x)
+{
+    node y = random_norm(b, random_below(b, 2) ? random_product(b, x, random_width(b, x)) : x);
+    return graph_binary(b->g, BINARY_ADD, random_below(b, 2) ? x : y, random_below(b, 2) ? y : random_like(b, x));
+}
+
 /* Some way from a product to something bigger: biases, functions, residuals. */
 static node random_after(random_graph *b, node y)
 {
@@ -224,6 +231,16 @@ static node random_rope(random_graph *b, node x, uint32_t heads, node position)
 }
 
 /* Projections, rotated or not, into states; attention over them. */
+/* Heads of a product, half of them normed. */
+static node random_heads(random_graph *b, node x, uint32_t heads)
+{
+    uint32_t width = random_width(b, x);
+    if (random_below(b, 2))
+        return x;
+    node normed = random_norm(b, graph_reshape(b->g, x, shape3(b->rows, heads, width / heads)));
+    return graph_reshape(b->g, normed, shape2(b->rows, width));
+}
+
 static node random_attention(random_graph *b, node x)
 {
     static const uint32_t sizes[] = {2, 6, 8, 16};
@@ -232,12 +249,13 @@ static node random_attention(random_graph *b, node x)
     if (random_below(b, 2))
         x = random_norm(b, x);
     node q = random_product(b, x, heads * size);
+    q = random_heads(b, q, heads);
     q = random_rope(b, random_below(b, 2) ? random_after(b, q) : q, heads, random_below(b, 6) ? position : b->at);
     char name[16];
     dtype type = random_below(b, 2) ? DTYPE_F16 : DTYPE_F32;
     for (int i = 0; i < 2; i++) {
         node rows = random_product(b, x, kv * size);
-        rows = random_below(b, 3) ? rows : random_after(b, rows);
+        rows = random_heads(b, random_below(b, 3) ? rows : random_after(b, rows), kv);
         rows = random_below(b, 2) ? random_rope(b, rows, kv, random_below(b, 6) ? position : b->row)
                                   : graph_reshape(b->g, rows, shape3(b->rows, kv, size));
         snprintf(name, sizeof name, "s%u", b->state_count++);
@@ -313,7 +331,7 @@ static void random_step(random_graph *b)
 {
     node x = random_any(b);
     uint32_t width = random_width(b, x);
-    switch (random_below(b, 18)) {
+    switch (random_below(b, 19)) {
     case 0: random_keep(b, random_unary(b, x)); break;
     case 1: random_keep(b, random_binary(b, x)); break;
     case 2: random_keep(b, random_norm(b, x)); break;
@@ -338,6 +356,7 @@ static void random_step(random_graph *b)
     case 12: random_keep(b, random_recurrence(b, x)); break;
     case 13: random_keep(b, random_latent(b, x)); break;
     case 14: random_keep(b, random_attention_whole(b, x)); break;
+    case 15: random_keep(b, random_normed_sum(b, x)); break;
     default: random_keep(b, random_after(b, random_product(b, x, random_new_width(b)))); break;
     }
 }

@@ -1,15 +1,16 @@
 /* fuse: the fusion passes of a plan. Each pass looks for one pattern and fuses its steps into one, at the place of the
  * last: the inputs of the others exist by then, and no step in between may read their results. */
 #include "base/str.h"
+#include "graph/fuse_internal.h"
 #include "graph/layout.h"
-#include "graph/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAST = GRAPH_MAX_DIMS - 1, NO_STEP = UINT32_MAX };
+enum { LAST = GRAPH_MAX_DIMS - 1 };
 
-const char *const pass_names[PASS_COUNT] = {"norm", "gate", "mix", "after", "turn", "siblings", "join", "assign"};
+const char *const pass_names[PASS_COUNT] = {"norm",  "gate",     "mix",  "after", "turn",
+                                            "chain", "siblings", "join", "assign"};
 
 static bool reads(const plan *p, const plan_step *s, node n)
 {
@@ -74,7 +75,7 @@ static bool independent(const plan *p, const plan_step *a, const plan_step *b)
 }
 
 /* May step `from` move to just before step `to`? */
-static bool may_wait(const plan *p, uint32_t from, uint32_t to)
+bool fuse_may_wait(const plan *p, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from + 1; i < to; i++)
         if (!independent(p, &p->steps[from], &p->steps[i]))
@@ -82,12 +83,14 @@ static bool may_wait(const plan *p, uint32_t from, uint32_t to)
     return true;
 }
 
-/* The readers of every node, computed again after every change. */
-typedef struct fusing {
-    plan *p;
-    bool *output;               /* [node] it is an output */
-    uint32_t *readers, *reader; /* [node] how many steps read it, and the last of them */
-} fusing;
+/* May step `from` move to just behind step `to`, which is before it? */
+static bool may_come_earlier(const plan *p, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = to + 1; i < from; i++)
+        if (!independent(p, &p->steps[from], &p->steps[i]))
+            return false;
+    return true;
+}
 
 static void look(fusing *f)
 {
@@ -103,7 +106,7 @@ static void look(fusing *f)
 }
 
 /* The only step that reads a node which is no output, or NO_STEP. */
-static uint32_t only_reader(const fusing *f, node n)
+uint32_t fuse_only_reader(const fusing *f, node n)
 {
     return !f->output[n] && f->readers[n] == 1 ? f->reader[n] : NO_STEP;
 }
@@ -118,7 +121,7 @@ static uint32_t product_of(const plan *p, node result, uint32_t *part)
     return NO_STEP;
 }
 
-static void drop(plan *p, uint32_t i)
+void fuse_drop(plan *p, uint32_t i)
 {
     memmove(&p->steps[i], &p->steps[i + 1], (p->count - i - 1) * sizeof *p->steps);
     p->count--;
@@ -129,7 +132,7 @@ static void move_into(plan *p, uint32_t from, uint32_t to)
 {
     p->steps[to] = p->steps[from];
     p->steps[to].at = p->steps[to].parts[p->steps[to].part_count - 1].result;
-    drop(p, from);
+    fuse_drop(p, from);
 }
 
 static const graph_node *matrix_of(const plan *p, const plan_part *part)
@@ -202,7 +205,7 @@ static bool norm_into_products(fusing *f)
                 p->steps[k].norm = norm;
                 p->steps[k].x = graph_at(p->g, norm)->operands[0];
             }
-        drop(p, i);
+        fuse_drop(p, i);
         return true;
     }
     return false;
@@ -234,7 +237,7 @@ static bool gate_at(fusing *f, uint32_t at, node gate, node up)
     node act = 0;
     if (graph_at(p->g, gate)->op == OP_UNARY) {
         const graph_node *n = graph_at(p->g, gate);
-        act_step = only_reader(f, plan_root(p->g, n->operands[0]));
+        act_step = fuse_only_reader(f, plan_root(p->g, n->operands[0]));
         if (act_step == NO_STEP || p->steps[act_step].at != gate || n->as.unary.kind >= UNARY_SCALE || !may_follow(n))
             return false;
         act = gate;
@@ -242,8 +245,8 @@ static bool gate_at(fusing *f, uint32_t at, node gate, node up)
     }
     uint32_t a = product_of(p, gate, &part), b = product_of(p, up, &part);
     if (a == NO_STEP || b == NO_STEP || a == b || !is_bare(&p->steps[a]) || !is_bare(&p->steps[b]) ||
-        !fit_together(p, &p->steps[a], &p->steps[b]) || only_reader(f, up) != at ||
-        only_reader(f, gate) != (act ? act_step : at) || (act && only_reader(f, act) != at))
+        !fit_together(p, &p->steps[a], &p->steps[b]) || fuse_only_reader(f, up) != at ||
+        fuse_only_reader(f, gate) != (act ? act_step : at) || (act && fuse_only_reader(f, act) != at))
         return false;
     plan_step s = p->steps[a];
     s.parts[0].gate_of = up;
@@ -259,7 +262,7 @@ static bool gate_at(fusing *f, uint32_t at, node gate, node up)
                 last = i;
         if (last >= 0) {
             gone[last] = true;
-            drop(p, others[last]);
+            fuse_drop(p, others[last]);
         }
     }
     return true;
@@ -295,8 +298,9 @@ static bool mixes_into_experts(fusing *f)
     for (uint32_t i = 0; i < p->count; i++) {
         plan_step *s = &p->steps[i];
         plan_part *part = &s->parts[0];
-        uint32_t reader = s->op == OP_EXPERTS && !part->gate_of ? only_reader(f, part->result) : NO_STEP;
-        if (reader == NO_STEP || s->norm || part->epilogue_count || !may_wait(p, i, reader))
+        uint32_t reader = s->op == OP_EXPERTS && !part->gate_of ? fuse_only_reader(f, part->result) : NO_STEP;
+        if (reader == NO_STEP || plan_is_chain(&p->steps[reader]) || s->norm || part->epilogue_count ||
+            !fuse_may_wait(p, i, reader))
             continue;
         const graph_node *routed = graph_at(p->g, part->matmul), *n = graph_at(p->g, p->steps[reader].at);
         plan_operand o;
@@ -327,10 +331,10 @@ static bool after_products(fusing *f)
     for (uint32_t i = 0; i < p->count; i++)
         for (uint32_t k = 0; k < p->steps[i].part_count; k++) {
             plan_part *part = &p->steps[i].parts[k];
-            uint32_t reader = only_reader(f, part->result);
+            uint32_t reader = fuse_only_reader(f, part->result);
             if (reader == NO_STEP || p->steps[i].op != OP_MATMUL || p->steps[i].part_count > 1 ||
                 p->steps[i].combines_splits || part->gate_of || part->rope || part->store ||
-                part->epilogue_count == PLAN_MAX_EPILOGUE)
+                part->epilogue_count == PLAN_MAX_EPILOGUE || plan_is_chain(&p->steps[reader]))
                 continue;
             plan_operand o;
             const plan_step *s = &p->steps[reader];
@@ -338,7 +342,7 @@ static bool after_products(fusing *f)
                 !(s->op == OP_BINARY && plan_operand_of(p->g, s->at, part->result, &o) &&
                   (o.per_row || for_every_row(p, part, o.other))))
                 continue;
-            if (!may_wait(p, i, reader))
+            if (!fuse_may_wait(p, i, reader))
                 continue;
             part->result = part->epilogue[part->epilogue_count++] = s->at;
             move_into(p, i, reader);
@@ -372,10 +376,11 @@ static bool turns_and_stores(fusing *f)
         plan_part *part = &p->steps[i].parts[0];
         uint32_t reader = p->steps[i].op == OP_MATMUL && p->steps[i].part_count == 1 && !p->steps[i].combines_splits &&
                                   !part->gate_of && !part->store
-                              ? only_reader(f, part->result)
+                              ? fuse_only_reader(f, part->result)
                               : NO_STEP;
         /* Heads may lie across the pieces of a matrix that is not bound at once. */
-        if (reader == NO_STEP || !may_wait(p, i, reader) || step_bytes(p, &p->steps[i]) > p->most_matrix_bytes)
+        if (reader == NO_STEP || plan_is_chain(&p->steps[reader]) || !fuse_may_wait(p, i, reader) ||
+            step_bytes(p, &p->steps[i]) > p->most_matrix_bytes)
             continue;
         const plan_step *s = &p->steps[reader];
         if (s->op == OP_ROPE && can_turn(p, part, s->at))
@@ -397,14 +402,17 @@ static bool siblings_together(fusing *f)
         for (uint32_t b = a + 1; p->steps[a].op == OP_MATMUL && b < p->count; b++) {
             plan_step *first = &p->steps[a], *second = &p->steps[b];
             if (second->op != OP_MATMUL || first->part_count + second->part_count > PLAN_MAX_PARTS ||
-                !fit_together(p, first, second) || !may_wait(p, a, b) || !independent(p, first, second))
+                !fit_together(p, first, second) || !independent(p, first, second))
+                continue;
+            bool waits = fuse_may_wait(p, a, b);
+            if (!waits && !may_come_earlier(p, b, a))
                 continue;
             plan_step both = *first;
             memcpy(both.parts + both.part_count, second->parts, second->part_count * sizeof *both.parts);
             both.part_count += second->part_count;
             both.at = second->at;
-            *second = both;
-            drop(p, a);
+            p->steps[waits ? b : a] = both;
+            fuse_drop(p, waits ? a : b);
             return true;
         }
     return false;
@@ -416,7 +424,7 @@ static bool joins_into_products(fusing *f)
     plan *p = f->p;
     for (uint32_t i = 0; i + 1 < p->count; i++) {
         plan_step *a = &p->steps[i], *product = &p->steps[i + 1];
-        if (a->op != OP_ATTENTION || a->split_output || plan_splits(p, a) == 1 || only_reader(f, a->at) != i + 1 ||
+        if (a->op != OP_ATTENTION || a->split_output || plan_splits(p, a) == 1 || fuse_only_reader(f, a->at) != i + 1 ||
             product->op != OP_MATMUL || product->norm || plan_root(p->g, product->x) != a->at)
             continue;
         const graph_node *q = graph_at(p->g, graph_at(p->g, a->at)->operands[0]);
@@ -439,7 +447,7 @@ static bool assigns_together(fusing *f)
         memcpy(a->assigns + a->assign_count, b->assigns, b->assign_count * sizeof *a->assigns);
         a->assign_count += b->assign_count;
         a->at = b->at;
-        drop(p, i + 1);
+        fuse_drop(p, i + 1);
         return true;
     }
     return false;
@@ -448,9 +456,9 @@ static bool assigns_together(fusing *f)
 uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
-        [PASS_NORM] = norm_into_products,     [PASS_GATE] = gates_together,    [PASS_MIX] = mixes_into_experts,
-        [PASS_EPILOGUE] = after_products,     [PASS_ROPE] = turns_and_stores,  [PASS_SIBLINGS] = siblings_together,
-        [PASS_COMBINE] = joins_into_products, [PASS_ASSIGN] = assigns_together};
+        [PASS_NORM] = norm_into_products,    [PASS_GATE] = gates_together,         [PASS_MIX] = mixes_into_experts,
+        [PASS_EPILOGUE] = after_products,    [PASS_ROPE] = turns_and_stores,       [PASS_CHAIN] = fuse_chain,
+        [PASS_SIBLINGS] = siblings_together, [PASS_COMBINE] = joins_into_products, [PASS_ASSIGN] = assigns_together};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;
     fusing f = {p, mem_alloc(slots * sizeof(bool)), mem_alloc(slots * sizeof(uint32_t)),

@@ -149,12 +149,6 @@ static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->polls_epoch = l->epoch_only = true;
 }
 
-/* As include/cache.wgsl numbers them. */
-static uint32_t lower_cache(dtype type)
-{
-    return type == DTYPE_F16 ? 1 : type == DTYPE_Q8_0 ? 3 : type == DTYPE_Q4_0 ? 4 : 0;
-}
-
 static void lower_store(const lowering *c, dispatch_desc *l, const graph_node *n)
 {
     uint32_t count = (uint32_t)shape_count(node_at(c, n->operands[1])->s);
@@ -342,8 +336,8 @@ static const char *kernel_name(graph_op op)
     case OP_BINARY: return "op_binary";
     case OP_REDUCE: return "op_reduce";
     case OP_SOFTMAX: return "op_softmax";
-    case OP_RMSNORM: return "op_rmsnorm";
-    case OP_LAYERNORM: return "op_layernorm";
+    case OP_RMSNORM:
+    case OP_LAYERNORM: return op == OP_RMSNORM ? "op_rmsnorm" : "op_layernorm"; /* lower_norm.c */
     case OP_GATHER: return "op_gather";
     case OP_ROPE: return "op_rope";
     case OP_STORE: return "op_store";
@@ -372,20 +366,21 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
         return s->op == OP_MATMUL ? lower_matmul(c, l, s, e) : lower_experts(c, l, s, e);
     if (s->op == OP_CONV || s->op == OP_DELTA)
         return lower_recurrent(c, l, s);
+    if (plan_is_chain(s))
+        return lower_chain(c, l, s), 1;
     if (!kernel_name(s->op))
         return err_set(e, "operator %s has no kernel", graph_op_names[s->op]), 0;
     const graph_node *n = node_at(c, s->at), *x = node_at(c, n->operands[0]);
     uint32_t count = (uint32_t)shape_count(n->s), length = x->s.dims[LAST],
              rows = (uint32_t)(shape_count(x->s) / length);
-    bool norm = n->op == OP_RMSNORM || n->op == OP_LAYERNORM;
-    bool by_row = norm || n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK || n->op == OP_ROUTE;
+    if (n->op == OP_RMSNORM || n->op == OP_LAYERNORM)
+        return lower_norm(c, l, s->at), 1;
+    bool by_row = n->op == OP_REDUCE || n->op == OP_SOFTMAX || n->op == OP_TOPK || n->op == OP_ROUTE;
     *l = (dispatch_desc){.kernel.name = kernel_name(s->op)};
     if ((by_row && n->op != OP_ROUTE) || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
     if (by_row && c->t->specialize)
         kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->row_threads);
-    if (norm && c->t->compile_fast && c->t->subgroup && !c->form->threads)
-        kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->subgroup); /* more would wait for each other */
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
     l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_HEADS ? 0 : at(c, n->operands[0]);
@@ -407,8 +402,6 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     case OP_HEADS: return lower_heads(c, l, n, e);
     case OP_JOIN: lower_join(c, l, n); break;
     case OP_WEIGH: lower_weigh(c, l, n); break;
-    case OP_RMSNORM:
-    case OP_LAYERNORM: lower_norm(c, l, s, n); break;
     case OP_ROUTE: lower_route(c, l, n); break;
     case OP_MIX: lower_mix(c, l, n); break;
     case OP_GATHER: return lower_gather(c, l, n);

@@ -121,7 +121,14 @@ uint32_t lower_recurrent(const lowering *c, dispatch_desc *l, const plan_step *s
 void lower_assigns(const lowering *c, dispatch_desc *l, const plan_step *s);
 uint32_t lower_sample(const lowering *c, dispatch_desc *l, const graph_node *n);
 /* The arguments of a norm that is a step of its own. */
-void lower_norm(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n);
+void lower_norm(const lowering *c, dispatch_desc *l, node norm);
+/* A chain: heads, or a norm with the row that is added. */
+void lower_chain(const lowering *c, dispatch_desc *l, const plan_step *s);
+/* As include/cache.wgsl numbers states. */
+static inline uint32_t lower_cache(dtype type)
+{
+    return type == DTYPE_F16 ? 1 : type == DTYPE_Q8_0 ? 3 : type == DTYPE_Q4_0 ? 4 : 0;
+}
 /* Elements of the largest head that any attention of the graph has. */
 uint32_t lower_largest_head(const lowering *c);
 /* The dispatches of matrix products; 0 with an error. */

@@ -65,10 +65,13 @@ static uint64_t scratch_words(const plan *p, const plan_step *s)
     return 0;
 }
 
-/* A row that a matmul stores in an f16 state is also written as f32 elsewhere: only f32 words carry the epoch bit. */
+/* A row that a product or a chain stores in an f16 state is also written as f32 elsewhere: only f32 words carry the epoch
+ * bit. */
 static bool goes_to_row_too(const plan *p, const plan_step *s, const graph_node *n)
 {
-    return p->no_alias && n->op == OP_STORE && s->op == OP_MATMUL && n->type == DTYPE_F16 && plan_rows(p, s) == 1;
+    bool one_row =
+        s->op == OP_MATMUL ? plan_rows(p, s) == 1 : plan_is_chain(s) && graph_at(p->g, n->operands[1])->s.dims[1] == 1;
+    return p->no_alias && n->op == OP_STORE && n->type == DTYPE_F16 && one_row;
 }
 
 static void place_passing(memory *m, uint32_t p)

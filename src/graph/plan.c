@@ -87,9 +87,37 @@ static void list_part_reads(const plan *p, node_list *l, const plan_part *part)
     }
 }
 
+bool plan_is_chain(const plan_step *s)
+{
+    return s->x && !s->part_count;
+}
+
+static void list_operands(const plan *p, node_list *l, node n, uint32_t first)
+{
+    for (uint32_t i = first; n && i < graph_at(p->g, n)->operand_count; i++)
+        list(l, graph_at(p->g, n)->operands[i]);
+}
+
+static uint32_t chain_reads(const plan *p, const plan_step *s, node_list *l)
+{
+    const graph_node *last = graph_at(p->g, s->at);
+    list(l, s->x);
+    list_operands(p, l, s->norm, 1);
+    list_operands(p, l, s->rope, 1);
+    plan_operand o;
+    if (s->op == OP_STORE) {
+        list(l, last->operands[0]);
+        list(l, last->operands[2]);
+    } else if (s->op == OP_BINARY && plan_operand_of(p->g, s->at, s->norm, &o))
+        list(l, o.other);
+    return l->count;
+}
+
 uint32_t plan_reads(const plan *p, const plan_step *s, node *out)
 {
     node_list l = {p->g, out, 0};
+    if (plan_is_chain(s))
+        return chain_reads(p, s, &l);
     if (s->part_count) {
         list(&l, s->x);
         if (s->norm)
@@ -137,6 +165,8 @@ uint32_t plan_nodes(const plan *p, const plan_step *s, node *out)
     node_list l = {p->g, out, 0};
     if (s->norm)
         list(&l, s->norm);
+    if (s->rope)
+        list(&l, s->rope);
     for (uint32_t i = 0; i < s->part_count; i++) {
         const plan_part *part = &s->parts[i];
         node others[] = {part->matmul, part->gate_of, part->act, part->mix};

@@ -10,7 +10,12 @@
  *
  *     x -> [norm] -> times matrix -> [biases, functions, residuals] -> [rotated] -> [into a state]
  *                    or f(times gate) * (times up)
- *                    or the sum over chosen matrices, [residual]                                */
+ *                    or the sum over chosen matrices, [residual]
+ *
+ * Where a norm stands between a product and what comes after it, that is a step of its own, a chain:
+ *
+ *     heads of x -> [norm] -> [rotated] -> [into a state]
+ *     x -> norm -> residual                                                                      */
 #ifndef SOLO_GRAPH_PLAN_H
 #define SOLO_GRAPH_PLAN_H
 
@@ -38,6 +43,8 @@ typedef struct plan_step {
     node at; /* the node it computes; of a product the last */
     /* OP_MATMUL; OP_EXPERTS, whose products are with matrices that are chosen at run time: one part */
     node x, norm; /* x is the norm's operand if there is one */
+    /* A chain has x, too, but no parts: `at` is the last of its nodes, whose operator `op` is. */
+    node rope; /* or 0; it may be the last */
     plan_part parts[PLAN_MAX_PARTS];
     uint32_t part_count;
     bool combines_splits; /* x is attention in splits, which this step combines */
@@ -64,6 +71,7 @@ typedef enum {
     PASS_MIX,      /* weighted sums of what experts make, and the residual, into the products before */
     PASS_EPILOGUE, /* biases, functions and residuals after a product */
     PASS_ROPE,     /* rotation, and the write into a state */
+    PASS_CHAIN,    /* norms with the rotation, write or residual that follows */
     PASS_SIBLINGS, /* products of the same x together */
     PASS_COMBINE,  /* combining the splits of attention in the product that follows */
     PASS_ASSIGN,   /* assignments together */
@@ -86,6 +94,8 @@ node plan_root(const graph *g, node n);
  * returns how many, at most PLAN_MAX_NODES. */
 uint32_t plan_reads(const plan *p, const plan_step *s, node *out);
 uint32_t plan_writes(const plan *p, const plan_step *s, node *out);
+/* Is it a chain? */
+bool plan_is_chain(const plan_step *s);
 /* The weight matrices of a step: products and gathers have them. */
 uint32_t plan_matrices(const plan *p, const plan_step *s, node *out);
 /* The nodes a step computes, in an order in which they can be. */

@@ -63,6 +63,8 @@ static void step_kernel(const plan *p, const plan_step *s, char out[48])
     if (s->op == OP_MATMUL)
         snprintf(out, 48, "matmul_%s.%s", plan_rows(p, s) < PLAN_TILED_ROWS ? "vec" : "tile",
                  type_find(matrix_type(p, s))->name);
+    else if (plan_is_chain(s))
+        snprintf(out, 48, s->op == OP_BINARY ? "op_rmsnorm" : "head_row");
     else if (s->op == OP_GATHER || s->op == OP_EXPERTS)
         snprintf(out, 48, "op_%s.%s", graph_op_names[s->op], type_find(matrix_type(p, s))->name);
     else

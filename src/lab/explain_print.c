@@ -40,6 +40,7 @@ static const char *const PASS_WORDS[PASS_COUNT] = {[PASS_NORM] = "norms go into 
                                                    [PASS_MIX] = "sums over experts, and the residual",
                                                    [PASS_EPILOGUE] = "biases, functions, residuals after a product",
                                                    [PASS_ROPE] = "rope, and the write into the cache",
+                                                   [PASS_CHAIN] = "norms with what comes after them",
                                                    [PASS_SIBLINGS] = "products of the same x together",
                                                    [PASS_COMBINE] = "split attention is joined by who reads it",
                                                    [PASS_ASSIGN] = "what is set for the next run together"};

@@ -285,11 +285,29 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     }
 }
 
+/* "norm (attn_k_norm) + rope + into the cache". */
+static void chain_words(const plan *p, const plan_step *s, str *out)
+{
+    char name[NAME_ROOM];
+    if (s->norm) {
+        bare_name(graph_at(p->g, graph_at(p->g, s->norm)->operands[1])->name, name);
+        str_addf(out, "norm (%s)", name);
+    }
+    if (s->rope)
+        str_add(out, s->norm ? " + rope" : "rope");
+    if (s->op == OP_STORE)
+        str_add(out, " + into the cache");
+    if (s->op == OP_BINARY)
+        str_add(out, " + residual");
+}
+
 void explain_words(const plan *p, const plan_step *s, char *out, size_t room)
 {
     str text = {0};
     if (s->part_count)
         product_words(p, s, &text);
+    else if (plan_is_chain(s))
+        chain_words(p, s, &text);
     else
         operator_words(p, s, &text);
     snprintf(out, room, "%s", text.data);

@@ -53,6 +53,7 @@ static const struct {
     {{"llama", 1, 64, 32, 2, 1, 32, 33, TYPE_Q8_0, .tied = false}, 16, "f32", false, NULL},
     {{"qwen2", 2, 64, 128, 2, 2, 32, 70, TYPE_F16, .qkv_bias = true, .tied = true}, 2, "q8_0", true, NULL},
     {{"qwen3", 2, 64, 64, 4, 2, 32, 40, TYPE_BF16, .qk_norm = true}, 3, "q4_0", false, NULL},
+    {{"qwen3", 1, 64, 64, 4, 2, 16, 40, TYPE_F16, .qk_norm = true}, 2, "f16", false, NULL}, /* heads into the cache */
     {{"gemma2", 3, 64, 96, 4, 2, 16, 60, TYPE_Q5_1, .post_norms = true, .tied = true}, 8, "f16", true, NULL},
     {{"llama", 1, 256, 256, 4, 2, 64, 50, TYPE_Q4_K, .tied = true}, 2, "f16", false, NULL},
     /* of other kinds, not tiny_model's */

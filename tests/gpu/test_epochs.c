@@ -9,9 +9,10 @@
 enum { TOKENS = 5 };
 
 static const tiny_model MODELS[] = {
-    {"gemma", 2, 64, 96, 4, 1, 16, 50, TYPE_F16, .tied = true}, /* x is scaled first */
-    /* norms, RoPE and stores by themselves, and op_attention */
-    {"qwen3", 2, 64, 96, 4, 2, 24, 50, TYPE_F16, .tied = true, .qk_norm = true},
+    /* x is scaled first; norms are added to residuals; op_attention */
+    {"gemma2", 2, 64, 96, 4, 1, 24, 50, TYPE_F16, .tied = true, .post_norms = true},
+    /* heads are normed, turned and stored, and attention_vec reads the copy of the newest key */
+    {"qwen3", 2, 64, 96, 4, 2, 16, 50, TYPE_F16, .tied = true, .qk_norm = true},
 };
 
 static void operators_poll_epoch_bits(void **unused)
