@@ -412,9 +412,9 @@ bool synth_outline(const char *arch, const char *type_name, uint32_t layers, con
     if (!w)
         return false;
     model_config c = config_of(s);
-    c.layer_count = layers;
-    c.rope_scaling = ROPE_PLAIN; /* divisors of zero would not be read */
-    if (c.kv_shared_layers) {    /* both kinds of layers, with keys and values and without */
+    c.layer_count = layers ? layers : c.layer_count;
+    c.rope_scaling = ROPE_PLAIN;        /* divisors of zero would not be read */
+    if (layers && c.kv_shared_layers) { /* both kinds of layers, with keys and values and without */
         c.kv_shared_layers = layers / 2;
         config_set_windows(&c, 0, 2);
     }

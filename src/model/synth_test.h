@@ -7,8 +7,8 @@
 /* `count` weights of a random matrix with this deviation. */
 void synth_weights(tensor_type type, double deviation, uint64_t seed, void *to, size_t count);
 
-/* A file of this model's shapes with fewer layers, whose tensors are all zeros and take no room on a disk; without a
- * tokenizer. */
+/* A file of this model's shapes with fewer layers (0: all), whose tensors are all zeros and take no room on a disk; without
+ * a tokenizer. */
 bool synth_outline(const char *arch, const char *type, uint32_t layers, const char *path, err *e);
 
 #endif
