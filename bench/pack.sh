@@ -38,6 +38,7 @@ solo() {
     make --no-print-directory "${tests[@]}" >/dev/null
     # what is committed, less what is read by nobody there
     git archive HEAD bench tools tests web models package.json Makefile | tar -x -C "$to" --exclude=tests/fuzz --exclude=tests/unit
+    bench/presets.sh -k results/h200/presets -l | cut -d' ' -f1 >"$to/missing-presets"
     mkdir -p "$to/build/tests/gpu" "$to/node_modules"
     strip -o "$to/build/solo" build/solo
     for source in "${tests[@]}"; do strip -o "$to/$source" "$source"; done

@@ -23,7 +23,9 @@
 #
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
 # folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
-# SERVE_MODELS (NAME-TYPE...), SERVE_SECONDS (of 64 waiting clients: 300), FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS (NAME-TYPE...), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
+# SERVE_MODELS (NAME-TYPE...), SERVE_SECONDS (of 64 waiting clients: 300), FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS
+# (NAME-TYPE...; "missing": those without a record when this was packed), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in
+# their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
 # families 250, serve 600 for the first model and 250 for each other, megakernels 90, page 40, web 200, presets 700.
@@ -245,8 +247,12 @@ web() {
 presets() {
     local words=()
     if [ -n "$quick" ]; then words=(-q -m builtin-q8_0); fi
-    if [ -n "${PRESETS:-}" ]; then words+=(-m "$PRESETS"); fi
-    rm -rf "$weights"/*.gguf "$weights/llm" # they are made again, one by one
+    case ${PRESETS:-} in
+        '') ;;
+        missing) words+=(-m "$(cat missing-presets)") ;;
+        *) words+=(-m "$PRESETS") ;;
+    esac
+    rm -rf "$weights"/*.gguf "$weights/llm" # they are made again, in batches
     MODEL_SECONDS=${MODEL_SECONDS:-60} bounded 2000 bench/presets.sh "${words[@]}" -s "$(left)" -o "$results/presets" -w "$weights/presets"
 }
 

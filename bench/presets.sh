@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench/presets.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-r N] [-s SECONDS] [-q]
+# bench/presets.sh [-o FOLDER] [-w FOLDER] [-m MODELS] [-k FOLDER] [-r N] [-s SECONDS] [-q] [-l]
 #
 # Every preset of `solo synth` in every type: speed, memory and start-up, one model after the other on one machine.
 #
@@ -7,45 +7,49 @@
 #     OUT/MODEL.solo.json      solo bench llm: reading 512 tokens, making 128 after them, by ops and by loop; GPU memory
 #
 # What is there already is not run again: a run that was cut off goes on where it stopped. What fails leaves its reason as a
-# record. The next models' weights are written while one is measured: by one thread each, with the lowest priority, and only where
-# there are more than two processors. There, too, a model's megakernel compiles while the next one starts up: `compile_s` in the
-# record is how long that took (a run with --wait, of a model whose other kernels were compiled). A model's measurements share a
-# folder of caches, so that kernels compile once.
+# record. Models are taken in batches, each as large as its files have room for. Nothing is measured while anything is written or
+# compiled: all files of a batch are written at once, by a process each; then each model starts up; then all megakernels compile,
+# and `compile_s` in the record is how long that took beside the others (a run with --wait, of a model whose other kernels were
+# compiled); then each model is measured. Its measurements share a folder of caches, so that kernels compile once.
 #
 #   -o FOLDER    records (default: results/presets)
-#   -w FOLDER    models, each removed when it is measured (default: /tmp/solo-presets); the two largest together have 31 GB
+#   -w FOLDER    models, each removed when it is measured (default: /tmp/solo-presets); the largest has 16 GB
 #   -m MODELS    as NAME-TYPE (default: all presets in q4_0, q4_k, q8_0 and f16; small files first, f16 of 7B and 8B last)
+#   -k FOLDER    records that are known already, of an earlier run with the same code: their models are not run again
 #   -r N         samples of each speed (default: 3)
 #   -s SECONDS   ends after so long, in the middle of a model if need be (default: 0: no bound)
 #   -q           quick, to try the script itself: 32 tokens, 8 made, one sample; "builtin-q8_0" is a model, too
+#   -l           only prints the models that would be run, and the size of their files in MB
 #
 # Environment: SOLO (build/solo), SOLO_FLAGS (for bench llm: "--adapter gpu", say), MODEL_SECONDS (120: what one command may take
-# before it is given up), AHEAD (1: the next models are written and compiled meanwhile, however many processors; 0: not), PYTHON (python3).
+# before it is given up), BATCH (8: models in a batch at most; 1: one by one), ROOM_MB (of the files of a batch; default: four fifths
+# of what is free where the models go), PYTHON (python3).
 #
 # Exit status 1 if a model failed; the others are run all the same. `node tools/tables.mjs` then writes docs/llm.md.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-out=results/presets work=/tmp/solo-presets samples=3 most=0 quick='' models=
+out=results/presets work=/tmp/solo-presets samples=3 most=0 quick='' models='' known='' only_list=''
 export SOLO=${SOLO:-build/solo}
-python=${PYTHON:-python3} ahead=${AHEAD:-$(($(nproc) > 2))}
+python=${PYTHON:-python3} most_models=${BATCH:-8}
 prompt_tok=512 generated_tok=128 depth_tok=512
 
 usage() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; }
-while getopts o:w:m:r:s:qh option; do
+while getopts o:w:m:k:r:s:qlh option; do
     case $option in
         o) out=$OPTARG ;;
         w) work=$OPTARG ;;
         m) models=$OPTARG ;;
+        k) known=$OPTARG ;;
         r) samples=$OPTARG ;;
         s) most=$OPTARG ;;
         q) quick=1 ;;
+        l) only_list=1 ;;
         h) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
     esac
 done
 [ -z "$quick" ] || { prompt_tok=32 generated_tok=8 depth_tok=32 samples=1; }
-mkdir -p "$out" "$work" || exit 1
 failed=0
 
 if [ -z "$models" ]; then
@@ -55,10 +59,33 @@ if [ -z "$models" ]; then
     for preset in mistral-7b llama-3-8b; do for type in q4_0 q4_k q8_0; do models="$models $preset-$type"; done; done
     models="$models mistral-7b-f16 llama-3-8b-f16"
 fi
+# has_records MODEL FOLDER: both, with something measured
+has_records() {
+    [ -e "$2/$1.startup.json" ] && grep -qs '"tg[0-9]*"' "$2/$1.solo.json"
+}
 wanted=()
 for model in $models; do
+    if [ -n "$known" ] && has_records "$model" "$known"; then continue; fi
     [ -e "$out/$model.solo.json" ] && [ -e "$out/$model.startup.json" ] || wanted+=("$model")
 done
+
+# megabytes MODEL: of its file, a little more than it has, from the number of weights in its name
+megabytes() {
+    local billions bits=5
+    case $1 in
+        builtin-*) echo 0; return ;;
+        phi-3-mini-*) billions=3.9 ;;
+        *) billions=$(grep -oE '[0-9.]+b' <<<"$1" | head -n 1) billions=${billions:-0b} ;;
+    esac
+    case $1 in gemma-*) billions="${billions%b} * 1.4" ;; esac # large vocabularies are not in the name
+    case ${1##*-} in f32) bits=32 ;; f16 | bf16) bits=16 ;; q8_0) bits=8.6 ;; q5_* | q6_*) bits=7 ;; esac
+    awk "BEGIN { printf \"%d\\n\", (${billions%b} * 1.1 + 0.2) * $bits * 125 }"
+}
+if [ -n "$only_list" ]; then
+    for model in "${wanted[@]}"; do echo "$model $(megabytes "$model")"; done
+    exit
+fi
+mkdir -p "$out" "$work" || exit 1
 
 # left: seconds that a command may take
 left() {
@@ -90,16 +117,12 @@ leave() {
 
 declare -A maker=() # the process that writes a model's file
 make_weights() { # MODEL
-    [ "$1" != builtin-q8_0 ] && [ ! -e "$work/$1.gguf" ] && [ -z "${maker[$1]:-}" ] || return 0
-    nice -n 19 "$SOLO" synth "${1%-*}" "${1##*-}" "$work/$1.gguf" >"$work/$1.log" 2>&1 &
+    [ "$1" != builtin-q8_0 ] && [ ! -e "$work/$1.gguf" ] || return 0
+    "$SOLO" synth "${1%-*}" "${1##*-}" "$work/$1.gguf" >"$work/$1.log" 2>&1 &
     maker[$1]=$!
 }
 wait_for_weights() { # MODEL
-    make_weights "$1"
-    if [ -n "${maker[$1]:-}" ]; then
-        renice -n 0 -p "${maker[$1]}" >/dev/null 2>&1
-        wait "${maker[$1]}" || { why=$(tail -n 1 "$work/$1.log"); return 1; }
-    fi
+    [ -z "${maker[$1]:-}" ] || wait "${maker[$1]}" || { why=$(tail -n 1 "$work/$1.log"); return 1; }
 }
 # shellcheck disable=SC2317 # called by the trap
 stop_makers() { # what is being written for models that nobody waits for any more
@@ -156,7 +179,6 @@ bench() { # MODEL LEVELS
 measure() { # MODEL
     local reason=
     [ ! -e "$out/$1.solo.json" ] || return 0
-    [ -z "${compiler[$1]:-}" ] || wait "${compiler[$1]}"
     is_over && return
     if ! bench "$1" ops,loop; then
         # one dispatch is not possible everywhere: the reason goes into the record
@@ -175,24 +197,42 @@ finish() {
     rm -rf "$work/$1.gguf" "$work/$1.compile_s" "$work/cache-$1"
 }
 
-before= # the model whose megakernel compiles
-for i in "${!wanted[@]}"; do
-    model=${wanted[i]}
+# ---- batches ---------------------------------------------------------------------------------------------
+
+# take_batch: as many of those that are left as there is room for, at least one, into `batch`
+take_batch() {
+    local room model next=0
+    room=${ROOM_MB:-$(($(df --output=avail -BM "$work" | tail -n 1 | tr -dc 0-9) * 4 / 5))}
+    batch=()
+    for model in "${wanted[@]}"; do
+        if [ "${#batch[@]}" -ge "$most_models" ]; then break; fi
+        if [ "${#batch[@]}" -gt 0 ] && [ "$(megabytes "$model")" -gt "$room" ]; then break; fi
+        room=$((room - $(megabytes "$model")))
+        batch+=("$model")
+        next=$((next + 1))
+    done
+    wanted=("${wanted[@]:next}")
+}
+
+while [ "${#wanted[@]}" -gt 0 ]; do
     if is_over; then
-        echo "presets.sh: stopped before $model after $most s; run it again to go on"
+        echo "presets.sh: stopped before ${wanted[0]} after $most s; run it again to go on"
         break
     fi
-    [ "$ahead" -eq 0 ] || for next in "${wanted[@]:i:4}"; do make_weights "$next"; done
-    if ! wait_for_weights "$model"; then
-        leave solo "$model"
-        continue
-    fi
-    rm -rf "$work/cache-$model"
-    start_up "$model"
-    if [ "$ahead" -eq 0 ]; then finish "$model"; continue; fi
-    compile "$model"
-    [ -z "$before" ] || finish "$before"
-    before=$model
+    take_batch
+    for model in "${batch[@]}"; do make_weights "$model"; done
+    there=()
+    for model in "${batch[@]}"; do
+        if wait_for_weights "$model"; then there+=("$model"); else leave solo "$model"; fi
+    done
+    echo "${#there[@]} models are written; at $SECONDS s"
+    for model in "${there[@]}"; do
+        is_over && break
+        rm -rf "$work/cache-$model"
+        start_up "$model"
+    done
+    for model in "${there[@]}"; do is_over || compile "$model"; done
+    for model in "${there[@]}"; do [ -z "${compiler[$model]:-}" ] || wait "${compiler[$model]}"; done
+    for model in "${there[@]}"; do is_over || finish "$model"; done
 done
-[ -z "$before" ] || finish "$before"
 exit $failed

@@ -100,6 +100,7 @@ said "startup.py tells what failed" $?
 # presets.sh: what fails leaves its reason, and what is there is not run again
 cat >"$work/solo" <<'SOLO'
 #!/bin/sh
+case $* in synth*) sleep 0.2; echo synth ;; *bench*) echo bench ;; *--wait*) echo compile ;; *run*) echo start ;; esac >>"$LOG"
 case $* in
     *"synth big"*) echo "solo: the disk is full" >&2; exit 1 ;;
     synth*) : >"$4" ;;
@@ -110,11 +111,19 @@ case $* in
         echo '{"experiment": "llm", "params": {"gpu_bytes": 2e9}, "results": [{"name": "tg8", "params": {"fuse": "ops"}, "median": 7}], "checks": []}' >"$2" ;;
 esac
 SOLO
-presets() { AHEAD=1 SOLO=$work/solo bench/presets.sh -q -o "$work/presets" -w "$work/weights" -m "small-q4_0 big-f16" >"$work/said" 2>&1; }
-presets
+presets() { LOG=$work/log SOLO=$work/solo bench/presets.sh -q -o "$work/presets" -w "$work/weights" "$@" >"$work/said" 2>&1; }
+presets -m "small-q4_0 big-f16"
 [ $? -eq 1 ] && grep -q '^small-q4_0 .*ops     7.0 .* 2.00 GB' "$work/said" && grep -q '"one dispatch", "why": .*not possible: a reason' "$work/presets/small-q4_0.solo.json" &&
     grep -q '"why": "solo: the disk is full"' "$work/presets/big-f16.solo.json" && [ -e "$work/presets/small-q4_0.startup.json" ] && [ -z "$(ls "$work"/weights/*.gguf 2>/dev/null)" ]
 said "presets.sh goes on without one dispatch, and leaves reasons in records" $?
+rm "$work/log"
+BATCH=2 presets -k "$work/presets" -m "small-q4_0 small-q4_k small-q8_0 small-f16" && [ "$(uniq "$work/log" | tr '\n' ' ')" = "synth start compile bench synth start compile bench " ] &&
+    [ "$(grep -c synth "$work/log")" -eq 3 ]
+said "presets.sh measures nothing while it writes or compiles, and leaves out what is known" $?
+rm "$work/presets/small-q8_0.solo.json"
+presets -l -m "small-q4_0 llama-3.2-3b-q8_0 small-q8_0 phi-3-mini-f16" && [ "$(cut -d' ' -f1 "$work/said" | tr '\n' ' ')" = "llama-3.2-3b-q8_0 small-q8_0 phi-3-mini-f16 " ] &&
+    [ "$(awk '{ print ($2 > 3400 && $2 < 9500) }' "$work/said" | tr -d '\n')" = 101 ]
+said "presets.sh -l says what is left, and how large it is" $?
 
 # The tokens that llama.cpp is given are those that src/base/rng.c makes: these are of seed 1 and 4,096 tokens.
 python3 -B -c '
