@@ -20,6 +20,9 @@ except ImportError:
     sys.exit(print("skipped: no torch and transformers here"))
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "tools"))
+from fixtures_experts import of_blocks  # noqa: E402 (it needs torch)
+
 DATA = os.path.join(HERE, "..", "data")
 
 
@@ -49,14 +52,26 @@ def difference(solo, fuse, folder, model, tokens):
     return ((got - right).abs().max(1).values / spread).max().item()
 
 
+def read_model(folder):
+    """transformers' model. Its experts one by one: what it has for all at once wants even shapes."""
+    config = transformers.AutoConfig.from_pretrained(folder)
+    plainly = {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    if not getattr(config, "quantization_config", None):
+        return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager",
+                                                                 **plainly).eval()
+    del config.quantization_config  # MXFP4, which it reads only with packages for GPUs
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32, attn_implementation="eager", **plainly)
+    of_blocks(model, folder)
+    return model.eval()
+
+
 def main():
     o = arguments()
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     failed = False
     for folder in o.folders:
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
-                                                                  attn_implementation="eager").eval()
+        model = read_model(folder)
         # learned positions end somewhere, and dynamic angles are refused beyond what was trained
         dynamic = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
         ends = hasattr(model.config, "n_positions") or dynamic
