@@ -28,7 +28,7 @@
 # ladder, 25 on others, 40 for Llama-3-8B; torch 85 each (f16, f32), most of it compiling; llama 15 each, 30 for Llama-3-8B.
 #
 # llama.cpp's libraries are two npm packages, @node-llama-cpp/linux-x64-vulkan@3.22.1 and linux-x64-cuda@3.14.5 (CUDA 13; later
-# ones want a newer driver). To a machine without network all of it goes by bench/pack.sh.
+# ones want a newer driver; its llama.cpp, b7347, does not know gemma-4). To a machine without network all of it goes by bench/pack.sh.
 #
 # Exit status 1 if a part failed; the others are run all the same. `node tools/tables.mjs` then writes docs/llm.md.
 set -u
