@@ -4,9 +4,11 @@
 FROM debian:bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev libcurl4-openssl-dev \
     libedit-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libvulkan-dev make nodejs npm python3 python3-pip
+# npm trusts what the system trusts, as pip does: a proxy's certificate, where the base or a mount has one
+ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 COPY . /solo
 WORKDIR /solo
-RUN make build && sh tools/setup.sh run && make install DESTDIR=/install PREFIX=/usr
+RUN update-ca-certificates && make build && sh tools/setup.sh run && make install DESTDIR=/install PREFIX=/usr
 
 FROM debian:bookworm-slim
 RUN sed -n 's/^Suites: bookworm .*/Suites: bookworm-backports/; /^Signed-By/{p;q}; p' /etc/apt/sources.list.d/debian.sources \
