@@ -89,7 +89,7 @@ const deadline = performance.now() + options.minutes * 60000;
 const load = spawn(process.execPath, ["bench/serve_load.mjs", "--url", url, "--clients", String(options.clients), "--seconds", String(options.minutes * 60), "--tokens", "24"], { stdio: ["ignore", "pipe", "pipe"] });
 let said = "";
 for (const stream of [load.stdout, load.stderr]) stream.on("data", (text) => (said += text));
-const loaded = new Promise((done) => load.on("exit", (code) => done(code)));
+const loaded = new Promise((done) => load.on("exit", (code, signal) => done(code ?? signal)));
 
 async function sampling() {
     while (performance.now() < deadline && server.exitCode === null) {
