@@ -95,8 +95,11 @@ static void end_now(int number)
     (void)number;
     if (is_saving)
         os_soon(HEARD_MS, end_now);
-    else
-        _exit(write(err_descriptor, line, strlen(line)) < 0 ? ERR_FAILED : ERR_FAILED);
+    else {
+        ssize_t written = write(err_descriptor, line, strlen(line));
+        (void)written; /* there is nobody left to tell */
+        _exit(ERR_FAILED);
+    }
 }
 
 static void on_interrupt(int number)
