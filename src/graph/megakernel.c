@@ -76,13 +76,13 @@ static uint32_t max_weight_bindings(const gpu_info *info, bool uniform_table)
     return here < most ? here : most;
 }
 
-/* The kernels of the phases for the form at hand. */
 /* Whether they are resident or not; more would only wait for each other until they time out. */
 static uint32_t most_asked_groups(const device_profile *profile)
 {
     return profile->specialize ? MOST_ASKED_GROUPS : MOST_ASKED_OF_SOFTWARE;
 }
 
+/* The kernels of the phases for the form at hand. */
 static bool find_kernels(megakernel *o, err *e)
 {
     const gpu_info *info = gpu_get_info(o->from.g);
