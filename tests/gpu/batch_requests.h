@@ -2,9 +2,8 @@
 #ifndef SOLO_TESTS_GPU_BATCH_REQUESTS_H
 #define SOLO_TESTS_GPU_BATCH_REQUESTS_H
 
-#include "gpu/devices.h"
+#include "gpu/open_tiny.h"
 #include "llm/batch.h"
-#include "tiny_model.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -116,18 +115,6 @@ static void check_same(const asked *right, const asked *got, uint32_t count, con
 }
 
 /* ---- models ---------------------------------------------------------------------------- */
-
-static model *open_tiny(const tiny_model *tiny)
-{
-    err e = {0};
-    char path[] = "/tmp/solo-batch-XXXXXX";
-    close(mkstemp(path));
-    model *m = tiny_model_write(tiny, 7, path, &e) ? model_open(path, &e) : NULL;
-    unlink(path);
-    if (!m)
-        fail_msg("%s", e.text);
-    return m;
-}
 
 static model *open_folder(const char *path)
 {

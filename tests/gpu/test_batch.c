@@ -75,7 +75,7 @@ static void test_tokens_do_not_depend_on_others(void **unused)
     bool all = strcmp(gpu_get_info(device)->family, "dawn") == 0;
     for (int i = 0; i < (all ? MODEL_COUNT : 1); i++) {
         static asked alone[MOST_REQUESTS], got[MOST_REQUESTS];
-        model *m = MODELS[i].folder ? open_folder(MODELS[i].folder) : open_tiny(&MODELS[i].m);
+        model *m = MODELS[i].folder ? open_folder(MODELS[i].folder) : open_tiny(&MODELS[i].m, 7);
         fusion_level highest = MODELS[i].all_levels ? LEVEL_LOOP : LEVEL_OPS;
         batch *b = new_batch(m, &(batch_options){.slots = MODELS[i].slots,
                                                  .context_tok = CONTEXT,
@@ -115,7 +115,7 @@ enum { SMALL_VOCAB = 40 };
 
 static batch *small_batch(model **m, bool steered)
 {
-    *m = open_tiny(&SMALL);
+    *m = open_tiny(&SMALL, 7);
     return new_batch(
         *m, &(batch_options){
                 .slots = 3, .context_tok = CONTEXT, .level = LEVEL_OPS, .piece_tok = PIECE, .steered = steered});
@@ -275,7 +275,7 @@ static void test_refusals_say_why(void **unused)
     model *m;
     err e = {0};
     if (!can()) {
-        m = open_tiny(&SMALL);
+        m = open_tiny(&SMALL, 7);
         assert_null(batch_new(device, m, &(batch_options){.slots = 2, .context_tok = CONTEXT}, &e));
         assert_non_null(strstr(e.text, "bare Vulkan"));
         model_close(m);

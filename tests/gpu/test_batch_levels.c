@@ -48,7 +48,7 @@ static void test_the_megakernel_comes_in_the_middle(void **unused)
     static const char *const folders[] = {NULL, "tests/data/families/qwen35-shared"};
     for (int f = 0; f < 2; f++)
         for (int compares = 0; compares < 2; compares++) {
-            model *m = folders[f] ? open_folder(folders[f]) : open_tiny(&SMALL);
+            model *m = folders[f] ? open_folder(folders[f]) : open_tiny(&SMALL, 7);
             batch_options o = {.slots = 3, .context_tok = CONTEXT, .level = LEVEL_OPS, .piece_tok = PIECE};
             batch *apart = new_batch(m, &o);
             o.level = LEVEL_LOOP;
@@ -87,7 +87,7 @@ static void test_a_prompt_waits_for_one_token(void **unused)
         skip();
     static asked right[REQUESTS], got[REQUESTS];
     err e = {0};
-    model *m = open_tiny(&SMALL);
+    model *m = open_tiny(&SMALL, 7);
     batch_options o = {
         .slots = REQUESTS, .context_tok = CONTEXT, .level = LEVEL_LOOP, .piece_tok = PIECE, .chunk_ms = 10000};
     batch *apart = new_batch(m, &o), *b = new_batch(m, &o); /* the second has no cache of the prompts */

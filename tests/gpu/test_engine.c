@@ -1,10 +1,8 @@
 /* Texts with a filter: where one dispatch makes many tokens, they are those that are made one by one, and few are made in
  * vain where the filter allows it. */
-#include "gpu/devices.h"
+#include "gpu/open_tiny.h"
 #include "serve/engine.h"
-#include "tiny_model.h"
-
-#include <unistd.h>
+#include "two_tokens.h"
 
 enum { CONTEXT = 64, ROWS = 3, MADE_TOK = 30, STATES = 4 };
 
@@ -125,39 +123,9 @@ static void check_texts(const text *right, const text *got, const char *what)
 
 static const tiny_model SMALL = {"llama", 1, 32, 32, 2, 1, 16, 40, TYPE_F32, .tied = true};
 
-static model *open_small(void)
-{
-    err e = {0};
-    char path[] = "/tmp/solo-engine-XXXXXX";
-    close(mkstemp(path));
-    model *m = tiny_model_write(&SMALL, 7, path, &e) ? model_open(path, &e) : NULL;
-    unlink(path);
-    if (!m)
-        fail_msg("%s", e.text);
-    return m;
-}
-
 static bool can(void)
 {
     return strcmp(gpu_get_info(device)->family, "vulkan") != 0;
-}
-
-static tokenizer *make_tokenizer(void)
-{
-    token_text tokens[] = {{"a", 1}, {"b", 1}};
-    tokenizer_parts parts = {.kind = TOKENIZER_BPE,
-                             .token_count = 2,
-                             .tokens = tokens,
-                             .pre = {"gpt-2", 5},
-                             .bos = TOKEN_NONE,
-                             .eos = TOKEN_NONE,
-                             .eot = TOKEN_NONE,
-                             .unknown = TOKEN_NONE,
-                             .padding = TOKEN_NONE};
-    err e = {0};
-    tokenizer *t = tokenizer_new(&parts, &e);
-    assert_non_null(t);
-    return t;
 }
 
 static engine *make_engine(const model *m, const tokenizer *t, fusion_level level)
@@ -179,7 +147,7 @@ static void test_filtered_texts_are_the_same_at_any_pace(void **unused)
         skip();
     static const token_filter some = {0};
     static const uint32_t prompt[] = {3, 1, 4, 1, 5};
-    model *m = open_small();
+    model *m = open_tiny(&SMALL, 7);
     tokenizer *t = make_tokenizer();
     engine *by_steps = make_engine(m, t, LEVEL_OPS), *by_loop = make_engine(m, t, LEVEL_LOOP);
     for (uint32_t round = 0; round < 6; round++) {
@@ -222,7 +190,7 @@ static void test_texts_that_need_every_token_get_it(void **unused)
         skip();
     static const token_filter some = {0};
     static const uint32_t prompt[] = {3, 1, 4, 1, 5};
-    model *m = open_small();
+    model *m = open_tiny(&SMALL, 7);
     tokenizer *t = make_tokenizer();
     engine *n = make_engine(m, t, LEVEL_LOOP);
     engine_text wanted[ROWS];

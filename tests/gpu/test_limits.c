@@ -1,26 +1,11 @@
 /* What other adapters offer, on this one: less workgroup memory, small bindings, few storage buffers, no subgroups, no f16,
  * one workgroup at a time. Whatever of it comes together, the tokens are the same. */
 #include "gpu/make_tokens.h"
-#include "tiny_model.h"
-
-#include <unistd.h>
+#include "gpu/open_tiny.h"
 
 enum { TOKENS = 5 };
 
 static const tiny_model TINY = {"llama", 2, 64, 192, 4, 2, 16, 50, TYPE_F16, .tied = true};
-
-static model *open_tiny(void)
-{
-    err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    if (!tiny_model_write(&TINY, 1, path, &e))
-        fail_msg("%s", e.text);
-    model *m = model_open(path, &e);
-    unlink(path);
-    assert_non_null(m);
-    return m;
-}
 
 /* A bit of `which` for each cap. */
 static void cap(gpu_info *info, const gpu_info *real, unsigned which)
@@ -38,7 +23,7 @@ static void cap(gpu_info *info, const gpu_info *real, unsigned which)
 static void capped_adapters_make_the_same_tokens(void **unused)
 {
     (void)unused;
-    model *m = open_tiny();
+    model *m = open_tiny(&TINY, 1);
     gpu_info *info = (gpu_info *)gpu_get_info(device), real = *info;
     uint32_t all[TOKENS], capped[TOKENS];
     make_tokens(m, LEVEL_OPS, all, TOKENS);

@@ -2,8 +2,8 @@
  * looks up once in a process, so each size gets one of its own. What Solo does not use (more than 32 threads, sizes that differ
  * from kernel to kernel, as D3D12 and Intel have them) is claimed of the device that is there. */
 #include "gpu/make_tokens.h"
+#include "gpu/open_tiny.h"
 #include "gpu/probe.h"
-#include "tiny_model.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,19 +11,6 @@
 enum { TOKENS = 5, BITS_OF_A_THREAD = 32 };
 
 static const tiny_model TINY = {"llama", 2, 64, 192, 4, 2, 16, 50, TYPE_F16, .tied = true};
-
-static model *open_tiny(void)
-{
-    err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    if (!tiny_model_write(&TINY, 1, path, &e))
-        fail_msg("%s", e.text);
-    model *m = model_open(path, &e);
-    unlink(path);
-    assert_non_null(m);
-    return m;
-}
 
 static void make_the_same(const model *m, fusion_level level, const uint32_t right[TOKENS])
 {
@@ -42,7 +29,7 @@ static void subgroups_of_this_size_make_the_same_tokens(void **unused)
     uint32_t size = (uint32_t)atoi(getenv("LP_NATIVE_VECTOR_WIDTH")) / BITS_OF_A_THREAD, right[TOKENS];
     if (!info->has_wgsl || info->subgroup_min != size)
         skip();
-    model *m = open_tiny();
+    model *m = open_tiny(&TINY, 1);
     info->has_subgroups = false;
     info->subgroup_min = info->subgroup_max = 0;
     make_tokens(m, LEVEL_OPS, right, TOKENS);
@@ -63,7 +50,7 @@ static void claimed_sizes_make_the_same_tokens(void **unused)
     (void)unused;
     gpu_info *info = (gpu_info *)gpu_get_info(device), real = *info;
     uint32_t right[TOKENS];
-    model *m = open_tiny();
+    model *m = open_tiny(&TINY, 1);
     make_tokens(m, LEVEL_OPS, right, TOKENS);
     for (size_t i = 0; info->has_wgsl && i < sizeof claims / sizeof *claims; i++) {
         info->subgroup_min = claims[i][0];

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "two_tokens.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,24 +94,6 @@ static void on_failure(void *user)
 {
     (void)user;
     has_failed = true;
-}
-
-static tokenizer *make_tokenizer(void)
-{
-    token_text tokens[] = {{"a", 1}, {"b", 1}};
-    tokenizer_parts parts = {.kind = TOKENIZER_BPE,
-                             .token_count = 2,
-                             .tokens = tokens,
-                             .pre = {"gpt-2", 5},
-                             .bos = TOKEN_NONE,
-                             .eos = TOKEN_NONE,
-                             .eot = TOKEN_NONE,
-                             .unknown = TOKEN_NONE,
-                             .padding = TOKEN_NONE};
-    err e = {0};
-    tokenizer *t = tokenizer_new(&parts, &e);
-    assert_non_null(t);
-    return t;
 }
 
 static scheduler *s;
