@@ -5,7 +5,8 @@
 # (default: build/packed) packages in pieces of at most MIB (default 45), each with a sum, and what runs them:
 #
 #     libraries     Dawn, wgpu-native, Vulkan's loader, cmocka: they change with tools/setup.sh only
-#     solo          solo, the GPU tests, the page, models and scripts: they change with every commit
+#     solo          solo, the page, models and scripts: they change with every commit
+#     tests         the GPU tests, likewise
 #     llama-vulkan, llama-cuda   llama.cpp's libraries from npm
 #     chromium      Chromium, Node and their libraries
 #     http          libmicrohttpd, which solo serve needs, with its libraries; with LLAMA_SERVER in the environment, which names a program, that
@@ -33,18 +34,22 @@ libraries() {
 
 solo() {
     built build/solo build/web/.done build/web/solo.wasm
-    local tests=() source
-    for source in tests/gpu/test_*.c; do tests+=("build/${source%.c}"); done
-    make --no-print-directory "${tests[@]}" >/dev/null
     # what is committed, less what is read by nobody there
     git archive HEAD bench tools tests web models package.json Makefile | tar -x -C "$to" --exclude=tests/fuzz --exclude=tests/unit
     bench/presets.sh -k results/h200/presets -l | cut -d' ' -f1 >"$to/missing-presets"
-    mkdir -p "$to/build/tests/gpu" "$to/node_modules"
+    mkdir -p "$to/build" "$to/node_modules"
     strip -o "$to/build/solo" build/solo
-    for source in "${tests[@]}"; do strip -o "$to/$source" "$source"; done
     cp -r build/web "$to/build/web"
     cp -r node_modules/playwright-core "$to/node_modules/"
     rm -rf "$to"/node_modules/playwright-core/{types,lib/vite}
+}
+
+tests() {
+    local tests=() source
+    for source in tests/gpu/test_*.c; do tests+=("build/${source%.c}"); done
+    make --no-print-directory "${tests[@]}" >/dev/null
+    mkdir -p "$to/build/tests/gpu"
+    for source in "${tests[@]}"; do strip -o "$to/$source" "$source"; done
 }
 
 npm_package() { # NAME@VERSION: its folder of libraries
@@ -93,11 +98,11 @@ megakernels() {
         "${THUNDERKITTENS:?names no clone of github.com/HazyResearch/ThunderKittens}" "$to"
 }
 
-[ $# -gt 0 ] || set -- libraries solo llama-vulkan llama-cuda chromium http ${MEGAKERNELS:+megakernels}
+[ $# -gt 0 ] || set -- libraries solo tests llama-vulkan llama-cuda chromium http ${MEGAKERNELS:+megakernels}
 for what; do
     case $what in
-        libraries | solo | llama-vulkan | llama-cuda | chromium | http | megakernels) ;;
-        *) echo "pack.sh: there is no $what: libraries, solo, llama-vulkan, llama-cuda, chromium, http, megakernels" >&2; exit 2 ;;
+        libraries | solo | tests | llama-vulkan | llama-cuda | chromium | http | megakernels) ;;
+        *) echo "pack.sh: there is no $what: libraries, solo, tests, llama-vulkan, llama-cuda, chromium, http, megakernels" >&2; exit 2 ;;
     esac
 done
 cp bench/packed.sh bench/packing.inc "$out/"

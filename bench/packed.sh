@@ -3,7 +3,7 @@
 #
 # Measures with nothing but what bench/pack.sh has put into FOLDER, where this script lies, an NVIDIA driver and Python. Parts, in this order:
 #
-#     tests        the GPU tests -> RESULTS/tests.txt                                                    (libraries, solo)
+#     tests        the GPU tests -> RESULTS/tests.txt                                                    (libraries, solo, tests)
 #     dispatch     what a dispatch costs -> dispatch.json                                                (libraries, solo)
 #     startup      first text and change-over, beside llama.cpp's first token -> startup/                (and llama-cuda)
 #     llm          Solo, torch and llama.cpp on the same models (bench/llm.sh) -> llm/                   (and both of llama.cpp)
@@ -111,6 +111,7 @@ bounded() {
 
 tests() {
     local programs=() program wanted=${TESTS:-} word status
+    take "$from" tests "$work/tests" && ln -sfn "$work/tests/build/tests" build/tests || return
     if [ -n "$quick" ]; then wanted=${wanted:-test_gpu test_litmus}; fi
     for program in build/tests/gpu/test_*; do
         if [ -z "$wanted" ]; then programs+=("$program"); fi
