@@ -55,19 +55,31 @@ def environment_of(folder, o):
     return {**os.environ, **places}
 
 
-def private_mb(pid):
-    """Of its memory, what is not a mapped file."""
+def private_mb(pid, file):
+    """Of its memory, what is not a mapped file. A file of a file system in memory counts as shared memory: what is there of it is not counted."""
     try:
         with open(f"/proc/{pid}/status") as lines:
-            return sum(int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:"))) / 1000
-    except (OSError, ValueError):
+            kb = {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:"))}
+        return (kb["RssAnon:"] + max(0, kb["RssShmem:"] - (mapped_kb(pid, file) if kb["RssShmem:"] else 0))) / 1000
+    except (OSError, ValueError, KeyError):
         return 0
 
 
-def watch(process, outputs, seen, limit_s, began):
+def mapped_kb(pid, file):
+    found, its = 0, False
+    with open(f"/proc/{pid}/smaps") as lines:
+        for line in lines:
+            if not line[0].isupper():
+                its = line.rstrip("\n").endswith(" " + file)
+            elif its and line.startswith("Rss:"):
+                found += int(line.split()[1])
+    return found
+
+
+def watch(process, file, outputs, seen, limit_s, began):
     """Reads both terminals until they are closed, and notes when there was text behind the prompt."""
     while outputs and time.monotonic() - began < limit_s:
-        seen["memory_mb"] = max(seen["memory_mb"], private_mb(process.pid))
+        seen["memory_mb"] = max(seen["memory_mb"], private_mb(process.pid, file))
         for place in select.select(list(outputs), [], [], LOOK_S)[0]:
             try:
                 piece = os.read(place, 65536)
@@ -83,7 +95,7 @@ def watch(process, outputs, seen, limit_s, began):
     return not outputs
 
 
-def run_solo(command, environment, limit_s):
+def run_solo(command, file, environment, limit_s):
     """On terminals of its own, where it says how fast it was. One for the text: progress is shown on the other."""
     text, its_text = pty.openpty()
     errors, its_errors = pty.openpty()
@@ -92,7 +104,7 @@ def run_solo(command, environment, limit_s):
     os.close(its_text)
     os.close(its_errors)
     seen = {"text": text, "memory_mb": 0, "said": ["", ""]}
-    in_time = watch(process, {text: b"", errors: b""}, seen, limit_s, began)
+    in_time = watch(process, file, {text: b"", errors: b""}, seen, limit_s, began)
     if not in_time:
         process.kill()
     status = process.wait()
@@ -154,7 +166,7 @@ def measure(o, command, path):
         with tempfile.TemporaryDirectory() as folder:
             environment = environment_of(o.cache if o.cache and pair == o.r - 1 else folder, o)
             for which in ("first", "second"):
-                seen, peers = run_solo(command, environment, o.seconds), {}
+                seen, peers = run_solo(command, os.path.realpath(path) if path else "", environment, o.seconds), {}
                 print(line_of(which, seen), flush=True)
                 for library in [] if path is None else o.llama:
                     try:
