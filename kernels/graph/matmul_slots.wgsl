@@ -3,8 +3,8 @@
 // next step are read a step before. x lies in workgroup memory, of every row a segment at a time, already multiplied by
 // its norm's weight; the norm itself is one factor for each row, applied at the end.
 //
-// A row's sums are made in the same order whoever the other rows are; TEAM, SEGMENT_CHUNKS, THREADS, BY_SECTORS and the
-// size of subgroups determine it.
+// A row's sums are made in the same order whoever the other rows are; TEAM, SEGMENT_CHUNKS, THREADS, TOGETHER and
+// the size of subgroups determine it.
 override THREADS = 256u;
 override TEAM = 32u;
 override ROWS = 2u; // of x
@@ -12,12 +12,7 @@ override LENGTH = 896u; // elements of a row
 override CHUNK_VEC4S = 2u; // a quarter of CHUNK
 override SEGMENT_CHUNKS = 112u; // chunks of a segment: all, or those of some steps, or a part of one step's
 override NORMS = 0u; // 1: x is normed
-// How x is read. 0: a thread has four elements side by side, so that each of its loads is a quarter of what a
-// subgroup's loads touch; atomic loads, which pass the nearest cache by, then fetch everything four times. 1: eight
-// threads have 32 elements, and each of their loads takes eight of those that lie side by side, a sector of memory; and
-// who waits for x polls a vector of it only.
-override BY_SECTORS = 0u;
-override READS_AHEAD = 0u; // 1: the next segment of x is on its way while this one is used
+override TOGETHER = 2u; // rows of x that a thread reads together: slots_share_x.wgsl
 // 1: a team is a subgroup, and x one segment: sums need no workgroup memory, and teams wait for each other only for x
 override ALONE_AT_ONCE = 0u;
 //!wgsl-only
@@ -45,7 +40,6 @@ fn steps_of(segment: u32) -> u32 {
     return min(STEPS, (CHUNKS - segment * SEGMENT_CHUNKS + TEAM - 1u) / TEAM);
 }
 var<workgroup> sums_of: array<f32, ROWS * 4u * SUBGROUPS>; // by team, row of x, row of the row4, subgroup
-var<workgroup> squares_of: array<f32, ROWS * SUBGROUPS>;
 
 struct row_sums {
 //!for b ROWS
@@ -53,6 +47,7 @@ struct row_sums {
 //!end
 }
 //!include "slots_x_XTYPE.wgsl"
+//!include "slots_share_x.wgsl"
 
 // ---- weights ----------------------------------------------------------------
 
@@ -94,113 +89,6 @@ fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     rows_ahead(&b, args);
     fetch_ahead(&b, args, local);
     return b;
-}
-
-// ---- x ----------------------------------------------------------------------
-
-struct squares {
-//!for b ROWS
-    of_#b: f32,
-//!end
-}
-
-// Four elements of every row, as they lie in memory: those are in flight together.
-struct x_bits {
-//!for b ROWS
-    of_#b: vec4<u32>,
-//!end
-}
-
-// Which elements of a segment, and of a row, a thread has as its i-th four; those that there are not are the first.
-fn own_elements(i: u32) -> vec4<u32> {
-    if (BY_SECTORS == 1u) { return vec4<u32>(0u, 8u, 16u, 24u) + i / 8u * 32u + i % 8u; }
-    return vec4<u32>(0u, 1u, 2u, 3u) + i * 4u;
-}
-fn are_there(segment: u32, own: vec4<u32>) -> vec4<bool> {
-    let all = vec4<u32>(min(SEGMENT_CHUNKS * CHUNK, LENGTH - segment * SEGMENT_CHUNKS * CHUNK));
-    return own < all;
-}
-fn elements_of_row(segment: u32, own: vec4<u32>) -> vec4<u32> {
-    return select(vec4<u32>(), own + segment * SEGMENT_CHUNKS * CHUNK, are_there(segment, own));
-}
-
-fn read_x(args: u32, segment: u32, i: u32) -> x_bits {
-    let place = elements_of_row(segment, own_elements(i)) + arg(args, MATMUL_X);
-    var x: x_bits;
-//!for b ROWS
-    x.of_#b = bits_of_vec4(place + #bu * LENGTH);
-//!end
-    return x;
-}
-
-fn any_stale(bits: vec4<u32>) -> u32 {
-    return is_stale(bits.x) | is_stale(bits.y) | is_stale(bits.z) | is_stale(bits.w);
-}
-
-// Waits until four elements are there.
-fn await_vec4(place: vec4<u32>) {
-    for (var spins = 0u; spins < MAX_SPINS; spins++) {
-        if (any_stale(bits_of_vec4(place)) == 0u || !keep_spinning(spins)) { break; }
-    }
-}
-
-// Puts what was read into workgroup memory.
-fn place_x(args: u32, segment: u32, i: u32, read: x_bits, own: ptr<function, squares>, local: u32) {
-    let elements = own_elements(i);
-    let there = are_there(segment, elements);
-    let of_row = elements_of_row(segment, elements);
-    var x = read;
-    for (var spins = 0u; spins < MAX_SPINS; spins++) {
-        var missing = 0u;
-        var late = 0u;
-//!for b ROWS
-        let stale_#b = any_stale(x.of_#b);
-        missing |= stale_#b;
-        late = select(late, #bu * LENGTH, stale_#b != 0u);
-//!end
-        if (missing == 0u || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
-        if (BY_SECTORS == 1u) { await_vec4(of_row + arg(args, MATMUL_X) + late); }
-        x = read_x(args, segment, i);
-    }
-    var weight = vec4<f32>(1.0);
-    if (NORMS == 1u) {
-        let norm = of_row + arg(args, MATMUL_NORM_WEIGHT);
-        weight = rounded(vec4<f32>(load(norm.x), load(norm.y), load(norm.z), load(norm.w)) +
-            arg_float(args, MATMUL_NORM_OFFSET));
-    }
-//!for b ROWS
-    let value_#b = select(vec4<f32>(), vec4<f32>(float_of(x.of_#b.x), float_of(x.of_#b.y), float_of(x.of_#b.z),
-        float_of(x.of_#b.w)), there);
-    if (NORMS == 1u) {
-        (*own).of_#b = fma(value_#b.w, value_#b.w, fma(value_#b.z, value_#b.z, fma(value_#b.y, value_#b.y,
-            fma(value_#b.x, value_#b.x, (*own).of_#b))));
-    }
-    put_row(#bu, i, elements, value_#b * weight, local);
-//!end
-}
-
-// Puts a segment of all rows of x into workgroup memory; the beginning of it was read ahead.
-fn share_x(args: u32, segment: u32, read: x_bits, own: ptr<function, squares>, local: u32) {
-    if (READS_AHEAD == 1u) {
-        place_x(args, segment, local, read, own, local);
-        return;
-    }
-    for (var start = 0u; start < SEGMENT_CHUNKS * CHUNK_VEC4S; start += THREADS) {
-        place_x(args, segment, start + local, read_x(args, segment, start + local), own, local);
-    }
-}
-
-fn note_squares(own: squares, local: u32) {
-//!for b ROWS
-    let sum_#b = sum_over_subgroup(rounded(vec4<f32>(own.of_#b)).x, local);
-    if (local % SUBGROUP == 0u) { squares_of[#bu * SUBGROUPS + local / SUBGROUP] = sum_#b; }
-//!end
-}
-
-fn scale_of(args: u32, row: u32) -> f32 {
-    var sum = squares_of[row * SUBGROUPS];
-    for (var i = 1u; i < SUBGROUPS; i++) { sum += squares_of[row * SUBGROUPS + i]; }
-    return inverseSqrt(fma(sum, 1.0 / f32(LENGTH), arg_float(args, MATMUL_NORM_EPSILON)));
 }
 
 // ---- products ---------------------------------------------------------------
@@ -265,9 +153,9 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
     let lane = local % TEAM;
     let team = local / TEAM;
+    if (SEGMENTS == 1u) { share_all_x(args, local); }
     var own: squares;
     var ahead: x_bits;
-    if (READS_AHEAD == 1u) { ahead = read_x(args, 0u, local); }
     for (var start = v; start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
         let is_first = start < arg(args, MATMUL_ROW_GROUPS);
         let row4 = start + team * arg(args, MATMUL_ROW_GROUPS);
@@ -279,16 +167,16 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         var r: epilogue_operands;
         if (finishes) { r = fetch_operands(args, p.part, q.rows, lane); }
         var sums = row_sums(); // zeros, said so: a driver has kept those of the row4 before
+        if (SEGMENTS > 1u) { ahead = read_ahead(args, 0u, local); }
         for (var segment = 0u; segment < SEGMENTS; segment++) {
-            if (is_first || SEGMENTS > 1u) {
+            if (SEGMENTS > 1u) {
                 workgroupBarrier();
                 if (is_first && segment == 0u) { make_table(local); }
                 share_x(args, segment, ahead, &own, local);
-                if (ALONE_AT_ONCE == 1u && NORMS == 1u) { note_squares(own, local); }
                 workgroupBarrier();
-                if (READS_AHEAD == 1u) { ahead = read_x(args, (segment + 1u) % SEGMENTS, local); }
+                if (segment + 1u < SEGMENTS) { ahead = read_ahead(args, segment + 1u, local); }
             }
-            for (var step = 0u; step < steps_of(segment); step++) {
+            for (var step = 0u; step < looped(args, steps_of(segment)); step++) {
                 let here = step * TEAM + lane;
                 let bits = b.held;
                 fetch_ahead(&b, args, local);
@@ -301,7 +189,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         if (ALONE_AT_ONCE == 1u) {
             total = sums_of_own_row(sums, local);
         } else {
-            if (NORMS == 1u && is_first) { note_squares(own, local); }
+            if (NORMS == 1u && SEGMENTS > 1u && is_first) { note_squares(own, local); }
             total = sums_by_team(sums, team, lane, local);
         }
         if (finishes) {

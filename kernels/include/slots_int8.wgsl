@@ -8,15 +8,11 @@ const ROW_LINES = LINES + (STRIDE + 1u) / 2u;
 fn row_words(first: u32, line: u32) -> vec4<u32> { return shared_x_words(first + line); }
 
 // Eight neighbouring threads have a chunk. Which word of it is a thread's: elements 4k to 4k+3 are word k.
-fn word_of(i: u32) -> u32 {
-    if (BY_SECTORS == 1u) { return i % 4u * 2u + i % 8u / 4u; }
-    return i % 8u;
-}
+fn word_of(i: u32) -> u32 { return i % 4u * 2u + i % 8u / 4u; }
 
-// By sectors, thread i of them has elements i, 8 + i, 16 + i and 24 + i, and its word is that of four neighbours'
-// bytes: four by four bytes change places, first every other one, then halves.
+// Thread i of the eight has elements i, 8 + i, 16 + i and 24 + i, and its word is that of four neighbours' bytes: four
+// by four bytes change places, first every other one, then halves.
 fn turned(bytes: u32, i: u32, local: u32) -> u32 {
-    if (BY_SECTORS == 0u) { return bytes; }
     let beside = bitcast<u32>(shuffle_xor(bitcast<f32>(bytes), 1u, local));
     let two = select((bytes & 0x00ff00ffu) | ((beside & 0x00ff00ffu) << 8u),
         ((beside >> 8u) & 0x00ff00ffu) | (bytes & 0xff00ff00u), i % 2u == 1u);
@@ -25,7 +21,6 @@ fn turned(bytes: u32, i: u32, local: u32) -> u32 {
 }
 
 fn sum_of_bytes(numbers: vec4<i32>, i: u32) -> f32 {
-    if (BY_SECTORS == 0u) { return sum_of_own(numbers, vec4<i32>(), i % 8u / 4u); }
     return sum_of_own(vec4<i32>(numbers.xy, 0i, 0i), vec4<i32>(numbers.zw, 0i, 0i), 0u);
 }
 
@@ -41,7 +36,7 @@ fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>, local: u32) 
     sum += shuffle_xor(sum, 2u, local);
     sum += shuffle_xor(sum, 4u, local);
     let bytes = turned(bytes_of_numbers(numbers), i, local);
-    if (i < SEGMENT_CHUNKS * CHUNK_VEC4S) {
+    if (i < SEGMENT_CHUNKS * CHUNK_VEC4S && row < ROWS) {
         let chunk = i / 8u;
         let first = row * ROW_LINES;
         let word = word_of(i);

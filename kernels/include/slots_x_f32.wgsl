@@ -3,7 +3,7 @@
 fn make_table(local: u32) {}
 
 fn put_element(row: u32, i: u32, value: f32) {
-    if (i < SEGMENT_CHUNKS * CHUNK) {
+    if (i < SEGMENT_CHUNKS * CHUNK && row < ROWS) {
         shared_x[i % 4u][(row * CHUNK_VEC4S + i / 4u % CHUNK_VEC4S) * STRIDE + i / CHUNK] = bitcast<u32>(value);
     }
 }

@@ -1,6 +1,5 @@
 /* Steps of a plan as dispatches: the kernel of each operator, and its arguments. Matrix products: lower_matmul.c. */
 #include "graph/lower_internal.h"
-#include "graph/matmul_slots.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static void choose_matrix_shape(device_profile *t, const gpu_info *info)
 
 device_profile device_profile_for(const gpu_info *info)
 {
-    device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256, .slots = slots_form_chosen()};
+    device_profile t = {.most_groups = 2048, .busy_groups = 1, .row_threads = 256};
     bool bare = strcmp(info->family, "vulkan") == 0; /* the device takes only the SPIR-V that the build made */
     if (info->has_subgroups && info->subgroup_min == info->subgroup_max && info->subgroup_min >= 4 &&
         TEAM % info->subgroup_min == 0 && !bare)

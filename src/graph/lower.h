@@ -36,10 +36,9 @@ typedef struct device_profile {
     bool matrix_lanes;     /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
     uint32_t most_threads; /* of a workgroup; 0 unless specialize */
     bool int8_dot;         /* four products of bytes are one instruction: x becomes int8 where weights are integers */
-    const struct slots_form *slots; /* of products for several texts: matmul_slots.h */
-    bool slots_fit;                 /* x_floats was found with such products, and leaves room for their sums */
-    bool epoch_bit;                 /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
-    uint32_t row_threads; /* threads of a workgroup that computes a complete row, unless autotuning finds better */
+    bool slots_fit;        /* x_floats was found with such products, and leaves room for their sums */
+    bool epoch_bit;        /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
+    uint32_t row_threads;  /* threads of a workgroup that computes a complete row, unless autotuning finds better */
 } device_profile;
 device_profile device_profile_for(const gpu_info *info);
 

@@ -1,62 +1,38 @@
-/* matmul_slots: products that read weights once for several rows of x, which are texts of their own: the forms of
- * matmul_slots.wgsl, and how its threads share the work. */
-#include "graph/matmul_slots.h"
+/* matmul_slots: products that read weights once for several rows of x, which are texts of their own: how the threads of
+ * matmul_slots.wgsl share the work. */
 #include "graph/lower_internal.h"
 
-#include <stdlib.h>
-
 enum { LEAST_TEAM = 32 };
-
-/* docs/batch.md says what they are worth. The first is the one that is used. */
-static const slots_form forms[] = {
-    {"alone", .by_sectors = true, .alone = true, .ahead = SLOTS_AHEAD_FLOATS, .spreads = true, .all_memory = true},
-    {"ahead", .by_sectors = true, .alone = true, .ahead = SLOTS_AHEAD_ALL, .spreads = true, .all_memory = true},
-    {"teams", .by_sectors = true, .spreads = true, .all_memory = true},
-    {"sectors", .by_sectors = true},
-    {"vec4", .by_sectors = false},
-};
-enum { FORMS = sizeof forms / sizeof *forms };
-
-const slots_form *slots_form_chosen(void)
-{
-    const char *wish = getenv("SOLO_SLOTS_FORM");
-    for (uint32_t i = 0; wish && i < FORMS; i++)
-        if (strcmp(forms[i].name, wish) == 0)
-            return &forms[i];
-    return &forms[0];
-}
-
-const char *slots_form_name(uint32_t i)
-{
-    return i < FORMS ? forms[i].name : NULL;
-}
 
 /* How the threads of a workgroup share a product. */
 typedef struct slots_cut {
     uint32_t team, segment; /* threads of a row4; chunks of x in workgroup memory */
-    bool alone, ahead;
+    bool alone;
 } slots_cut;
 
 /* As much of every row of x as there is workgroup memory for is a segment: `room` chunks. */
-static bool choose_cut(const lowering *c, const dispatch_desc *l, const slots_form *f, uint32_t row4s, uint32_t rows,
-                       uint32_t chunks, uint32_t room, bool packed, slots_cut *cut)
+static bool choose_cut(const lowering *c, uint32_t row4s, uint32_t rows, uint32_t chunks, uint32_t room, slots_cut *cut)
 {
     uint32_t threads = c->form->row_threads, subgroup = c->t->subgroup;
-    uint32_t team = subgroup > LEAST_TEAM || (f->alone && rows <= subgroup) ? subgroup : LEAST_TEAM;
+    uint32_t team = subgroup > LEAST_TEAM || rows <= subgroup ? subgroup : LEAST_TEAM;
     if (2 * room < team)
         return false;
     while (team * 2 <= threads && row4s * team < LOWER_ENOUGH_THREADS && chunks > team && team * 2 <= room)
         team *= 2;
     uint32_t segment = chunks <= room ? chunks : room > team ? room / team * team : room;
-    uint32_t at_once = threads / l->args[MATMUL_CHUNK_VEC4S]; /* chunks that all threads read together */
-    bool ahead = segment < chunks && at_once >= team && f->ahead >= (packed ? SLOTS_AHEAD_ALL : SLOTS_AHEAD_FLOATS);
-    if (ahead && segment > at_once)
-        segment = at_once / team * team;
-    *cut = (slots_cut){.team = team,
-                       .segment = segment,
-                       .alone = f->alone && team == subgroup && segment == chunks && rows <= subgroup,
-                       .ahead = ahead};
+    *cut = (slots_cut){
+        .team = team, .segment = segment, .alone = team == subgroup && segment == chunks && rows <= subgroup};
     return true;
+}
+
+/* Rows of x that a thread reads together: fewer make a shorter kernel, more of them read the norm's weights less often.
+ * Each set of so many rows has a subgroup at least. */
+static uint32_t rows_together(uint32_t rows, uint32_t subgroups)
+{
+    uint32_t together = 4;
+    while (together * subgroups < rows)
+        together *= 2;
+    return together < rows ? together : rows;
 }
 
 /* The threads are the same at all levels, so that all get the same sums. */
@@ -66,7 +42,6 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     static const char *const stored[] = {
         [BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves", [BYTES_PAIRS] = "int8_pairs"};
     enum { PACKED_WORDS = 10, PACKED_MORE = 2 }; /* of a chunk of int8, and of a row: slots_int8.wgsl */
-    const slots_form *f = c->t->slots;
     uint32_t threads = c->form->row_threads, length = l->args[MATMUL_LENGTH];
     bool packed = c->t->int8_dot && lies->bytes != BYTES_NONE && length % 32 == 0;
     uint32_t each = packed ? PACKED_WORDS : lies->chunk_weights, more = packed ? PACKED_MORE : 0;
@@ -81,7 +56,7 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     room -= room > 0 && room % 2 == 0; /* STRIDE is odd */
     slots_cut cut;
     if (!c->t->specialize || !c->p->slots || c->t->subgroup < 8 || length % 4 || l->args[MATMUL_X_FORM] == X_SPLITS ||
-        !choose_cut(c, l, f, row4s, rows, chunks, room, packed, &cut))
+        !choose_cut(c, row4s, rows, chunks, room, &cut))
         return false;
     l->kernel.name = "matmul_slots";
     l->kernel.x = packed ? stored[lies->bytes] : NULL;
@@ -92,14 +67,12 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     kernel_set_constant(&l->kernel, CONSTANT_CHUNK_VEC4S, l->args[MATMUL_CHUNK_VEC4S]);
     kernel_set_constant(&l->kernel, CONSTANT_SEGMENT_CHUNKS, cut.segment);
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, l->args[MATMUL_X_FORM] == X_NORMED);
-    kernel_set_constant(&l->kernel, CONSTANT_BY_SECTORS, f->by_sectors);
-    kernel_set_constant(&l->kernel, CONSTANT_READS_AHEAD, cut.ahead);
+    kernel_set_constant(&l->kernel, CONSTANT_TOGETHER, rows_together(rows, subgroups));
     kernel_set_constant(&l->kernel, CONSTANT_ALONE_AT_ONCE, cut.alone);
     kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS,
                         c->form->threads ? c->t->x_floats : (rows * ((cut.segment | 1) * each + more) + 31) / 32 * 32);
-    uint32_t teams = threads / cut.team, groups = (row4s + teams - 1) / teams;
-    if (f->spreads)
-        groups = row4s < c->t->busy_groups ? row4s : c->t->busy_groups;
+    /* separate dispatches have as many workgroups as a megakernel, since each puts all of x into its memory */
+    uint32_t groups = row4s < c->t->busy_groups ? row4s : c->t->busy_groups;
     if (c->form->threads) {
         l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
         l->single_pass = true;

@@ -1,6 +1,5 @@
 /* workgroup_fit: finds the form of a megakernel's kernels that fits workgroup memory. */
 #include "graph/workgroup_fit.h"
-#include "graph/matmul_slots.h"
 #include "graph/run_internal.h"
 
 #include <stdlib.h>
@@ -105,7 +104,7 @@ void workgroup_fit(device_profile *profile, const megakernel_source *megakernels
     bool slots = true;
     for (uint32_t i = 0; i < count; i++)
         slots = slots && megakernels[i].p->slots;
-    if (profile->specialize && count && slots && profile->slots->all_memory)
+    if (profile->specialize && count && slots)
         fit_slots(&f, profile);
     device_profile roomy = *profile, best = *profile;
     if (!profile->specialize || !count)

@@ -1,6 +1,5 @@
 /* Products for several texts, on a GPU with subgroups of 32 and 48 KiB of workgroup memory: how their threads share them,
  * and that one dispatch has room for x. */
-#include "graph/matmul_slots.h"
 #include "graph/sample.h"
 #include "graph/workgroup_fit.h"
 #include "kernel_args.h"
@@ -88,19 +87,16 @@ static void look_at(const dispatch_desc *d, outcome *o)
     o->products++;
     o->segmented += segment < length;
     if (getenv("SOLO_TEST_TABLE"))
-        print_message("    %u x %u row4s: team %u, %u of %u elements, alone %u, ahead %u, %u workgroups\n", length,
+        print_message("    %u x %u row4s: team %u, %u of %u elements, alone %u, %u workgroups\n", length,
                       d->args[MATMUL_ROW4S], constant_of(&d->kernel, CONSTANT_TEAM), segment, length,
-                      constant_of(&d->kernel, CONSTANT_ALONE_AT_ONCE), constant_of(&d->kernel, CONSTANT_READS_AHEAD),
-                      d->args[ARG_GROUPS]);
+                      constant_of(&d->kernel, CONSTANT_ALONE_AT_ONCE), d->args[ARG_GROUPS]);
 }
 
-static outcome outcome_of(const char *preset, const char *type, uint32_t texts, const char *form)
+static outcome outcome_of(const char *preset, const char *type, uint32_t texts)
 {
     err e = {0};
-    setenv("SOLO_SLOTS_FORM", form, 1);
     gpu *g = open_device();
     device_profile profile = device_profile_for(gpu_get_info(g));
-    unsetenv("SOLO_SLOTS_FORM");
     if (!synth_outline(preset, type, LAYERS, path, &e))
         fail_msg("%s", e.text);
     model *m = model_open(path, &e);
@@ -120,7 +116,7 @@ static outcome outcome_of(const char *preset, const char *type, uint32_t texts, 
     if (!megakernel_workgroup_bytes(&from, &launch, &o.bytes, &e))
         fail_msg("%s", e.text);
     if (getenv("SOLO_TEST_TABLE"))
-        print_message("%s %s, %u texts, %s: %u bytes, x %u\n", preset, type, texts, form, o.bytes, o.x_floats);
+        print_message("%s %s, %u texts: %u bytes, x %u\n", preset, type, texts, o.bytes, o.x_floats);
     launch_form one = {.row_threads = profile.row_threads, .threads = profile.row_threads, .groups = 128};
     lowered_plan l;
     assert_true(lower_plan(&profile, &one, mem, 0, p, &l, &e));
@@ -136,34 +132,31 @@ static outcome outcome_of(const char *preset, const char *type, uint32_t texts, 
     return o;
 }
 
-static void every_form_fits(void **unused)
+static void all_texts_fit(void **unused)
 {
     (void)unused;
     static const char *const models[][2] = {{"qwen2.5-0.5b", "f16"}, {"llama-3-8b", "q4_0"}};
     for (int i = 0; i < 2; i++)
-        for (uint32_t texts = 2; texts <= 16; texts *= 2)
-            for (uint32_t f = 0; slots_form_name(f); f++) {
-                outcome o = outcome_of(models[i][0], models[i][1], texts, slots_form_name(f));
-                if (o.bytes > WORKGROUP_BYTES)
-                    fail_msg("%s, %u texts, %s: %u bytes", models[i][0], texts, slots_form_name(f), o.bytes);
-                assert_true(o.products > 0);
-            }
+        for (uint32_t texts = 2; texts <= 16; texts *= 2) {
+            outcome o = outcome_of(models[i][0], models[i][1], texts);
+            if (o.bytes > WORKGROUP_BYTES)
+                fail_msg("%s, %u texts: %u bytes", models[i][0], texts, o.bytes);
+            assert_true(o.products > 0);
+        }
 }
 
 /* With all memory that is left, the whole x of eight texts is there at once, except what goes into down. */
 static void x_of_eight_texts_is_shared_once(void **unused)
 {
     (void)unused;
-    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8, "alone"), large = outcome_of("llama-3-8b", "q4_0", 8, "alone");
-    outcome before = outcome_of("llama-3-8b", "q4_0", 8, "vec4");
+    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8), large = outcome_of("llama-3-8b", "q4_0", 8);
     assert_int_equal(small.segmented, 1);
     assert_int_equal(large.segmented, 1);
-    assert_in_range(before.segmented, 2, before.products);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_fits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_texts_fit),
                                        cmocka_unit_test(x_of_eight_texts_is_shared_once)};
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
