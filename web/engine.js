@@ -2,8 +2,7 @@
 //
 // It runs wherever there is WebGPU: in a worker of a page (worker.js), in Node, in Deno. One thing at
 // a time: calls wait for those before them, but for stop().
-import { hostName } from "./gpu.js";
-import { adapterNumber, fetchBeside, placeOf, Program } from "./program.js";
+import { adapterNumber, fetchBeside, placeOf, Program, signed } from "./program.js";
 import { Templates } from "./template.js";
 
 export const LEVELS = ["auto", "none", "ops", "token", "loop"];
@@ -169,7 +168,7 @@ export class Engine extends Program {
     benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {} } = {}) {
         return this.#undisturbed(async () => {
             this.onProgress = onProgress;
-            return this.#signed(await this.ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
+            return signed(await this.ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
         });
     }
 
@@ -178,15 +177,8 @@ export class Engine extends Program {
         return this.#undisturbed(async () => {
             this.onProgress = onProgress;
             const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];
-            return this.#signed(await this.ask("solo_bench_llm", ...args));
+            return signed(await this.ask("solo_bench_llm", ...args));
         });
-    }
-
-    /** C does not know where it runs. */
-    #signed(record) {
-        const { navigator, crossOriginIsolated = false } = globalThis;
-        record.host = { os: navigator?.userAgent ?? hostName(), cpu: "unknown", cores: navigator?.hardwareConcurrency ?? 0, page: hostName(), cross_origin_isolated: crossOriginIsolated };
-        return record;
     }
 
     /** Loses the device on purpose; for tests. */

@@ -1,5 +1,5 @@
 // A program of Solo's C with a device (src/web): started, asked for one thing after the other, and what becomes of it if it breaks down.
-import { gpuImports } from "./gpu.js";
+import { gpuImports, hostName } from "./gpu.js";
 import { instantiate, wasmFile } from "./wasm.js";
 
 const ADAPTERS = ["any", "gpu", "software"];
@@ -42,6 +42,13 @@ export function placeOf(names, name, what) {
     const at = names.indexOf(name);
     if (at < 0) throw new TypeError(`there is no ${what} "${name}": it is one of ${names.join(", ")}`);
     return at;
+}
+
+/** A record, with what C does not know: where it runs. */
+export function signed(record) {
+    const { navigator, crossOriginIsolated = false } = globalThis;
+    record.host = { os: navigator?.userAgent ?? hostName(), cpu: "unknown", cores: navigator?.hardwareConcurrency ?? 0, page: hostName(), cross_origin_isolated: crossOriginIsolated };
+    return record;
 }
 
 export const adapterNumber = (name) => placeOf(ADAPTERS, name, "adapter");

@@ -130,6 +130,10 @@ export class Service {
         return this.#engine.benchLlm({ ...options, onProgress: (progress) => emit({ progress }) });
     }
 
+    do_benchDecoder(options, emit) {
+        return this.#simulating((simulator) => simulator.benchDecoder({ ...options, onProgress: (progress) => emit({ progress }) }));
+    }
+
     /** The wasm for simulations is fetched by the first, and has a device of its own. */
     async #openSimulator() {
         const { adapter, environment, jspi, gpu } = this.#options;

@@ -1,5 +1,5 @@
 // The types of sim.js.
-import type { Adapter, PrepareOptions, PreparedSimulation, Progress, Simulation, SimulationOptions } from "./solo.js";
+import type { Adapter, Measurement, PrepareOptions, PreparedSimulation, Progress, Simulation, SimulationOptions } from "./solo.js";
 
 export interface SimulatorOptions {
     /** What navigator.gpu is, where it is not (Node). */
@@ -20,6 +20,8 @@ export class Simulator {
     simulate(source: string, options?: SimulationOptions): Promise<Simulation>;
     /** To be run again and again: it is compiled once, at the first run. */
     prepare(source: string, options?: PrepareOptions): PreparedSimulation;
+    /** A small decoder as 1,024 dispatches, by every launch strategy, and as one: a measurement. */
+    benchDecoder(options?: { repetitions?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
     close(): Promise<void>;
     /** It broke down and cannot be used any more. */
     readonly dead: boolean;

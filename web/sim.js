@@ -5,7 +5,7 @@
 //     const simulator = await Simulator.create({ gpu });
 //     await simulator.open();
 //     const { scores } = await simulator.simulate("cartpole", { population: 1000 });
-import { adapterNumber, placeOf, Program } from "./program.js";
+import { adapterNumber, placeOf, Program, signed } from "./program.js";
 
 const FUSIONS = ["loop", "none"];
 const MOST_PARAMETERS = 64; // as in src/web/sim.c
@@ -57,6 +57,7 @@ function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mu
 
 export class Simulator extends Program {
     #prepared = null; // whose simulation C has
+    #adapter = 0; // a measurement opens a device of its own, of the same kind
 
     /** @param options those of Program.start */
     static create(options = {}) {
@@ -65,7 +66,7 @@ export class Simulator extends Program {
 
     open({ adapter = "any" } = {}) {
         this.#prepared = null;
-        return this.next(() => this.ask("sim_open", adapterNumber(adapter)));
+        return this.next(() => this.ask("sim_open", this.#adapter = adapterNumber(adapter)));
     }
 
     /** Room for so many numbers in C's memory while `act` runs. */
@@ -152,6 +153,15 @@ export class Simulator extends Program {
                 if (this.#prepared === mine) await this.#forget();
             }),
         };
+    }
+
+    /** How long a small decoder takes as 1,024 dispatches, by every launch strategy, and as one: a record. */
+    benchDecoder({ repetitions = 20, seed = 1, onProgress = () => {} } = {}) {
+        return this.next(async () => {
+            if (count(repetitions, "repetitions") < 2) throw new TypeError("repetitions are 2 or more");
+            this.onProgress = onProgress;
+            return signed(await this.ask("decoder_bench", this.#adapter, repetitions, count(seed, "seed")));
+        });
     }
 
     /** (population, genes) of the generation that is there. */

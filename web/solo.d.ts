@@ -87,6 +87,7 @@ export interface Message {
     content: string | { type: "text"; text: string }[];
 }
 
+/** Fields that are not here are refused by name, never ignored. */
 export interface Sampling {
     /** Allowed, and without a meaning: it is the loaded model that answers. */
     model?: string;
@@ -286,6 +287,8 @@ export class Solo {
         levels?: Level[]; submits?: Submit[]; prompt?: number; tokens?: number; depth?: number; repetitions?: number; seed?: number;
         onProgress?: (progress: Progress) => void;
     }): Promise<Measurement>;
+    /** A small decoder as 1,024 dispatches, by every launch strategy, and as one; its program is that of simulations. */
+    benchDecoder(options?: { repetitions?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
 
     loseDevice(): Promise<void>;
     /** At once, whatever is in progress. */

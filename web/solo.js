@@ -141,10 +141,21 @@ function textOf(content) {
     return content.map((part) => part.text).join("");
 }
 
-const toRequest = ({ messages, prompt, max_tokens, max_completion_tokens, temperature = 0.8, top_k = 40, top_p = 0.95, min_p = 0, repeat_penalty = 1.1, seed, stop, on_full = "forget" }) => ({
-    messages: messages?.map(({ role, content }) => ({ role, content: textOf(content) })), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature, topK: top_k, topP: top_p, minP: min_p,
-    repeatPenalty: repeat_penalty, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [], keepAll: on_full === "stop",
-});
+/** What is not known is refused, never ignored; `null` and what changes nothing are no request for anything. */
+function refuseOthers(others, where = "") {
+    for (const [name, value] of Object.entries(others)) if (value != null && !(name === "n" && value === 1)) throw new TypeError(`${where}${name} is not supported here`);
+}
+
+function messageOf({ role, content, ...others }, i) {
+    refuseOthers(others, `messages[${i}].`);
+    return { role, content: textOf(content) };
+}
+
+function toRequest({ messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others }) {
+    refuseOthers(others);
+    return { messages: messages?.map(messageOf), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature: temperature ?? 0.8, topK: top_k ?? 40, topP: top_p ?? 0.95, minP: min_p ?? 0,
+        repeatPenalty: repeat_penalty ?? 1.1, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [], keepAll: on_full === "stop" };
+}
 
 const finishReason = (end) => (end === "length" || end === "full" ? "length" : "stop");
 const usageOf = (report) => ({ prompt_tokens: report.prompt_tokens, completion_tokens: report.tokens, total_tokens: report.prompt_tokens + report.tokens });
@@ -171,8 +182,10 @@ class Completions {
         if (chat ? !Array.isArray(rest.messages) : typeof rest.prompt !== "string") throw new TypeError(chat ? "messages are an array" : "a prompt is one string");
         if (!this.solo.model) throw new Error("no model is loaded: loadModel comes first");
         if (stream_options && !stream) throw new TypeError("stream_options belong to stream: true");
+        const { include_usage, ...others } = stream_options ?? {};
+        refuseOthers(others, "stream_options.");
         const request = toRequest(rest);
-        return stream ? this.#stream(request, signal, stream_options?.include_usage) : this.#whole(request, signal);
+        return stream ? this.#stream(request, signal, include_usage) : this.#whole(request, signal);
     }
 
     async #whole(request, signal) {
@@ -346,6 +359,10 @@ export class Solo {
 
     benchLlm({ onProgress = () => {}, ...options } = {}) {
         return this.#service.call("benchLlm", options, ({ progress }) => onProgress(progress));
+    }
+
+    benchDecoder({ onProgress = () => {}, ...options } = {}) {
+        return this.#service.call("benchDecoder", options, ({ progress }) => onProgress(progress));
     }
 
     /** Loses the device on purpose; for tests. */

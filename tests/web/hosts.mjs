@@ -177,9 +177,16 @@ await test("names that do not exist, requests that make no sense", async () => {
     await refused(() => solo.setLevel("all"), /no level "all": it is one of auto, none, ops, token, loop/);
     await refused(() => solo.benchLlm({ levels: ["ops", "all"] }), /no level "all"/);
     await refused(() => solo.benchLlm({ submits: ["never"] }), /no way to submit "never"/);
+    await refused(() => solo.benchDecoder({ repetitions: 1 }), /repetitions are 2 or more/);
     await refused(() => Solo.open({ gpu, adapter: "best" }), /no adapter "best"/);
     await refused(() => solo.completions.create({ prompt: ["a", "b"] }), /a prompt is one string/);
     await refused(() => solo.chat.completions.create({ messages: [{ role: "user", content: [{ type: "image_url" }] }] }), /parts with a text/);
+    const messages = [{ role: "user", content: "x" }], chat = (more) => solo.chat.completions.create({ messages, max_tokens: 1, ...more });
+    const others = { n: 2, user: "a", logprobs: true, top_logprobs: 2, logit_bias: {}, presence_penalty: 0.5, frequency_penalty: 1, tools: [], tool_choice: "auto", parallel_tool_calls: true, response_format: { type: "text" }, grammar: "root ::= [a]", reasoning_effort: "low", echo: true, best_of: 2, suffix: "b", temprature: 1 };
+    for (const [name, value] of Object.entries(others)) await refused(() => chat({ [name]: value }), new RegExp(`^${name} is not supported`));
+    await refused(() => chat({ messages: [...messages, { role: "assistant", content: "y", tool_calls: [] }] }), /^messages\[1\]\.tool_calls is not supported/);
+    await refused(() => chat({ stream: true, stream_options: { include_all: true } }), /^stream_options\.include_all is not supported/);
+    equal((await chat({ n: 1, logprobs: null, seed: null, stop: null })).usage.completion_tokens, 1, "what asks for nothing is no fault");
     const parts = await solo.chat.completions.create({ model: "any", messages: [{ role: "user", content: [{ type: "text", text: "Once upon" }, { type: "text", text: " a time" }] }], ...greedy, max_tokens: 2 });
     equal(parts.choices[0].message.content, (await solo.chat.completions.create({ messages: [{ role: "user", content: PROMPT }], ...greedy, max_tokens: 2 })).choices[0].message.content);
     await refused(() => solo.loadModel({ level: "all" }), /no level "all"/);
@@ -407,6 +414,13 @@ await test("kernels as GPUs have them, with the short names that a page gives th
     equal((await megakernel.completions.create(request)).choices[0].text, (await plain.completions.create(request)).choices[0].text);
     await megakernel.close();
     await plain.close();
+});
+
+await test("a small decoder as 1,024 dispatches or as one, as a record", async () => {
+    const seen = [], record = await solo.benchDecoder({ repetitions: 2, onProgress: (p) => seen.push(p.what) });
+    checkRecord(record, { experiment: "decoder" });
+    equal(record.results.map((r) => [r.params.submit, r.dispatches, r.submits]), [["sync", 1024, 1024], ["each", 1024, 1024], ["pass", 1024, 1], ["batch", 1024, 1], ["one", 1, 1]]);
+    yes(seen.includes("measuring"), "its progress was reported");
 });
 
 await test("the ladder, as a record", async () => {

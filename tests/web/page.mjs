@@ -342,13 +342,16 @@ await test("the measurement, and its records", async () => {
     await browser.until(() => document.getElementById("measuring-bar").value > 0);
     await browser.until(() => document.querySelector("[data-save=llm]") !== null || !document.getElementById("trouble").hidden);
     equal(await browser.evaluate(() => (document.getElementById("trouble").hidden ? "" : document.getElementById("trouble-text").textContent)), "");
-    const [dispatch, llm] = await browser.evaluate(async () => {
+    const [dispatch, llm, decoder] = await browser.evaluate(async () => {
         for (const button of document.querySelectorAll("[data-save]")) button.click();
         return Promise.all(saved.map(async (blob) => JSON.parse(await blob.text())));
     });
     checkRecord(dispatch, { experiment: "dispatch", impls: ["web", "stub"] });
     checkRecord(llm, { experiment: "llm" });
-    yes([dispatch, llm].every((record) => record.checks.some((c) => c.what === "the page was in sight" && !c.ok)), "that it was in the background is noted");
+    checkRecord(decoder, { experiment: "decoder" });
+    equal(decoder.results.map((r) => [r.params.submit, r.dispatches, r.n]), [["sync", 1024, 3], ["each", 1024, 3], ["pass", 1024, 3], ["batch", 1024, 3], ["one", 1, 3]]);
+    yes(/A small decoder: 1,024 dispatches, or one.*Over one dispatch: wait for each/s.test(await textOf("measured")), "it is drawn");
+    yes([dispatch, llm, decoder].every((record) => record.checks.some((c) => c.what === "the page was in sight" && !c.ok)), "that it was in the background is noted");
     yes(/in the background/.test(await textOf("measured")) && /It took/.test(await textOf("measure-clock")), "and said");
     yes(/RTX 4070 \(published by others\)/.test(await textOf("measured")), "what others publish stands there as theirs");
     equal(llm.results.map((r) => r.params.fuse).sort(), ["loop", "none", "ops", "token"]);
@@ -377,9 +380,9 @@ await test("sharing a measurement: nothing is sent before it was shown", async (
     });
     equal(before, 0, "showing sends nothing");
     yes(/Where to/.test(asked), asked);
-    equal(sent.map(([url]) => url), ["https://collector.example/api/records", "https://collector.example/api/records/ab/standing", "https://collector.example/api/records"]);
-    equal([sent[0][1], sent[2][1]], shown, "what was shown is what is sent");
-    yes(shown.length === 2 && shown.every((text) => JSON.parse(text).schema === "solo-record-1" && !("tokens" in JSON.parse(text))), "both records, without tokens");
+    equal(sent.map(([url]) => url), ["https://collector.example/api/records", "https://collector.example/api/records/ab/standing", "https://collector.example/api/records", "https://collector.example/api/records"]);
+    equal([sent[0][1], sent[2][1], sent[3][1]], shown, "what was shown is what is sent");
+    yes(shown.length === 3 && shown.every((text) => JSON.parse(text).schema === "solo-record-1" && !("tokens" in JSON.parse(text))), "all records, without tokens");
     yes(/smallest kernel, one: 1.50 µs, faster than 64% of 91 others/.test(said) && said.includes('href="https://collector.example/records/ab"'), said);
     yes(/Not taken: record: checks\[5\] \(&lt;b&gt;in sight/.test(said), said);
 });
@@ -389,10 +392,12 @@ await test("what was measured is shown, though the model cannot be and others' f
         const { solo } = soloPage, plainFetch = fetch;
         solo.benchDispatch = async () => JSON.parse(await saved[0].text());
         solo.benchLlm = async () => { throw new Error("no such luck"); };
+        solo.benchDecoder = async () => { throw new Error("nor a decoder"); };
         globalThis.fetch = (url, ...rest) => (/reference/.test(url) ? Promise.reject(new TypeError("no network")) : plainFetch(url, ...rest));
         globalThis.restore = () => {
             delete solo.benchDispatch;
             delete solo.benchLlm;
+            delete solo.benchDecoder;
             globalThis.fetch = plainFetch;
         };
         document.getElementById("measured").replaceChildren();
@@ -401,6 +406,7 @@ await test("what was measured is shown, though the model cannot be and others' f
     await browser.until(() => !soloPage.busy);
     await browser.evaluate(() => restore());
     yes(/could not be measured: no such luck/.test(await textOf("measured")), await textOf("trouble-text"));
+    yes(/could not be measured: nor a decoder/.test(await textOf("measured")), await textOf("measured"));
     yes(await browser.evaluate(() => document.querySelector("[data-save=dispatch]") && !document.querySelector("[data-save=llm]")), "the record that there is");
 });
 
