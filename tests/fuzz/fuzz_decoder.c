@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES = 4 << 20, CONTEXT_TOK = 32 };
+enum { FILE_BYTES = 256 << 10, CONTEXT_TOK = 32 };
 
 typedef struct pretended {
     const uint8_t *bytes;

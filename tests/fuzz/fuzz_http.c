@@ -256,8 +256,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const char *fault = http_origin_fault(&r);
     if (fault)
         require(fault[0] && !strpbrk(fault, "\r\n"), "a refusal that is no line");
+    /* of the three that work out intervals, which takes long, one */
     for (int i = 0; i < 8; i++)
-        each_in_turn(&r, i);
+        if ((i != 2 && i != 3 && i != 5) || i == (int[]){2, 3, 5}[length % 3])
+            each_in_turn(&r, i);
     str_free(&r.body);
     free(text);
     return 0;

@@ -1,4 +1,4 @@
-/* Feeds bytes to the reader of LoRA adapters, merged into the built-in model, and touches what comes of it.
+/* Feeds bytes to the reader of LoRA adapters, merged into a model as wide as the built-in one but of few tokens, and touches what comes of it.
  *
  *     clang -fsanitize=fuzzer,address,undefined ...          fuzz_lora CORPUS_FOLDER
  *     cc -DFUZZ_MAIN -fsanitize=address,undefined ...        fuzz_lora [-n N] FILE...
@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "fuzz/require.h"
 #include "model/lora.h"
+#include "tiny_model.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -22,13 +23,14 @@
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
 static char folder[] = "/tmp/solo-fuzz-lora-XXXXXX";
-static char config[64], weights[64], file[64];
+static char config[64], weights[64], file[64], base[64];
 
 static void remove_folder(void)
 {
     unlink(config);
     unlink(weights);
     unlink(file);
+    unlink(base);
     rmdir(folder);
 }
 
@@ -40,6 +42,19 @@ static void make_folder(void)
     snprintf(config, sizeof config, "%s/adapter_config.json", folder);
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", folder);
     snprintf(file, sizeof file, "%s/a.gguf", folder);
+    snprintf(base, sizeof base, "%s/base.gguf", folder);
+    static const tiny_model tiny = {.arch = "llama",
+                                    .layers = 2,
+                                    .embedding = 256,
+                                    .ffn = 64,
+                                    .heads = 4,
+                                    .kv_heads = 2,
+                                    .head_dim = 64,
+                                    .vocab = 32,
+                                    .type = TYPE_F16,
+                                    .tied = true};
+    err e = {0};
+    require(tiny_model_write(&tiny, 1, base, &e), e.text);
     atexit(remove_folder);
 }
 
@@ -77,8 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         put(weights, bytes + 3 + text, length - 3 - text);
     }
     err e = {0};
-    model *m = model_open(NULL, &e);
-    require(m != NULL, "the built-in model does not open");
+    model *m = model_open(base, &e);
+    require(m != NULL, e.text);
     if (lora_merge(m, gguf ? file : folder, 0.5f, &e))
         touch(m);
     else
