@@ -96,7 +96,7 @@ static void interrupt(int number)
 void chat_note(const chat *c, const char *text)
 {
     bool color = prompt_on_terminal(c->input);
-    fflush(stdout);
+    cli_flush();
     fprintf(stderr, color ? "\033[2m%s\033[0m\n" : "solo: %s\n", text);
 }
 
@@ -107,7 +107,7 @@ static void write_out(chat *c, const char *text, size_t bytes, bool dimmed)
     fputs(dimmed ? "\033[2m" : "", stdout);
     cli_print_text(text, bytes);
     fputs(dimmed ? "\033[0m" : "", stdout);
-    fflush(stdout);
+    cli_flush();
     c->at_line_start = text[bytes - 1] == '\n';
 }
 
@@ -143,7 +143,7 @@ static void print_end(chat *c, const answer_report *r)
 {
     if (!c->at_line_start)
         putchar('\n');
-    fflush(stdout);
+    cli_flush();
     if (r->end == ANSWER_INTERRUPTED)
         chat_note(c, "(stopped)");
     if (r->end == ANSWER_FULL)

@@ -11,11 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- standard output ------------------------------------------------------------------------ */
+
+static int output_errno; /* why it failed first; 0: it has not, or nobody looked then */
+
+void cli_flush(void)
+{
+    if (fflush(stdout) != 0 && !output_errno)
+        output_errno = errno;
+}
+
+int cli_end_output(int status)
+{
+    cli_flush();
+    if (status != 0 || !ferror(stdout))
+        return status;
+    fprintf(stderr, "solo: standard output: %s\n", output_errno ? strerror(output_errno) : "cannot write");
+    return ERR_FAILED;
+}
+
 void cli_print_address(const char *host, uint32_t port)
 {
     bool is_six = host && strchr(host, ':') != NULL;
     printf("http://%s%s%s:%u/\n", is_six ? "[" : "", host ? host : "localhost", is_six ? "]" : "", port);
-    fflush(stdout);
+    cli_flush();
 }
 
 int cli_fail(const err *e)
@@ -171,6 +190,7 @@ void cli_close_gpu(gpu *g, int status)
 {
     err failed = {0};
     if (g && (gpu_is_compiling(g) || !gpu_ok(g, &failed))) {
+        status = cli_end_output(status);
         fflush(NULL);
         _exit(status);
     }
@@ -247,5 +267,5 @@ void cli_print_text(const char *text, size_t bytes)
         else
             putchar(p[at]);
     }
-    fflush(stdout);
+    cli_flush();
 }

@@ -23,6 +23,11 @@ extern const cli_command command_info, command_demo, command_run, command_chat, 
  * bytes are those of the text. */
 void cli_print_text(const char *text, size_t bytes);
 
+/* What was printed goes out now. */
+void cli_flush(void);
+/* The exit status at the end: what was printed must have arrived, so a full disk is a failure, with one line. */
+int cli_end_output(int status);
+
 /* "solo: TEXT" on stderr; returns the exit status that belongs to the error. */
 int cli_fail(const err *e);
 /* Where a server is, as a browser takes it; at once. NULL: localhost. */

@@ -53,7 +53,11 @@ static bool import_path(collect_store *s, const char *path, counts *n, err *e)
     for (FTSENT *at; ok && (at = fts_read(tree));) {
         size_t length = strlen(at->fts_name);
         bool is_json = length > 5 && strcmp(at->fts_name + length - 5, ".json") == 0;
-        if (at->fts_info == FTS_NS || at->fts_info == FTS_ERR || at->fts_info == FTS_DNR)
+        if (at->fts_level == 0 && at->fts_info == FTS_SLNONE)
+            ok = err_set(e, "%s: a link that leads nowhere", at->fts_path);
+        else if (at->fts_level == 0 && at->fts_info == FTS_DEFAULT)
+            ok = err_set(e, "%s: neither a file nor a folder", at->fts_path);
+        else if (at->fts_info == FTS_NS || at->fts_info == FTS_ERR || at->fts_info == FTS_DNR)
             ok = err_set(e, "%s: %s", at->fts_path, strerror(at->fts_errno));
         else if (at->fts_info == FTS_F && (is_json || at->fts_level == 0))
             ok = import_file(s, at->fts_path, n, e);

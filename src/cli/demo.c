@@ -29,7 +29,7 @@ static void print_token(const story *s, decode_stream *stream, uint32_t id)
     str text = {0};
     decode_stream_add(stream, s->t, (int32_t)id, &text);
     fwrite(text.data ? text.data : "", 1, text.length, stdout);
-    fflush(stdout);
+    cli_flush();
     str_free(&text);
 }
 
@@ -89,7 +89,7 @@ static bool show_ladder(const model *m, bool with_one, err *e)
         }
         printf("\n");
     }
-    fflush(stdout);
+    cli_flush();
     llm_free(&lab);
     return ok;
 }
@@ -115,7 +115,7 @@ static bool print_story(err *e)
     if (g)
         printf("A story by the model that is built in, on %s through %s:\n\n", gpu_get_info(g)->device,
                gpu_get_info(g)->impl);
-    fflush(stdout);
+    cli_flush();
     bool ok = g && show_story(g, m, e);
     bool software = ok && gpu_get_info(g)->type == GPU_TYPE_SOFTWARE;
     gpu_close(g);
@@ -124,7 +124,7 @@ static bool print_story(err *e)
                "(ops), for\n"
                "each token (token), for many tokens (loop)%s.\n\n",
                software ? "; software takes a while to compile the last two" : "");
-        fflush(stdout);
+        cli_flush();
         err why = {0};
         ok = show_ladder(m, true, &why);
         if (!ok) {
@@ -163,7 +163,7 @@ static int print_story_in_child(void)
 static bool show_dispatches(err *e)
 {
     printf("What does a dispatch cost on this machine, and how much of it is WebGPU?\n\n");
-    fflush(stdout);
+    cli_flush();
     dispatch_lab lab = {0};
     bool ok = dispatch_measure(&lab, &(dispatch_options){.quick = true}, e);
     if (ok) {

@@ -8,7 +8,6 @@
 #include "cli/help.h"
 #include "cli/model_name.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -121,12 +120,5 @@ int main(int argc, char **argv)
     json_set_alloc_funcs(mem_alloc,
                          free); /* jansson goes on with less where memory is short, or ends in an assertion */
     progress_show();
-    int status = run(argc > 0 ? argc - 1 : 0, argv + 1);
-    /* What was printed must have arrived: a full disk is a failure. */
-    bool failed_before = ferror(stdout); /* then errno is long something else's */
-    if (status == 0 && (fflush(stdout) != 0 || failed_before)) {
-        fprintf(stderr, "solo: standard output: %s\n", failed_before ? "cannot write" : strerror(errno));
-        status = ERR_FAILED;
-    }
-    return status;
+    return cli_end_output(run(argc > 0 ? argc - 1 : 0, argv + 1));
 }

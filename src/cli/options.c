@@ -97,12 +97,18 @@ static bool set_names(const option *o, bool *flags, const char *called, const ch
     }
 }
 
+/* As people write numbers: strtod also takes blanks before it, 0x10, inf and nan. */
+static bool is_decimal(const char *text)
+{
+    return text[strspn(text, "0123456789+-.eE")] == '\0';
+}
+
 static bool set_whole(const option *o, void *to, const char *called, const char *text, err *e)
 {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || (double)value < o->low || (double)value > o->high)
+    if (errno || end == text || *end || !is_decimal(text) || (double)value < o->low || (double)value > o->high)
         return err_set_kind(e, ERR_USAGE, "%s takes a whole number from %.0f to %.0f, not '%s'", called, o->low,
                             o->high, text);
     if (o->bytes == sizeof(uint32_t))
@@ -118,7 +124,7 @@ static bool set_real(const option *o, void *to, const char *called, const char *
     errno = 0;
     double value = strtod(text, &end);
     bool inside = value >= o->low && value <= o->high && !(o->above_low && value == o->low);
-    if (errno || end == text || *end || !inside)
+    if (errno || end == text || *end || !inside || !is_decimal(text))
         return err_set_kind(e, ERR_USAGE, "%s takes a number %s %g %s %g, not '%s'", called,
                             o->above_low ? "above" : "from", o->low, o->above_low ? "and up to" : "to", o->high, text);
     if (o->bytes == sizeof(float))
@@ -156,7 +162,7 @@ static bool set_value(const option *o, void *base, const char *called, const cha
     case OPTION_TEXT:
     case OPTION_TEXTS: break;
     }
-    if ((double)strlen(text) < o->low)
+    if ((double)strlen(text) < o->low || (o->files && !*text)) /* no file is called "" */
         return err_set_kind(e, ERR_USAGE, "%s takes a text that is not empty", called);
     if (o->kind == OPTION_TEXTS)
         return add_text(o, to, called, text, e);

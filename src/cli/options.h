@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 typedef enum {
-    OPTION_TEXT,  /* const char *, with at least `low` bytes */
+    OPTION_TEXT,  /* const char *, with at least `low` bytes; with `files` never empty */
     OPTION_TEXTS, /* text_list: may be given several times, `high` at most if that is not 0 */
     OPTION_FLAG,  /* bool: takes no value */
     OPTION_WHOLE, /* uint32_t or 64 bits, signed or not: a whole number from `low` to `high` */

@@ -1,5 +1,6 @@
 /* prompt: lines by editline where it is there, else by getline. */
 #include "cli/prompt.h"
+#include "cli/cli.h"
 #include "base/str.h"
 
 #include <locale.h>
@@ -159,7 +160,7 @@ static char *read_plain(prompt *p, const char *label)
     size_t capacity = 0;
     if (p->on_terminal) {
         fputs(label, stdout);
-        fflush(stdout);
+        cli_flush();
     }
     ssize_t length = getline(&line, &capacity, stdin);
     if (length < 0) {

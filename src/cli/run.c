@@ -140,7 +140,7 @@ static bool talk(const options *o, session *s, const str *text, err *e)
             generation_context(n));
     if (ok || printed)
         putchar('\n');
-    fflush(stdout);
+    cli_flush();
     cli_print_notice(n);
     print_speed(&report, generation_level(n));
     return ok;

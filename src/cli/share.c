@@ -156,7 +156,7 @@ static bool share(const options *o, err *e)
     if (!ok)
         return false;
     printf("%s\n", r.body.data);
-    fflush(stdout);
+    cli_flush();
     fprintf(stderr, "These %zu bytes are what is sent, to %s, and can then be read by everybody.\n", r.body.length,
             o->url);
     ok = is_agreed(o, e) && send_record(o, &r, e);

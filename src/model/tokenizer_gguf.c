@@ -162,6 +162,14 @@ static bool get_id(const gguf *g, const gguf_parts *p, const char *key, int32_t 
     return true;
 }
 
+/* Files without such a token may say -1. */
+static bool get_id_or_none(const gguf *g, const gguf_parts *p, const char *key, int32_t *id, err *e)
+{
+    uint32_t value;
+    err ignored = {0};
+    return (gguf_get_u32(g, key, &value, &ignored) && value == UINT32_MAX) || get_id(g, p, key, id, e);
+}
+
 /* For those that nothing depends on, and that files are careless with. */
 static void get_id_if_good(const gguf *g, const gguf_parts *p, const char *key, int32_t *id)
 {
@@ -212,10 +220,10 @@ static bool get_ids(const gguf *g, gguf_parts *p, err *e)
     parts->bos = is_spm && parts->token_count > 1 ? 1 : TOKEN_NONE;
     parts->eos = is_spm && parts->token_count > 2 ? 2 : TOKEN_NONE;
     parts->eot = parts->ending = parts->padding = TOKEN_NONE;
-    get_id_if_good(g, p, KEY "unknown_token_id", &parts->unknown);
     get_id_if_good(g, p, KEY "padding_token_id", &parts->padding);
     get_id_if_good(g, p, KEY "eot_token_id", &parts->eot);
-    return get_id(g, p, KEY "bos_token_id", &parts->bos, e) && get_id(g, p, KEY "eos_token_id", &parts->eos, e);
+    return get_id_or_none(g, p, KEY "unknown_token_id", &parts->unknown, e) &&
+           get_id(g, p, KEY "bos_token_id", &parts->bos, e) && get_id(g, p, KEY "eos_token_id", &parts->eos, e);
 }
 
 static bool get_flag(const gguf *g, const char *key, bool *flag, err *e)

@@ -2,8 +2,10 @@
 #include "serve/collect_clean.h"
 
 #include "base/str.h"
+#include "lab/record_fields.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,11 +45,15 @@ static void add_clean_word(str *out, const char *word, size_t length)
     str_add_bytes(out, from, length - (size_t)(from - word));
 }
 
-/* `whole`: the text is one value, so that a path in it may have spaces. */
-static json_t *clean_text(const char *text, bool whole)
+/* `whole`: the text is one value, so that a path in it may have spaces. What controls a terminal becomes spaces: whoever is
+ * given the record may print it. */
+static json_t *clean_text(const char *dirty, bool whole)
 {
     str out = {0};
     str_add(&out, "");
+    char *plain = mem_dup(dirty);
+    record_blank_controls(plain);
+    const char *text = plain;
     if (whole && is_path(text))
         text = last_part(text, strlen(text));
     while (*text) {
@@ -60,6 +66,7 @@ static json_t *clean_text(const char *text, bool whole)
     }
     json_t *cleaned = json_stringn(out.data, out.length);
     str_free(&out);
+    free(plain);
     return cleaned;
 }
 

@@ -115,11 +115,19 @@ size_t http_unescape(void *user, struct MHD_Connection *c, char *text)
 
 /* ---- where it may come from --------------------------------------------------------------- */
 
-/* Is `host`, with a port or without, this name? */
+/* What may stand behind a host: nothing, or a colon and a port, which may be left out. */
+static bool is_port(const char *text)
+{
+    if (*text != ':')
+        return !*text;
+    size_t digits = strspn(text + 1, "0123456789");
+    return !text[1 + digits] && digits <= 5 && atoi(text + 1) <= UINT16_MAX;
+}
+
 static bool is_named(const char *host, const char *name)
 {
     size_t length = strlen(name);
-    return strncasecmp(host, name, length) == 0 && (host[length] == ':' || host[length] == '\0');
+    return strncasecmp(host, name, length) == 0 && is_port(host + length);
 }
 
 static bool is_host_taken(const http_server *s, const char *host)

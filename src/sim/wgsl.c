@@ -287,7 +287,8 @@ static bool take_declaration(reader *r)
 
 bool wgsl_read(wgsl_file *f, const char *path, const char *text, err *e)
 {
-    *f = (wgsl_file){.text = mem_dup(text)};
+    static const char mark[] = "\xEF\xBB\xBF"; /* a byte order mark, as editors write it, which WGSL does not have */
+    *f = (wgsl_file){.text = mem_dup(text + (strncmp(text, mark, 3) == 0 ? 3 : 0))};
     reader r = {f, path, 0, e};
     bool ok = read_tokens(f, path, e) && wgsl_check_nesting(f, path, e);
     while (ok && r.at < f->token_count)

@@ -97,6 +97,12 @@ contains "import says how many" "$(cat "$work/said")" 'records added, '
 contains "import names what is no record" "$(cat "$work/left_out")" 'left out: results/h200/web/page.visits.json: '
 "$SOLO" collect import "$work/nowhere" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
 check "import of nothing" "$? $(sed 's/.*: //' "$work/err2")" '1 No such file or directory'
+mkfifo "$work/pipe.json"
+timeout 60 "$SOLO" collect import "$work/pipe.json" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
+check "import of a pipe" "$? $(sed 's/.*: //' "$work/err2")" '1 neither a file nor a folder'
+ln -s "$work/nowhere" "$work/link.json"
+"$SOLO" collect import "$work/link.json" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
+check "import of a link without a file" "$? $(sed 's/.*: //' "$work/err2")" '1 a link that leads nowhere'
 "$SOLO" collect export x --db "$work/db.sqlite" 2>/dev/null
 check "an action that is none" $? 2
 "$SOLO" collect import --db "$work/db.sqlite" 2>/dev/null

@@ -51,6 +51,11 @@ fails "a family alone" "dispatch, llm, batch, decoder, sim or graph" "$SOLO" ben
 fails "an option that is nearly there" "unknown option '--tmp'; did you mean --temp?" "$SOLO" run -p x --tmp 1
 fails "a number out of range" "--top-p takes a number from 0 to 1, not '1.5'" "$SOLO" run -p x --top-p=1.5
 fails "a number that is none" "-n takes a whole number from 1 to 1000000, not 'many'" "$SOLO" run -p x -n many
+fails "a number after a blank" "-n takes a whole number from 1 to 1000000, not ' 8'" "$SOLO" run -p x -n ' 8'
+fails "a hexadecimal number" "--temp takes a number from 0 to" "$SOLO" run -p x --temp 0x1p0
+fails "a number that is infinite" "--temp takes a number from 0 to" "$SOLO" run -p x --temp nan
+fails "a file without a name" "--session takes a text that is not empty" "$SOLO" run -p x -n 1 --session ''
+fails "a model without a name" "MODEL takes a text that is not empty" "$SOLO" explain ''
 fails "a name that is none" "none, ops, token or loop, not 'all'" "$SOLO" logits --tokens 1 --fuse=all
 fails "a list with a name that is none" "--submit takes sync, each, pass or batch, separated by commas, not 'sync,one'" \
     "$SOLO" bench llm --submit sync,one

@@ -55,6 +55,11 @@ expect "a list of nothing to measure" 2 "names no implementation" "$SOLO" bench 
     "$SOLO" --version >/dev/full 2>"$work/err"
     [ $? -eq 1 ] && grep -q "No space left" "$work/err" && echo "ok a full standard output" || echo "not ok a full standard output"
 }
+# with its reason also where the text is written piece by piece, or is longer than a buffer
+[ -e /dev/full ] && for full in "run -p x -n 8" "explain" "models"; do
+    # shellcheck disable=SC2016,SC2086 # words are words
+    expect "a full standard output of $full" 1 "solo: standard output: No space left" sh -c '"$@" >/dev/full' "$SOLO" "$SOLO" $full
+done
 echo keep >"$work/r.json.partial"
 timeout 1200 "$SOLO" bench dispatch --impl stub --quick --rounds 2 --json "$work/stub.json" <&- >&- 2>&-
 [ $? -ne 124 ] && echo "ok closed streams hang nothing" || echo "not ok closed streams hang nothing"

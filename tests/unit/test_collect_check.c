@@ -198,6 +198,7 @@ static void personal_things_are_left_out(void **state)
     change(root, "params/model", "\"/home/alice/my models/secret.gguf\"");
     change(root, "params/nested", "{\"path\": \"alices-laptop\"}");
     change(root, "checks/0/detail", "\"read from '/home/alice/x.gguf' by alice@alices-laptop, at 3/4 us\"");
+    change(root, "host/cpu", "\"a CPU\\u001b[2J, \\u0085 \\u0007/home/alice/x\"");
     change(root, "gpu/driver", "\"C:\\\\Users\\\\alice\\\\driver.dll\"");
     assert_true(check_json(root, &r, &e));
     assert_null(strstr(r.body.data, "alice"));
@@ -206,6 +207,7 @@ static void personal_things_are_left_out(void **state)
     assert_non_null(strstr(r.body.data, "\"model\":\"secret.gguf\""));
     assert_non_null(strstr(r.body.data, "read from 'x.gguf' by (removed) at 3/4 us"));
     assert_non_null(strstr(r.body.data, "\"driver\":\"driver.dll\""));
+    assert_non_null(strstr(r.body.data, "\"cpu\":\"a CPU [2J,     x\""));
     assert_non_null(strstr(r.body.data, "us_per_token"));
     /* cleaned again it is the same, and has the same id */
     assert_true(collect_check("record", r.body.data, r.body.length, &again, &e));

@@ -191,6 +191,10 @@ static void who_may_ask(void **state)
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost.evil\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: ours.example:80\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"));
+    assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"));
+    assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:abc\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
+    assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:65536\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
+    assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost80\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.0\r\n\r\n", " 403 "));
     assert_true(replies(TO("GET /echo") "Origin: http://localhost\r\n\r\n", "HTTP/1.1 200"));
     assert_true(replies(TO("GET /echo") "Origin: https://evil.example\r\n\r\n", "HTTP/1.1 403"));

@@ -58,6 +58,16 @@ static void reads_a_state_word_by_word(void **unused)
     sim_source_free(&s);
 }
 
+static void leaves_a_byte_order_mark_out(void **unused)
+{
+    (void)unused;
+    err e = {0};
+    sim_source s;
+    assert_true(sim_source_read(&s, "a.wgsl", "\xEF\xBB\xBFstruct State { x: f32 }\n" FUNCTIONS, &e));
+    assert_int_equal(strncmp(s.file.text, "struct", 6), 0);
+    sim_source_free(&s);
+}
+
 static void sets_parameters_and_keeps_lines(void **unused)
 {
     (void)unused;
@@ -346,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_state_word_by_word),
+        cmocka_unit_test(leaves_a_byte_order_mark_out),
         cmocka_unit_test(sets_parameters_and_keeps_lines),
         cmocka_unit_test(says_what_is_wrong_and_where),
         cmocka_unit_test(bounds_what_compilers_nest),

@@ -129,7 +129,14 @@ static void gguf_errors_name_the_key(void **state)
     add_items(&f, "tokenizer.ggml.token_type", I32, 3);
     add_number(&f, "tokenizer.ggml.eos_token_id", U32, 2, 4);
     add_number(&f, "tokenizer.ggml.padding_token_id", U32, UINT32_MAX, 4); /* seen in files, and harmless */
+    add_number(&f, "tokenizer.ggml.unknown_token_id", U32, UINT32_MAX, 4); /* there is none */
     expect_gguf(&f, NULL);
+    f = (writer){0};
+    add_text(&f, "tokenizer.ggml.model", "llama");
+    add_tokens(&f);
+    add_items(&f, "tokenizer.ggml.scores", F32, 3);
+    add_number(&f, "tokenizer.ggml.unknown_token_id", U32, 2147483648U, 4);
+    expect_gguf(&f, "tokenizer.ggml.unknown_token_id: is 2147483648, but there are 3 tokens");
 }
 
 /* ---- llama.cpp's vectors ------------------------------------------------------------------ */
