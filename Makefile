@@ -433,7 +433,7 @@ SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o 
 CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c base/os_wasi.c web/reply.c web/chat_module.c)
 CHAT_OBJECTS := $(CHAT_SOURCES:%.c=$(BUILD)/wasm/%.o)
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
-SUSPENDING  := gpu.open,gpu.settle,gpu.wait,gpu.poll,gpu.timer_read,page.read_file,page.template_open
+SUSPENDING  := gpu.open,gpu.await_errors,gpu.wait,gpu.poll,gpu.timer_read,page.read_file,page.template_open
 # and what never does, although it calls by pointer: made able to, all of C would be, and half as large again
 ASYNCIFY_REMOVELIST := src/web/asyncify_removelist.txt
 

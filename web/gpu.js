@@ -270,7 +270,7 @@ export function gpuImports(gpu, memory, { read, write }) {
                 return 0;
             }
         },
-        settle(id) {
+        await_errors(id) {
             const device = things[id], made = device.pending;
             device.pending = [];
             return made.length ? device.orLost(Promise.all(made)).then(() => {}) : undefined;

@@ -1,4 +1,4 @@
-// A head of a row: normed, turned by RoPE, and written into a state, or some of these: what op_rmsnorm.wgsl,
+// A head of a row: normed, rotated by RoPE, and written into a state, or some of these: what op_rmsnorm.wgsl,
 // op_rope.wgsl and op_store.wgsl do one after the other. A workgroup for each head of each row; in between, the head
 // lies in workgroup memory. The sum of squares has an order that does not depend on the number of threads.
 override THREADS = 64u;
@@ -40,8 +40,8 @@ fn share_head(args: u32, v: u32, local: u32) {
     workgroupBarrier();
 }
 
-// Element i of the head, turned if it is among those that are.
-fn turned(args: u32, i: u32, position: u32) -> f32 {
+// Element i of the head, rotated if it is among those that are.
+fn rotated(args: u32, i: u32, position: u32) -> f32 {
     if (i >= arg(args, HEAD_ROTATED)) { return shared_float(i); }
     let half = arg(args, HEAD_ROTATED) / 2u;
     let interleaved = arg(args, HEAD_INTERLEAVED) == 1u;
@@ -97,6 +97,6 @@ fn body(args: u32, v: u32, local: u32) {
     let position = load_word(arg(args, HEAD_POSITION) + row);
 //!end
     for (var i = 2u * local; i < arg(args, HEAD_SIZE); i += 2u * THREADS) {
-        put_elements(args, v, i, vec2<f32>(turned(args, i, position), turned(args, i + 1u, position)), position);
+        put_elements(args, v, i, vec2<f32>(rotated(args, i, position), rotated(args, i + 1u, position)), position);
     }
 }

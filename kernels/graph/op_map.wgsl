@@ -91,8 +91,8 @@ fn of_floats(args: u32, x: f32, y: f32) -> f32 {
         case MAP_XOR: { return select(0.0, 1.0, (x != 0.0) != (y != 0.0)); }
         default: {
             let kind = arg(args, MAP_OP_FUNCTION);
-            let turned = kind == UNARY_SIN || kind == UNARY_COS;
-            return function_of(kind, select(x, within_a_turn(vec2<f32>(x)).x, turned), arg_float(args, MAP_OP_A),
+            let periodic = kind == UNARY_SIN || kind == UNARY_COS;
+            return function_of(kind, select(x, within_a_turn(vec2<f32>(x)).x, periodic), arg_float(args, MAP_OP_A),
                 arg_float(args, MAP_OP_B));
         }
     }

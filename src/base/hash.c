@@ -15,7 +15,7 @@ typedef struct sip {
     uint64_t a, b, c, d;
 } sip;
 
-static uint64_t turned(uint64_t x, int bits)
+static uint64_t rotate_left(uint64_t x, int bits)
 {
     return x << bits | x >> (64 - bits);
 }
@@ -23,15 +23,15 @@ static uint64_t turned(uint64_t x, int bits)
 static void stir(sip *s)
 {
     s->a += s->b;
-    s->b = turned(s->b, 13) ^ s->a;
-    s->a = turned(s->a, 32);
+    s->b = rotate_left(s->b, 13) ^ s->a;
+    s->a = rotate_left(s->a, 32);
     s->c += s->d;
-    s->d = turned(s->d, 16) ^ s->c;
+    s->d = rotate_left(s->d, 16) ^ s->c;
     s->a += s->d;
-    s->d = turned(s->d, 21) ^ s->a;
+    s->d = rotate_left(s->d, 21) ^ s->a;
     s->c += s->b;
-    s->b = turned(s->b, 17) ^ s->c;
-    s->c = turned(s->c, 32);
+    s->b = rotate_left(s->b, 17) ^ s->c;
+    s->c = rotate_left(s->c, 32);
 }
 
 static void take(sip *s, uint64_t word)

@@ -40,7 +40,7 @@ static bool begin(story *s, err *e)
     return generation_feed(s->n, (const uint32_t *)s->beginning.ids, (uint32_t)s->beginning.count, e);
 }
 
-static bool tell(story *s, err *e)
+static bool print_tokens(story *s, err *e)
 {
     decode_stream stream = {.strip_space = true};
     if (!begin(s, e))
@@ -101,7 +101,7 @@ static bool show_story(gpu *g, const model *m, err *e)
     s.t = tokenizer_from_gguf(model_get_gguf(m), e);
     bool ok = s.t && tokenizer_encode(s.t, BEGINNING, strlen(BEGINNING), false, true, &s.beginning, e);
     s.n = ok ? generation_new(g, m, &o, e) : NULL;
-    ok = s.n && tell(&s, e);
+    ok = s.n && print_tokens(&s, e);
     generation_free(s.n);
     token_list_free(&s.beginning);
     tokenizer_free(s.t);

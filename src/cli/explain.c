@@ -158,7 +158,7 @@ static void describe_model(explain *x, const char *path, const model_config *c)
              c->ffn_dim, c->vocab_tok);
 }
 
-static bool tell(const options *o, const explain *x, err *e)
+static bool print_explained(const options *o, const explain *x, err *e)
 {
     str text = {0}, picture = {0};
     bool ok = true;
@@ -194,7 +194,7 @@ static bool run(const options *o, const model *m, err *e)
     if (x) {
         describe_model(x, o->model.path, model_get_config(m));
         snprintf(x->device, sizeof x->device, "%s", about);
-        ok = (!o->timed || run_timed(x, g, m, d.g, e)) && tell(o, x, e);
+        ok = (!o->timed || run_timed(x, g, m, d.g, e)) && print_explained(o, x, e);
     }
     explain_free(x);
     graph_free(g);
@@ -230,7 +230,7 @@ static bool run_program(const options *o, err *e)
         for (int i = 0; ok && r && i < TIMED_RUNS; i++)
             ok = explain_time(x, r, e);
         graph_run_free(r);
-        ok = ok && tell(o, x, e);
+        ok = ok && print_explained(o, x, e);
     }
     explain_free(x);
     pt2_free(file);

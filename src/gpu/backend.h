@@ -99,8 +99,8 @@ struct gpu_backend {
 
     void (*when_done)(gpu *g, gpu_done done, void *user);
     void (*poll)(gpu *g);
-    void (*wait)(gpu *g);   /* until submitted work is done, in the way of wait_mode */
-    void (*settle)(gpu *g); /* until it is known whether what was made is any good; NULL: that is known at once */
+    void (*wait)(gpu *g);         /* until submitted work is done, in the way of wait_mode */
+    void (*await_errors)(gpu *g); /* until it is known whether what was made is any good; NULL: that is known at once */
 
     gpu_timer *(*timer_new)(gpu *g);
     void (*timer_free)(gpu_timer *t);

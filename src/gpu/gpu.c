@@ -39,8 +39,8 @@ void gpu_mark_lost(gpu *g, const char *why)
 
 bool gpu_ok(const gpu *g, err *e)
 {
-    if (g->backend->settle && !g->lost)
-        g->backend->settle((gpu *)g);
+    if (g->backend->await_errors && !g->lost)
+        g->backend->await_errors((gpu *)g);
     if (g->error.kind == ERR_NONE)
         return true;
     return err_set_kind(e, g->error.kind, "%s", g->error.text);

@@ -9,8 +9,8 @@
 
 enum { LAST = GRAPH_MAX_DIMS - 1 };
 
-const char *const pass_names[PASS_COUNT] = {"norm",  "gate",     "mix",  "after", "turn",
-                                            "chain", "siblings", "join", "assign"};
+const char *const pass_names[PASS_COUNT] = {"norm",  "gate",     "mix",     "epilogue", "rope",
+                                            "chain", "siblings", "combine", "assign"};
 
 static bool reads(const plan *p, const plan_step *s, node n)
 {
@@ -184,7 +184,7 @@ static bool also_added(const plan *p, const plan_step *s, node x)
 }
 
 /* All readers of the norm must be products that can fuse it. */
-static bool norm_into_products(fusing *f)
+static bool fuse_norms(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -275,7 +275,7 @@ static bool of_experts(const plan *p, node result)
     return step != NO_STEP && p->steps[step].op == OP_EXPERTS && is_bare(&p->steps[step]);
 }
 
-static bool gates_together(fusing *f)
+static bool fuse_gates(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -292,7 +292,7 @@ static bool gates_together(fusing *f)
 }
 
 /* What the experts of a row make is added up, and the residual to it: for few rows, whose matrices are read only once. */
-static bool mixes_into_experts(fusing *f)
+static bool fuse_mixes(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -325,7 +325,7 @@ static bool for_every_row(const plan *p, const plan_part *part, node other)
     return shape_count(graph_at(p->g, other)->s) == graph_at(p->g, part->matmul)->s.dims[LAST];
 }
 
-static bool after_products(fusing *f)
+static bool fuse_epilogues(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++)
@@ -369,7 +369,7 @@ static bool can_store(const plan *p, const plan_part *part, node store)
            (!part->rope || plan_root(p->g, graph_at(p->g, part->rope)->operands[1]) == plan_root(p->g, n->operands[2]));
 }
 
-static bool turns_and_stores(fusing *f)
+static bool fuse_ropes(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -395,7 +395,7 @@ static bool turns_and_stores(fusing *f)
     return false;
 }
 
-static bool siblings_together(fusing *f)
+static bool fuse_siblings(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t a = 0; a < p->count; a++)
@@ -419,7 +419,7 @@ static bool siblings_together(fusing *f)
 }
 
 /* The splits lie in scratch memory, so the product must be the next step. */
-static bool joins_into_products(fusing *f)
+static bool fuse_combines(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i + 1 < p->count; i++) {
@@ -437,7 +437,7 @@ static bool joins_into_products(fusing *f)
     return false;
 }
 
-static bool assigns_together(fusing *f)
+static bool fuse_assigns(fusing *f)
 {
     plan *p = f->p;
     for (uint32_t i = 0; i + 1 < p->count; i++) {
@@ -456,9 +456,9 @@ static bool assigns_together(fusing *f)
 uint32_t plan_apply(plan *p, plan_pass pass)
 {
     static bool (*const passes[PASS_COUNT])(fusing *) = {
-        [PASS_NORM] = norm_into_products,    [PASS_GATE] = gates_together,         [PASS_MIX] = mixes_into_experts,
-        [PASS_EPILOGUE] = after_products,    [PASS_ROPE] = turns_and_stores,       [PASS_CHAIN] = fuse_chain,
-        [PASS_SIBLINGS] = siblings_together, [PASS_COMBINE] = joins_into_products, [PASS_ASSIGN] = assigns_together};
+        [PASS_NORM] = fuse_norms,         [PASS_GATE] = fuse_gates,       [PASS_MIX] = fuse_mixes,
+        [PASS_EPILOGUE] = fuse_epilogues, [PASS_ROPE] = fuse_ropes,       [PASS_CHAIN] = fuse_chain,
+        [PASS_SIBLINGS] = fuse_siblings,  [PASS_COMBINE] = fuse_combines, [PASS_ASSIGN] = fuse_assigns};
     uint32_t before = p->count;
     size_t slots = graph_count(p->g) + 1;
     fusing f = {p, mem_alloc(slots * sizeof(bool)), mem_alloc(slots * sizeof(uint32_t)),

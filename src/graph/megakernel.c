@@ -233,7 +233,7 @@ static megakernel_state make_for_groups(megakernel *o, err *e)
     enum { TRIES = 4 };
     uint32_t made_for = o->form.groups, groups;
     if (o->tries++ == TRIES) {
-        err_set(e, "the number of workgroups of one dispatch does not settle");
+        err_set(e, "the number of workgroups of one dispatch does not converge");
         return MEGAKERNEL_FAILED;
     }
     if (!make_dispatch(o, e) || !find_groups(o, o->most_groups, &groups, e))

@@ -49,7 +49,7 @@ typedef struct upload {
     memory *m;
     graph_weight_source source;
     void *user;
-    workers *crew;
+    workers *pool;
     batch *batches; /* a ring */
     uint32_t count;
     batch *open;          /* the one that is being put together, or NULL */
@@ -57,7 +57,7 @@ typedef struct upload {
     uint64_t stage_bytes;
     progress bar;
     uint64_t done;                                 /* bytes of the model */
-    uint64_t worker_ns, crew_wait_ns, gpu_wait_ns; /* together; that the caller waited for workers, and for the GPU */
+    uint64_t worker_ns, pool_wait_ns, gpu_wait_ns; /* together; that the caller waited for workers, and for the GPU */
 } upload;
 
 /* ---- a batch ------------------------------------------------------------------------------------ */
@@ -95,8 +95,8 @@ static bool send_oldest(upload *u, err *e)
 {
     batch *b = batch_at(u, u->sent);
     uint64_t start = clock_ns();
-    workers_wait(u->crew, &b->job);
-    u->crew_wait_ns += clock_ns() - start;
+    workers_wait(u->pool, &b->job);
+    u->pool_wait_ns += clock_ns() - start;
     u->sent++;
     if (b->is_cut_short)
         return err_set(e, "the file of the model was cut short while it was read");
@@ -112,11 +112,11 @@ static bool give(upload *u, err *e)
 {
     bool ok = true;
     if (u->open) {
-        workers_give(u->crew, &u->open->job);
+        workers_give(u->pool, &u->open->job);
         u->given++;
         u->open = NULL;
     }
-    while (ok && u->sent < u->given && workers_is_done(u->crew, &batch_at(u, u->sent)->job))
+    while (ok && u->sent < u->given && workers_is_done(u->pool, &batch_at(u, u->sent)->job))
         ok = send_oldest(u, e);
     return ok;
 }
@@ -216,7 +216,7 @@ static bool add_rows(upload *u, const named *w, const memory_piece *piece, uint3
 /* The weight's data, if the source has all of it in memory; graph.h says how that shows. */
 static const char *find_whole(const upload *u, const named *w, uint64_t row_bytes, uint32_t rows, err *e)
 {
-    if (workers_count(u->crew) == 0 || rows < 2)
+    if (workers_count(u->pool) == 0 || rows < 2)
         return NULL;
     const char *first = bring(u, w, 0, row_bytes, e);
     const char *last = first ? bring(u, w, (rows - 1) * row_bytes, row_bytes, e) : NULL;
@@ -262,8 +262,8 @@ static void begin(upload *u, uint64_t total)
 {
     u->stage_bytes = find_stage_bytes(u->m, total);
     uint64_t worth = total / STAGE_BYTES, wanted = workers_wanted();
-    u->crew = workers_new((uint32_t)(wanted < worth ? wanted : worth));
-    uint32_t threads = workers_count(u->crew);
+    u->pool = workers_new((uint32_t)(wanted < worth ? wanted : worth));
+    uint32_t threads = workers_count(u->pool);
     /* One for each thread, and half as many again on their way to the GPU or waiting for a thread. */
     uint64_t most = MOST_STAGED_BYTES / u->stage_bytes;
     u->count = threads ? threads + threads / 2 + 2 : 1;
@@ -285,7 +285,7 @@ static bool finish(upload *u, err *e)
 /* Workers first: what they write to lies in the stages. */
 static void end(upload *u)
 {
-    workers_free(u->crew);
+    workers_free(u->pool);
     for (uint32_t i = 0; i < u->count; i++)
         gpu_stage_free(u->batches[i].stage);
     free(u->batches);
@@ -298,7 +298,7 @@ static void print_times(const upload *u, uint32_t threads)
     fprintf(stderr,
             "weights: %.3f GB in %.3f s, %.2f GB/s; %u threads worked %.3f s together, "
             "the caller waited %.3f s for them and %.3f s for the GPU\n",
-            gb, s, gb / s, threads, (double)u->worker_ns / 1e9, (double)u->crew_wait_ns / 1e9,
+            gb, s, gb / s, threads, (double)u->worker_ns / 1e9, (double)u->pool_wait_ns / 1e9,
             (double)u->gpu_wait_ns / 1e9);
 }
 
@@ -320,7 +320,7 @@ bool memory_upload(memory *m, graph_weight_source source, void *user, err *e)
     }
     ok = ok && finish(&u, e);
     if (ok && getenv("SOLO_LOAD_TIMES"))
-        print_times(&u, workers_count(u.crew));
+        print_times(&u, workers_count(u.pool));
     end(&u);
     return ok;
 }

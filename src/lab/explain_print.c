@@ -39,11 +39,11 @@ static const char *const PASS_WORDS[PASS_COUNT] = {[PASS_NORM] = "norms go into 
                                                    [PASS_GATE] = "f(gate) * up: both products in one",
                                                    [PASS_MIX] = "sums over experts, and the residual",
                                                    [PASS_EPILOGUE] = "biases, functions, residuals after a product",
-                                                   [PASS_ROPE] = "rope, and the write into the cache",
+                                                   [PASS_ROPE] = "RoPE, and the write into the cache",
                                                    [PASS_CHAIN] = "norms with what comes after them",
                                                    [PASS_SIBLINGS] = "products of the same x together",
-                                                   [PASS_COMBINE] = "split attention is joined by who reads it",
-                                                   [PASS_ASSIGN] = "what is set for the next run together"};
+                                                   [PASS_COMBINE] = "splits of attention combined by the product",
+                                                   [PASS_ASSIGN] = "assignments for the next run together"};
 
 static void print_passes(const explain *x, str *out)
 {

@@ -178,7 +178,7 @@ static void product_words(const plan *p, const plan_step *s, str *out)
     if (s->norm)
         str_add(out, "norm + ");
     if (s->combines_splits)
-        str_add(out, "parts joined + ");
+        str_add(out, "splits combined + ");
     if (s->op == OP_EXPERTS)
         str_add(out, "chosen of ");
     for (uint32_t i = 0; i < s->part_count; i++) {
@@ -260,7 +260,7 @@ static void operator_words(const plan *p, const plan_step *s, str *out)
     case OP_ATTENTION:
         str_add(out, "attention");
         if (plan_splits(p, s) > 1)
-            str_addf(out, " in %u parts%s", plan_splits(p, s), s->split_output ? "" : " + joining them");
+            str_addf(out, " in %u splits%s", plan_splits(p, s), s->split_output ? "" : " + combining them");
         break;
     case OP_ATTENTION_WHOLE: str_add(out, "attention over the whole text"); break;
     case OP_SLICE: str_add(out, "part of each row"); break;

@@ -229,7 +229,7 @@ void generation_free(generation *n)
     if (!n)
         return;
     if (n->run)
-        generation_settle(n);
+        generation_sync(n);
     graph_snapshot_free(n->snapshot);
     graph_run_free(n->run);
     for (uint32_t i = 0; i < n->program_count; i++)
@@ -244,7 +244,7 @@ void generation_free(generation *n)
 
 void generation_set_stops(generation *n, const uint32_t *tokens, uint32_t count)
 {
-    generation_settle(n);
+    generation_sync(n);
     n->stop_count = count < MEGAKERNEL_MAX_STOPS ? count : 0; /* more than the kernel can compare: it compares none */
     memcpy(n->stops, tokens, n->stop_count * sizeof *tokens);
     generation_set_stops_of_levels(n);
@@ -341,7 +341,7 @@ const plan *generation_plan(const generation *n)
 
 void generation_stall(generation *n, uint32_t barrier)
 {
-    generation_settle(n);
+    generation_sync(n);
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         if (n->has_level[level])
             megakernel_set_stall(graph_run_megakernel(n->run, n->programs[level][0]), barrier);

@@ -54,7 +54,7 @@ static void restore(generation *n, uint32_t token, uint32_t rounds)
 /* The token at `position`, which the next run takes in; what a trial changes is put aside. */
 static bool begin_trial(generation *n, uint32_t *token, err *e)
 {
-    generation_settle(n);
+    generation_sync(n);
     if (!generation_mend(n, n->position, e))
         return false;
     generation_keep_snapshot(n);

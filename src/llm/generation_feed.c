@@ -25,7 +25,7 @@ void generation_set_submit(generation *n, submit_policy submit)
 
 void generation_change_level(generation *n, fusion_level level)
 {
-    generation_settle(n);
+    generation_sync(n);
     n->level = level;
     generation_forget_beyond(n, n->position);
 }
@@ -126,7 +126,7 @@ bool generation_take_in(generation *n, const uint32_t *tokens, uint32_t count, f
 
 static bool feed(generation *n, const uint32_t *tokens, uint32_t count, err *e)
 {
-    generation_settle(n);
+    generation_sync(n);
     generation_complete_rows(n);
     generation_forget_trial(n);
     generation_forget_beyond(n, n->position);
@@ -188,7 +188,7 @@ bool generation_feed(generation *n, const uint32_t *tokens, uint32_t count, err 
 
 void generation_rewind(generation *n, uint32_t position)
 {
-    generation_settle(n);
+    generation_sync(n);
     generation_forget_trial(n);
     if (position < n->position)
         n->position = n->asked = position;
@@ -203,7 +203,7 @@ void generation_put_sampling(generation *n)
 {
     sample_words words = sample_pack(&n->how);
     words.seed = sample_stream_seed(words.seed, n->stream);
-    generation_settle(n);
+    generation_sync(n);
     graph_run_put(n->run, n->settings, &words, SAMPLE_WORDS);
 }
 

@@ -139,7 +139,7 @@ void generation_put_sampling(generation *n);
 /* A notice, once, when the text is longer than the model was made for. */
 void generation_warn_beyond_trained(generation *n);
 /* Brings the GPU back to `position`, with no reads in flight. */
-void generation_settle(generation *n);
+void generation_sync(generation *n);
 /* Before tokens follow those so far: keys and values of all of them are in the cache. */
 void generation_complete_rows(generation *n);
 /* Makes the angles those of a text of so many tokens, and the cache anew if they were others. */

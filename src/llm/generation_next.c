@@ -50,7 +50,7 @@ static void drain(generation *n)
         let_come(n, &n->chunks[(n->chunk_at + i) % 2].state);
 }
 
-void generation_settle(generation *n)
+void generation_sync(generation *n)
 {
     bool in_chunks = n->chunk_count > 0;
     uint32_t next = NO_TOKEN;

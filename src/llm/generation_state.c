@@ -27,7 +27,7 @@ uint64_t generation_state_bytes(const generation *n, uint32_t tokens)
 
 bool generation_save(generation *n, str *out, err *e)
 {
-    generation_settle(n);
+    generation_sync(n);
     generation_complete_rows(n);
     bool ok = generation_mend(n, n->position, e);
     for (node i = 1; ok && i <= graph_count(n->graphs[0]); i++) {

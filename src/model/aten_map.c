@@ -324,8 +324,8 @@ static bool by_weight(aten *a, const aten_value *x, const aten_value *y, const a
     *done = y->constant && y->rank == 2 && !x->constant;
     if (!*done)
         return true;
-    aten_value turned = aten_permuted(y, (uint32_t[]){1, 0}), lies;
-    if (!aten_contiguous(a, &turned, &lies))
+    aten_value transposed = aten_permuted(y, (uint32_t[]){1, 0}), lies;
+    if (!aten_contiguous(a, &transposed, &lies))
         return false;
     node w = aten_matrix(a, &lies), rows = aten_rows(a, x);
     *out = *like;
@@ -415,7 +415,7 @@ bool aten_reduce(aten *a, reduce_kind kind, const aten_value *x, uint32_t which,
     if (count == ATEN_MAX_RANK) /* nothing is reduced */
         return aten_fail(a, "it has no dimensions");
     kept[count] = many;
-    aten_value turned = aten_permuted(x, order);
-    return aten_reshaped(a, &turned, count + 1, kept, &flat) && aten_reduce_last(a, kind, &flat, &flat) &&
+    aten_value transposed = aten_permuted(x, order);
+    return aten_reshaped(a, &transposed, count + 1, kept, &flat) && aten_reduce_last(a, kind, &flat, &flat) &&
            aten_reshaped(a, &flat, rank, result, out);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static aten_value turned(const aten_value *x)
+static aten_value transposed(const aten_value *x)
 {
     uint32_t order[ATEN_MAX_RANK];
     for (uint32_t d = 0; d < x->rank; d++)
@@ -31,7 +31,7 @@ static bool lower_linear(aten *a)
         return false;
     if (w.rank != 2)
         return aten_fail(a, "a weight of %u dimensions", w.rank);
-    w = turned(&w);
+    w = transposed(&w);
     return aten_matmul(a, &x, &w, &out) &&
            (!aten_has(a, "bias") || (aten_get(a, "bias", &bias) && aten_binary(a, MAP_ADD, &out, &bias, &out))) &&
            aten_put(a, &out);
@@ -144,7 +144,7 @@ static bool lower_attention(aten *a)
         k = aten_unsqueezed(&k, 2);
         v = aten_unsqueezed(&v, 2);
     }
-    k = turned(&k);
+    k = transposed(&k);
     if (!aten_matmul(a, &q, &k, &scores) || !aten_with_number(a, MAP_MUL, &scores, scale, &scores) ||
         !weigh_scores(a, scores, &weights) || !aten_matmul(a, &weights, &v, &out))
         return false;

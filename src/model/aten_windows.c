@@ -145,7 +145,7 @@ static bool lower_conv(aten *a)
         return false;
     if ((x.rank != 3 && x.rank != 4) || weight.rank != x.rank)
         return aten_fail(a, "only convolutions of one or two dimensions are supported");
-    bool turned = aten_bool(a, "transposed", strncmp(a->at->op, "conv_transpose", 14) == 0);
+    bool is_transposed = aten_bool(a, "transposed", strncmp(a->at->op, "conv_transpose", 14) == 0);
     uint32_t rank = x.rank;
     if (rank == 3) {
         x = aten_unsqueezed(&x, 2);
@@ -155,10 +155,10 @@ static bool lower_conv(aten *a)
     w.size[1] = weight.dims[3];
     int64_t groups = aten_int(a, "groups", 1);
     if (groups < 1 || groups > x.dims[1] || weight.dims[0] % groups ||
-        x.dims[1] != (turned ? weight.dims[0] : weight.dims[1] * groups))
+        x.dims[1] != (is_transposed ? weight.dims[0] : weight.dims[1] * groups))
         return aten_fail(a, "%lld groups of %u channels", (long long)groups, x.dims[1]);
     if (!aten_pair(a, "stride", rank, 1, w.stride) || !aten_pair(a, "dilation", rank, 1, w.dilation) ||
-        !aten_padding(a, rank, &w) || (turned && !transposed(a, &x, &weight, &w, rank, (uint32_t)groups)) ||
+        !aten_padding(a, rank, &w) || (is_transposed && !transposed(a, &x, &weight, &w, rank, (uint32_t)groups)) ||
         !aten_windows(a, &x, &w, 0, &y))
         return false;
     uint32_t dims[] = {y.dims[0], y.dims[2], y.dims[3], weight.dims[0]};

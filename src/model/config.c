@@ -317,10 +317,10 @@ void config_divide_angles(model_config *c, double factor)
 
 void config_turn_share(model_config *c, double share, double factor)
 {
-    uint32_t turned = (uint32_t)(share * c->rope_dims / 2);
+    uint32_t rotated = (uint32_t)(share * c->rope_dims / 2);
     config_divide_angles(c, factor);
     c->rope_scaling = ROPE_SHARE;
-    for (uint32_t i = turned; i < c->rope_dims / 2; i++)
+    for (uint32_t i = rotated; i < c->rope_dims / 2; i++)
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = config_endless;
 }
 

@@ -13,7 +13,7 @@
  *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
  *                                                                (Wq also makes a gate: attention_gated)
- *         q, k = [rms_norm of them: qk_norm], then turned by p (see rope; is_unrotated)
+ *         q, k = [rms_norm of them: qk_norm], then rotated by p (see rope; is_unrotated)
  *         v = [rms_norm without weights of: value_norm] v        v = y * Wk in some layers [value_is_key]
  *             or k and v of an earlier layer                     [kv_shared_layers]
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
@@ -38,10 +38,10 @@
  *     S = S * exp(A * softplus(y * Walpha + dt));  S += k (v - k S) sigmoid(y * Wbeta)       q and k of length 1
  *     a = (rms_norm(q S) . silu(y * Wgate)) * Wout
  *
- * Latent attention, whose cache has one vector c and one turned part r for all heads:
+ * Latent attention, whose cache has one vector c and one rotated part r for all heads:
  *
- *     c, r = norm(y * Wkv_a), the rest of it turned by p;  q = y * Wq, or norm(y * Wq_a) * Wq_b     [q_rank]
- *     a head's key is (c * Wk, r) and its value c * Wv; computed as (q * Wk^T, turned q) . (c, r), and (sum of c) * Wv
+ *     c, r = norm(y * Wkv_a), the rest of it rotated by p;  q = y * Wq, or norm(y * Wq_a) * Wq_b     [q_rank]
+ *     a head's key is (c * Wk, r) and its value c * Wv; computed as (q * Wk^T, rotated q) . (c, r), and (sum of c) * Wv
  *
  * An encoder reads a text at once and has no logits: [bidirectional] positions see later ones, too; [norms_after_sum]
  * x = norm(x + a) and x = norm(x + y), and no others but one of the embedding, to which a row of [token_types] is added.
@@ -122,7 +122,7 @@ typedef enum {
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
     ROPE_YARN,     /* as llama3, but between two numbers of turns, and the magnitude grows with the factor */
     ROPE_DYNAMIC,  /* only beyond context_tok, so that longer contexts are refused */
-    ROPE_SHARE,    /* the first pairs as they are, as if all turned; the others stay */
+    ROPE_SHARE,    /* the first pairs as they are, as if all rotated; the others stay */
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;
 
@@ -187,7 +187,7 @@ typedef struct model_config {
     bool value_norm;
     bool value_is_key; /* of layers that see all: v is k before its norm and its turn */
 
-    /* rope: pair i of a head is turned by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
+    /* rope: pair i of a head is rotated by p / (rope_base ^ (2i / rope_dims) * rope_divisors[..][i]),
      * sine and cosine multiplied by rope_magnitude; the last head_dim - rope_dims stay */
     rope_order rope_order;
     uint32_t rope_dims; /* even, at most head_dim; 0: no layer has rope */

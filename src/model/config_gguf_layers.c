@@ -71,10 +71,10 @@ bool gguf_layer_sizes(gguf_source *s)
         return false;
     if (value_dim != c->local_head_dim)
         return config_unsupported(s->file, s->key, "a size other than the keys'", s->e);
-    uint32_t turned;
-    if (!gguf_size(s, "rope.dimension_count_swa", CONFIG_MAX_HEAD_DIM, c->local_head_dim, &turned))
+    uint32_t rotated;
+    if (!gguf_size(s, "rope.dimension_count_swa", CONFIG_MAX_HEAD_DIM, c->local_head_dim, &rotated))
         return false;
-    if (turned != c->local_head_dim)
+    if (rotated != c->local_head_dim)
         return config_unsupported(s->file, s->key, "a part of a head", s->e);
     if (c->local_head_dim == c->head_dim)
         c->local_head_dim = 0;

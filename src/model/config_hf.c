@@ -222,7 +222,7 @@ static bool hf_refuse_unsupported(hf_source *s)
         {"qkv_proj_bias", false, "biases in this family"},
         {"mlp_fc1_bias", false, "biases in this family"},
         {"mlp_fc2_bias", false, "biases in this family"},
-        {"rotary_emb_interleaved", false, "turned pairs side by side"},
+        {"rotary_emb_interleaved", false, "rotated pairs side by side"},
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         bool set;

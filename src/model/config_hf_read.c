@@ -88,7 +88,7 @@ bool hf_list(hf_source *s, const char *key, uint32_t count, float *out)
     if (!list)
         return hf_wrong(s, key, "is missing");
     if (json_array_size(list) != count)
-        return err_set(s->e, "%s: \"%s\" must be %u numbers, one per turned pair", s->file, key, count);
+        return err_set(s->e, "%s: \"%s\" must be %u numbers, one per rotated pair", s->file, key, count);
     for (uint32_t i = 0; i < count; i++) {
         const json_t *value = json_array_get(list, i);
         if (!json_is_number(value))

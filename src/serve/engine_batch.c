@@ -218,7 +218,7 @@ static bool pass_news(engine_batch *n, uint32_t row, engine_made made, void *use
 }
 
 /* Before the next step: who leaves does, and what holds for the next tokens of those that have new ones is sent. */
-static bool settle(engine_batch *n, engine_made made, void *user, err *e)
+static bool leave_and_steer(engine_batch *n, engine_made made, void *user, err *e)
 {
     for (uint32_t row = 0; row < n->base.rows; row++) {
         batch_row *r = &n->rows[row];
@@ -245,7 +245,7 @@ static bool step(engine *base, engine_made made, void *user, err *e)
         if (n->rows[row].is_taken)
             ok = pass_news(n, row, made, user, e);
     n->in_step = false;
-    return ok && settle(n, made, user, e);
+    return ok && leave_and_steer(n, made, user, e);
 }
 
 static const char *notice(engine *base, char *text, size_t size)

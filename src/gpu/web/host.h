@@ -44,9 +44,10 @@ HOST(error) int32_t host_error(host_id device, char *out, int32_t room);
 /* The next read that came to its end: who wanted it, or NULL. */
 HOST(came) void *host_came(host_id device, int32_t *ok);
 
-HOST(settle) void host_settle(host_id device); /* until all that was made is known to be good or not; waits */
-HOST(wait) void host_wait(host_id device);     /* until submitted work is done; waits */
-HOST(poll) void host_poll(host_id device);     /* until something happened, if something is to be expected; waits */
+HOST(await_errors)
+void host_await_errors(host_id device);    /* until all that was made is known to be good or not; waits */
+HOST(wait) void host_wait(host_id device); /* until submitted work is done; waits */
+HOST(poll) void host_poll(host_id device); /* until something happened, if something is to be expected; waits */
 
 HOST(buffer) host_id host_buffer(host_id device, double bytes, int32_t use);
 HOST(write) void host_write(host_id buffer, double offset, const void *data, uint32_t bytes);

@@ -3,7 +3,7 @@
  * Objects live on the other side (host.h); here are their numbers. A page must not block, so
  * what waits suspends C as a whole, and nothing of C runs in between: what comes back is put into
  * memory by the page and heard of here, after the wait. Kernels compile while more of them are
- * made; whether they are good is asked for (settle) before the first work that may use them.  */
+ * made; whether they are good is asked for (await_errors) before the first work that may use them.  */
 #include "base/str.h"
 #include "gpu/backend.h"
 #include "gpu/web/host.h"
@@ -14,7 +14,7 @@
 typedef struct web {
     gpu base;
     host_id device;
-    bool unsettled; /* something was made since it was last known that all is good */
+    bool unchecked; /* something was made since it was last known that all is good */
 } web;
 
 typedef struct web_object {
@@ -76,26 +76,26 @@ static void hear(gpu *g)
         r->done(r->user, ok);
 }
 
-static void settle(gpu *g)
+static void await_errors(gpu *g)
 {
     web *w = (web *)g;
-    if (!w->unsettled)
+    if (!w->unchecked)
         return;
-    w->unsettled = false;
-    host_settle(w->device);
+    w->unchecked = false;
+    host_await_errors(w->device);
     hear(g);
 }
 
 static void wait(gpu *g)
 {
-    settle(g);
+    await_errors(g);
     host_wait(device_of(g));
     hear(g);
 }
 
 static void poll(gpu *g)
 {
-    settle(g);
+    await_errors(g);
     host_poll(device_of(g));
     hear(g);
 }
@@ -178,7 +178,7 @@ static void lose(gpu *g)
 
 static gpu_buffer *buffer_new(gpu *g, uint64_t bytes, gpu_use use)
 {
-    ((web *)g)->unsettled = true;
+    ((web *)g)->unchecked = true;
     return &object_new(host_buffer(device_of(g), (double)bytes, use))->base.buffer;
 }
 
@@ -208,7 +208,7 @@ static host_id make_kernel(gpu *g, const gpu_kernel_desc *desc)
     uint8_t kinds[GPU_MAX_BINDINGS];
     for (uint32_t i = 0; i < desc->binding_count; i++)
         kinds[i] = (uint8_t)desc->bindings[i];
-    ((web *)g)->unsettled = true;
+    ((web *)g)->unchecked = true;
     return host_kernel(device_of(g), desc->source->name, desc->source->wgsl, desc->entry, kinds,
                        (int32_t)desc->binding_count, desc->idle, desc->ahead);
 }
@@ -245,7 +245,7 @@ static gpu_bindings *bindings_new(gpu *g, gpu_kernel *k, const gpu_part *parts, 
         numbers[3 * i + 1] = (double)parts[i].offset;
         numbers[3 * i + 2] = (double)parts[i].bytes;
     }
-    ((web *)g)->unsettled = true;
+    ((web *)g)->unchecked = true;
     return &object_new(g->error.kind == ERR_NONE ? host_bindings(id_of(k), numbers, (int32_t)count) : 0)->base.bindings;
 }
 
@@ -260,7 +260,7 @@ static void bindings_free(gpu_bindings *b)
 static gpu_recording *record(gpu *g, bool replayable)
 {
     (void)replayable;
-    settle(g);
+    await_errors(g);
     return &object_new(g->error.kind == ERR_NONE ? host_record(device_of(g)) : 0)->base.recording;
 }
 
@@ -373,7 +373,7 @@ const gpu_backend gpu_web_backend = {
     .when_done = when_done,
     .poll = poll,
     .wait = wait,
-    .settle = settle,
+    .await_errors = await_errors,
     .timer_new = timer_new,
     .timer_free = timer_free,
     .timer_read = timer_read,
