@@ -33,6 +33,48 @@ static double quantile(const double *sorted, size_t n, double q)
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
+/* Puts the value that would be the i-th of all if they were sorted there, what is not larger before it and what is not
+ * smaller behind it. */
+static void select_nth(double *values, size_t n, size_t i)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        size_t a = low, b = high;
+        for (;;) {
+            while (values[a] < pivot)
+                a++;
+            while (values[b] > pivot)
+                b--;
+            if (a >= b)
+                break;
+            double t = values[a];
+            values[a++] = values[b];
+            values[b--] = t;
+        }
+        /* up to b: not larger; from b + 1 on: not smaller */
+        if (i <= b)
+            high = b;
+        else
+            low = b + 1;
+    }
+}
+
+/* The same of values in any order, which it moves about. */
+static double quantile_of(double *values, size_t n, double q)
+{
+    size_t i = (size_t)(q * (double)(n - 1));
+    select_nth(values, n, i);
+    /* the next one is the least of those behind */
+    for (size_t k = i + 2; k < n; k++)
+        if (values[k] < values[i + 1]) {
+            double t = values[i + 1];
+            values[i + 1] = values[k];
+            values[k] = t;
+        }
+    return quantile(values, n, q);
+}
+
 /* A set of samples ready for resampling. */
 typedef struct pool {
     size_t n, group, groups;
@@ -156,10 +198,9 @@ summary stats_summary(samples s)
     double *medians = mem_alloc((size_t)count * sizeof *medians);
     for (int i = 0; i < count; i++)
         medians[i] = resampled_median(&p, &r);
-    qsort(medians, (size_t)count, sizeof *medians, by_value);
     /* With few groups a resampled interval can miss the median itself. */
-    out.ci95[0] = fmin(quantile(medians, (size_t)count, 0.025), out.median);
-    out.ci95[1] = fmax(quantile(medians, (size_t)count, 0.975), out.median);
+    out.ci95[0] = fmin(quantile_of(medians, (size_t)count, 0.025), out.median);
+    out.ci95[1] = fmax(quantile_of(medians, (size_t)count, 0.975), out.median);
     free(medians);
     pool_free(&p);
     return out;
@@ -205,9 +246,8 @@ static estimate two_sided(samples a, samples b, double (*combine)(double, double
         double under = resampled_median(&pa, &r);
         drawn[i] = combine(resampled_median(&pb, &r), under);
     }
-    qsort(drawn, (size_t)count, sizeof *drawn, by_value);
     estimate out = {combine(quantile(pb.sorted, b.n, 0.5), quantile(pa.sorted, a.n, 0.5)),
-                    quantile(drawn, (size_t)count, 0.025), quantile(drawn, (size_t)count, 0.975)};
+                    quantile_of(drawn, (size_t)count, 0.025), quantile_of(drawn, (size_t)count, 0.975)};
     free(drawn);
     pool_free(&pa);
     pool_free(&pb);

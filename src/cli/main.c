@@ -112,13 +112,18 @@ static int run(int count, char *const *words)
     return cli_fail(&e);
 }
 
+/* jansson goes on with less where memory is short, or ends in an assertion. It fills what it gets. */
+static void *json_memory(size_t bytes)
+{
+    return mem_grow(NULL, bytes);
+}
+
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
     map_survive_cuts();
     abort_line_allow();
-    json_set_alloc_funcs(mem_alloc,
-                         free); /* jansson goes on with less where memory is short, or ends in an assertion */
+    json_set_alloc_funcs(json_memory, free);
     progress_show();
     return cli_end_output(run(argc > 0 ? argc - 1 : 0, argv + 1));
 }

@@ -5,6 +5,7 @@
 #include "hub/checksum.h"
 #include "lab/record_fields.h"
 #include "serve/collect_clean.h"
+#include "serve/collect_json.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -212,11 +213,8 @@ static bool check_view(const record_view *view, err *e)
 /* On one line, with its keys sorted: the same record is the same text however it was laid out. */
 static bool write_body(collect_record *r, const char *name, json_t *cleaned, err *e)
 {
-    char *line = json_dumps(cleaned, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-    if (!line)
+    if (!collect_json_write(cleaned, &r->body))
         return err_set(e, "%s: cannot be written as JSON again", name);
-    str_add(&r->body, line);
-    free(line);
     checksum sum = checksum_begin(CHECKSUM_SHA256, r->body.length);
     checksum_add(&sum, r->body.data, r->body.length);
     checksum_end(&sum, r->id);

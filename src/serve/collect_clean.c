@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "lab/record_fields.h"
+#include "serve/collect_json.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -290,7 +291,7 @@ static json_t *parse(const char *name, const char *text, size_t length, err *e)
         err_set(e, "%s: larger than %d bytes", name, COLLECT_MAX_BYTES);
         return NULL;
     }
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    json_t *root = collect_json_read(text, length, &why);
     if (root && json_is_object(root))
         return root;
     /* jansson quotes what it stumbled over: not for a line that others read */

@@ -148,6 +148,11 @@ static void summary_of_known_samples(void **unused)
     double one = 3;
     s = stats_summary((samples){&one, 1, 1});
     assert_true(s.median == 3 && s.sd == 0 && s.ci95[0] == 3 && s.ci95[1] == 3);
+    /* the bits of an interval are in records, and do not change */
+    for (int i = 0; i < 50; i++)
+        values[i] = (i * 37 % 53) * 0.5 + i * 0.01;
+    s = stats_summary((samples){values, 50, 5});
+    assert_true(s.ci95[0] == 9.5199999999999996 && s.ci95[1] == 17.509999999999998);
 }
 
 /* The interval must hold the true median about as often as it says. */
