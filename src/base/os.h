@@ -28,6 +28,9 @@ typedef int (*os_compare)(const void *a, const void *b, void *user);
 void os_sort(void *items, size_t count, size_t bytes, os_compare compare, void *user);
 /* The machine's memory; 0: not known. */
 void os_memory(uint64_t *total_bytes, uint64_t *free_bytes);
+/* Seconds that the processors which this process may use have worked since the machine started, what of it was this
+ * process and those of its own that have ended, and how many processors they are. False: not known. */
+bool os_work_time(double *all_s, double *own_s, uint32_t *processors);
 /* The file of the running program. */
 bool os_program_path(char *out, size_t room);
 /* A file without a name in a folder, which may be given one later by /proc/self/fd; -1 where there is no such thing. */

@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,6 +50,35 @@ struct timespec os_changed_at(const struct stat *info)
 void os_sort(void *items, size_t count, size_t bytes, os_compare compare, void *user)
 {
     qsort_r(items, count, bytes, compare, user);
+}
+
+/* "cpu3 user nice system idle iowait irq softirq steal ...", in ticks. */
+bool os_work_time(double *all_s, double *own_s, uint32_t *processors)
+{
+    cpu_set_t ours;
+    struct rusage own = {0}, ended = {0};
+    FILE *f = sched_getaffinity(0, sizeof ours, &ours) == 0 ? fopen("/proc/stat", "r") : NULL;
+    char line[256];
+    unsigned number;
+    unsigned long long t[8], ticks = 0;
+    *processors = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &number, &t[0], &t[1], &t[2], &t[3], &t[4],
+                   &t[5], &t[6], &t[7]) == 9 &&
+            number < CPU_SETSIZE && CPU_ISSET(number, &ours)) {
+            ticks += t[0] + t[1] + t[2] + t[5] + t[6] + t[7];
+            ++*processors;
+        }
+    if (f)
+        fclose(f);
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &ended);
+    *all_s = (double)ticks / (double)sysconf(_SC_CLK_TCK);
+    *own_s = 0;
+    const struct timeval parts[] = {own.ru_utime, own.ru_stime, ended.ru_utime, ended.ru_stime};
+    for (int i = 0; i < 4; i++)
+        *own_s += (double)parts[i].tv_sec + (double)parts[i].tv_usec * 1e-6;
+    return *processors > 0;
 }
 
 void os_memory(uint64_t *total_bytes, uint64_t *free_bytes)

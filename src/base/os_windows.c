@@ -60,6 +60,12 @@ void os_sort(void *items, size_t count, size_t bytes, os_compare compare, void *
         qsort_s(items, count, bytes, compare_for, &of);
 }
 
+bool os_work_time(double *all_s, double *own_s, uint32_t *processors)
+{
+    (void)all_s, (void)own_s, (void)processors;
+    return false;
+}
+
 void os_memory(uint64_t *total_bytes, uint64_t *free_bytes)
 {
     MEMORYSTATUSEX memory = {.dwLength = sizeof memory};

@@ -132,6 +132,7 @@ static void make_prompts(measuring *c)
 bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, err *e)
 {
     *lab = (batch_lab){.options = *o};
+    busy_begin(&lab->busy);
     if (!lab_device_open(&lab->device, &o->choice, o->for_record, e))
         return false;
     fusion_level highest = LEVEL_LOOP;
@@ -160,6 +161,7 @@ bool batch_measure(batch_lab *lab, const model *m, const batch_lab_options *o, e
         make_prompts(&c);
         ok = run_all(&c, e);
     }
+    busy_end(&lab->busy);
     free(c.prompts);
     free(c.right);
     free(c.made);
@@ -202,4 +204,5 @@ void batch_print(const batch_lab *lab, FILE *to)
     for (int level = LEVEL_COUNT - 1; level >= LEVEL_NONE; level--)
         if (o->levels[level] && o->times)
             batch_print_times(&lab->times[level], to);
+    busy_print(&lab->busy, to);
 }

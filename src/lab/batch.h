@@ -7,6 +7,7 @@
 #define SOLO_LAB_BATCH_H
 
 #include "base/stats.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 #include "llm/batch.h"
 
@@ -49,6 +50,7 @@ typedef struct batch_lab {
     uint64_t bytes;
     uint32_t piece_tok;
     batch_times times[LEVEL_COUNT];
+    busy busy; /* while it was measured */
 } batch_lab;
 
 /* False if anything failed, or a level made other tokens than another. */

@@ -41,7 +41,7 @@ void batch_record(const batch_lab *lab, str *out)
 {
     const batch_lab_options *o = &lab->options;
     jsonw j = jsonw_to(out);
-    record_begin(&j, "batch", &lab->device, 1);
+    record_begin(&j, "batch", &lab->device, 1, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_text(&j, "model", o->model_name);

@@ -1,5 +1,6 @@
 /* A comparison as notes, as a table and as JSON. */
 #include "base/jsonw.h"
+#include "lab/busy.h"
 #include "lab/compare.h"
 
 #include <math.h>
@@ -73,6 +74,14 @@ static void note_params(str *out, const record_view *a, const record_view *b, bo
     }
 }
 
+static void note_busy(str *out, const char *which, const record_view *r)
+{
+    if (busy_is(r->busy, r->cores))
+        str_addf(out,
+                 "note: the machine was busy with other work while the %s was measured, %.1f of its %.0f processors\n",
+                 which, r->busy, r->cores);
+}
+
 void compare_notes(str *out, const record_view *a, const record_view *b)
 {
     str_add(out, "");
@@ -84,6 +93,8 @@ void compare_notes(str *out, const record_view *a, const record_view *b)
     note_text(out, "experiment", a->experiment, b->experiment, "");
     note_params(out, a, b, false);
     note_params(out, b, a, true);
+    note_busy(out, "first", a);
+    note_busy(out, "second", b);
     note_text(out, "time", a->when, b->when, " (two runs: what changed on the machine between them is in the ratio)");
 }
 

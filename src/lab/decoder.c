@@ -59,6 +59,7 @@ bool decoder_measure(decoder_lab *lab, const decoder_lab_options *o, err *e)
 {
     uint64_t began = clock_ns();
     *lab = (decoder_lab){.options = *o};
+    busy_begin(&lab->busy);
     if (!lab_device_open(&lab->device, &o->choice, true, e))
         return false;
     choose_ways(lab);
@@ -69,6 +70,7 @@ bool decoder_measure(decoder_lab *lab, const decoder_lab_options *o, err *e)
         if (lab->ways[i].measured)
             lab->ways[i].time = stats_summary(samples_of(lab, (submit_policy)i));
     lab->seconds = (double)(clock_ns() - began) / 1e9;
+    busy_end(&lab->busy);
     return ok;
 }
 

@@ -7,6 +7,7 @@
 #define SOLO_LAB_DECODER_H
 
 #include "base/stats.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 #include "lab/launch.h"
 
@@ -32,6 +33,7 @@ typedef struct decoder_lab {
     decoder_way ways[SUBMIT_COUNT];
     uint32_t outputs_checked;
     double seconds;
+    busy busy; /* while it was measured */
 } decoder_lab;
 
 bool decoder_measure(decoder_lab *lab, const decoder_lab_options *o, err *e);

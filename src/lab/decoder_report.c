@@ -29,6 +29,7 @@ void decoder_print(const decoder_lab *lab, FILE *to)
     fprintf(to,
             "\nOne workgroup works in all of them, as in the published benchmark; it says 20x to 71x, the median of\n"
             "92 devices (kernelfusion.dev), without saying how many dispatches lay between two waits.\n");
+    busy_print(&lab->busy, to);
 }
 
 static void write_way(const decoder_lab *lab, int submit, jsonw *j)
@@ -53,7 +54,7 @@ void decoder_record(const decoder_lab *lab, str *out)
     jsonw j = jsonw_to(out);
     char checked[80];
     snprintf(checked, sizeof checked, "%u runs, x and the cache of all tokens", lab->outputs_checked);
-    record_begin(&j, "decoder", &lab->device, 1);
+    record_begin(&j, "decoder", &lab->device, 1, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_count(&j, "repetitions", lab->options.repetitions);

@@ -428,6 +428,7 @@ static void settle_options(dispatch_options *o)
 bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e)
 {
     *lab = (dispatch_lab){.options = *options};
+    busy_begin(&lab->busy);
     uint64_t start = clock_ns();
     settle_options(&lab->options);
     workers c = {.lab = lab};
@@ -436,6 +437,7 @@ bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++)
         measurement_finish(&lab->measurements[i]);
     lab->seconds = seconds_since(start);
+    busy_end(&lab->busy);
     return ok;
 }
 

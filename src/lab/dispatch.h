@@ -3,6 +3,7 @@
 #define SOLO_LAB_DISPATCH_H
 
 #include "lab/measurement.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ typedef struct dispatch_lab {
     uint32_t left_out; /* processes of each implementation, for lack of time */
     uint64_t runs, outputs_checked, waits_checked;
     double seconds;
+    busy busy; /* while it was measured */
 } dispatch_lab;
 
 extern const chain_kind *const dispatch_kinds[DISPATCH_KINDS];

@@ -276,4 +276,5 @@ void dispatch_print(const dispatch_lab *lab, FILE *to)
     print_waits(lab, to);
     print_barriers(lab, to);
     print_claims(lab, to);
+    busy_print(&lab->busy, to);
 }

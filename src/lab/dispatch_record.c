@@ -120,7 +120,7 @@ static void write_claims(const dispatch_lab *lab, jsonw *j)
 void dispatch_record(const dispatch_lab *lab, str *out)
 {
     jsonw j = jsonw_to(out);
-    record_begin(&j, "dispatch", lab->devices, lab->impl_count);
+    record_begin(&j, "dispatch", lab->devices, lab->impl_count, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_bool(&j, "quick", lab->options.quick);

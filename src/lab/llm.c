@@ -219,6 +219,7 @@ static void count_bytes(llm_lab *lab, const generation *n)
 bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
 {
     *lab = (llm_lab){.options = *o};
+    busy_begin(&lab->busy);
     double began = clock_us();
     if (!lab_device_open(&lab->device, &o->choice, true, e))
         return false;
@@ -258,6 +259,7 @@ bool llm_measure(llm_lab *lab, const model *m, const llm_options *o, err *e)
     if (ok)
         sum_up(lab);
     lab->seconds = (clock_us() - began) * 1e-6;
+    busy_end(&lab->busy);
     free(s.prompt);
     free(s.made);
     generation_free(s.n);

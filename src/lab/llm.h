@@ -11,6 +11,7 @@
 
 #include "base/stats.h"
 #include "launch/submit.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 #include "llm/generation.h"
 
@@ -53,6 +54,7 @@ typedef struct llm_lab {
     uint64_t bytes;       /* of GPU memory */
     uint64_t token_bytes; /* that one token at this depth must read at least: weights and states */
     double load_s, seconds;
+    busy busy; /* while it was measured */
 } llm_lab;
 
 /* False if anything failed, or tokens differ where no near tie explains it. */

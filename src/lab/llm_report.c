@@ -49,6 +49,7 @@ void llm_print(const llm_lab *lab, FILE *to)
                     1e3 * o->prompt_tok / c->rate.median);
     }
     fprintf(to, "\n");
+    busy_print(&lab->busy, to);
 }
 
 /* ---- the record ------------------------------------------------------------- */
@@ -117,7 +118,7 @@ void llm_record(const llm_lab *lab, str *out)
 {
     const llm_options *o = &lab->options;
     jsonw j = jsonw_to(out);
-    record_begin(&j, "llm", &lab->device, 1);
+    record_begin(&j, "llm", &lab->device, 1, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_text(&j, "model", o->model_name);

@@ -93,6 +93,7 @@ bool program_lab_measure(program_lab *lab, const program_lab_options *o, err *e)
     uint32_t order[LEVEL_COUNT];
     double unused;
     *lab = (program_lab){.options = *o};
+    busy_begin(&lab->busy);
     rng r = rng_seed(o->seed);
     bool ok = lab_device_open(&lab->device, &o->choice, false, e);
     for (int level = LEVEL_NONE; ok && level < LEVEL_COUNT; level++)
@@ -110,6 +111,7 @@ bool program_lab_measure(program_lab *lab, const program_lab_options *o, err *e)
     }
     for (uint32_t i = 0; ok && i < lab->cell_count; i++)
         lab->cells[i].time = stats_summary((samples){lab->cells[i].ms, o->repetitions, 0});
+    busy_end(&lab->busy);
     return ok;
 }
 
@@ -134,6 +136,7 @@ void program_lab_print(const program_lab *lab, FILE *to)
         fprintf(to, "  %-6s %11u %12.4g  [%.4g %.4g]\n", fusion_names[c->level], c->dispatches, c->time.median,
                 c->time.ci95[0], c->time.ci95[1]);
     }
+    busy_print(&lab->busy, to);
 }
 
 void program_lab_record(const program_lab *lab, str *out)
@@ -142,7 +145,7 @@ void program_lab_record(const program_lab *lab, str *out)
     uint32_t needed, nodes = aten_program_nodes(o->program, &needed);
     char detail[80];
     jsonw j = jsonw_to(out);
-    record_begin(&j, "graph", &lab->device, 1);
+    record_begin(&j, "graph", &lab->device, 1, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_count(&j, "repetitions", o->repetitions);

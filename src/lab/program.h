@@ -6,6 +6,7 @@
 #define SOLO_LAB_PROGRAM_H
 
 #include "base/stats.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 #include "llm/program_run.h"
 
@@ -35,6 +36,7 @@ typedef struct program_lab {
     program_cell cells[LEVEL_COUNT];
     uint32_t cell_count;
     double largest_difference; /* between levels, relative to the spread of an output */
+    busy busy;                 /* while it was measured */
 } program_lab;
 
 /* False if a level is not possible, or its outputs are not those of the first. To be freed in any case. */

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void write_host(jsonw *j)
+static void write_host(jsonw *j, const busy *b)
 {
     struct utsname u;
     char os[512] = "unknown", cpu[128];
@@ -21,10 +21,11 @@ static void write_host(jsonw *j)
     jsonw_text(j, "os", os);
     jsonw_text(j, "cpu", cpu);
     jsonw_count(j, "cores", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    busy_write(b, j);
     jsonw_end(j);
 }
 
-void record_begin(jsonw *j, const char *experiment, const lab_device *devices, uint32_t count)
+void record_begin(jsonw *j, const char *experiment, const lab_device *devices, uint32_t count, const busy *b)
 {
     char when[32];
     clock_utc(when);
@@ -36,7 +37,7 @@ void record_begin(jsonw *j, const char *experiment, const lab_device *devices, u
     jsonw_text(j, "commit", solo_commit);
     jsonw_end(j);
     jsonw_text(j, "when", when);
-    write_host(j);
+    write_host(j, b);
     lab_device_write(&devices[0], j, "gpu");
     jsonw_array(j, "gpus");
     jsonw_rows(j);

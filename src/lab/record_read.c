@@ -209,7 +209,7 @@ static bool read_origin(record_reader *r, json_t *root)
            record_read_text(r, solo, "version", &view->version) && record_read_text(r, solo, "commit", &view->commit) &&
            record_read_text(r, host, "os", &view->os) && record_read_text(r, host, "cpu", &view->cpu) &&
            record_read_text(r, host, "page", &view->page) && record_read_number(r, host, "cores", &view->cores) &&
-           record_read_text(r, root, "when", &view->when) &&
+           record_read_number(r, host, "busy", &view->busy) && record_read_text(r, root, "when", &view->when) &&
            record_read_text(r, root, "experiment", &view->experiment) &&
            record_read_number(r, root, "clock_ns", &view->clock_ns) &&
            record_read_number(r, root, "clock_cost_ns", &view->clock_cost_ns);

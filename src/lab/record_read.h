@@ -63,7 +63,8 @@ typedef struct record_view {
     const char *path, *version, *commit, *when, *os, *cpu, *experiment;
     const char *page;   /* the browser or JavaScript runtime that it was measured in; "": none */
     view_param *params; /* of the experiment, sorted by key */
-    double cores, clock_ns, clock_cost_ns;
+    double cores, busy; /* processors; those of them that did other work meanwhile */
+    double clock_ns, clock_cost_ns;
     view_gpu *gpus;
     view_result *results;
     view_check *checks;

@@ -1,6 +1,7 @@
 /* report: the page as a whole: contents, devices, checks, claims, and the results of each record. */
 #include "lab/report.h"
 
+#include "lab/busy.h"
 #include "lab/report_html.h"
 #include "lab/report_parts.h"
 
@@ -80,6 +81,7 @@ static void origin(str *out, const record_view *r)
     fact(out, "system", r->os);
     fact(out, "CPU", r->cpu);
     number_fact(out, "cores", r->cores, "");
+    number_fact(out, "with other work", r->busy, "");
     number_fact(out, "clock step", r->clock_ns, " ns");
     number_fact(out, "clock reading", r->clock_cost_ns, " ns");
     str params = {0};
@@ -111,6 +113,12 @@ static void banner(str *out, const record_view *r)
                  failed, r->check_count);
     else if (!r->check_count)
         str_add(out, "<p class=\"remark\">This record says nothing about what was verified.</p>\n");
+    if (busy_is(r->busy, r->cores))
+        str_addf(
+            out,
+            "<p class=\"banner failed\">The machine was busy: %.1f of its %.0f processors did other work meanwhile. "
+            "Times are longer than on an idle one, and lie further apart.</p>\n",
+            r->busy, r->cores);
 }
 
 static void checks(str *out, const record_view *r)

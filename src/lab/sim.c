@@ -128,6 +128,7 @@ static void sum_up(sim_lab *lab)
 bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
 {
     *lab = (sim_lab){.options = *o};
+    busy_begin(&lab->busy);
     double began = clock_us();
     if (!lab_device_open(&lab->device, &o->choice, false, e))
         return false;
@@ -143,6 +144,7 @@ bool sim_lab_measure(sim_lab *lab, const sim_lab_options *o, err *e)
     if (ok)
         sum_up(lab);
     lab->seconds = (clock_us() - began) * 1e-6;
+    busy_end(&lab->busy);
     return ok;
 }
 

@@ -6,6 +6,7 @@
 #define SOLO_LAB_SIM_H
 
 #include "base/stats.h"
+#include "lab/busy.h"
 #include "lab/device.h"
 #include "sim/sim.h"
 
@@ -51,6 +52,7 @@ typedef struct sim_lab {
     uint32_t measurement_count;
     double seconds;
     char differs[256]; /* the first two ways that gave different bits; empty: all gave the same */
+    busy busy;         /* while it was measured */
 } sim_lab;
 
 /* False if anything failed, or two repetitions gave different bits. Levels whose results differ are measured all the

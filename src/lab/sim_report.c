@@ -59,6 +59,7 @@ void sim_lab_print(const sim_lab *lab, FILE *to)
             "ms", "gen/s", "dispatches", "submits", "times one dispatch [95%]");
     for (uint32_t i = 0; i < lab->measurement_count; i++)
         print_cell(lab, &lab->measurements[i], to);
+    busy_print(&lab->busy, to);
 }
 
 /* NAME=VALUE of each, as --param takes them. */
@@ -114,7 +115,7 @@ void sim_lab_record(const sim_lab *lab, str *out)
 {
     const sim_lab_options *o = &lab->options;
     jsonw j = jsonw_to(out);
-    record_begin(&j, "sim", &lab->device, 1);
+    record_begin(&j, "sim", &lab->device, 1, &lab->busy);
     jsonw_object(&j, "params");
     jsonw_flat(&j);
     jsonw_count(&j, "repetitions", o->repetitions);

@@ -109,7 +109,7 @@ void sim_result_json(const sim_result *r, str *out)
     lab_device device = {.g = r->g, .info = *gpu_get_info(r->g), .wait_mode = gpu_get_wait_mode(r->g)};
     jsonw j = jsonw_to(out);
     spread s = scores_spread(r);
-    record_begin(&j, "sim", &device, 1);
+    record_begin(&j, "sim", &device, 1, NULL);
     jsonw_object(&j, "params");
     jsonw_text(&j, "sim", r->source->path);
     jsonw_text(&j, "fuse", fusion_names[r->level]);

@@ -157,6 +157,7 @@ static const known_key SOLO_KEYS[] = {{"version", SCALAR, NULL, 0}, {"commit", S
 static const known_key HOST_KEYS[] = {{"os", SCALAR, NULL, 0},
                                       {"cpu", SCALAR, NULL, 0},
                                       {"cores", SCALAR, NULL, 0},
+                                      {"busy", SCALAR, NULL, 0},
                                       {"page", SCALAR, NULL, 0},
                                       {"cross_origin_isolated", SCALAR, NULL, 0},
                                       {0}};

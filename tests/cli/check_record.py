@@ -20,6 +20,7 @@ gpu = ["impl", "impl_version", "backend", "vendor", "device", "driver", "adapter
 check("record says what the GPU is", all(k in g for g in record["gpus"] for k in gpu))
 rows = [line.strip().rstrip(",") for line in lines if line.startswith("  {") and '"samples"' in line]
 check("each result stands on one line", [json.loads(row) for row in rows] == record["results"])
+check("how busy the machine was is said", sys.platform != "linux" or 0 <= record["host"]["busy"] <= record["host"]["cores"])
 check("clock resolution is a positive number", record["clock_ns"] > 0)
 
 results = record["results"]

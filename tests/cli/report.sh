@@ -54,6 +54,9 @@ record() {
         printf "],\"checks\":[{\"what\":\"outputs\",\"ok\":true,\"detail\":\"4 runs\"}]}\n" }' >"$1"
 }
 
+# busy FILE: the same record, of a machine that was busy
+busy() { sed 's/"cores":2/"cores":2,"busy":1.25/' "$1"; }
+
 if [ ! -x "$solo" ]; then
     echo "skip report no binary at $solo"
     exit 0
@@ -84,6 +87,10 @@ expect report-of-hostile-strings 0 '' "$solo" report evil.json -o evil.html
 lacks report-escapes-tags evil.html '<script'
 lacks report-escapes-quotes evil.html '" onload="'
 contains report-still-shows-them evil.html '&lt;script&gt;'
+busy a.json >busy.json
+expect report-of-a-busy-machine 0 '' "$solo" report busy.json -o busy.html
+contains report-says-that-it-was-busy busy.html 'The machine was busy: 1.2 of its 2 processors did other work'
+lacks report-of-an-idle-one-does-not r.html 'The machine was busy'
 expect report-help 0 '' "$solo" report --help
 contains report-help-says-usage out 'usage: solo report'
 expect report-without-records 2 '-o\|report --help' "$solo" report -o r.html
@@ -114,6 +121,8 @@ expect compare-faster 0 '' "$solo" compare b.json a.json
 contains compare-counts-faster out '1 same, 5 faster, 0 slower, 0 cannot tell'
 expect compare-across-machines 0 '' "$solo" compare a.json other.json
 contains compare-notes-the-gpu out 'different GPU: GPU one | GPU two'
+expect compare-with-a-busy-machine 0 '' "$solo" compare a.json busy.json
+contains compare-notes-the-other-work out 'note: the machine was busy with other work while the second was measured, 1.2 of its 2 processors'
 expect compare-json-to-stdout 0 '' "$solo" compare a.json b.json --json -
 contains compare-json-has-verdicts out '"verdict": "slower"'
 if [ "$(head -c 1 out)" = "{" ]; then pass compare-json-alone; else fail compare-json-alone 'stdout is not only JSON'; fi

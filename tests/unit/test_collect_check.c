@@ -192,6 +192,7 @@ static void personal_things_are_left_out(void **state)
     err e = {0};
     collect_record r, again;
     json_t *root = record();
+    change(root, "host/busy", "0.25");
     change(root, "host/hostname", "\"alices-laptop\"");
     change(root, "user", "\"alice\"");
     change(root, "tokens", "[1, 2, 3]");
@@ -204,6 +205,7 @@ static void personal_things_are_left_out(void **state)
     assert_null(strstr(r.body.data, "alice"));
     assert_null(strstr(r.body.data, "tokens\":"));
     assert_null(strstr(r.body.data, "my models"));
+    assert_non_null(strstr(r.body.data, "\"busy\":0.25"));
     assert_non_null(strstr(r.body.data, "\"model\":\"secret.gguf\""));
     assert_non_null(strstr(r.body.data, "read from 'x.gguf' by (removed) at 3/4 us"));
     assert_non_null(strstr(r.body.data, "\"driver\":\"driver.dll\""));
