@@ -1,10 +1,11 @@
 #!/bin/sh
-# bench/collect_kill.sh [TIMES] [sqlite|postgresql]: kills a collector under load with SIGKILL, TIMES times (100), and looks
+# bench/collect_kill.sh [TIMES] [sqlite|postgresql] [OUT.json]: kills a collector under load with SIGKILL, TIMES times (100), and looks
 # whether every record that it acknowledged is there when it is started again. With postgresql the database server is killed
 # with it. Prints a line for each kill, and how many acknowledged records were lost in all; exit status 1 if any was.
+# OUT.json gets it as a record.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-times=${1:-100} engine=${2:-sqlite}
+times=${1:-100} engine=${2:-sqlite} out=${3:-}
 SOLO=${SOLO:-build/solo}
 work=$(mktemp -d) || exit 1
 collector='' postgres=''
@@ -43,12 +44,13 @@ while [ "$round" -lt "$times" ]; do
     start_collector "$db" --rate 0 || { cat "$work/err" >&2; exit 1; }
     count=$(wc -l <"$work/acknowledged")
     missing=$(node tests/cli/collect_client.mjs missing "$url" "$work/acknowledged")
-    echo "kill $round: $count acknowledged, ${missing:-all} lost"
+    echo "kill $round: $count acknowledged, ${missing:-all} lost" | tee -a "$work/kills"
     lost=$((lost + ${missing:-$count})) acknowledged=$((acknowledged + count))
     kill "$collector"
     wait "$collector"
     [ "$engine" != postgresql ] || kill_postgres
     postgres=
 done
+[ -z "$out" ] || python3 bench/collect_kill_record.py "$engine" "$work/kills" "$out" || exit 1
 echo "$engine: $times kills, $acknowledged records acknowledged, $lost lost"
 [ "$lost" -eq 0 ]
