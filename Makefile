@@ -329,7 +329,15 @@ $(BUILD)/solo.pc: Makefile
 	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lsolo' \
 	    'Libs.private: $(patsubst %.a,,$(JANSSON)) -ldl -lm -lpthread' >$@
 
-$(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIBRARY)
+# One archive for all test programs: each takes out of it what it calls. 'q', since files in two folders may have one name.
+$(BUILD)/tests/library.a: $(LIBRARY)
+	@echo '  ar   $@'
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) qcs $@ $^
+
+# other systems' objects are not ar's
+$(TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(filter linux,$(SYSTEM)),$(BUILD)/tests/library.a,$(LIBRARY))
 	@echo '  link $@'
 	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 

@@ -9,7 +9,9 @@
 # past TEST_LIMIT_S seconds, or runs no test at all counts as one more failure. The limit is there for programs
 # that hang: the longest takes minutes, and several times that beside other work.
 # As many run at a time as there are processors, up to TEST_JOBS; lines come as they
-# end. Run it from the root of the repository; scripts find the binary in $SOLO.
+# end. Those with a line `runs alone` in their source run one at a time when all others have ended:
+# their workgroups wait for each other, and a program beside them makes each wait a time slice; or they take
+# gigabytes. Run it from the root of the repository; scripts find the binary in $SOLO.
 # What programs keep between runs goes into a folder that is thrown away.
 set -u
 
@@ -100,6 +102,22 @@ worker() {
     done
 }
 
+# Is what this program is made of marked so? A script is its own source, a program's lies below tests/.
+runs_alone() {
+    case $1 in
+        *.sh) source=$1 ;;
+        *) source=tests/${1#*tests/}.c ;;
+    esac
+    grep -qs '^[/#* ]*runs alone' "$source"
+}
+
+# Marks them as taken, so that no worker takes them: they are for the end.
+last='' number=0
+for program in "$@"; do
+    number=$((number + 1))
+    runs_alone "$program" && mkdir "$work/$number" && last="$last $number"
+done
+
 workers=
 while [ "$jobs" -gt 0 ]; do
     worker "$@" &
@@ -108,6 +126,12 @@ while [ "$jobs" -gt 0 ]; do
 done
 # shellcheck disable=SC2086 # a list of numbers
 wait $workers
+
+number=0
+for program in "$@"; do
+    number=$((number + 1))
+    case "$last " in *" $number "*) run_one "$program" "$number" ;; esac
+done
 
 total_passed=0 total_failed=0 total_skipped=0 number=0
 for program in "$@"; do

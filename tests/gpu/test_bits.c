@@ -1,5 +1,6 @@
 /* The kernels that GPUs get make the same numbers, bit by bit, by separate dispatches and as the phases of one: a number that
- * is rounded the other way may become another byte, and then another token. And they are the CPU's, nearly. */
+ * is rounded the other way may become another byte, and then another token. And they are the CPU's, nearly.
+ * runs alone: two workgroups that wait for each other, and gigabytes for compiling them */
 #include "gpu/compare.h"
 
 enum { KV_HEADS = 2, SIZE = 64, CAPACITY = 1024, POSITIONS = 48, MOST = 4864 };

@@ -1,5 +1,6 @@
 /* Models whose operators are not all products and attention by heads of 2^n: in one dispatch of the kernels that GPUs
- * get, these operators poll epoch bits, too, and the tokens are those of separate dispatches. */
+ * get, these operators poll epoch bits, too, and the tokens are those of separate dispatches.
+ * runs alone: two workgroups that wait for each other, and gigabytes for compiling them */
 #include "gpu/make_tokens.h"
 #include "tiny_model.h"
 

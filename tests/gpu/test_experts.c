@@ -1,5 +1,6 @@
 /* Mixtures of experts by the kernels that GPUs get, which software runs with SOLO_TUNE=gpu after a long time of compiling:
- * one row by matmul_row.wgsl, many by op_experts_rows.wgsl; and in one dispatch the same bits as by separate ones. */
+ * one row by matmul_row.wgsl, many by op_experts_rows.wgsl; and in one dispatch the same bits as by separate ones.
+ * runs alone: workgroups that wait for each other */
 #include "gpu/compare.h"
 #include "graph/layout.h"
 #include "graph/memory.h"

@@ -1,5 +1,6 @@
 /* The kernels that are specialized for GPUs and for shapes, against the CPU's results: with SOLO_TUNE=gpu software
- * devices run them, after a long time of compiling. */
+ * devices run them, after a long time of compiling.
+ * runs alone: workgroups that wait for each other */
 #include "graph/megakernel_test.h"
 #include "gpu/compare.h"
 #include "graph/megakernel.h"

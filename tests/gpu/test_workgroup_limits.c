@@ -1,4 +1,5 @@
-/* The kernels that GPUs get where workgroup memory is short: the same tokens as with more of it, at every level. */
+/* The kernels that GPUs get where workgroup memory is short: the same tokens as with more of it, at every level.
+ * runs alone: workgroups that wait for each other */
 #include "gpu/make_tokens.h"
 #include "tiny_model.h"
 
