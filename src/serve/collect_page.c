@@ -116,9 +116,10 @@ static void chart_title(str *out, const collect_chart *c)
             str_add(out, variants[i][1]);
             return;
         }
-    str_addf(out, "%s", c->subject);
+    /* the level is first: a long title is cut at its end */
     if (strcmp(c->family, "one") != 0)
-        str_addf(out, ": %s", c->variant);
+        str_addf(out, "%s: ", c->variant);
+    str_add(out, c->subject);
 }
 
 static void family_section(str *out, const collect_summary *s, const family_text *f, const collect_view *v,

@@ -107,7 +107,8 @@ check "import of a link without a file" "$? $(sed 's/.*: //' "$work/err2")" '1 a
 check "an action that is none" $? 2
 "$SOLO" collect import --db "$work/db.sqlite" 2>/dev/null
 check "import without a path" $? 2
-contains "charts of simulations" "$(body GET '/?show=sim')" 'rastrigin, 4096 × 1, DIMENSIONS=10: loop'
+contains "charts of simulations" "$(body GET '/?show=sim')" 'loop: rastrigin, 4096 × 1, DIMENSIONS=10'
+check "titles that are cut still differ" "$(body GET '/?show=sim&vendor=NVIDIA' | grep -o 'chart-title">[^<]*' | sort | uniq -d)" ''
 contains "software is apart" "$(body GET '/?backend=Vulkan')" '<h2>Software adapters, apart</h2>'
 contains "by browser" "$(body GET '/?by=browser')" 'Firefox'
 check "pages of a list" "$(body GET '/api/records?limit=5' | grep -c '"id"') $(body GET '/api/records?limit=5' | grep -c '"next": [0-9]')" '5 1'
@@ -191,7 +192,8 @@ if start_collector "$postgres_url" --rate 0; then
     try_taking PostgreSQL
     "$SOLO" collect import results/h200/sim --db "$postgres_url" >"$work/said" 2>/dev/null
     check "PostgreSQL: import" $? 0
-    contains "PostgreSQL: charts" "$(body GET '/?show=sim')" 'rastrigin, 4096 × 1, DIMENSIONS=10: loop'
+    contains "PostgreSQL: charts" "$(body GET '/?show=sim')" 'loop: rastrigin, 4096 × 1, DIMENSIONS=10'
+check "titles that are cut still differ" "$(body GET '/?show=sim&vendor=NVIDIA' | grep -o 'chart-title">[^<]*' | sort | uniq -d)" ''
     kill_postgres
     check "PostgreSQL: without its server" "$(status GET /api/records) $(status POST /api/records "$record")" '503 503'
     start_postgres
