@@ -425,7 +425,7 @@ WASM_FLAGS = --target=wasm32-wasi -std=c11 -Oz -D_GNU_SOURCE -D_WASI_EMULATED_SI
              -Wno-unknown-warning-option -mbulk-memory -mnontrapping-fptoint
 JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) $(filter-out src/base/os_wasi.c,$(wildcard src/base/os_*.c)) src/gpu/backends.c src/gpu/memory_size.c \
-             $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c latent.c lora.c nfc.c nfc_tables.c \
+             $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c jsonr.c latent.c lora.c names.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
              $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/decoder.c src/web/chat_module.c \
              $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c markup.c program_run.c session_file.c session_save.c tool_calls.c)
@@ -438,7 +438,7 @@ SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/g
              $(addprefix src/lab/,decoder.c decoder_report.c device.c launch.c record.c) $(addprefix src/web/,cache.c decoder.c progress.c reply.c sim.c)
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
 # chat templates, too: fetched for a model that has one
-CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c base/os_wasi.c web/reply.c web/chat_module.c)
+CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/jsonr.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c base/os_wasi.c web/reply.c web/chat_module.c)
 CHAT_OBJECTS := $(CHAT_SOURCES:%.c=$(BUILD)/wasm/%.o)
 # what suspends C (src/gpu/web/host.h, src/web/host.h)
 SUSPENDING  := gpu.open,gpu.await_errors,gpu.wait,gpu.poll,gpu.timer_read,page.read_file,page.template_open

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "model/pt2.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -50,13 +50,14 @@ static bool find_tensor(void *user, const char *name, aten_tensor *out, err *e)
 solo_graph *solo_graph_from_torch(const char *text, const solo_tensor *tensors, uint32_t count, solo_error *to)
 {
     err e = {0};
-    json_error_t why;
     tensor_list list = {tensors, count};
-    json_t *json = json_loads(text, 0, &why);
-    if (!json)
-        err_set_kind(&e, ERR_USAGE, "line %d of the program: %s", why.line, why.text);
+    jsonr *json = jsonr_read(text, strlen(text), &e);
+    if (!json) {
+        e.kind = ERR_USAGE;
+        err_context(&e, "the program");
+    }
     aten_program *program = json ? aten_program_new(json, find_tensor, &list, &e) : NULL;
-    json_decref(json);
+    jsonr_free(json);
     api_result(to, &e, program != NULL);
     return graph_of(NULL, program);
 }

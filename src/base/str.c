@@ -26,6 +26,12 @@ void *mem_alloc(size_t bytes)
     return or_exit(calloc(1, bytes ? bytes : 1), bytes);
 }
 
+float *mem_floats(uint64_t count)
+{
+    size_t bytes = count < SIZE_MAX / sizeof(float) ? (size_t)count * sizeof(float) : SIZE_MAX;
+    return or_exit(bytes < SIZE_MAX ? calloc(1, bytes ? bytes : 1) : NULL, bytes);
+}
+
 void *mem_grow(void *p, size_t bytes)
 {
     return or_exit(realloc(p, bytes ? bytes : 1), bytes);

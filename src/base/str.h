@@ -26,6 +26,8 @@ void str_free(str *s);
 /* Allocation that cannot fail: zeroed memory, or one line and exit. */
 void *mem_alloc(size_t bytes);
 void *mem_grow(void *p, size_t bytes);
+/* So many, which may be more than addresses reach. */
+float *mem_floats(uint64_t count);
 char *mem_dup(const char *text);
 
 /* FNV-1a of some bytes, going on from what it was before, at first STR_HASH_BEGIN. Names things; proves nothing. */

@@ -112,35 +112,31 @@ static bool read_npy(const aten_port *port, const char *bytes, size_t length, ui
 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */
 
-static bool add_numbers(const aten_port *port, const json_t *value, uint32_t *words, uint64_t *count, int depth)
+static bool add_numbers(const aten_port *port, const jsonr *value, uint32_t *words, uint64_t *count, int depth)
 {
-    if (json_is_array(value) && depth <= ATEN_MAX_RANK) {
-        for (size_t i = 0; i < json_array_size(value); i++)
-            if (!add_numbers(port, json_array_get(value, i), words, count, depth + 1))
-                return false;
+    if (jsonr_is(value, JSONR_LIST) && depth <= ATEN_MAX_RANK) {
+        const jsonr *item;
+        jsonr_each(item, value) if (!add_numbers(port, item, words, count, depth + 1)) return false;
         return true;
     }
-    bool known = json_is_number(value) || json_is_boolean(value);
+    bool is_bool = jsonr_is(value, JSONR_BOOL), known = is_bool || jsonr_is_number(value);
     if (known && *count < port->count)
-        words[*count] = word_of(port, json_is_boolean(value) ? json_is_true(value) : json_number_value(value));
+        words[*count] = word_of(port, is_bool ? jsonr_is_true(value) : jsonr_number(value));
     (*count)++;
     return known;
 }
 
 static bool read_json(const aten_port *port, const char *bytes, size_t length, uint32_t *words, err *e)
 {
-    json_error_t why;
-    json_t *json = json_loadb(bytes, length, JSON_DECODE_ANY, &why);
+    jsonr *json = jsonr_read(bytes, length, e);
     uint64_t count = 0;
     bool ok = json != NULL;
-    if (!json)
-        err_set(e, "line %d: %s", why.line, why.text);
-    else if (!add_numbers(port, json, words, &count, 0))
+    if (json && !add_numbers(port, json, words, &count, 0))
         ok = err_set(e, "numbers are needed, in lists or not");
-    else if (count != port->count)
+    else if (json && count != port->count)
         ok = err_set(e, "%s has %llu elements, not %llu", port->name, (unsigned long long)port->count,
                      (unsigned long long)count);
-    json_decref(json);
+    jsonr_free(json);
     return ok;
 }
 

@@ -425,7 +425,7 @@ static bool take_weight(cpu_run *r, node at, graph_weight_source weight, void *u
         return err_set(e, "weight %s is missing", n->name);
     if (!(graph_weight_uses(r->g, at) & WEIGHT_AS_FLOATS))
         return true;
-    r->values[at].f = mem_alloc(shape_count(n->s) * sizeof(float));
+    r->values[at].f = mem_floats(shape_count(n->s));
     type_to_f32(n->as.weight, r->weights[at], r->values[at].f, shape_count(n->s));
     return true;
 }
@@ -444,7 +444,7 @@ cpu_run *cpu_run_new(const graph *g, graph_weight_source weight, void *user, err
         if (r->borrowed[i])
             r->values[i] = r->values[n->operands[n->op == OP_ASSIGN || n->op == OP_SAMPLE]];
         else if (n->op != OP_WEIGHT)
-            r->values[i].f = mem_alloc(shape_count(n->s) * sizeof(float));
+            r->values[i].f = mem_floats(shape_count(n->s));
         else if (!take_weight(r, i, weight, user, e)) {
             cpu_run_free(r);
             return NULL;

@@ -9,11 +9,6 @@
 
 static const char ZERO_NAME[] = "always 0";
 
-static const char *text_at(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* ---- the signature -------------------------------------------------------------------------------------- */
 
 static void set_value(aten *a, const char *name, const aten_value *v)
@@ -21,7 +16,7 @@ static void set_value(aten *a, const char *name, const aten_value *v)
     if ((a->value_count & (a->value_count - 1)) == 0)
         a->values = mem_grow(a->values, (a->value_count ? 2 * a->value_count : 1) * sizeof *a->values);
     a->values[a->value_count] = *v;
-    json_object_set_new(a->value_of, name, json_integer(a->value_count++));
+    names_put(&a->value_of, name, a->value_count++);
 }
 
 static aten_port *add_port(aten_port **list, uint32_t *count, const char *name, int type, const aten_value *v)
@@ -40,7 +35,7 @@ static bool add_input(aten_program *p, const char *name)
     aten_tensor meta;
     if (!name)
         return true; /* no tensor: a number that the program was made for */
-    if (!aten_read_meta(json_object_get(a->metas, name), &meta) || !aten_type_bytes(meta.type))
+    if (!aten_read_meta(jsonr_get(a->metas, name), &meta) || !aten_type_bytes(meta.type))
         return err_set(a->e,
                        "input %.80s has a shape that is not known before it runs, or a type or more than %d "
                        "dimensions that are not supported",
@@ -53,15 +48,26 @@ static bool add_input(aten_program *p, const char *name)
     return true;
 }
 
+static const char *arg_name(const jsonr *spec)
+{
+    return jsonr_get_text(jsonr_get(spec, "arg"), "name");
+}
+
+const char *aten_changed_to(const aten *a, const char *buffer)
+{
+    const uint32_t *spec = names_get(&a->changed_to, buffer);
+    return spec ? arg_name(jsonr_get(jsonr_at(a->changes, *spec), "buffer_mutation")) : NULL;
+}
+
 /* A cache [1, heads, positions, size] has its positions outermost, so that a new one is a row; and back again. */
 static const uint32_t CACHE_ORDER[] = {0, 2, 1, 3};
 
 /* Does the program put something at some positions of it? */
 static bool is_cache(const aten *a, const char *name, const char *buffer, const aten_value *v)
 {
-    const char *result = text_at(a->changed_to, buffer);
-    const json_t *made = result ? json_object_get(a->call_of, result) : NULL;
-    const aten_call *c = made ? &a->calls[json_integer_value(made)] : NULL;
+    const char *result = aten_changed_to(a, buffer);
+    const uint32_t *made = names_get(&a->call_of, result);
+    const aten_call *c = made ? &a->calls[*made] : NULL;
     if (!c || v->rank != 4 || v->dims[0] != 1 || v->kind != ATEN_KIND_FLOAT || aten_count(v) % 2 ||
         (strcmp(c->op, "index_put") != 0 && strcmp(c->op, "index_copy") != 0))
         return false;
@@ -79,7 +85,7 @@ static bool add_state(aten_program *p, const char *name, const char *buffer, con
     aten_value lies = cache ? aten_permuted(v, CACHE_ORDER) : *v;
     aten_value s = aten_shaped(v->kind, v->rank, lies.dims);
     uint64_t count = aten_count(v), even = count + count % 2;
-    float *initial = mem_alloc(even * sizeof *initial);
+    float *initial = mem_floats(even);
     for (uint64_t i = 0; i < count; i++)
         initial[i] = (float)aten_constant_at(a, &lies, i);
     s.n =
@@ -106,43 +112,37 @@ static bool add_stored(aten_program *p, const char *name, const char *stored, bo
     return true;
 }
 
-static const char *arg_name(const json_t *spec)
-{
-    return text_at(json_object_get(spec, "arg"), "name");
-}
-
 /* Does the signature, or a node that changes its operand, write the buffer? */
 static bool is_changed(const aten *a, const char *name, const char *buffer)
 {
-    return (buffer && json_object_get(a->changed_to, buffer)) || (name && json_object_get(a->rebound, name));
+    return names_get(&a->changed_to, buffer) || names_get(&a->rebound, name);
 }
 
-static bool read_inputs(aten_program *p, const json_t *signature, aten_source source, void *user)
+static bool read_inputs(aten_program *p, const jsonr *signature, aten_source source, void *user)
 {
     static const struct {
         const char *spec, *name;
     } stored[] = {
         {"parameter", "parameter_name"}, {"buffer", "buffer_name"}, {"tensor_constant", "tensor_constant_name"}};
-    size_t i;
-    json_t *spec;
-    json_array_foreach(json_object_get(signature, "input_specs"), i, spec)
+    const jsonr *spec;
+    jsonr_each(spec, jsonr_get(signature, "input_specs"))
     {
         bool known = false, ok = true;
-        const json_t *input = json_object_get(spec, "user_input");
+        const jsonr *input = jsonr_get(spec, "user_input");
         if (input) {
             known = true;
-            ok = add_input(p, text_at(json_object_get(json_object_get(input, "arg"), "as_tensor"), "name"));
+            ok = add_input(p, jsonr_get_text(jsonr_get(jsonr_get(input, "arg"), "as_tensor"), "name"));
         }
         for (int k = 0; k < 3 && !known; k++) {
-            const json_t *found = json_object_get(spec, stored[k].spec);
-            const char *name = arg_name(found), *tensor = text_at(found, stored[k].name);
+            const jsonr *found = jsonr_get(spec, stored[k].spec);
+            const char *name = arg_name(found), *tensor = jsonr_get_text(found, stored[k].name);
             known = found != NULL;
             if (found)
                 ok = add_stored(p, name, tensor, is_changed(&p->a, name, tensor), source, user);
         }
         if (!ok)
             return false;
-        if (!known && !json_object_get(spec, "constant_input"))
+        if (!known && !jsonr_get(spec, "constant_input"))
             return err_set(p->a.e, "its signature has an input of a kind that is not supported");
     }
     return true;
@@ -163,34 +163,32 @@ static bool is_check(const char *op)
     return strncmp(op, "_assert", 7) == 0 || strncmp(op, "sym_constrain", 13) == 0;
 }
 
-static bool read_calls(aten *a, const json_t *nodes)
+static bool read_calls(aten *a, const jsonr *nodes)
 {
-    size_t i;
-    json_t *json;
-    a->calls = mem_alloc((json_array_size(nodes) + 1) * sizeof *a->calls);
-    json_array_foreach(nodes, i, json)
+    const jsonr *json;
+    a->calls = mem_alloc((jsonr_count(nodes) + (size_t)1) * sizeof *a->calls);
+    jsonr_each(json, nodes)
     {
+        const uint32_t number = a->call_count;
         aten_call *c = &a->calls[a->call_count++];
         static const char prefix[] = "torch.ops.aten.";
-        const char *target = text_at(json, "target");
+        const char *target = jsonr_get_text(json, "target");
         *c = (aten_call){.json = json, .target = target ? target : "?"};
         const char *op = strncmp(c->target, prefix, sizeof prefix - 1) == 0 ? c->target + sizeof prefix - 1 : c->target;
         snprintf(c->op, sizeof c->op, "%.*s", (int)(op == c->target ? strlen(op) : strcspn(op, ".")), op);
         a->at = c;
         const char *changed = changes_operand(c->op) ? aten_tensor_name(a, "self") : NULL;
         if (changed)
-            json_object_set_new(a->rebound, changed, json_true());
+            names_put(&a->rebound, changed, 1);
         a->at = NULL;
-        size_t k;
-        json_t *out, *item;
-        json_array_foreach(json_object_get(json, "outputs"), k, out)
+        const jsonr *out, *item;
+        jsonr_each(out, jsonr_get(json, "outputs"))
         {
-            const char *name = text_at(json_object_get(out, "as_tensor"), "name");
+            const char *name = jsonr_get_text(jsonr_get(out, "as_tensor"), "name");
             if (name)
-                json_object_set_new(a->call_of, name, json_integer((json_int_t)i));
-            size_t n;
-            json_array_foreach(json_object_get(out, "as_tensors"), n, item) if (text_at(item, "name"))
-                json_object_set_new(a->call_of, text_at(item, "name"), json_integer((json_int_t)i));
+                names_put(&a->call_of, name, number);
+            jsonr_each(item, jsonr_get(out, "as_tensors")) if (jsonr_get_text(item, "name"))
+                names_put(&a->call_of, jsonr_get_text(item, "name"), number);
         }
     }
     return true;
@@ -198,44 +196,35 @@ static bool read_calls(aten *a, const json_t *nodes)
 
 static void need(aten *a, const char *name)
 {
-    const json_t *call = name ? json_object_get(a->call_of, name) : NULL;
+    const uint32_t *call = names_get(&a->call_of, name);
     if (call) {
-        json_object_set_new(a->asked, name, json_true());
-        a->calls[json_integer_value(call)].needed = true;
+        names_put(&a->asked, name, 1);
+        a->calls[*call].needed = true;
     }
 }
 
 /* All names in an argument, whatever its form. */
-static void need_all(aten *a, const json_t *value)
+static void need_all(aten *a, const jsonr *value)
 {
-    size_t i;
-    json_t *item;
-    const char *key;
-    json_array_foreach(value, i, item) need_all(a, item);
-    json_object_foreach((json_t *)value, key, item)
-    {
-        if (strcmp(key, "name") == 0)
-            need(a, json_string_value(item));
-        else if (json_is_object(item) || json_is_array(item))
-            need_all(a, item);
-    }
+    const jsonr *item;
+    need(a, jsonr_get_text(value, "name"));
+    jsonr_each(item, value) need_all(a, item);
 }
 
 /* Nodes that an output depends on; those before a node come before it. */
-static void find_needed(aten_program *p, const json_t *outputs)
+static void find_needed(aten_program *p, const jsonr *outputs)
 {
     aten *a = &p->a;
     need_all(a, outputs);
     for (uint32_t i = a->call_count; i-- > 0;) {
         aten_call *c = &a->calls[i];
         c->needed |= changes_operand(c->op);
-        size_t k;
-        json_t *input;
+        const jsonr *input;
         if (c->needed && aten_find_norm(a, c)) {
             need(a, c->norm.x);
             need(a, c->norm.weight);
         } else if (c->needed)
-            json_array_foreach(json_object_get(c->json, "inputs"), k, input) need_all(a, json_object_get(input, "arg"));
+            jsonr_each(input, jsonr_get(c->json, "inputs")) need_all(a, jsonr_get(input, "arg"));
         p->needed += c->needed;
     }
 }
@@ -252,8 +241,8 @@ static bool is_view(const char *op)
 static bool is_viewed(aten *a, const char *name)
 {
     const aten_call *now = a->at;
-    const json_t *made = json_object_get(a->call_of, name);
-    bool viewed = made && is_view(a->calls[json_integer_value(made)].op);
+    const uint32_t *made = names_get(&a->call_of, name);
+    bool viewed = made && is_view(a->calls[*made].op);
     for (a->at = a->calls; a->at < now && !viewed; a->at++) {
         const char *of = is_view(a->at->op) ? aten_tensor_name(a, "self") : NULL;
         viewed = of && strcmp(of, name) == 0;
@@ -266,8 +255,8 @@ static bool is_viewed(aten *a, const char *name)
 static bool rebind(aten *a, const char *changed)
 {
     aten_value v;
-    const json_t *first = json_object_get(json_array_get(json_object_get(a->at->json, "outputs"), 0), "as_tensor");
-    const char *result = text_at(first, "name");
+    const jsonr *first = jsonr_get(jsonr_at(jsonr_get(a->at->json, "outputs"), 0), "as_tensor");
+    const char *result = jsonr_get_text(first, "name");
     if (!changed || !result || is_viewed(a, changed))
         return aten_fail(a, "it changes a tensor in place that others are views of: export with run_decompositions()");
     if (!aten_find_value(a, result, &v))
@@ -336,7 +325,7 @@ static bool add_output(aten_program *p, const char *name)
         str_add(&unique, "'");
     if (n)
         graph_output(a->g, unique.data, n);
-    int type = aten_read_meta(json_object_get(a->metas, name), &meta) ? meta.type : ATEN_F32;
+    int type = aten_read_meta(jsonr_get(a->metas, name), &meta) ? meta.type : ATEN_F32;
     add_port(&p->outputs, &p->output_count, unique.data, type, &v);
     str_free(&unique);
     return n != 0;
@@ -373,86 +362,76 @@ static bool add_store(aten_program *p, const char *buffer, const char *result)
     return n && graph_store(a->g, state, graph_reshape(a->g, n, s), a->zero);
 }
 
-static bool read_outputs(aten_program *p, const json_t *signature)
+static bool read_outputs(aten_program *p, const jsonr *signature)
 {
     aten *a = &p->a;
-    size_t i;
-    json_t *spec;
-    json_array_foreach(json_object_get(signature, "output_specs"), i, spec)
+    const jsonr *spec;
+    jsonr_each(spec, jsonr_get(signature, "output_specs"))
     {
-        const json_t *output = json_object_get(spec, "user_output"),
-                     *changed = json_object_get(spec, "buffer_mutation");
+        const jsonr *output = jsonr_get(spec, "user_output"), *changed = jsonr_get(spec, "buffer_mutation");
         if (output) {
-            if (!add_output(p, text_at(json_object_get(json_object_get(output, "arg"), "as_tensor"), "name")))
+            if (!add_output(p, jsonr_get_text(jsonr_get(jsonr_get(output, "arg"), "as_tensor"), "name")))
                 return false;
         } else if (changed) {
-            if (!add_store(p, text_at(changed, "buffer_name"), arg_name(changed)))
+            if (!add_store(p, jsonr_get_text(changed, "buffer_name"), arg_name(changed)))
                 return false;
         } else
             return err_set(a->e, "its signature has an output of a kind that is not supported");
     }
-    json_array_foreach(json_object_get(signature, "input_specs"), i, spec)
+    jsonr_each(spec, jsonr_get(signature, "input_specs"))
     {
-        const json_t *buffer = json_object_get(spec, "buffer");
+        const jsonr *buffer = jsonr_get(spec, "buffer");
         const char *name = arg_name(buffer);
-        if (name && json_object_get(a->rebound, name) && !add_store(p, text_at(buffer, "buffer_name"), name))
+        if (names_get(&a->rebound, name) && !add_store(p, jsonr_get_text(buffer, "buffer_name"), name))
             return false;
     }
     graph_find_unused(a->g);
     return p->output_count || err_set(a->e, "it has no output");
 }
 
-static void read_changes(aten *a, const json_t *outputs)
+static void read_changes(aten *a, const jsonr *outputs)
 {
-    size_t i;
-    json_t *spec;
-    json_array_foreach(outputs, i, spec)
+    const jsonr *spec;
+    a->changes = outputs;
+    jsonr_each(spec, outputs)
     {
-        const json_t *change = json_object_get(spec, "buffer_mutation");
-        const char *buffer = text_at(change, "buffer_name"), *result = arg_name(change);
+        const jsonr *change = jsonr_get(spec, "buffer_mutation");
+        const char *buffer = jsonr_get_text(change, "buffer_name"), *result = arg_name(change);
         if (buffer && result)
-            json_object_set_new(a->changed_to, buffer, json_string(result));
+            names_put(&a->changed_to, buffer, spec_at);
     }
 }
 
-static bool read_program(aten_program *p, const json_t *module, aten_source source, void *user)
+static bool read_program(aten_program *p, const jsonr *module, aten_source source, void *user)
 {
     aten *a = &p->a;
-    const json_t *graph = json_object_get(module, "graph"), *signature = json_object_get(module, "signature");
-    if (!json_is_object(graph) || !json_is_object(signature))
+    const jsonr *graph = jsonr_get(module, "graph"), *signature = jsonr_get(module, "signature");
+    if (!jsonr_is(graph, JSONR_OBJECT) || !jsonr_is(signature, JSONR_OBJECT))
         return err_set(a->e, "it has no graph and signature");
-    a->metas = json_object_get(graph, "tensor_values");
-    read_changes(a, json_object_get(signature, "output_specs"));
-    return read_calls(a, json_object_get(graph, "nodes")) && read_inputs(p, signature, source, user) &&
-           (find_needed(p, json_object_get(signature, "output_specs")), lower_calls(a)) && read_outputs(p, signature) &&
+    a->metas = jsonr_get(graph, "tensor_values");
+    read_changes(a, jsonr_get(signature, "output_specs"));
+    return read_calls(a, jsonr_get(graph, "nodes")) && read_inputs(p, signature, source, user) &&
+           (find_needed(p, jsonr_get(signature, "output_specs")), lower_calls(a)) && read_outputs(p, signature) &&
            graph_ok(a->g, a->e);
 }
 
-aten_program *aten_program_new(const json_t *module, aten_source source, void *user, err *e)
+aten_program *aten_program_new(const jsonr *module, aten_source source, void *user, err *e)
 {
     aten_program *p = mem_alloc(sizeof *p);
     aten *a = &p->a;
-    *a = (aten){.e = &p->error,
-                .value_of = json_object(),
-                .call_of = json_object(),
-                .rebound = json_object(),
-                .changed_to = json_object(),
-                .asked = json_object()};
+    *a = (aten){.e = &p->error};
     a->g = a->program_graph = graph_new();
     bool ok = read_program(p, module, source, user);
     if (!ok && p->error.kind == ERR_NONE && graph_ok(a->program_graph, a->e))
         err_set(a->e, "it cannot be lowered");
-    json_decref(a->value_of);
-    json_decref(a->call_of);
-    json_decref(a->rebound);
-    json_decref(a->changed_to);
-    json_decref(a->asked);
+    names *used[] = {&a->value_of, &a->call_of, &a->rebound, &a->changed_to, &a->asked};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        names_free(used[i]);
     free(a->positions);
     free(a->values);
-    a->value_of = a->call_of = a->rebound = a->changed_to = a->asked = NULL;
     a->positions = NULL;
     a->values = NULL;
-    a->metas = NULL;
+    a->metas = a->changes = NULL;
     if (ok)
         return p;
     err_set_kind(e, p->error.kind, "%s", p->error.text);

@@ -8,8 +8,7 @@
 #define SOLO_ATEN_H
 
 #include "graph/graph.h"
-
-#include <jansson.h>
+#include "model/jsonr.h"
 
 enum { ATEN_MAX_RANK = GRAPH_VIEW_DIMS };
 
@@ -52,7 +51,7 @@ typedef struct aten_port {
 
 typedef struct aten_program aten_program;
 /* `module` is the "graph_module" of the JSON; needed during this call only. */
-aten_program *aten_program_new(const json_t *module, aten_source source, void *user, err *e);
+aten_program *aten_program_new(const jsonr *module, aten_source source, void *user, err *e);
 void aten_program_free(aten_program *p);
 const graph *aten_program_graph(const aten_program *p);
 /* A graph_weight_source; `program` is the program. */
@@ -64,6 +63,6 @@ const aten_port *aten_program_states(const aten_program *p, uint32_t *count);
 uint32_t aten_program_nodes(const aten_program *p, uint32_t *needed);
 
 /* Rank and sizes of a tensor's description in the JSON; false if it is not a plain tensor with known sizes. */
-bool aten_read_meta(const json_t *meta, aten_tensor *out);
+bool aten_read_meta(const jsonr *meta, aten_tensor *out);
 
 #endif

@@ -33,9 +33,9 @@ aten_kind aten_kind_of(int type)
 }
 
 /* The last file and line of a node's stack trace outside of torch itself, and what stands there: "file.py:12: y = f(x)". */
-static void source_line(const json_t *call, char out[200])
+static void source_line(const jsonr *call, char out[200])
 {
-    const char *trace = json_string_value(json_object_get(json_object_get(call, "metadata"), "stack_trace"));
+    const char *trace = jsonr_get_text(jsonr_get(call, "metadata"), "stack_trace");
     const char *last = NULL;
     out[0] = 0;
     for (const char *at = trace; at && (at = strstr(at, "File \"")); at++) {
@@ -70,7 +70,7 @@ bool aten_fail(aten *a, const char *fmt, ...)
     if (!a->at)
         return err_set(a->e, "%s", why);
     source_line(a->at->json, line);
-    const char *name = json_string_value(json_object_get(a->at->json, "name"));
+    const char *name = jsonr_get_text(a->at->json, "name");
     return err_set(a->e, "node %.60s (%.80s)%s%s: %s", name ? name : "?", a->at->target, line[0] ? ", " : "", line,
                    why);
 }
@@ -78,27 +78,26 @@ bool aten_fail(aten *a, const char *fmt, ...)
 /* ---- arguments ------------------------------------------------------------------------------------------ */
 
 /* {"as_int": 1}: what is inside; NULL for as_none. */
-static const json_t *inside(const json_t *arg, const char **which)
+static const jsonr *inside(const jsonr *arg, const char **which)
 {
-    const char *key = json_object_iter_key(json_object_iter((json_t *)arg));
+    const char *key = jsonr_key(arg, 0);
     *which = key ? key : "";
-    return key && strcmp(key, "as_none") != 0 ? json_object_get(arg, key) : NULL;
+    return key && strcmp(key, "as_none") != 0 ? jsonr_get(arg, key) : NULL;
 }
 
-static const json_t *arg_object(const aten *a, const char *name)
+static const jsonr *arg_object(const aten *a, const char *name)
 {
-    size_t i;
-    json_t *input;
-    json_array_foreach(json_object_get(a->at->json, "inputs"), i, input)
+    const jsonr *input;
+    jsonr_each(input, jsonr_get(a->at->json, "inputs"))
     {
-        const char *text = json_string_value(json_object_get(input, "name"));
+        const char *text = jsonr_get_text(input, "name");
         if (text && strcmp(text, name) == 0)
-            return json_object_get(input, "arg");
+            return jsonr_get(input, "arg");
     }
     return NULL;
 }
 
-const json_t *aten_arg(const aten *a, const char *name)
+const jsonr *aten_arg(const aten *a, const char *name)
 {
     const char *which;
     return inside(arg_object(a, name), &which);
@@ -110,15 +109,15 @@ bool aten_has(const aten *a, const char *name)
 }
 
 /* A number; torch writes those that are not finite as texts, and symbols that are known as {"as_int": 1}. */
-static bool number_of(const json_t *value, double *out)
+static bool number_of(const jsonr *value, double *out)
 {
-    const char *text = json_string_value(value), *which;
-    if (json_is_object(value))
+    const char *text = jsonr_text(value), *which;
+    if (jsonr_is(value, JSONR_OBJECT))
         value = inside(value, &which);
-    if (json_is_number(value))
-        *out = json_number_value(value);
-    else if (json_is_boolean(value))
-        *out = json_is_true(value);
+    if (jsonr_is_number(value))
+        *out = jsonr_number(value);
+    else if (jsonr_is(value, JSONR_BOOL))
+        *out = jsonr_is_true(value);
     else if (text && (strcmp(text, "Infinity") == 0 || strcmp(text, "inf") == 0))
         *out = INFINITY;
     else if (text && (strcmp(text, "-Infinity") == 0 || strcmp(text, "-inf") == 0))
@@ -130,7 +129,7 @@ static bool number_of(const json_t *value, double *out)
 
 double aten_float(aten *a, const char *name, double otherwise)
 {
-    const json_t *value = aten_arg(a, name);
+    const jsonr *value = aten_arg(a, name);
     double number = otherwise;
     if (value && !number_of(value, &number))
         aten_fail(a, "%s is no number that is known before it runs", name);
@@ -139,32 +138,32 @@ double aten_float(aten *a, const char *name, double otherwise)
 
 int64_t aten_int(aten *a, const char *name, int64_t otherwise)
 {
-    const json_t *value = aten_arg(a, name);
-    if (json_is_integer(value))
-        return json_integer_value(value);
+    const jsonr *value = aten_arg(a, name);
+    if (jsonr_is(value, JSONR_WHOLE))
+        return jsonr_whole(value);
     double number = aten_float(a, name, (double)otherwise);
     return fabs(number) < 9e18 ? (int64_t)number : number < 0 ? INT64_MIN : INT64_MAX;
 }
 
 bool aten_bool(const aten *a, const char *name, bool otherwise)
 {
-    const json_t *value = aten_arg(a, name);
-    return value ? json_is_true(value) : otherwise;
+    const jsonr *value = aten_arg(a, name);
+    return value ? jsonr_is_true(value) : otherwise;
 }
 
 uint32_t aten_ints(aten *a, const char *name, int64_t *out, uint32_t room)
 {
-    const json_t *list = aten_arg(a, name);
+    const jsonr *list = aten_arg(a, name);
     if (!list)
         return 0;
-    if (!json_is_array(list)) {
+    if (!jsonr_is(list, JSONR_LIST)) {
         out[0] = aten_int(a, name, 0);
         return 1;
     }
     uint32_t count = 0;
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    for (uint32_t i = 0; i < jsonr_count(list); i++) {
         double number = 0;
-        if (count == room || !number_of(json_array_get(list, i), &number) || fabs(number) > 9e15) {
+        if (count == room || !number_of(jsonr_at(list, i), &number) || fabs(number) > 9e15) {
             aten_fail(a, "%s has more numbers than are supported, or some that are not known before it runs", name);
             return 0;
         }
@@ -175,7 +174,7 @@ uint32_t aten_ints(aten *a, const char *name, int64_t *out, uint32_t room)
 
 const char *aten_text(const aten *a, const char *name)
 {
-    return json_string_value(aten_arg(a, name));
+    return jsonr_text(aten_arg(a, name));
 }
 
 bool aten_dim(aten *a, int64_t dim, uint32_t rank, uint32_t *out)
@@ -191,22 +190,22 @@ bool aten_dim(aten *a, int64_t dim, uint32_t rank, uint32_t *out)
 
 bool aten_find_value(aten *a, const char *name, aten_value *out)
 {
-    const json_t *number = json_object_get(a->value_of, name);
+    const uint32_t *number = names_get(&a->value_of, name);
     if (!number)
         return aten_fail(a, "there is no tensor %.60s before it", name);
-    *out = a->values[json_integer_value(number)];
+    *out = a->values[*number];
     return true;
 }
 
 const char *aten_tensor_name(const aten *a, const char *name)
 {
-    return json_string_value(json_object_get(aten_arg(a, name), "name"));
+    return jsonr_get_text(aten_arg(a, name), "name");
 }
 
 bool aten_get(aten *a, const char *name, aten_value *out)
 {
     const char *which, *tensor = aten_tensor_name(a, name);
-    const json_t *value = inside(arg_object(a, name), &which);
+    const jsonr *value = inside(arg_object(a, name), &which);
     double number;
     *out = (aten_value){0};
     if (tensor)
@@ -223,15 +222,15 @@ bool aten_get(aten *a, const char *name, aten_value *out)
 
 bool aten_get_list(aten *a, const char *name, aten_value *out, uint32_t room, uint32_t *count)
 {
-    const json_t *list = aten_arg(a, name);
-    *count = (uint32_t)json_array_size(list);
-    if (!*count || json_array_size(list) > room)
-        return aten_fail(a, "%zu tensors as %s", json_array_size(list), name);
+    const jsonr *list = aten_arg(a, name);
+    *count = jsonr_count(list);
+    if (!*count || *count > room)
+        return aten_fail(a, "%u tensors as %s", *count, name);
     for (uint32_t i = 0; i < *count; i++) {
-        const json_t *item = json_array_get(list, i);
-        const char *which, *tensor = json_string_value(json_object_get(item, "name"));
+        const jsonr *item = jsonr_at(list, i);
+        const char *which, *tensor = jsonr_get_text(item, "name");
         if (!tensor) /* an optional one: {"as_tensor": {"name": ..}} or as_none */
-            tensor = json_string_value(json_object_get(inside(item, &which), "name"));
+            tensor = jsonr_get_text(inside(item, &which), "name");
         out[i] = (aten_value){.rank = UINT32_MAX};
         if (tensor && !aten_find_value(a, tensor, &out[i]))
             return false;
@@ -242,17 +241,17 @@ bool aten_get_list(aten *a, const char *name, aten_value *out, uint32_t room, ui
 /* The name of an output: {"as_tensor": {"name": ..}}, or the nth of {"as_tensors": [..]}. */
 static const char *output_name(const aten *a, uint32_t nth)
 {
-    const json_t *outputs = json_object_get(a->at->json, "outputs"), *first = json_array_get(outputs, 0);
-    const json_t *list = json_object_get(first, "as_tensors");
+    const jsonr *outputs = jsonr_get(a->at->json, "outputs"), *first = jsonr_at(outputs, 0);
+    const jsonr *list = jsonr_get(first, "as_tensors");
     if (list)
-        return json_string_value(json_object_get(json_array_get(list, nth), "name"));
-    return json_string_value(json_object_get(json_object_get(json_array_get(outputs, nth), "as_tensor"), "name"));
+        return jsonr_get_text(jsonr_at(list, nth), "name");
+    return jsonr_get_text(jsonr_get(jsonr_at(outputs, nth), "as_tensor"), "name");
 }
 
 bool aten_asks(const aten *a, uint32_t nth)
 {
     const char *name = output_name(a, nth);
-    return name && json_object_get(a->asked, name);
+    return names_get(&a->asked, name);
 }
 
 bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
@@ -263,7 +262,7 @@ bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
     if (a->e->kind != ERR_NONE || !graph_ok(a->program_graph, a->e))
         return false;
     aten_tensor meta;
-    const json_t *described = json_object_get(a->metas, name);
+    const jsonr *described = jsonr_get(a->metas, name);
     if (described && aten_read_meta(described, &meta)) {
         bool same = meta.rank == v->rank;
         for (uint32_t d = 0; same && d < v->rank; d++)
@@ -274,7 +273,7 @@ bool aten_put_nth(aten *a, uint32_t nth, const aten_value *v)
     if ((a->value_count & (a->value_count - 1)) == 0)
         a->values = mem_grow(a->values, (a->value_count ? 2 * a->value_count : 1) * sizeof *a->values);
     a->values[a->value_count] = *v;
-    json_object_set_new(a->value_of, name, json_integer(a->value_count++));
+    names_put(&a->value_of, name, a->value_count++);
     return true;
 }
 

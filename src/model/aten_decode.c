@@ -103,7 +103,7 @@ static aten_value numbers(aten *a, const float *floats, uint32_t count)
             v.constant = i + 1;
             return v;
         }
-    float *copy = mem_alloc(count * sizeof *copy);
+    float *copy = mem_floats(count);
     memcpy(copy, floats, count * sizeof *copy);
     return aten_from_floats(a, ATEN_KIND_FLOAT, 1, &count, copy);
 }
@@ -116,7 +116,7 @@ static void replace_rotation(aten *a, aten_value *v)
         shape_count(graph_at(a->g, v->n)->s) != count)
         return;
     r.heads = count / r.size;
-    r.frequencies = mem_alloc(r.size / 2 * sizeof *r.frequencies);
+    r.frequencies = mem_floats(r.size / 2);
     bool found = true;
     for (uint32_t i = 0; i < count && found; i++)
         found = is_rotated(a, v->n, i, &r);
@@ -141,20 +141,12 @@ bool aten_is_cache(const aten_value *v)
            v->strides[2] == v->dims[1] * v->dims[3] && v->offset == 0;
 }
 
-static uint32_t count_names(const json_t *value, const char *name)
+static uint32_t count_names(const jsonr *value, const char *name)
 {
-    size_t i;
-    json_t *item;
-    const char *key;
-    uint32_t count = 0;
-    json_array_foreach(value, i, item) count += count_names(item, name);
-    json_object_foreach((json_t *)value, key, item)
-    {
-        if (strcmp(key, "name") == 0 && json_is_string(item))
-            count += strcmp(json_string_value(item), name) == 0;
-        else
-            count += count_names(item, name);
-    }
+    const jsonr *item;
+    const char *own = jsonr_get_text(value, "name");
+    uint32_t count = own && strcmp(own, name) == 0;
+    jsonr_each(item, value) count += count_names(item, name);
     return count;
 }
 
@@ -162,14 +154,14 @@ static uint32_t count_names(const json_t *value, const char *name)
 static bool is_last_change(aten *a, node state)
 {
     const char *self = aten_tensor_name(a, "self"), *buffer = graph_at(a->g, state)->name;
-    const char *result = json_string_value(json_object_get(a->changed_to, buffer));
-    const json_t *out = json_object_get(json_array_get(json_object_get(a->at->json, "outputs"), 0), "as_tensor");
-    const char *own = json_string_value(json_object_get(out, "name"));
+    const char *result = aten_changed_to(a, buffer);
+    const jsonr *out = jsonr_get(jsonr_at(jsonr_get(a->at->json, "outputs"), 0), "as_tensor");
+    const char *own = jsonr_get_text(out, "name");
     if (!self || !result || !own || strcmp(own, result) != 0)
         return false;
     uint32_t uses = 0;
     for (uint32_t i = 0; i < a->call_count; i++)
-        uses += a->calls[i].needed ? count_names(json_object_get(a->calls[i].json, "inputs"), self) : 0;
+        uses += a->calls[i].needed ? count_names(jsonr_get(a->calls[i].json, "inputs"), self) : 0;
     return uses == 1;
 }
 

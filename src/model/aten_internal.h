@@ -3,6 +3,7 @@
 #define SOLO_ATEN_INTERNAL_H
 
 #include "model/aten.h"
+#include "model/names.h"
 
 /* What stands for -infinity, which GPUs need not know. No program has this very number. */
 #define ATEN_MINUS_INFINITY (-3e38f)
@@ -43,7 +44,7 @@ typedef struct aten_norm {
 
 /* A node of the program. */
 typedef struct aten_call {
-    const json_t *json;
+    const jsonr *json;
     const char *target; /* torch.ops.aten.add.Tensor */
     char op[64];        /* add */
     bool needed;
@@ -64,12 +65,12 @@ typedef struct aten {
     uint32_t weight_count;
     aten_value *values;
     uint32_t value_count;
-    json_t *value_of;   /* name -> number of a value */
-    json_t *call_of;    /* name of a tensor -> number of the call that makes it */
-    json_t *rebound;    /* name of a buffer -> name of the value that it was changed to */
-    json_t *changed_to; /* the same as the signature says */
-    json_t *asked;      /* names of tensors that other nodes or outputs need */
-    const json_t *metas;
+    names value_of;               /* name -> number of a value */
+    names call_of;                /* name of a tensor -> number of the call that makes it */
+    names rebound;                /* names of tensors that a node changes in place */
+    names changed_to;             /* name of a buffer -> number of the output that says what it is changed to */
+    names asked;                  /* names of tensors that other nodes or outputs need */
+    const jsonr *metas, *changes; /* descriptions of tensors; outputs of the signature */
     aten_call *calls;
     uint32_t call_count;
     const aten_call *at; /* the one that is lowered */
@@ -85,11 +86,16 @@ struct aten_program {
     uint32_t input_count, output_count, state_count, needed;
 };
 
+/* ---- aten.c ---- */
+
+/* The name of the tensor that the signature changes a buffer to, or NULL. */
+const char *aten_changed_to(const aten *a, const char *buffer);
+
 /* ---- aten_args.c: arguments of the call that is lowered ---- */
 
 /* The first error: the node, and its line of Python. Returns false. */
 bool aten_fail(aten *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const json_t *aten_arg(const aten *a, const char *name); /* the value itself, or NULL where it is absent or None */
+const jsonr *aten_arg(const aten *a, const char *name); /* the value itself, or NULL where it is absent or None */
 bool aten_has(const aten *a, const char *name);
 int64_t aten_int(aten *a, const char *name, int64_t otherwise);
 double aten_float(aten *a, const char *name, double otherwise);

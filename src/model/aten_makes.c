@@ -7,7 +7,7 @@
 
 aten_value aten_count_up(aten *a, uint32_t count)
 {
-    float *numbers = mem_alloc(count * sizeof *numbers);
+    float *numbers = mem_floats(count);
     for (uint32_t i = 0; i < count; i++)
         numbers[i] = (float)i;
     return aten_from_floats(a, ATEN_KIND_INT, 1, &count, numbers);
@@ -31,7 +31,7 @@ static bool lower_arange(aten *a)
     uint32_t size = count > 0 && count < MOST ? (uint32_t)count + (count > (uint32_t)count) : 0;
     if (!size)
         return aten_fail(a, "from %g to %g by %g", start, end, step);
-    float *numbers = mem_alloc(size * sizeof *numbers);
+    float *numbers = mem_floats(size);
     for (uint32_t i = 0; i < size; i++)
         numbers[i] = (float)(start + i * step);
     aten_value v = aten_from_floats(a, kind, 1, &size, numbers);
@@ -75,7 +75,7 @@ static bool lower_triangle(aten *a)
     if (x.rank < 2)
         return aten_fail(a, "no matrix");
     uint32_t rows = x.dims[x.rank - 2], columns = x.dims[x.rank - 1];
-    float *mask = mem_alloc((size_t)rows * columns * sizeof *mask);
+    float *mask = mem_floats((uint64_t)rows * columns);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < columns; c++)
             mask[(size_t)r * columns + c] = upper ? (int64_t)c - r >= diagonal : (int64_t)c - r <= diagonal;

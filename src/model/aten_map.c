@@ -43,7 +43,7 @@ static bool fold(aten *a, graph *small, node n, uint32_t weights_before, const a
     if (!n)
         graph_ok(small, &e);
     if (run && cpu_run_once(run, &e)) {
-        result = mem_alloc(count * sizeof *result);
+        result = mem_floats(count);
         const float *floats = cpu_floats(run, "result of folding");
         const uint32_t *words = cpu_words(run, "result of folding");
         for (uint64_t i = 0; i < count; i++)

@@ -6,8 +6,8 @@
 /* The call that makes a tensor, if it is of this operator. */
 static const aten_call *made_by(const aten *a, const char *name, const char *op)
 {
-    const json_t *number = name ? json_object_get(a->call_of, name) : NULL;
-    const aten_call *c = number ? &a->calls[json_integer_value(number)] : NULL;
+    const uint32_t *number = names_get(&a->call_of, name);
+    const aten_call *c = number ? &a->calls[*number] : NULL;
     return c && strcmp(c->op, op) == 0 ? c : NULL;
 }
 
@@ -20,7 +20,7 @@ static const char *behind_copies(aten *a, const char *name)
         found = false;
         for (int i = 0; i < 4 && !found; i++) {
             const aten_call *c = made_by(a, name, copies[i]);
-            if (c && aten_read_meta(json_object_get(a->metas, name), &meta) && meta.type == ATEN_F32) {
+            if (c && aten_read_meta(jsonr_get(a->metas, name), &meta) && meta.type == ATEN_F32) {
                 a->at = c;
                 name = aten_tensor_name(a, "self");
                 found = true;
@@ -40,18 +40,18 @@ static bool is_rms_of(aten *a, const char *name, const char *x, double *epsilon)
     c = c ? made_by(a, aten_tensor_name(a, "self"), "add") : NULL;
     a->at = c;
     const char *mean = c ? aten_tensor_name(a, "self") : NULL;
-    if (!mean || aten_has(a, "alpha") || !json_is_real(aten_arg(a, "other")))
+    if (!mean || aten_has(a, "alpha") || !jsonr_is(aten_arg(a, "other"), JSONR_REAL))
         return false;
-    *epsilon = json_number_value(aten_arg(a, "other"));
+    *epsilon = jsonr_number(aten_arg(a, "other"));
     a->at = c = made_by(a, mean, "mean");
     if (!c || !aten_bool(a, "keepdim", false) || aten_ints(a, "dim", dims, 2) != 1 ||
-        !aten_read_meta(json_object_get(a->metas, x), &meta) || meta.type != ATEN_F32 || meta.rank < 1 ||
+        !aten_read_meta(jsonr_get(a->metas, x), &meta) || meta.type != ATEN_F32 || meta.rank < 1 ||
         (dims[0] != -1 && dims[0] != meta.rank - 1))
         return false;
     a->at = c = made_by(a, aten_tensor_name(a, "self"), "pow");
     const char *squared = c ? aten_tensor_name(a, "self") : NULL;
-    const json_t *exponent = c ? aten_arg(a, "exponent") : NULL;
-    power = json_is_number(exponent) && json_number_value(exponent) == 2 ? 2 : 0;
+    const jsonr *exponent = c ? aten_arg(a, "exponent") : NULL;
+    power = jsonr_is_number(exponent) && jsonr_number(exponent) == 2 ? 2 : 0;
     return squared && power == 2 && strcmp(squared, x) == 0;
 }
 
@@ -67,11 +67,10 @@ static bool match_norm(aten *a, const aten_call *call, aten_norm *out)
         a->at = scaled;
         const char *of = scaled ? aten_tensor_name(a, way & 2 ? "other" : "self") : NULL;
         const char *rms = scaled ? aten_tensor_name(a, way & 2 ? "self" : "other") : NULL;
-        bool changes = of && json_object_get(a->rebound, of); /* it may be another one by now */
+        bool changes = names_get(&a->rebound, of); /* it may be another one by now */
         if (!first || !of || changes || !rms || !is_rms_of(a, rms, of, &out->epsilon) ||
-            !aten_read_meta(json_object_get(a->metas, first), &weight) ||
-            !aten_read_meta(json_object_get(a->metas, of), &x) || weight.type != ATEN_F32 || weight.rank != 1 ||
-            weight.dims[0] != x.dims[x.rank - 1])
+            !aten_read_meta(jsonr_get(a->metas, first), &weight) || !aten_read_meta(jsonr_get(a->metas, of), &x) ||
+            weight.type != ATEN_F32 || weight.rank != 1 || weight.dims[0] != x.dims[x.rank - 1])
             continue;
         out->x = of;
         out->weight = first;

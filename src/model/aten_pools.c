@@ -39,7 +39,7 @@ static bool read_window(aten *a, const aten_value *x, pool_spec *p)
     if (!aten_pair(a, "kernel_size", rank, 1, w->size) || !aten_pair(a, "dilation", rank, 1, w->dilation) ||
         !aten_padding(a, rank, w))
         return false;
-    bool has_stride = json_array_size(aten_arg(a, "stride")) > 0;
+    bool has_stride = jsonr_count(aten_arg(a, "stride")) > 0;
     if (!aten_pair(a, has_stride ? "stride" : "kernel_size", rank, 1, w->stride))
         return false;
     for (int i = 0; i < 2; i++) {
@@ -61,7 +61,7 @@ static bool read_window(aten *a, const aten_value *x, pool_spec *p)
 static aten_value reciprocals(aten *a, const aten_value *x, const pool_spec *p)
 {
     const aten_window *w = &p->w;
-    float *out = mem_alloc((size_t)p->places[0] * p->places[1] * sizeof *out);
+    float *out = mem_floats((uint64_t)p->places[0] * p->places[1]);
     uint32_t after[2] = {0, 0};
     bool pads = aten_bool(a, "count_include_pad", true);
     double divisor = aten_float(a, "divisor_override", 0);
@@ -104,7 +104,7 @@ static bool lower_mean_pool(aten *a)
 /* first + place * step + number * dilation, for the places of one direction: the coordinate of an element. */
 static bool coordinate(aten *a, const pool_spec *p, int i, const aten_value *number, aten_value *out)
 {
-    float *first = mem_alloc(p->places[i] * sizeof *first);
+    float *first = mem_floats(p->places[i]);
     for (uint32_t k = 0; k < p->places[i]; k++)
         first[k] = (float)((int64_t)k * p->w.stride[i] - p->w.before[i]);
     aten_value place = aten_from_floats(a, ATEN_KIND_INT, 1, &p->places[i], first), scaled;
@@ -185,7 +185,7 @@ static uint32_t part_end(uint32_t i, uint32_t size, uint32_t parts)
 static bool mean_parts(aten *a, const aten_value *x, uint32_t parts, aten_value *out)
 {
     uint32_t size = x->dims[x->rank - 1];
-    float *weights = mem_alloc((size_t)size * parts * sizeof *weights);
+    float *weights = mem_floats((uint64_t)size * parts);
     for (uint32_t i = 0; i < parts; i++) {
         uint32_t from = part_begin(i, size, parts), to = part_end(i, size, parts);
         for (uint32_t k = from; k < to; k++)
@@ -203,7 +203,7 @@ static bool largest_parts(aten *a, const aten_value *x, uint32_t parts, aten_val
         uint32_t length = part_end(i, size, parts) - part_begin(i, size, parts);
         longest = length > longest ? length : longest;
     }
-    float *places = mem_alloc((size_t)parts * longest * sizeof *places);
+    float *places = mem_floats((uint64_t)parts * longest);
     for (uint32_t i = 0; i < parts; i++)
         for (uint32_t k = 0; k < longest; k++) {
             uint32_t at = part_begin(i, size, parts) + k, end = part_end(i, size, parts);

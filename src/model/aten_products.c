@@ -53,7 +53,7 @@ static bool lower_addmm(aten *a)
 /* [rows, columns], 0 where a column is at most as far on as the row, else far below zero. */
 static aten_value causal_mask(aten *a, uint32_t rows, uint32_t columns)
 {
-    float *mask = mem_alloc((size_t)rows * columns * sizeof *mask);
+    float *mask = mem_floats((uint64_t)rows * columns);
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = r + 1; c < columns; c++)
             mask[(size_t)r * columns + c] = ATEN_MINUS_INFINITY;

@@ -175,7 +175,7 @@ static bool lower_cumsum(aten *a)
         return aten_put(a, &x);
     if (size > MOST)
         return aten_fail(a, "a cumulative sum of %u elements: at most %d are supported", size, MOST);
-    float *ones = mem_alloc((size_t)size * size * sizeof *ones);
+    float *ones = mem_floats((uint64_t)size * size);
     for (uint32_t i = 0; i < size; i++)
         for (uint32_t k = i; k < size; k++)
             ones[(size_t)i * size + k] = 1;

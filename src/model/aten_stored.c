@@ -8,30 +8,30 @@
 #include <string.h>
 
 /* {"as_int": 3}; sizes that are known only at run time are {"as_expr": ..}. */
-static bool read_ints(const json_t *list, uint64_t *out, uint32_t *count)
+static bool read_ints(const jsonr *list, uint64_t *out, uint32_t *count)
 {
-    *count = (uint32_t)json_array_size(list);
-    if (!json_is_array(list) || json_array_size(list) > ATEN_MAX_RANK)
+    *count = jsonr_count(list);
+    if (!jsonr_is(list, JSONR_LIST) || jsonr_count(list) > ATEN_MAX_RANK)
         return false;
     for (uint32_t i = 0; i < *count; i++) {
-        const json_t *number = json_object_get(json_array_get(list, i), "as_int");
-        if (!json_is_integer(number) || json_integer_value(number) < 0 || json_integer_value(number) > UINT32_MAX / 4)
+        const jsonr *number = jsonr_get(jsonr_at(list, i), "as_int");
+        if (!jsonr_is(number, JSONR_WHOLE) || jsonr_whole(number) < 0 || jsonr_whole(number) > UINT32_MAX / 4)
             return false;
-        out[i] = (uint64_t)json_integer_value(number);
+        out[i] = (uint64_t)jsonr_whole(number);
     }
     return true;
 }
 
-bool aten_read_meta(const json_t *meta, aten_tensor *out)
+bool aten_read_meta(const jsonr *meta, aten_tensor *out)
 {
     uint64_t sizes[ATEN_MAX_RANK], count = 1;
     uint32_t strides;
-    const json_t *offset = json_object_get(json_object_get(meta, "storage_offset"), "as_int");
-    *out = (aten_tensor){.type = (int)json_integer_value(json_object_get(meta, "dtype"))};
-    if (!read_ints(json_object_get(meta, "sizes"), sizes, &out->rank) ||
-        !read_ints(json_object_get(meta, "strides"), out->strides, &strides) || strides != out->rank)
+    const jsonr *offset = jsonr_get(jsonr_get(meta, "storage_offset"), "as_int");
+    *out = (aten_tensor){.type = (int)jsonr_whole(jsonr_get(meta, "dtype"))};
+    if (!read_ints(jsonr_get(meta, "sizes"), sizes, &out->rank) ||
+        !read_ints(jsonr_get(meta, "strides"), out->strides, &strides) || strides != out->rank)
         return false;
-    out->offset = json_is_integer(offset) && json_integer_value(offset) > 0 ? (uint64_t)json_integer_value(offset) : 0;
+    out->offset = jsonr_is(offset, JSONR_WHOLE) && jsonr_whole(offset) > 0 ? (uint64_t)jsonr_whole(offset) : 0;
     for (uint32_t d = 0; d < out->rank; d++) {
         out->dims[d] = (uint32_t)sizes[d];
         count *= sizes[d];
@@ -88,7 +88,7 @@ bool aten_stored_value(aten *a, const char *name, const aten_tensor *t, aten_val
             out->constant = i + 1; /* weights that are tied */
             return true;
         }
-    float *floats = as_it_is ? NULL : mem_alloc(count * sizeof *floats);
+    float *floats = as_it_is ? NULL : mem_floats(count);
     for (uint64_t i = 0; floats && i < count; i++) {
         double number = element(t, i);
         if (t->type != ATEN_F64 && fabs(number) > 1 << 24) {

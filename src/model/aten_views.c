@@ -225,7 +225,7 @@ static bool lower_split(aten *a)
     uint32_t dim, count = 0, start = 0;
     if (!aten_get(a, "self", &x) || !aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim))
         return false;
-    bool listed = json_is_array(aten_arg(a, "split_sizes")) || json_is_array(aten_arg(a, "split_size"));
+    bool listed = jsonr_is(aten_arg(a, "split_sizes"), JSONR_LIST) || jsonr_is(aten_arg(a, "split_size"), JSONR_LIST);
     int64_t size = x.dims[dim], chunks = aten_int(a, "chunks", 1);
     if (listed)
         count = aten_ints(a, aten_has(a, "split_sizes") ? "split_sizes" : "split_size", sizes, MOST_PIECES);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 1 << 20, MOST_JSON_BYTES = 256 << 20, MOST_DEPTH = 64 };
+/* A value of a tree takes more room than it has text; in a page there are 4 GB for everything. */
+enum { MOST_ENTRIES = 1 << 20, MOST_JSON_BYTES = sizeof(size_t) > 4 ? 256 << 20 : 64 << 20 };
 
 typedef struct entry {
     const uint8_t *name, *data;
@@ -23,7 +24,7 @@ struct pt2 {
     size_t length;
     entry *entries;
     uint32_t count;
-    json_t *weights, *constants; /* "config": name -> where it is and what it looks like */
+    jsonr *weights, *constants; /* "config": name -> where it is and what it looks like */
     aten_program *program;
 };
 
@@ -138,39 +139,23 @@ static const entry *find_entry(const pt2 *p, const char *path)
 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */
 
-static bool is_shallow(const uint8_t *text, uint64_t length)
-{
-    int depth = 0;
-    bool in_string = false;
-    for (uint64_t i = 0; i < length; i++) {
-        if (in_string && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            in_string = !in_string;
-        else if (!in_string && (text[i] == '{' || text[i] == '[') && ++depth > MOST_DEPTH)
-            return false;
-        else if (!in_string && (text[i] == '}' || text[i] == ']'))
-            depth--;
-    }
-    return true;
-}
-
-static json_t *read_json(const pt2 *p, const char *path, err *e)
+static jsonr *read_json(const pt2 *p, const char *path, err *e)
 {
     const entry *f = find_entry(p, path);
     if (!f) {
         err_set(e, "it has no %s: torch.export.save of torch 2.8 and later writes that", path);
         return NULL;
     }
-    json_error_t why;
-    json_t *json = NULL;
-    if (f->bytes > MOST_JSON_BYTES || !is_shallow(f->data, f->bytes))
-        err_set(e, "%s is larger or deeper than any program", path);
-    else if (!(json = json_loadb((const char *)f->data, f->bytes, 0, &why)))
-        err_set(e, "%s: line %d: %s", path, why.line, why.text);
-    if (json && !json_is_object(json)) {
+    if (f->bytes > MOST_JSON_BYTES) {
+        err_set(e, "%s is larger than any program", path);
+        return NULL;
+    }
+    jsonr *json = jsonr_read((const char *)f->data, (size_t)f->bytes, e);
+    if (!json)
+        err_context(e, "%s", path);
+    if (json && !jsonr_is(json, JSONR_OBJECT)) {
         err_set(e, "%s is no object", path);
-        json_decref(json);
+        jsonr_free(json);
         return NULL;
     }
     return json;
@@ -179,18 +164,18 @@ static json_t *read_json(const pt2 *p, const char *path, err *e)
 static bool find_tensor(void *user, const char *name, aten_tensor *out, err *e)
 {
     const pt2 *p = user;
-    const json_t *in[2] = {p->weights, p->constants};
+    const jsonr *in[2] = {p->weights, p->constants};
     for (int i = 0; i < 2; i++) {
-        const json_t *found = json_object_get(json_object_get(in[i], "config"), name);
-        const char *path = json_string_value(json_object_get(found, "path_name"));
+        const jsonr *found = jsonr_get(jsonr_get(in[i], "config"), name);
+        const char *path = jsonr_get_text(found, "path_name");
         if (!found || !path)
             continue;
-        if (json_is_true(json_object_get(found, "use_pickle")))
+        if (jsonr_is_true(jsonr_get(found, "use_pickle")))
             return err_set(e, "tensor %.80s is pickled: only plain tensors are supported", name);
         char full[256];
         snprintf(full, sizeof full, "data/%s/%.200s", i ? "constants" : "weights", path);
         const entry *f = find_entry(p, full);
-        if (!aten_read_meta(json_object_get(found, "tensor_meta"), out))
+        if (!aten_read_meta(jsonr_get(found, "tensor_meta"), out))
             return err_set(e, "tensor %.80s has a shape that is not supported", name);
         if (!f)
             return err_set(e, "tensor %.80s: there is no %.200s", name, full);
@@ -209,15 +194,15 @@ static bool read_program(pt2 *p, err *e)
     order = find_entry(p, "byteorder");
     if (order && (order->bytes < 6 || memcmp(order->data, "little", 6) != 0))
         return err_set(e, "its numbers have the other byte order");
-    json_t *model = read_json(p, "models/model.json", e);
+    jsonr *model = read_json(p, "models/model.json", e);
     p->weights = model ? read_json(p, "data/weights/model_weights_config.json", e) : NULL;
     p->constants = p->weights ? read_json(p, "data/constants/model_constants_config.json", e) : NULL;
-    const json_t *major = json_object_get(json_object_get(model, "schema_version"), "major");
-    if (p->constants && (!json_is_integer(major) || json_integer_value(major) != 8))
-        err_set(e, "its schema has version %lld: 8 is supported", (long long)json_integer_value(major));
+    const jsonr *major = jsonr_get(jsonr_get(model, "schema_version"), "major");
+    if (p->constants && (!jsonr_is(major, JSONR_WHOLE) || jsonr_whole(major) != 8))
+        err_set(e, "its schema has version %lld: 8 is supported", (long long)jsonr_whole(major));
     else if (p->constants)
-        p->program = aten_program_new(json_object_get(model, "graph_module"), find_tensor, p, e);
-    json_decref(model);
+        p->program = aten_program_new(jsonr_get(model, "graph_module"), find_tensor, p, e);
+    jsonr_free(model);
     return p->program != NULL;
 }
 
@@ -253,8 +238,8 @@ void pt2_free(pt2 *p)
     if (!p)
         return;
     aten_program_free(p->program);
-    json_decref(p->weights);
-    json_decref(p->constants);
+    jsonr_free(p->weights);
+    jsonr_free(p->constants);
     free(p->entries);
     if (p->is_mapped)
         map_close(&p->file);
