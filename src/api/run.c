@@ -150,18 +150,14 @@ static void copy_bound(solo_run *r, bool before)
 
 static bool go(solo_run *r, uint32_t times, err *e)
 {
-    megakernel *mega = graph_run_megakernel(r->r, 0);
+    const megakernel *mega = graph_run_megakernel(r->r, 0);
     uint32_t most = mega && graph_run_level_of(r->r, 0) == LEVEL_LOOP ? MAX_RUNS_PER_DISPATCH : 1;
-    bool timed_out = false;
     for (uint32_t some; times && gpu_ok(r->g, e); times -= some) {
         some = times < most ? times : most;
         graph_run_set_rounds(r->r, 0, some);
         graph_run_once(r->r, 0, r->submit);
     }
-    if (mega && gpu_ok(r->g, e) && gpu_wait(r->g, e) && megakernel_timed_out(mega, &timed_out, e) && timed_out)
-        return err_set(
-            e, "the workgroups of one dispatch timed out waiting for each other: the level ops has no such waits");
-    return gpu_ok(r->g, e);
+    return mega ? graph_run_wait(r->r, 0, e) : gpu_ok(r->g, e);
 }
 
 bool solo_run_go(solo_run *r, uint32_t times, solo_error *to)

@@ -106,7 +106,7 @@ bool cli_run_program(const cli_model *m, const program_options *o, err *e)
     bool ok = r && put_inputs(r, pt2_program(file), o, e);
     if (ok) {
         graph_run_once(r, 0, SUBMIT_BATCH);
-        ok = give_outputs(r, pt2_program(file), o->folder, e);
+        ok = graph_run_wait(r, 0, e) && give_outputs(r, pt2_program(file), o->folder, e);
     }
     graph_run_free(r);
     pt2_free(file);

@@ -309,6 +309,17 @@ bool graph_run_once(graph_run *r, uint32_t which, submit_policy submit)
     return true;
 }
 
+bool graph_run_wait(graph_run *r, uint32_t which, err *e)
+{
+    megakernel *mega = r->programs[which].megakernel;
+    bool timed_out = false;
+    if (!gpu_ok(r->g, e) || !gpu_wait(r->g, e) || (mega && !megakernel_timed_out(mega, &timed_out, e)))
+        return false;
+    return !timed_out ||
+           err_set(e,
+                   "the workgroups of one dispatch timed out waiting for each other: the level ops has no such waits");
+}
+
 void graph_run_stop_when(graph_run *r, submit_stop stop)
 {
     enum { FIRST_PIECE = 8 }; /* dispatches, on a device that is not known yet */

@@ -85,7 +85,7 @@ static bool repeat(program_lab *lab, program_cell *c, double *ms, err *e)
     bool ok = gpu_wait(g, e);
     *ms = (clock_us() - began) * 1e-3 / runs;
     c->counted = gpu_counters_since(g, before);
-    return ok;
+    return ok && graph_run_wait(c->run, 0, e);
 }
 
 bool program_lab_measure(program_lab *lab, const program_lab_options *o, err *e)
