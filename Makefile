@@ -427,7 +427,7 @@ JINJA     := $(wildcard src/model/jinja*.c)
 NOT_WEB   := $(addprefix src/base/,abort_line.c blob_cache.c cache.c cache_folder.c file.c file_new.c map.c progress.c mute_stderr.c workers.c) $(filter-out src/base/os_wasi.c,$(wildcard src/base/os_*.c)) src/gpu/backends.c src/gpu/memory_size.c \
              $(wildcard src/model/aten*.c src/model/pt2*.c) $(addprefix src/model/,builtin.c casing.c casing_tables.c check.c config_hf.c config_hf_latent.c config_hf_layers.c config_hf_read.c config_hf_rope.c convert.c convert_tokenizer.c decoder_latent.c folder.c gguf_layout.c gguf_layout_keys.c gguf_layout_types.c gguf_write.c json_values.c jsonr.c latent.c lora.c names.c nfc.c nfc_tables.c \
                  quantised.c safetensors.c sentence.c synth.c synth_tokenizer.c tokenizer_json.c tokenizer_json_encoders.c tokenizer_json_steps.c tokenizer_json_tokens.c tokenizer_own.c unigram.c wordpiece.c chat_template.c) \
-             $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/decoder.c src/web/chat_module.c \
+             $(JINJA) $(addprefix src/graph/,cpu.c cpu_attention.c cpu_experts.c cpu_map.c cpu_recurrent.c cpu_state.c type_grid.c type_iq_tables.c type_k_write.c) src/web/sim.c src/web/decoder.c src/web/chat_module.c src/web/torch.c \
              $(wildcard src/llm/batch*.c) $(addprefix src/llm/,conversation_compact.c embedder.c generation_state.c markup.c program_run.c session_file.c session_save.c tool_calls.c)
 WEB_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c src/model/*.c src/llm/*.c src/web/*.c)) \
              $(addprefix src/lab/,measurement.c device.c dispatch.c dispatch_claims.c dispatch_record.c launch.c llm.c llm_report.c record.c bench_device.c)
@@ -437,6 +437,10 @@ WEB_OBJECTS := $(WEB_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_web.o 
 SIM_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/sim/*.c)) src/api/device.c src/api/sim.c \
              $(addprefix src/lab/,decoder.c decoder_report.c device.c launch.c record.c) $(addprefix src/web/,cache.c decoder.c progress.c reply.c sim.c)
 SIM_OBJECTS := $(SIM_SOURCES:%.c=$(BUILD)/wasm/%.o) $(BUILD)/wasm/kernels_sim.o $(BUILD)/wasm/version.o
+# PyTorch's programs, likewise: fetched with the first .pt2 file; of unavailable.c they need what stands for base/map.h
+TORCH_SOURCES := $(filter-out $(NOT_WEB),$(wildcard src/base/*.c src/gpu/*.c src/gpu/web/*.c src/launch/*.c src/graph/*.c)) $(wildcard src/graph/cpu*.c src/model/aten*.c) \
+             $(addprefix src/,graph/cpu.c model/pt2.c model/jsonr.c model/names.c model/unicode.c model/unicode_tables.c llm/program_run.c web/cache.c web/reply.c web/torch.c web/unavailable.c web/workers.c web/progress.c)
+TORCH_OBJECTS := $(sort $(TORCH_SOURCES:%.c=$(BUILD)/wasm/%.o)) $(BUILD)/wasm/kernels_torch.o $(BUILD)/wasm/version.o
 # chat templates, too: fetched for a model that has one
 CHAT_SOURCES := $(JINJA) $(addprefix src/,model/chat_template.c model/jsonr.c model/unicode.c model/unicode_tables.c base/str.c base/err.c base/jsonw.c base/os_wasi.c web/reply.c web/chat_module.c)
 CHAT_OBJECTS := $(CHAT_SOURCES:%.c=$(BUILD)/wasm/%.o)
@@ -469,27 +473,31 @@ $(BUILD)/wasm/%.o: $(BUILD)/gen/%.c Makefile | $(BUILD)/gen/kernels.h
 	@mkdir -p $(@D)
 	$(WASM_CC) $(WASM_FLAGS) -c $< -o $@
 
-$(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c: $(BUILD)/gen/kernels_%.c: tools/pack_text.mjs $(KERNEL_TOOLS) $(shell find kernels)
+$(BUILD)/gen/kernels_web.c $(BUILD)/gen/kernels_sim.c $(BUILD)/gen/kernels_torch.c: $(BUILD)/gen/kernels_%.c: tools/pack_text.mjs $(KERNEL_TOOLS) $(shell find kernels)
 	@echo '  gen  $@'
 	node tools/kernels.mjs $@ $*
 
 $(BUILD)/wasm/linked.wasm: $(WEB_OBJECTS)
 $(BUILD)/wasm/linked-sim.wasm: $(SIM_OBJECTS)
+$(BUILD)/wasm/linked-torch.wasm: $(TORCH_OBJECTS)
 $(BUILD)/wasm/linked-chat.wasm: $(CHAT_OBJECTS)
 STACK = 262144
 # templates nest JINJA_MAX_DEPTH deep
 $(BUILD)/wasm/linked-chat.wasm: STACK = 2097152
-$(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm $(BUILD)/wasm/linked-chat.wasm:
+$(BUILD)/wasm/linked.wasm $(BUILD)/wasm/linked-sim.wasm $(BUILD)/wasm/linked-torch.wasm $(BUILD)/wasm/linked-chat.wasm:
 	@echo '  link $@'
 	$(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections,--global-base=1024,-z,stack-size=$(STACK) $^ -o $@
 
 $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm: $(BUILD)/wasm/linked.wasm
 $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm: $(BUILD)/wasm/linked-sim.wasm
+$(WEB)/solo-torch.wasm $(WEB)/solo-torch-asyncify.wasm: $(BUILD)/wasm/linked-torch.wasm
 $(WEB)/solo-chat.wasm: $(BUILD)/wasm/linked-chat.wasm
-$(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
+$(WEB)/solo-asyncify.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-torch-asyncify.wasm: OPT_FLAGS += --asyncify --pass-arg=asyncify-imports@$(SUSPENDING)
 $(WEB)/solo-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(ASYNCIFY_REMOVELIST) -Oz
 $(WEB)/solo-asyncify.wasm: $(ASYNCIFY_REMOVELIST)
-$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm:
+$(WEB)/solo-torch-asyncify.wasm: OPT_FLAGS += --pass-arg=asyncify-removelist@@$(ASYNCIFY_REMOVELIST:.txt=_torch.txt) -Oz
+$(WEB)/solo-torch-asyncify.wasm: $(ASYNCIFY_REMOVELIST:.txt=_torch.txt)
+$(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-torch.wasm $(WEB)/solo-torch-asyncify.wasm $(WEB)/solo-chat.wasm:
 	@echo '  opt  $@'
 	@mkdir -p $(@D)
 	$(WASM_OPT) $(OPT_FLAGS) $< -o $@
@@ -499,7 +507,7 @@ $(WEB)/reference.json: tools/web_reference.mjs $(shell find results -name '*.jso
 	@mkdir -p $(@D)
 	node tools/web_reference.mjs $@
 
-$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-chat.wasm $(WEB)/reference.json $(WEB_FILES) $(WEB_LIBRARIES) models/builtin.gguf Makefile
+$(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(WEB)/solo-sim-asyncify.wasm $(WEB)/solo-torch.wasm $(WEB)/solo-torch-asyncify.wasm $(WEB)/solo-chat.wasm $(WEB)/reference.json $(WEB_FILES) $(WEB_LIBRARIES) models/builtin.gguf Makefile
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
 	grep -v '^//# sourceMappingURL' node_modules/marked/lib/marked.esm.js >$(WEB)/marked.js
@@ -507,4 +515,4 @@ $(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(
 	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 
--include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(SIM_OBJECTS:.o=.d) $(CHAT_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(WEB_OBJECTS:.o=.d) $(SIM_OBJECTS:.o=.d) $(TORCH_OBJECTS:.o=.d) $(CHAT_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)

@@ -2,7 +2,7 @@
 // and at run time:
 //
 //     node tools/kernels.mjs sources FOLDER      FOLDER/kernel_args.h, kernels.h, and kernel_sources.c for the next step
-//     node tools/kernels.mjs OUT.c [web|sim]     the kernels as C, with the help of expand_kernel beside OUT.c
+//     node tools/kernels.mjs OUT.c [web|sim|torch]    the kernels as C, with the help of expand_kernel beside OUT.c
 //                                                (tools/expand_kernel.c with kernel_sources.c)
 //
 // A kernel that stands alone (kernels/lab, kernels/probe), the SPIR-V naga makes of it (for the bare-Vulkan control) and
@@ -13,8 +13,8 @@
 // of every weight type's plain variant. `kernel_files` also has the simulations (kernels/sim) and what is added to them
 // (kernels/sim_runtime), with their CUDA controls.
 //
-// For a page it is WGSL and nothing else, without comments and most of its indentation: those of models (web), or those
-// of simulations (sim), which stay as they are, since errors name their lines.
+// For a page it is WGSL and nothing else, without comments and most of its indentation: those of models (web), those of
+// PyTorch's programs (torch), or those of simulations (sim), which stay as they are, since errors name their lines.
 import { readFileSync, writeFileSync, readdirSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { spawnSync } from "node:child_process";
@@ -23,7 +23,7 @@ import { argsHeader, KERNEL_FOLDERS, overrideNames, resolveNames, stopAtMistakes
 
 const ROOT = "kernels", VARIED = "graph";
 const [, , outC, option] = process.argv;
-const forPage = option !== undefined, forSims = option === "sim";
+const forPage = option !== undefined, forSims = option === "sim", forTorch = option === "torch";
 
 const files = (folder, ending) => readdirSync(join(ROOT, folder)).sort().filter((name) => name.endsWith(ending));
 const wgslFiles = (folder) => files(folder, ".wgsl");
@@ -189,8 +189,12 @@ function includesWanted() {
     return all.filter((file) => taken.has(file));
 }
 
+// What programs have no weights in, and no operators for: they choose no tokens and no experts.
+function isOfTorch(file) {
+    return !/^(q\d|tq|iq|mxfp4|op_(sample|delta|experts|mix|pick|route|topk|conv|attention_whole|heads|join|weigh)|matmul_slots)/.test(file);
+}
 // Types that a page does not read (src/graph/type_iq.h), and what only embeddings and DeepSeek need (src/web/unavailable.c).
-const isOfPage = (file) => !/^(iq[123]_|op_sample_(scan_)?rows|matmul_slots|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
+const isOfPage = forTorch ? isOfTorch : (file) => !/^(iq[123]_|op_sample_(scan_)?rows|matmul_slots|op_attention_whole|op_map|op_contract|op_pool|op_heads|op_join|op_weigh)/.test(file);
 const packs = forPage && !forSims; // into one text, which is unpacked when it is first needed
 let all = "", list_of_files = "";
 for (const folder of ["include", ...(forSims ? [] : [VARIED, "weight"]), ...(forPage && !forSims ? [] : ["sim", "sim_runtime"])])

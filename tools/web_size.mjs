@@ -16,7 +16,7 @@ for (const name of readdirSync(folder).sort()) {
         console.log(`${name}: ${kb(bytes.length)}, ${kb(small)} compressed`);
         failed ||= bytes.length > WASM_LIMIT;
     }
-    if (!/^solo-sim[.-]/.test(name)) page += small; // simulations are fetched only where a page asks for one
+    if (!/^solo-(sim|torch)[.-]/.test(name)) page += small; // simulations and programs of PyTorch are fetched only where a page asks for one
 }
 console.log(`the page without its model: ${kb(page)} compressed, both forms of the wasm counted`);
 failed ||= page > PAGE_LIMIT;

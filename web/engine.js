@@ -2,10 +2,9 @@
 //
 // It runs wherever there is WebGPU: in a worker of a page (worker.js), in Node, in Deno. One thing at
 // a time: calls wait for those before them, but for stop().
-import { adapterNumber, fetchBeside, placeOf, Program, signed } from "./program.js";
+import { adapterNumber, fetchBeside, LEVELS, placeOf, Program, signed } from "./program.js";
 import { Templates } from "./template.js";
 
-export const LEVELS = ["auto", "none", "ops", "token", "loop"];
 export const SUBMITS = ["auto", "sync", "each", "pass", "batch"];
 const ROLES = ["system", "user", "assistant"];
 

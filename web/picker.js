@@ -84,6 +84,19 @@ export function startModels(page, chat) {
         }
     }
 
+    /** A program of PyTorch is no model: it has a dialog of its own, and what runs it is fetched for it. */
+    async function openFile(file, handle) {
+        if (!file.name.endsWith(".pt2")) return load({ model: file, handle });
+        if (page.busy || !(page.solo || (await page.needGpu()))) return;
+        dialog.close();
+        try {
+            const { showProgram } = await import("./exported.js");
+            await showProgram(page.solo, $("program"), file);
+        } catch (error) {
+            page.trouble(error);
+        }
+    }
+
     /** A line about the model, with a button that does something about it. */
     function tell(text, again = null) {
         $("model-note").hidden = !text;
@@ -152,11 +165,11 @@ export function startModels(page, chat) {
     $("pick").onclick = async (event) => {
         if (!globalThis.showOpenFilePicker) return;
         event.preventDefault();
-        const [handle] = await showOpenFilePicker({ types: [{ description: "GGUF", accept: { "application/octet-stream": [".gguf"] } }] }).catch(() => []);
-        if (handle) load({ model: await handle.getFile(), handle });
+        const [handle] = await showOpenFilePicker({ types: [{ description: "GGUF, or PyTorch's .pt2", accept: { "application/octet-stream": [".gguf", ".pt2"] } }] }).catch(() => []);
+        if (handle) openFile(await handle.getFile(), handle);
     };
     $("pick").onchange = ({ target }) => {
-        if (target.files[0]) load({ model: target.files[0] });
+        if (target.files[0]) openFile(target.files[0]);
         target.value = "";
     };
     $("from-url").onsubmit = (event) => {
@@ -178,7 +191,7 @@ export function startModels(page, chat) {
         $("drop").hidden = true;
         const [file] = event.dataTransfer.files, handle = event.dataTransfer.items[0]?.getAsFileSystemHandle?.();
         if (file.type.startsWith("image/")) return page.trouble(new Error("Pictures cannot be read here: models answer to text alone"));
-        Promise.resolve(handle).catch(() => null).then((kept) => load({ model: file, handle: kept ?? undefined }));
+        Promise.resolve(handle).catch(() => null).then((kept) => openFile(file, kept ?? undefined));
     });
     return { load, loadLast, useServer, last: () => last };
 }

@@ -3,6 +3,7 @@ import { gpuImports, hostName } from "./gpu.js";
 import { instantiate, wasmFile } from "./wasm.js";
 
 const ADAPTERS = ["any", "gpu", "software"];
+export const LEVELS = ["auto", "none", "ops", "token", "loop"];
 
 // each written out, so that a bundler sees what belongs to the program and gives it a place
 const FILES = {
@@ -11,6 +12,8 @@ const FILES = {
     "solo-chat.wasm": new URL("./solo-chat.wasm", import.meta.url),
     "solo-sim.wasm": new URL("./solo-sim.wasm", import.meta.url),
     "solo-sim-asyncify.wasm": new URL("./solo-sim-asyncify.wasm", import.meta.url),
+    "solo-torch.wasm": new URL("./solo-torch.wasm", import.meta.url),
+    "solo-torch-asyncify.wasm": new URL("./solo-torch-asyncify.wasm", import.meta.url),
     "builtin.gguf": new URL("./builtin.gguf", import.meta.url),
 };
 let base = null;

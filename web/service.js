@@ -2,7 +2,8 @@
 import { Engine, builtinSource } from "./engine.js";
 import { findFilesAt } from "./program.js";
 import { Simulator } from "./sim.js";
-import { Cancelled, deleteKept, fileSource, keptSource, listKept, urlSource } from "./models.js";
+import { Torch } from "./torch.js";
+import { blobSource, Cancelled, deleteKept, fileSource, keptSource, listKept, urlSource } from "./models.js";
 
 const MEMORY_FILE = "solo-memory.json";
 
@@ -37,6 +38,9 @@ export class Service {
     #simulator = null; // a promise of it, from its first use on
     #prepared = new Map(); // simulations that run again and again, by their numbers
     #preparations = 0;
+    #torch = null; // a promise of it, likewise
+    #programs = new Map(); // of PyTorch, by their numbers
+    #programCount = 0;
     #options = {};
     #loaded = null; // how the model was asked for
     #cancel = null; // of a download
@@ -188,11 +192,74 @@ export class Service {
         await prepared?.it.close();
     }
 
+    /** The wasm for PyTorch's programs comes with the first of them, and has a device of its own. A lost one takes them along. */
+    async #withTorch(act) {
+        this.#torch ??= this.#openTorch();
+        const coming = this.#torch;
+        try {
+            return await act(await coming);
+        } catch (error) {
+            const torch = await coming.catch(() => null);
+            if ((!torch || torch.dead || /device lost/.test(error.message)) && this.#torch === coming) {
+                this.#torch = null;
+                this.#programs.clear();
+                await torch?.close().catch(() => {});
+            }
+            throw error;
+        }
+    }
+
+    async #openTorch() {
+        const { adapter, environment, jspi, gpu } = this.#options;
+        const torch = await Torch.create({ environment, jspi, memory: await openMemory(), ...(gpu ? { gpu } : {}) });
+        await torch.open({ adapter });
+        return torch;
+    }
+
+    async #programSource(file) {
+        if (file instanceof Blob) return blobSource(file, file.name ?? "program.pt2");
+        const url = absolute(file), response = await fetch(url), name = url.split(/[/?#]/).filter((part) => part.endsWith(".pt2")).at(-1) ?? url.slice(0, 100);
+        if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+        return blobSource(await response.blob(), name);
+    }
+
+    /** @returns what is known of it, and the number by which it is run */
+    do_openProgram({ file, level }, emit) {
+        return this.#withTorch(async (torch) => {
+            const program = await torch.load(await this.#programSource(file), { level, onProgress: (progress) => emit({ progress }) });
+            this.#programs.set(++this.#programCount, program.number);
+            return { ...program, number: this.#programCount };
+        });
+    }
+
+    #withProgram(number, act) {
+        const inside = this.#programs.get(number);
+        if (inside === undefined) throw new TypeError("this program was closed, or its device was lost");
+        return this.#withTorch((torch) => act(torch, inside));
+    }
+
+    do_runProgram({ number, inputs, seed }) {
+        return this.#withProgram(number, (torch, inside) => torch.run(inside, inputs, { seed }));
+    }
+
+    do_resetProgram({ number }) {
+        return this.#withProgram(number, (torch, inside) => torch.reset(inside));
+    }
+
+    async do_closeProgram({ number }) {
+        if (!this.#programs.has(number)) return;
+        await this.#withProgram(number, (torch, inside) => torch.forget(inside));
+        this.#programs.delete(number);
+    }
+
+    /** Loses the device of the programs on purpose; for tests. */
+    do_loseTorch = () => this.#withTorch((torch) => torch.lose());
     do_models = () => listKept();
     do_deleteModel = ({ key }) => deleteKept(key);
     do_lose = () => this.#engine.lose();
     async do_close() {
         await this.#letSimulatorGo();
+        await this.#torch?.then((torch) => torch.close()).catch(() => {});
         await this.#engine?.close();
     }
 }

@@ -250,6 +250,42 @@ export interface PreparedSimulation {
 /** What holds for all runs. */
 export type PrepareOptions = Omit<SimulationOptions, "genomes" | "fuse" | "evolve" | "onProgress">;
 
+export interface ProgramPort {
+    name: string;
+    /** In torch: "float32", "int64", "bool" and so on. */
+    type: string;
+    shape: number[];
+}
+
+/** Numbers in C order, nested or not. */
+export type Numbers = ArrayLike<number> | BigInt64Array | boolean | number | Numbers[];
+
+export interface ProgramOutput {
+    type: string;
+    shape: number[];
+    /** In C order; integers and booleans as 32-bit integers. */
+    data: Float32Array | Int32Array;
+}
+
+/** A program of PyTorch on the device. */
+export interface TorchProgram {
+    /** Of ATen, and how many of them an output needs that are not constant. */
+    readonly nodes: number;
+    readonly needed: number;
+    readonly level: Level;
+    readonly dispatches: number;
+    readonly gpu_bytes: number;
+    readonly inputs: ProgramPort[];
+    readonly outputs: ProgramPort[];
+    /** Buffers that the program changes; they live on from run to run. */
+    readonly states: ProgramPort[];
+    /** With a seed, inputs that are missing get the random numbers of `solo run --seed`. */
+    run(inputs?: Record<string, Numbers>, options?: { seed?: number }): Promise<Record<string, ProgramOutput>>;
+    /** States begin anew, as the file has them. */
+    reset(): Promise<void>;
+    close(): Promise<void>;
+}
+
 export class Solo {
     static open(options?: OpenOptions): Promise<Solo>;
     static load(options?: OpenOptions & LoadOptions): Promise<Solo>;
@@ -281,6 +317,9 @@ export class Solo {
 
     /** The same, to be run again and again: it is compiled once, at the first run. */
     prepareSimulation(source: string, options?: PrepareOptions): Promise<PreparedSimulation>;
+
+    /** A .pt2 file of torch.export, as a Blob or a URL. */
+    openProgram(file: Blob | URL | string, options?: { level?: Level | "auto"; onProgress?: (progress: Progress) => void }): Promise<TorchProgram>;
 
     benchDispatch(options?: { quick?: boolean; rounds?: number; processes?: number; seed?: number; onProgress?: (progress: Progress) => void }): Promise<Measurement>;
     benchLlm(options?: {

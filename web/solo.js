@@ -353,6 +353,23 @@ export class Solo {
         };
     }
 
+    /**
+     * A program of PyTorch: a .pt2 file as a Blob, or its URL (docs/torch.md). What runs it is fetched by the first one.
+     *
+     *     const program = await solo.openProgram(file);
+     *     const { y } = await program.run({ x: new Float32Array(16) });
+     */
+    async openProgram(file, { level, onProgress = () => {} } = {}) {
+        if (!(file instanceof Blob || file instanceof URL || typeof file === "string")) throw new TypeError("a program is a Blob or a URL");
+        const { number, ...known } = await this.#service.call("openProgram", { file: file instanceof URL ? file.href : file, level }, ({ progress }) => onProgress(progress));
+        return {
+            ...known,
+            run: (inputs = {}, { seed } = {}) => this.#service.call("runProgram", { number, inputs, seed }),
+            reset: () => this.#service.call("resetProgram", { number }),
+            close: () => this.#service.call("closeProgram", { number }),
+        };
+    }
+
     benchDispatch({ onProgress = () => {}, ...options } = {}) {
         return this.#service.call("benchDispatch", options, ({ progress }) => onProgress(progress));
     }

@@ -2,11 +2,11 @@
 // headers that give the next visit a fine clock. A newer version is fetched beside it, and waits until a page says so.
 const CACHE = "solo-page-@BUILD@"; // a hash of the files: old and new ones do not mix
 const FILES = [
-    "./", "catalogue.js", "chat.js", "context.js", "conversations.js", "engine.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "live.js", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
-    "program.js", "purify.js", "quiet.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "updates.js", "wasm.js",
+    "./", "catalogue.js", "chat.js", "context.js", "conversations.js", "engine.js", "exported.js", "format.js", "gpu.js", "how.js", "icon.svg", "index.html", "live.js", "markdown.js", "marked.js", "measure.js", "models.js", "notices.js", "page.js", "picker.js", "plot.js",
+    "program.js", "purify.js", "quiet.js", "reference.json", "remembered.js", "remote.js", "service.js", "sha256.js", "share.js", "sim.js", "site.js", "site.json", "solo-asyncify.wasm", "solo-chat.wasm", "solo.js", "solo.wasm", "style.css", "tabs.js", "template.js", "torch.js", "updates.js", "wasm.js",
     "worker.js", "builtin.gguf",
 ];
-const LATER = ["solo-sim.wasm", "solo-sim-asyncify.wasm"]; // kept when the first visitor wants them
+const LATER = ["solo-sim.wasm", "solo-sim-asyncify.wasm", "solo-torch.wasm", "solo-torch-asyncify.wasm"]; // kept when the first visitor wants them
 const OURS = new Set([...FILES, ...LATER].map((name) => new URL(name, self.registration.scope).href));
 const ISOLATION = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp", "cross-origin-resource-policy": "same-origin" };
 

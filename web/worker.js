@@ -8,6 +8,7 @@ import "./program.js";
 import "./sha256.js";
 import "./sim.js";
 import "./template.js";
+import "./torch.js";
 import "./wasm.js";
 
 const service = new Service();

@@ -8,3 +8,4 @@ in_host chromium node tests/web/axe.mjs chromium
 in_host chromium node tests/web/catalogue.mjs chromium
 in_host chromium node tests/web/full.mjs chromium
 in_host chromium node tests/web/live.mjs chromium
+in_host chromium node tests/web/torch.mjs chromium

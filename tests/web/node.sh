@@ -3,6 +3,7 @@
 . tests/web/native.inc
 if [ -e node_modules/webgpu/package.json ]; then
     LEVELS=none,ops,token,loop in_host node node tests/web/hosts.mjs
+    in_host node node tests/web/torch.mjs node
 else
     echo "skip node: the package webgpu is not installed"
 fi

@@ -135,7 +135,7 @@ await test("the page's policy lets only its own scripts run: the one that stands
 await test("what is kept for visits without a network is all of the page", async () => {
     const { readFileSync, readdirSync } = await import("node:fs");
     const listed = eval(readFileSync(`${process.env.SOLO_PAGE}/sw.js`, "utf8").match(/FILES = (\[[\s\S]*?\]);/)[1]);
-    const apart = ["sw.js", "solo.d.ts", "sim.d.ts", "in-place.d.ts", "in-place.js", "package.json", "example.html", "solo-sim.wasm", "solo-sim-asyncify.wasm"]; // fetched by the browser itself, by those who want it, or by no visitor
+    const apart = ["sw.js", "solo.d.ts", "sim.d.ts", "torch.d.ts", "in-place.d.ts", "in-place.js", "package.json", "example.html", "solo-sim.wasm", "solo-sim-asyncify.wasm", "solo-torch.wasm", "solo-torch-asyncify.wasm"]; // fetched by the browser itself, by those who want it, or by no visitor
     const there = readdirSync(process.env.SOLO_PAGE).filter((name) => !name.startsWith(".") && !apart.includes(name));
     equal(listed.filter((name) => name !== "./").sort(), there.sort());
 });
