@@ -98,7 +98,7 @@ contains "import names what is no record" "$(cat "$work/left_out")" 'left out: r
 "$SOLO" collect import "$work/nowhere" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
 check "import of nothing" "$? $(sed 's/.*: //' "$work/err2")" '1 No such file or directory'
 mkfifo "$work/pipe.json"
-timeout 60 "$SOLO" collect import "$work/pipe.json" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
+timeout 600 "$SOLO" collect import "$work/pipe.json" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"
 check "import of a pipe" "$? $(sed 's/.*: //' "$work/err2")" '1 neither a file nor a folder'
 ln -s "$work/nowhere" "$work/link.json"
 "$SOLO" collect import "$work/link.json" --db "$work/db.sqlite" >/dev/null 2>"$work/err2"

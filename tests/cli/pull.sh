@@ -44,9 +44,9 @@ mkfifo "$work/alive"
 : >"$work/log"
 # shellcheck disable=SC2086 # two words, or none
 python3 tests/cli/hub_server.py "$repos" "$work/log" "$work/ports" $certificate <"$work/alive" 2>"$work/server" &
+hub=$!
 exec 3>"$work/alive"
-tries=0
-while [ ! -e "$work/ports" ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+while [ ! -e "$work/ports" ] && kill -0 $hub 2>/dev/null; do sleep 0.1; done
 read -r hub_port _ tls_port <"$work/ports" || { echo "not ok the hub of the tests ($(cat "$work/server"))"; exit 1; }
 export SOLO_HUB="http://127.0.0.1:$hub_port"
 new_cache() { # each test has its own
@@ -69,13 +69,13 @@ has() { # NAME FILE PART
 # pulls WHAT NAME: fetched in a new cache, and the path is a file or a folder that is there
 pulls() {
     new_cache
-    if path=$(timeout 60 "$SOLO" pull "$2" 2>"$work/err") && [ -e "$path" ]; then echo "ok $1"; else echo "not ok $1 ($(cat "$work/err"))"; fi
+    if path=$(timeout 600 "$SOLO" pull "$2" 2>"$work/err") && [ -e "$path" ]; then echo "ok $1"; else echo "not ok $1 ($(cat "$work/err"))"; fi
 }
 # refuses WHAT PART COMMAND...: status 1 or 2, in the end one line with this part, and no file under its own name
 refuses() {
     what=$1 part=$2
     shift 2
-    timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null
+    timeout 600 "$@" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     left=$(find "$store" -type f ! -name '.*' 2>/dev/null)
     if { [ $status -eq 1 ] || [ $status -eq 2 ]; } && tail -n 1 "$work/err" | grep -qF -- "$part" && [ "$(wc -l <"$work/err")" -le 2 ] &&
