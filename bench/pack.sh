@@ -11,6 +11,7 @@
 #     chromium      Chromium, Node and their libraries
 #     http          libmicrohttpd, which solo serve needs, with its libraries; with LLAMA_SERVER in the environment, which names a program, that
 #                   program, too (of llama-cuda's release: it is run with that package's libraries)
+#     torch         Solo's Python package, tinygrad, onnxruntime with WebGPU and what they need, for Python 3.12, and clang for tinygrad
 #     megakernels   with MEGAKERNELS and THUNDERKITTENS in the environment, which name clones (bench/pack_megakernels.sh)
 #
 # WHAT: those to pack (default: all; megakernels only where the clones are named). All files of FOLDER into one folder on the other machine,
@@ -18,7 +19,7 @@
 #
 #     bash FOLDER/packed.sh RESULTS [PART...]       bash FOLDER/packed.sh -h says what parts there are
 #
-# Wants `make build web`, for chromium what `make test` installs. The GPU tests are built here. A few minutes on two cores.
+# Wants `make build web`, for chromium what `make test` installs, for torch `make wheel` and clang. The GPU tests are built here. A few minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/packing.inc
@@ -93,16 +94,35 @@ http() {
     [ -z "${LLAMA_SERVER:-}" ] || strip -o "$to/llama-server" "$LLAMA_SERVER"
 }
 
+# tinygrad compiles a part of its own with clang, wherever its kernels run; the machine there may have none
+torch() {
+    local clang path
+    ls build/wheel/*.whl >/dev/null 2>&1 || { echo "pack.sh: there is no wheel in build/wheel; first: make wheel" >&2; exit 1; }
+    clang=$(find /usr/lib/llvm-*/bin -name clang | sort -V | tail -n 1)
+    python3 -m pip install -q --disable-pip-version-check --no-deps --no-compile --only-binary=:all: --python-version 3.12 --implementation cp \
+        --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+        --target "$to/python" tinygrad==0.14.0 dawn-python==0.3.0 onnxruntime-webgpu==1.27.0 onnx==1.23.2 ml_dtypes==0.6.0 protobuf==7.36.2 \
+        flatbuffers==25.12.19 cffi==2.0.0 pycparser==2.23
+    for path in build/wheel/*.whl; do python3 -m zipfile -e "$path" "$to/python"; done
+    rm -rf "$to/python/onnx/backend" "$to"/python/pydawn/lib/*aarch64* "$to/python/bin"
+    mkdir -p "$to/clang/lib"
+    cp -L "$clang" "$to/clang/clang.bin"
+    closure "$clang" | while read -r path; do cp -L "$path" "$to/clang/lib/$(basename "$path")"; done
+    # shellcheck disable=SC2016 # for the script that is written
+    printf '#!/bin/sh\nhere=$(dirname "$(realpath "$0")")\nLD_LIBRARY_PATH=$here/lib exec "$here/clang.bin" "$@"\n' >"$to/clang/clang"
+    chmod 755 "$to/clang/clang"
+}
+
 megakernels() {
     bench/pack_megakernels.sh "${MEGAKERNELS:?names no clone of github.com/HazyResearch/Megakernels}" \
         "${THUNDERKITTENS:?names no clone of github.com/HazyResearch/ThunderKittens}" "$to"
 }
 
-[ $# -gt 0 ] || set -- libraries solo tests llama-vulkan llama-cuda chromium http ${MEGAKERNELS:+megakernels}
+[ $# -gt 0 ] || set -- libraries solo tests llama-vulkan llama-cuda chromium http torch ${MEGAKERNELS:+megakernels}
 for what; do
     case $what in
-        libraries | solo | tests | llama-vulkan | llama-cuda | chromium | http | megakernels) ;;
-        *) echo "pack.sh: there is no $what: libraries, solo, tests, llama-vulkan, llama-cuda, chromium, http, megakernels" >&2; exit 2 ;;
+        libraries | solo | tests | llama-vulkan | llama-cuda | chromium | http | torch | megakernels) ;;
+        *) echo "pack.sh: there is no $what: libraries, solo, tests, llama-vulkan, llama-cuda, chromium, http, torch, megakernels" >&2; exit 2 ;;
     esac
 done
 cp bench/packed.sh bench/packing.inc "$out/"

@@ -10,6 +10,7 @@
 #     families     models of other families and experts by ops and loop, beside llama.cpp CUDA -> families/ (and llama-cuda)
 #     serve        many clients of solo serve, beside llama-server -> serve/                             (and http; llama-cuda with it)
 #     megakernels  HazyResearch's, beside Solo -> megakernels/                                           (and megakernels)
+#     torch        Solo from PyTorch, beside inductor, eager, tinygrad and onnxruntime, and a training step -> torch/ (and torch)
 #     page         the page as a person uses it -> web/                                                  (and chromium)
 #     web          the four models that others publish, natively and in Chromium -> web/                 (and chromium)
 #     presets      every preset and type (bench/presets.sh) -> presets/                                  (libraries, solo)
@@ -24,11 +25,11 @@
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
 # folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
 # SERVE_MODELS (NAME-TYPE...), SERVE_SECONDS (of 64 waiting clients: 300), FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS
-# (NAME-TYPE...; "missing": those without a record when this was packed), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in
+# (NAME-TYPE...; "missing": those without a record when this was packed), TORCH_MODELS (NAME-TYPE..., f16 and f32), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in
 # their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
-# families 250, serve 600 for the first model and 250 for each other, megakernels 90, page 40, web 200, presets 700.
+# families 250, torch 200 for each model, serve 600 for the first model and 250 for each other, megakernels 90, page 40, web 200, presets 700.
 # shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
@@ -47,7 +48,7 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || { usage >&2; exit 2; }
 results=$(realpath -m "$1") tree=$work/tree
 shift
-all='tests dispatch startup llm families serve megakernels page web presets'
+all='tests dispatch startup llm families serve megakernels torch page web presets'
 parts=${*:-$all}
 for part in $parts; do
     case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
@@ -215,6 +216,28 @@ megakernels() {
     mkdir -p "$results/megakernels"
     PYTHONPATH="$sources/python" bounded 200 "$python" bench/megakernels.py "$folder" --repo "$sources/repo" -d "$depths" --flags "$SOLO_FLAGS" \
         --json "$results/megakernels/llama-3.2-1b-bf16.megakernels.json"
+}
+
+# Every engine has the same weights: a folder for PyTorch and onnxruntime, the same as GGUF for the others.
+torch() {
+    local folder=$weights/torch name type here=() status=0 list=${TORCH_MODELS:-qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-1.5b-f16 qwen2.5-1.5b-f32}
+    local words=(--device cuda) steps=()
+    take "$from" torch "$work/torch" || return
+    if [ -n "$quick" ]; then list=tiny-f32 words=(--device cpu -n 8 -r 2 --level ops) steps=(-n 3 -r 2 --batch 8 --width 32 --ways "cpu,solo,tinygrad"); fi
+    here=(env "PYTHONPATH=$work/torch/python" "CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}")
+    mkdir -p "$folder" "$results/torch"
+    for name in $list; do
+        type=${name##*-}
+        [ -e "$folder/$name/config.json" ] || bounded 120 "$python" bench/make_model.py "${name%-*}" "$type" "$folder/$name" || { status=1; continue; }
+        [ -e "$folder/$name.gguf" ] || "$SOLO" convert "$folder/$name" "$folder/$name.gguf" --type "$type" || { status=1; continue; }
+        # shellcheck disable=SC2086 # words
+        bounded 120 "$SOLO" bench llm "$folder/$name.gguf" --submit batch -p 8 -n "$([ -n "$quick" ] && echo 8 || echo 50)" -r 5 $SOLO_FLAGS \
+            --json "$results/torch/$name.solo.json" || status=1
+        bounded 500 "${here[@]}" "$python" bench/torch_peers.py "$folder/$name" "$folder/$name.gguf" --dtype "$type" "${words[@]}" --seconds 450 \
+            --json "$results/torch/$name.peers.json" || status=1
+    done
+    bounded 300 "${here[@]}" "$python" bench/torch_training.py "${steps[@]}" --seconds 250 --json "$results/torch/mlp.training.json" || status=1
+    return "$status"
 }
 
 # node SECONDS WORDS...: Node and the Chromium that it starts, with their own libraries
