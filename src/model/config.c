@@ -344,10 +344,10 @@ static double pair_that_turns(const model_config *c, double times)
     return c->rope_dims * log(c->rope_original_tok / (times * 2 * M_PI)) / (2 * log(c->rope_base));
 }
 
-void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs)
+float config_yarn_kept(const model_config *c, uint32_t pair)
 {
-    double low = pair_that_turns(c, fast), high = pair_that_turns(c, slow);
-    if (whole_pairs) {
+    double low = pair_that_turns(c, (double)c->rope_high_factor), high = pair_that_turns(c, (double)c->rope_low_factor);
+    if (c->rope_whole_pairs) {
         low = floor(low);
         high = ceil(high);
     }
@@ -355,13 +355,18 @@ void config_stretch_yarn(model_config *c, double factor, double fast, double slo
     high = fmin(high, c->rope_dims - 1);
     if (low == high)
         high += 0.001;
+    return 1 - fminf(fmaxf(((float)pair - (float)low) / (float)(high - low), 0), 1);
+}
+
+void config_stretch_yarn(model_config *c, double factor, double fast, double slow, bool whole_pairs)
+{
     c->rope_scaling = ROPE_YARN;
     c->rope_factor = (float)factor;
     c->rope_low_factor = (float)slow;
     c->rope_high_factor = (float)fast;
     c->rope_whole_pairs = whole_pairs;
     for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
-        double keep = 1 - fmin(fmax((i - low) / (high - low), 0), 1);
+        double keep = (double)config_yarn_kept(c, i);
         c->rope_divisors[0][i] = c->rope_divisors[1][i] = (float)(1 / ((1 - keep) / factor + keep));
     }
 }

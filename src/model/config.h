@@ -262,6 +262,9 @@ bool config_from_hf(const char *text, size_t length, const char *name, model_con
 /* What was missing (rope_divisors_missing), from the tensor of this name. */
 bool config_give_divisors(model_config *c, const char *name, const float *values, err *e);
 
+/* Of yarn, how much of a pair's angle stays as it is, in f32 as transformers has it: 1 all, 0 nothing. */
+float config_yarn_kept(const model_config *c, uint32_t pair);
+
 /* The sizes of a layer, and the layer whose k and v it sees: mostly itself. */
 uint32_t config_head_dim(const model_config *c, uint32_t layer);
 uint32_t config_kv_head_count(const model_config *c, uint32_t layer);

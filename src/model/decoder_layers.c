@@ -27,9 +27,23 @@ static void plain_angles(float base, uint32_t dims, float *out)
         out[i] = 1 / powf(base, (float)(2 * i) / (float)dims);
 }
 
+/* Of both angles a part, not one angle divided: that differs in the last bit. */
+static void yarn_angles(const model_config *c, float *out)
+{
+    for (uint32_t i = 0; i < c->rope_dims / 2; i++) {
+        float slow = 1 / (c->rope_factor * powf(c->rope_base, (float)(2 * i) / (float)c->rope_dims));
+        float kept = config_yarn_kept(c, i), slowed = slow * (1 - kept);
+        out[i] = slowed + out[i] * kept;
+    }
+}
+
 void decoder_angles(const model_config *c, bool long_text, float *out)
 {
     plain_angles(c->rope_base, c->rope_dims, out);
+    if (c->rope_scaling == ROPE_YARN) {
+        yarn_angles(c, out);
+        return;
+    }
     for (uint32_t i = 0; i < c->rope_dims / 2; i++)
         out[i] /= c->rope_divisors[long_text][i];
 }

@@ -79,6 +79,35 @@ static void others_tokens_one_by_one(void **unused)
     golden_each(&ON_CPU, OTHER_MODELS, golden_one_by_one);
 }
 
+/* After a thousand positions the last bit of an angle is 1e-4 of the logits: they must be transformers' own numbers
+ * (modeling_rope_utils of 5.23). */
+static void yarns_angles_are_exact(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *folder;
+        uint32_t count;
+        float angles[8];
+    } right[] = {
+        {GOLDEN_FAMILIES "/gpt-oss-blocks",
+         8,
+         {0x1p+0f, 0x1.93edd6p-2f, 0x1.3d2674p-3f, 0x1.ef4a44p-5f, 0x1.80435ep-6f, 0x1.27dd2cp-7f, 0x1.c374e6p-9f,
+          0x1.549b92p-10f}},
+        {GOLDEN_FAMILIES "/gpt-oss-turned", 4, {0x1p+0f, 0x1.6c310ep-5f, 0x1.030dc6p-7f, 0x1.708938p-10f}},
+        {GOLDEN_FAMILIES "/qwen3-yarn",
+         6,
+         {0x1p+0f, 0x1.d5776ap-5f, 0x1.df123p-8f, 0x1.cf68d6p-10f, 0x1.c04286p-12f, 0x1.b19b1p-14f}},
+    };
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        float angles[CONFIG_MAX_HEAD_DIM / 2];
+        session *s = open_session(right[i].folder, 1);
+        assert_int_equal(model_get_config(s->m)->rope_dims, 2 * right[i].count);
+        decoder_angles(model_get_config(s->m), false, angles);
+        assert_memory_equal(angles, right[i].angles, right[i].count * sizeof *angles);
+        close_session(s, 0);
+    }
+}
+
 static void what_is_no_model_says_so(void **unused)
 {
     (void)unused;
@@ -110,6 +139,7 @@ int main(void)
         cmocka_unit_test(prompts_at_once),          cmocka_unit_test(tokens_one_by_one),
         cmocka_unit_test(others_prompts_at_once),   cmocka_unit_test(others_tokens_one_by_one),
         cmocka_unit_test(what_is_no_model_says_so), cmocka_unit_test(a_context_too_small_is_an_error),
+        cmocka_unit_test(yarns_angles_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
