@@ -217,6 +217,16 @@ FAMILIES = {
     "deepseek3-yarn": ("deepseek_v3", sizes(2, 40, 26, 4, 4, 67) | latent(18, 12, 6, 8, 10, first_k_dense_replace=2,
                        num_mtp_layers=0) | rope("yarn", 5000.0, factor=8.0, mscale=0.8, mscale_all_dim=0.8,
                        original_max_position_embeddings=16), (BF16, F32), "old", 1),
+    # the first layer without experts, the others with two for all tokens; a tensor for each expert
+    "deepseek2-single": ("deepseek_v2", sizes(3, 36, 30, 3, 3, 61) | latent(16, 14, 10, 6, 8, first_k_dense_replace=1,
+                         n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=14, n_shared_experts=2,
+                         routed_scaling_factor=1.7, norm_topk_prob=False) | rope(), (F16, F32), "old", 1),
+    # the best of two of four groups, chosen with a bias; all experts in one tensor
+    "deepseek3-groups": ("deepseek_v3", sizes(2, 40, 26, 4, 4, 67) | latent(18, 12, 6, 8, 10, first_k_dense_replace=1,
+                         n_routed_experts=12, num_experts_per_tok=3, moe_intermediate_size=14, n_shared_experts=1, n_group=4,
+                         topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True, num_mtp_layers=0) | rope("yarn", 5000.0,
+                         factor=8.0, mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=16), (BF16, F32), "new",
+                         1),
     # LayerNorm with a gate, a quarter of a head turned
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
@@ -323,6 +333,8 @@ def randomise(model, seed):
     for name, number in model.named_buffers():
         if name.endswith("layer_scalar"):
             number.copy_(0.8 + 0.2 * torch.randn(number.shape, generator=random))
+        if name.endswith("e_score_correction_bias"):
+            number.copy_(torch.rand(number.shape, generator=torch.Generator().manual_seed(seed)))
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=random)
         with torch.no_grad():
@@ -352,7 +364,7 @@ def save(folder, model, types, form, shards):
     if form == "old":  # as the folders people have call them
         if model.config.model_type == "gpt_neox":
             tensors["embed_out.weight"] = tensors.pop("lm_head.weight")
-        if "moe" in model.config.model_type or model.config.model_type == "mixtral":
+        if any(kind in model.config.model_type for kind in ("moe", "mixtral", "deepseek")):
             tensors = separate(tensors, model.config.model_type)
         if model.config.model_type == "gpt2":
             tensors = {name.removeprefix("transformer."): weight for name, weight in tensors.items()}
@@ -392,9 +404,6 @@ def make_experts(name, seed):
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager",
                                                           experts_implementation="eager")
     randomise(model, seed)
-    for part, weight in model.named_buffers():
-        if part.endswith("e_score_correction_bias"):
-            weight.copy_(torch.rand(weight.shape, generator=torch.Generator().manual_seed(seed)))
     for part, weight in model.named_parameters():  # as the file has them
         with torch.no_grad():
             if weight.dim() > 1 and not part.endswith(("mlp.gate.weight", "shared_expert_gate.weight")):

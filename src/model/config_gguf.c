@@ -311,7 +311,7 @@ static bool gguf_experts(gguf_source *s)
     const char *key = gguf_arch_key(s, "expert_count");
     bool gpt_oss = c->arch == ARCH_GPT_OSS, always = gpt_oss || c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
     bool deepseek = c->arch == ARCH_DEEPSEEK2;
-    uint32_t softmax = 1, gating = softmax;
+    uint32_t gating = GGUF_GATING_SOFTMAX;
     if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
         return false;
     if (!c->expert_count)
@@ -335,7 +335,7 @@ static bool gguf_experts(gguf_source *s)
         return false;
     c->attention_sinks = c->expert_bias = gpt_oss;
     c->expert_weights_normed = c->arch != ARCH_QWEN2_MOE;
-    return gating == softmax || config_unsupported(s->file, key, "a router without softmax", s->e);
+    return gating == GGUF_GATING_SOFTMAX || config_unsupported(s->file, key, "a router without softmax", s->e);
 }
 
 /* A layer behind pooling, if the file has it. */

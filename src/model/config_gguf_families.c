@@ -72,15 +72,14 @@ bool gguf_latent(gguf_source *s)
 /* deepseek: how experts are chosen, and what each has beside them. */
 bool gguf_router(gguf_source *s)
 {
-    enum { SOFTMAX = 1, SIGMOID = 2 };
     model_config *c = s->c;
     const char *key = gguf_arch_key(s, "expert_gating_func");
     uint32_t gating = 0, shared = 0;
     if ((gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e)))
         return false;
-    if (gating > SIGMOID)
+    if (gating > GGUF_GATING_SIGMOID)
         return config_unsupported(s->file, key, "a router of this kind", s->e);
-    c->expert_sigmoid = gating == SIGMOID;
+    c->expert_sigmoid = gating == GGUF_GATING_SIGMOID;
     key = gguf_arch_key(s, "expert_shared_count");
     if (gguf_has(s->g, key) &&
         (!gguf_get_u32(s->g, key, &shared, s->e) ||

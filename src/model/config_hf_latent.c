@@ -100,5 +100,5 @@ bool hf_latent_experts(hf_source *s)
     if (frequency != 1)
         return config_unsupported(s->file, "moe_layer_freq", "layers without experts in between", s->e);
     c->shared_ffn_dim = shared * c->expert_ffn_dim;
-    return config_unsupported(s->file, "n_routed_experts", "a folder with a mixture of experts (GGUF is)", s->e);
+    return config_check_experts(s->file, c, s->e);
 }

@@ -46,6 +46,9 @@ static const float config_endless = 1e30f; /* a divisor that leaves no angle; ll
 static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30;
 enum { smollm3_period = 4, qwen35_period = 4, MAX_CONV_WIDTH = 64 }; /* each fourth layer has no rope */
 
+/* What turns a router's scores into shares, as expert_gating_func says it; 0: unsaid. */
+enum { GGUF_GATING_SOFTMAX = 1, GGUF_GATING_SIGMOID = 2 };
+
 /* Several times what the largest models have. */
 enum {
     MAX_VOCAB = 1 << 22,

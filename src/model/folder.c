@@ -112,11 +112,16 @@ static const renamed DEEPSEEK_NAMES[] = {
     {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
     {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
     {"attn_kv_b", "self_attn.kv_b_proj"},
+    {"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_experts.down_proj"},
     {NULL, NULL},
 };
 /* Names that end otherwise. */
-static const renamed WHOLE_NAMES[] = {
-    {"ssm_a", "linear_attn.A_log"}, {"ssm_dt.bias", "linear_attn.dt_bias"}, {NULL, NULL}};
+static const renamed WHOLE_NAMES[] = {{"ssm_a", "linear_attn.A_log"},
+                                      {"ssm_dt.bias", "linear_attn.dt_bias"},
+                                      {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+                                      {NULL, NULL}};
 static const renamed BERT_NAMES[] = {
     {"attn_q", "attention.self.query"},
     {"attn_k", "attention.self.key"},

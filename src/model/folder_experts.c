@@ -267,7 +267,7 @@ expert_weights *expert_weights_find(const safetensors *folder, const model_confi
     if (!c->expert_count)
         return NULL;
     finding f = {folder, c, prefix, mem_alloc(sizeof(expert_weights)), e};
-    for (uint32_t layer = 0; layer < c->layer_count; layer++)
+    for (uint32_t layer = c->dense_layers; layer < c->layer_count; layer++)
         if (!find_layer(&f, layer)) {
             expert_weights_free(f.x);
             return NULL;

@@ -136,6 +136,8 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched otherwise than by yarn with two equal scales", e);
     if (c->kv_rank && !c->q_rank && c->layer_count != 26 && c->layer_count != 27)
         str_addf(notes, "llama.cpp knows q without a rank of its own only in models of 26 or 27 layers\n");
+    if (c->expert_groups && !c->expert_sigmoid)
+        str_addf(notes, "llama.cpp takes the groups with the best two experts, not with the best one\n");
     if (c->recurrent_key_dim != c->recurrent_value_dim)
         return cannot_say(c, "heads of keys and of values of different sizes", e);
     if (c->attention_scale != layout_usual_scale(c) && c->arch != ARCH_GRANITE && !c->kv_rank)
@@ -313,9 +315,12 @@ static void add_experts(tensor_list *l, const model_config *c, uint32_t layer)
     add_chosen(l, c, layer, "ffn_gate_exps", inner, dim);
     add_chosen(l, c, layer, "ffn_up_exps", inner, dim);
     add_chosen(l, c, layer, "ffn_down_exps", dim, inner);
+    if (c->expert_choice_bias)
+        add_part(l, ROLE_BIAS, 1, c->expert_count, layer, "exp_probs_b.bias");
     if (!shared)
         return;
-    add_part(l, ROLE_BIAS, 1, dim, layer, "ffn_gate_inp_shexp.weight");
+    if (c->shared_gated)
+        add_part(l, ROLE_BIAS, 1, dim, layer, "ffn_gate_inp_shexp.weight");
     add_part(l, ROLE_MATRIX, shared, dim, layer, "ffn_gate_shexp.weight");
     add_part(l, ROLE_MATRIX, shared, dim, layer, "ffn_up_shexp.weight");
     add_part(l, ROLE_MATRIX, dim, shared, layer, "ffn_down_shexp.weight");
@@ -329,7 +334,7 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
     } else if (c->pre_norms && !c->one_norm)
         add_norm(l, c, layer, c->recurrent_heads ? "post_attention_norm" : "ffn_norm");
-    if (c->expert_count) {
+    if (c->expert_count && layer >= c->dense_layers) {
         add_experts(l, c, layer);
         return;
     }

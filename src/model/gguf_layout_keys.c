@@ -89,9 +89,20 @@ static void write_latent(keys *k, const model_config *c)
         key_u32(k, "attention.q_lora_rank", c->q_rank);
     key_u32(k, "attention.key_length_mla", c->head_dim);
     key_u32(k, "attention.value_length_mla", c->value_dim);
-    key_u32(k, "leading_dense_block_count", c->layer_count);
-    key_u32(k, "expert_feed_forward_length", c->ffn_dim);
-    key_u32(k, "expert_shared_count", 0);
+    key_u32(k, "leading_dense_block_count", c->expert_count ? c->dense_layers : c->layer_count);
+    if (!c->expert_count) { /* which llama.cpp asks for all the same */
+        key_u32(k, "expert_feed_forward_length", c->ffn_dim);
+        key_u32(k, "expert_shared_count", 0);
+        return;
+    }
+    key_u32(k, "expert_shared_count", c->shared_ffn_dim / c->expert_ffn_dim);
+    key_f32(k, "expert_weights_scale", c->expert_scale);
+    gguf_write_bool(k->w, key_of(k, "expert_weights_norm"), c->expert_weights_normed);
+    key_u32(k, "expert_gating_func", c->expert_sigmoid ? GGUF_GATING_SIGMOID : GGUF_GATING_SOFTMAX);
+    if (c->expert_groups) {
+        key_u32(k, "expert_group_count", c->expert_groups);
+        key_u32(k, "expert_group_used_count", c->expert_groups_used);
+    }
 }
 
 /* One number, or a list where layers differ. */
@@ -181,7 +192,7 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
         key_u32(&k, "expert_used_count", c->expert_used);
         key_u32(&k, "expert_feed_forward_length", c->expert_ffn_dim);
     }
-    if (c->shared_ffn_dim)
+    if (c->shared_ffn_dim && !c->kv_rank)
         key_u32(&k, "expert_shared_feed_forward_length", c->shared_ffn_dim);
     if (c->rope_dims)
         write_rope(&k, c);

@@ -467,6 +467,10 @@ static void reads_deepseek(void **unused)
     assert_true(c.q_rank == 1536 && c.rope_order == ROPE_HALVES && c.dense_layers == 4 && c.rope_scaling == ROPE_YARN);
     double magnitude = 0.1 * log(40) + 1;
     assert_true(near(c.attention_scale, magnitude * magnitude / sqrt(192)) && c.rope_magnitude == 1);
+    c = parse_small("deepseek_v3", "\"n_shared_experts\":2");
+    assert_true(c.dense_layers == 3 && c.expert_count == 256 && c.expert_used == 8 && c.shared_ffn_dim == 4096);
+    assert_true(c.expert_sigmoid && c.expert_choice_bias && c.expert_weights_normed && c.expert_groups == 8);
+    assert_true(c.expert_groups_used == 4 && c.expert_scale == 2.5f && !c.shared_gated);
 }
 
 int main(void)

@@ -213,6 +213,7 @@ static void refuses_ranks_and_groups_that_cannot_be(void **unused)
         snprintf(more, sizeof more, "%s,%s", experts, router[i][0]);
         assert_refused("deepseek_v3", more, router[i][1]);
     }
+    assert_refused("deepseek_v3", "\"num_experts_per_tok\":65", "65 experts for a token");
     assert_refused("deepseek_v2", "\"num_experts_per_tok\":2,\"norm_topk_prob\":true", "add up to 1");
     assert_refused("deepseek_v2", "", "\"num_experts_per_tok\" is missing");
 }
