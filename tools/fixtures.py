@@ -175,6 +175,9 @@ FAMILIES = {
     "phi-partial": ("phi", sizes(2, 48, 50, 3, 3, 61) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
     "phi-groups": ("phi", sizes(2, 40, 46, 5, 1, 67) | {"hidden_act": "gelu"} | rope(partial_rotary_factor=0.25),
                    (BF16, F32), "old", 1),
+    # LayerNorms of the heads of q and k, with biases, the same for all heads
+    "phi-norms": ("phi", sizes(2, 48, 50, 3, 1, 61) | {"qk_layernorm": True} | rope(partial_rotary_factor=0.5), (F16, F32),
+                  "new", 1),
     # four norms, half of a head turned, pairs side by side
     "glm4-partial": ("glm4", sizes(2, 36, 30, 3, 1, 61, 12) | rope(partial_rotary_factor=0.5), (F16, F32), "new", 1),
     "glm4-plain": ("glm4", sizes(2, 40, 26, 4, 2, 67, 8) | {"attention_bias": False, "tie_word_embeddings": True} |
@@ -191,6 +194,9 @@ FAMILIES = {
                         "old", 1),
     "cohere-bias": ("cohere", sizes(2, 40, 26, 5, 5, 67) | {"attention_bias": True, "logit_scale": 2.0} | rope(),
                     (BF16, F32), "new", 1),
+    # LayerNorms of the heads of q and k, each with weights of its own
+    "cohere-norms": ("cohere", sizes(2, 36, 30, 3, 1, 61) | {"logit_scale": 0.4, "use_qk_norm": True} | rope(),
+                     (BF16, F32), "new", 1),
     "cohere2-windows": ("cohere2", sizes(4, 36, 26, 3, 1, 61) | {"logit_scale": 0.5, "sliding_window": 6} | rope(),
                         (F16, F32), "new", 1),
     # angles stretched by yarn; with a magnitude from two scales, and bounds that are not rounded
@@ -231,6 +237,9 @@ FAMILIES = {
     "stablelm-partial": ("stablelm", sizes(2, 48, 30, 3, 1, 61) | rope(partial_rotary_factor=0.25), (F16, F32), "old", 1),
     "stablelm-parallel": ("stablelm", sizes(2, 48, 30, 3, 3, 67) | {"use_qkv_bias": True, "use_parallel_residual": True,
                           "tie_word_embeddings": True} | rope(partial_rotary_factor=0.5), (BF16, F32), "new", 1),
+    # LayerNorms of the heads of q and k, a tensor for each
+    "stablelm-norms": ("stablelm", sizes(2, 48, 30, 4, 2, 61) | {"qk_layernorm": True, "use_parallel_residual": True} |
+                       rope(partial_rotary_factor=0.5), (F16, F32), "old", 1),
     # mixtures of experts: a tensor for each ("old"), or one for all of them
     "mixtral-single": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
                        "sliding_window": None} | rope(), (F16, F32), "old", 2),

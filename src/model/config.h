@@ -13,7 +13,7 @@
  *         y = norm(x)                                            [not without pre_norms]
  *         q, k, v = y * Wq [+ bq], y * Wk [+ bk], y * Wv [+ bv]  [qkv_bias]
  *                                                                (Wq also makes a gate: attention_gated)
- *         q, k = [rms_norm of them: qk_norm], then rotated by p (see rope; is_unrotated)
+ *         q, k = [norm of them: qk_norm], then rotated by p (see rope; is_unrotated)
  *         v = [rms_norm without weights of: value_norm] v        v = y * Wk in some layers [value_is_key]
  *             or k and v of an earlier layer                     [kv_shared_layers]
  *         a = softmax(cap(q . k * attention_scale)) v            over all positions, or window_tok
@@ -104,6 +104,7 @@ typedef enum {
 typedef enum {
     QK_NORM_NONE,
     QK_NORM_HEADS, /* each head by the same weight of (head_dim) */
+    QK_NORM_EACH,  /* each head by one of its own: a LayerNorm without a bias */
     QK_NORM_ROWS   /* all heads together */
 } qk_norms;
 

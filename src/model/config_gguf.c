@@ -234,6 +234,8 @@ static bool gguf_attention(gguf_source *s)
     c->ffn_bias = gguf_find_tensor(s->g, "blk.0.ffn_up.bias");
     c->norm_bias = gguf_find_tensor(s->g, c->norms_after_sum ? "token_embd_norm.bias" : "output_norm.bias");
     c->head_bias = gguf_find_tensor(s->g, "output.bias");
+    if (c->layer_norm && gguf_find_tensor(s->g, "blk.0.attn_q_norm.weight")) /* command-r, stablelm */
+        c->qk_norm = QK_NORM_EACH;
 
     /* the largest of gemma2 and gemma3 do not scale by their heads' size, and files do not say so */
     if (config_gemma_largest(c))

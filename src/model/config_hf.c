@@ -173,6 +173,17 @@ static bool hf_encoder(hf_source *s)
     return true;
 }
 
+/* LayerNorms of the heads of q and k: of each by weights of its own, but for phi. */
+static bool hf_head_norms(hf_source *s, const char *key)
+{
+    bool normed;
+    if (!hf_bool(s, key, false, &normed))
+        return false;
+    if (normed)
+        s->c->qk_norm = s->c->arch == ARCH_PHI ? QK_NORM_HEADS : QK_NORM_EACH;
+    return true;
+}
+
 /* Scales and other things that only some families have. */
 static bool hf_own_keys(hf_source *s)
 {
@@ -192,15 +203,29 @@ static bool hf_own_keys(hf_source *s)
                hf_float(s, "residual_multiplier", 1e-6, 1e6, 1, &c->residual_scale) &&
                hf_float(s, "attention_multiplier", 1e-6, 1e6, 1, &c->attention_scale);
     case ARCH_COHERE:
-    case ARCH_COHERE2: return hf_float(s, "logit_scale", 1e-6, 1e6, 0.0625f, &c->logit_scale);
+    case ARCH_COHERE2: /* which refuses it */
+        return hf_float(s, "logit_scale", 1e-6, 1e6, 0.0625f, &c->logit_scale) && hf_head_norms(s, "use_qk_norm");
+    case ARCH_PHI: return hf_head_norms(s, "qk_layernorm");
     case ARCH_QWEN35: return hf_recurrence(s);
     case ARCH_GPT_NEOX: return hf_bool(s, "use_parallel_residual", true, &c->parallel);
     case ARCH_STABLELM:
         if (!hf_bool(s, "use_parallel_residual", false, &c->parallel))
             return false;
         c->one_norm = c->parallel;
-        return true;
+        return hf_head_norms(s, "qk_layernorm");
     default: return true;
+    }
+}
+
+/* What some families may have. */
+static bool is_known_switch(model_arch arch, const char *key)
+{
+    switch (arch) {
+    case ARCH_PHI:
+    case ARCH_STABLELM: return strcmp(key, "qk_layernorm") == 0;
+    case ARCH_COHERE: return strcmp(key, "use_qk_norm") == 0;
+    case ARCH_GEMMA4: return strcmp(key, "enable_moe_block") == 0;
+    default: return false;
     }
 }
 
@@ -226,6 +251,8 @@ static bool hf_refuse_unsupported(hf_source *s)
     };
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         bool set;
+        if (is_known_switch(s->c->arch, switches[i].key))
+            continue;
         if (!hf_bool(s, switches[i].key, switches[i].usual, &set))
             return false;
         if (set != switches[i].usual)

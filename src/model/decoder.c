@@ -57,6 +57,12 @@ static node heads_turned(building *b, node x, uint32_t heads, const char *norm_n
     node h = graph_reshape(b->g, x, shape3(b->o->rows, heads, head_dim));
     if (c->qk_norm == QK_NORM_HEADS)
         h = decoder_norm(b, h, head_dim, norm_name, layer);
+    if (c->qk_norm == QK_NORM_EACH) {
+        char name[64];
+        snprintf(name, sizeof name, norm_name, layer);
+        h = graph_layernorm(b->g, h, decoder_ones(b, layer), 0, c->norm_epsilon);
+        h = graph_binary(b->g, BINARY_MUL, h, decoder_weight(b, heads, head_dim, "%s.weight", name));
+    }
     return c->rope_dims == 0 || c->is_unrotated[layer] ? h : decoder_rope(b, h, layer);
 }
 

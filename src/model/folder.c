@@ -16,7 +16,7 @@ struct folder {
     safetensors *parts;
     const char *prefix;      /* of all names but the output's */
     void **rearranged;       /* (tensors) what is not as in GGUF, in its order; NULL: it is */
-    expert_weights *experts; /* or NULL */
+    expert_weights *experts; /* what is one weight here and several tensors there, or a part of one */
     bool is_older_mixtral;   /* its router has a name of its own */
 };
 
@@ -78,7 +78,13 @@ static const renamed GLM4_NAMES[] = {
     {"post_attention_norm", "post_self_attn_layernorm"}, {"post_ffw_norm", "post_mlp_layernorm"}, {NULL, NULL}};
 static const renamed STARCODER2_NAMES[] = {{"ffn_up", "mlp.c_fc"}, {"ffn_down", "mlp.c_proj"}, {NULL, NULL}};
 static const renamed PHI_NAMES[] = {
-    {"attn_output", "self_attn.dense"}, {"ffn_up", "mlp.fc1"}, {"ffn_down", "mlp.fc2"}, {NULL, NULL}};
+    {"attn_output", "self_attn.dense"},
+    {"attn_q_norm", "self_attn.q_layernorm"},
+    {"attn_k_norm", "self_attn.k_layernorm"},
+    {"ffn_up", "mlp.fc1"},
+    {"ffn_down", "mlp.fc2"},
+    {NULL, NULL},
+};
 static const renamed GPT2_NAMES[] = {
     {"attn_norm", "ln_1"}, {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
     {"ffn_norm", "ln_2"},  {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"},
@@ -360,7 +366,7 @@ static folder *folder_of(safetensors *parts, const char *path, const model_confi
         rearrange(f, i);
     f->is_older_mixtral = has_older_router(f);
     f->experts = expert_weights_find(parts, c, f->prefix, e);
-    if (!c->expert_count || f->experts)
+    if (f->experts)
         return f;
     err_context(e, "%s", path);
     folder_close(f);

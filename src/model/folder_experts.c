@@ -1,4 +1,4 @@
-/* folder_experts: where the rows of experts are in a folder. */
+/* folder_experts: where the rows of experts, and of other weights that are one here, are in a folder. */
 #include "model/folder_experts.h"
 #include "base/str.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MX_WEIGHTS = 32, MX_BYTES = 16 /* of a block, without its scale */ };
+enum { ROWS_NAME_BYTES = 64, MX_WEIGHTS = 32, MX_BYTES = 16 /* of a block, without its scale */ };
 
 /* Element c of row r of expert e is at part[e] + r * row_step + c * column_step. */
 struct model_rows {
@@ -21,7 +21,7 @@ struct model_rows {
 };
 
 typedef struct named_rows {
-    char name[64];
+    char name[ROWS_NAME_BYTES];
     model_weight w;
     struct model_rows rows;
 } named_rows;
@@ -94,19 +94,19 @@ static const safetensor *tensor_of(const finding *f, const char *name, bool plai
         fits = t->dims[i] == dims[i];
     if (fits)
         return t;
-    err_set(f->e, "tensor %s is not what %u experts of %u rows need", name, f->c->expert_count, f->c->expert_ffn_dim);
+    err_set(f->e, "tensor %s has another shape than it should have", name);
     return NULL;
 }
 
-static named_rows *add(const finding *f, uint32_t layer, const char *part, uint32_t rows, uint32_t columns,
+/* `count` matrices that shall lie one after the other. */
+static named_rows *add(const finding *f, const char *name, uint32_t count, uint32_t rows, uint32_t columns,
                        tensor_type type)
 {
     expert_weights *x = f->x;
     x->all = mem_grow(x->all, (x->count + 1) * sizeof *x->all);
     named_rows *n = &x->all[x->count++];
-    uint32_t count = f->c->expert_count;
     *n = (named_rows){.rows = {.rows = rows, .columns = columns, .type = type}};
-    snprintf(n->name, sizeof n->name, "blk.%u.%s", layer, part);
+    snprintf(n->name, sizeof n->name, "%s", name);
     n->rows.part = mem_alloc(count * sizeof *n->rows.part);
     n->rows.tensors = mem_alloc((count + 1) * sizeof *n->rows.tensors);
     n->w = (model_weight){.type = type, .rows = count * rows, .columns = columns};
@@ -123,7 +123,9 @@ static void uses(const finding *f, named_rows *n, const safetensor *t)
 static named_rows *add_all(const finding *f, uint32_t layer, const char *part, uint32_t rows, uint32_t columns,
                            tensor_type type, const safetensor *t, uint64_t from)
 {
-    named_rows *n = add(f, layer, part, rows, columns, type);
+    char name[ROWS_NAME_BYTES];
+    snprintf(name, sizeof name, "blk.%u.%s", layer, part);
+    named_rows *n = add(f, name, f->c->expert_count, rows, columns, type);
     for (uint32_t i = 0; i < f->c->expert_count; i++)
         n->rows.part[i] = (const uint8_t *)t->data + i * (t->bytes / f->c->expert_count) + from;
     uses(f, n, t);
@@ -132,28 +134,39 @@ static named_rows *add_all(const finding *f, uint32_t layer, const char *part, u
 
 /* ---- the forms ------------------------------------------------------------------ */
 
-/* One tensor for each expert. */
-static bool find_single(const finding *f, uint32_t layer, const char *where, const char *theirs, const char *ours,
-                        uint32_t rows, uint32_t columns)
+/* A tensor for each, whose names have a number between `before` and `after`. A matrix of one row is a vector there. */
+static bool find_apart(const finding *f, const char *before, const char *after, const char *ours, uint32_t count,
+                       uint32_t rows, uint32_t columns)
 {
     char name[MODEL_NAME_BYTES];
     const uint64_t dims[] = {rows, columns, 0};
     named_rows *n = NULL;
-    for (uint32_t i = 0; i < f->c->expert_count; i++) {
-        snprintf(name, sizeof name, "%slayers.%u.%s.experts.%u.%s.weight", f->prefix, layer, where, i, theirs);
-        const safetensor *t = tensor_of(f, name, true, dims);
+    for (uint32_t i = 0; i < count; i++) {
+        if (snprintf(name, sizeof name, "%s%u%s", before, i, after) >= (int)sizeof name)
+            return err_set(f->e, "tensor %s...: a name that is too long", before);
+        const safetensor *t = tensor_of(f, name, true, rows == 1 ? dims + 1 : dims);
         if (!t)
             return false;
         if (!n)
-            n = add(f, layer, ours, rows, columns, t->type);
+            n = add(f, ours, count, rows, columns, t->type);
         if (t->type != n->rows.type)
-            return err_set(f->e, "tensor %s is %s, and the same of other experts is not", name, t->dtype);
+            return err_set(f->e, "tensor %s is %s, and those of the other numbers are not", name, t->dtype);
         n->rows.part[i] = t->data;
         uses(f, n, t);
     }
     n->rows.column_step = type_bytes(n->rows.type, 1);
     n->rows.row_step = columns * n->rows.column_step;
     return true;
+}
+
+static bool find_single(const finding *f, uint32_t layer, const char *where, const char *theirs, const char *ours,
+                        uint32_t rows, uint32_t columns)
+{
+    char before[MODEL_NAME_BYTES / 2], after[32], name[ROWS_NAME_BYTES];
+    snprintf(before, sizeof before, "%slayers.%u.%s.experts.", f->prefix, layer, where);
+    snprintf(after, sizeof after, ".%s.weight", theirs);
+    snprintf(name, sizeof name, "blk.%u.%s", layer, ours);
+    return find_apart(f, before, after, name, f->c->expert_count, rows, columns);
 }
 
 static bool find_singles(const finding *f, uint32_t layer, const char *where, const char *const theirs[3])
@@ -260,18 +273,42 @@ static bool find_layer(const finding *f, uint32_t layer)
                                       : find_singles(f, layer, "mlp", usual);
 }
 
+/* stablelm's norms of heads. */
+static bool find_head_norms(const finding *f, uint32_t layer)
+{
+    static const char kinds[] = "qk";
+    for (int i = 0; i < 2; i++) {
+        char before[MODEL_NAME_BYTES / 2], name[ROWS_NAME_BYTES];
+        snprintf(before, sizeof before, "%slayers.%u.self_attn.%c_layernorm.norms.", f->prefix, layer, kinds[i]);
+        snprintf(name, sizeof name, "blk.%u.attn_%c_norm.weight", layer, kinds[i]);
+        uint32_t heads = i ? f->c->kv_head_count : f->c->head_count;
+        if (!find_apart(f, before, ".weight", name, heads, 1, f->c->head_dim))
+            return false;
+    }
+    return true;
+}
+
 /* ---- all of them ------------------------------------------------------------------ */
+
+static bool find_all(const finding *f)
+{
+    const model_config *c = f->c;
+    for (uint32_t layer = c->dense_layers; c->expert_count && layer < c->layer_count; layer++)
+        if (!find_layer(f, layer))
+            return false;
+    for (uint32_t layer = 0; c->arch == ARCH_STABLELM && c->qk_norm == QK_NORM_EACH && layer < c->layer_count; layer++)
+        if (!find_head_norms(f, layer))
+            return false;
+    return true;
+}
 
 expert_weights *expert_weights_find(const safetensors *folder, const model_config *c, const char *prefix, err *e)
 {
-    if (!c->expert_count)
-        return NULL;
     finding f = {folder, c, prefix, mem_alloc(sizeof(expert_weights)), e};
-    for (uint32_t layer = c->dense_layers; layer < c->layer_count; layer++)
-        if (!find_layer(&f, layer)) {
-            expert_weights_free(f.x);
-            return NULL;
-        }
+    if (!find_all(&f)) {
+        expert_weights_free(f.x);
+        return NULL;
+    }
     for (size_t i = 0; i < f.x->count; i++) { /* they do not move any more */
         f.x->all[i].w.rows_from = &f.x->all[i].rows;
         f.x->all[i].w.tensor = f.x->all[i].rows.tensors[0];

@@ -1,4 +1,4 @@
-/* folder_experts: the experts of a Hugging Face folder, by GGUF's names.
+/* folder_experts: the experts of a Hugging Face folder, by GGUF's names, and other weights that lie apart there.
  *
  * GGUF has all matrices of a kind one after the other ("blk.3.ffn_gate_exps.weight"). Folders have a tensor for each expert,
  * or one for all of them, with gate and up in one, as two halves or row by row, as they are or transposed, or in blocks
@@ -11,7 +11,7 @@
 
 typedef struct expert_weights expert_weights;
 
-/* NULL if the model has no experts, or with an error: tensors that are missing, or of another shape than they should be.
+/* NULL with an error: tensors that are missing, or of another shape than they should be.
  * `prefix`: of all names. */
 expert_weights *expert_weights_find(const safetensors *folder, const model_config *c, const char *prefix, err *e);
 void expert_weights_free(expert_weights *x);

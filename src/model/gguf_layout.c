@@ -136,6 +136,10 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched otherwise than by yarn with two equal scales", e);
     if (c->kv_rank && !c->q_rank && c->layer_count != 26 && c->layer_count != 27)
         str_addf(notes, "llama.cpp knows q without a rank of its own only in models of 26 or 27 layers\n");
+    if (c->arch == ARCH_PHI && c->qk_norm)
+        return cannot_say(c, "norms of q and k", e);
+    if (c->arch == ARCH_COHERE && c->qk_norm && c->layer_count < 64)
+        str_addf(notes, "llama.cpp knows norms of q and k only in a cohere of 64 layers or more\n");
     if (c->expert_groups && !c->expert_sigmoid)
         str_addf(notes, "llama.cpp takes the groups with the best two experts, not with the best one\n");
     if (c->recurrent_key_dim != c->recurrent_value_dim)
@@ -278,7 +282,10 @@ static void add_attention(tensor_list *l, const model_config *c, uint32_t layer)
     if (c->pre_norms)
         add_norm(l, c, layer, "attn_norm");
     add_qkv(l, c, layer);
-    if (c->qk_norm) {
+    if (c->qk_norm == QK_NORM_EACH) {
+        add_part(l, ROLE_FLOATS, c->head_count, head_dim, layer, "attn_q_norm.weight");
+        add_part(l, ROLE_FLOATS, c->kv_head_count, head_dim, layer, "attn_k_norm.weight");
+    } else if (c->qk_norm) {
         bool rows = c->qk_norm == QK_NORM_ROWS;
         uint32_t k = config_kv_head_count(c, layer) * head_dim;
         add_part(l, ROLE_NORM, 1, rows ? q : head_dim, layer, "attn_q_norm.weight");
