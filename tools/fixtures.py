@@ -25,7 +25,7 @@ import sys
 import numpy as np
 import torch
 import transformers
-from fixtures_experts import in_blocks, of_blocks, separate
+from fixtures_experts import in_blocks, of_blocks, one_by_one, separate
 from safetensors.torch import save_file
 
 from fixtures_gguf import save_gguf
@@ -140,6 +140,26 @@ FAMILIES = {
                     "layer_types": [LOCAL, FULL, LOCAL, FULL]} |
                     layered_rope(rope("proportional", 5000.0, partial_rotary_factor=0.5, factor=2.0), 300.0), (BF16, F32),
                     "old", 1),
+    # experts beside the feed-forward layers
+    "gemma4-experts": ("gemma4_text", sizes(3, 36, 24, 4, 2, 61, 8) | {"sliding_window": 5, "global_head_dim": 12,
+                       "num_global_key_value_heads": 1, "attention_k_eq_v": True, "hidden_size_per_layer_input": 0,
+                       "enable_moe_block": True, "num_experts": 6, "top_k_experts": 3, "moe_intermediate_size": 14,
+                       "layer_types": [LOCAL, LOCAL, FULL]} |
+                       layered_rope(rope("proportional", 1000.0, partial_rotary_factor=0.5), 100.0), (BF16, F32), "new", 1),
+    # four streams; layers 0 and 1 sparse; the last two take keys and values of earlier ones; the last tokens have no
+    # inputs of their own for each layer
+    "gemma3n-small": ("gemma3n_text", sizes(5, 36, 24, 4, 2, 61, 8) | {"sliding_window": 5, "laurel_rank": 6,
+                      "hidden_size_per_layer_input": 10, "vocab_size_per_layer_input": 50, "num_kv_shared_layers": 2,
+                      "activation_sparsity_pattern": [0.8, 0.6, 0.0, 0.0, 0.0], "final_logit_softcapping": 3.0,
+                      "layer_types": [LOCAL, LOCAL, FULL, LOCAL, FULL]} |
+                      layered_rope(rope(theta=1000.0), 100.0), (F16, F32), "new", 1),
+    # three streams, computed on the second; nothing is shared; no limit of the logits
+    "gemma3n-second": ("gemma3n_text", sizes(3, 40, 26, 2, 1, 67, 12) | {"sliding_window": 4, "laurel_rank": 8,
+                       "hidden_size_per_layer_input": 12, "vocab_size_per_layer_input": 67, "num_kv_shared_layers": 0,
+                       "altup_num_inputs": 3, "altup_active_idx": 1, "altup_correct_scale": False,
+                       "activation_sparsity_pattern": [0.0, 0.95, 0.3], "final_logit_softcapping": 1000.0,
+                       "layer_types": [LOCAL, FULL, FULL]} |
+                       layered_rope(rope(theta=5000.0), 300.0), (BF16, F32), "old", 1),
     # every fourth layer has no rope
     "smollm3-skip": ("smollm3", sizes(5, 36, 26, 3, 1, 61) | {"tie_word_embeddings": True} | rope(theta=2000.0),
                      (F16, F32), "old", 1),
@@ -300,6 +320,17 @@ EXPERTS = {
                   rope("yarn", 5000.0, factor=8.0, mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=16), "deepseek2"),
     "mixtral": ("mixtral", sizes(2, 40, 22, 5, 1, 61) | {"num_local_experts": 6, "num_experts_per_tok": 2,
                 "sliding_window": None} | rope(), "llama"),
+    # gate and up of an expert in one matrix
+    "gemma4": ("gemma4_text", sizes(3, 36, 24, 4, 2, 61, 8) | {"sliding_window": 5, "global_head_dim": 12,
+               "num_global_key_value_heads": 1, "attention_k_eq_v": True, "hidden_size_per_layer_input": 0,
+               "enable_moe_block": True, "num_experts": 6, "top_k_experts": 3, "moe_intermediate_size": 14,
+               "layer_types": [LOCAL, LOCAL, FULL]} |
+               layered_rope(rope("proportional", 1000.0, partial_rotary_factor=0.5), 100.0), "gemma4"),
+    # no experts: streams
+    "gemma3n": ("gemma3n_text", sizes(5, 36, 24, 4, 2, 61, 8) | {"sliding_window": 5, "laurel_rank": 6,
+                "hidden_size_per_layer_input": 10, "vocab_size_per_layer_input": 50, "num_kv_shared_layers": 2,
+                "activation_sparsity_pattern": [0.8, 0.6, 0.0, 0.0, 0.0], "layer_types": [LOCAL, LOCAL, FULL, LOCAL, FULL]} |
+                layered_rope(rope(theta=1000.0), 100.0), "gemma3n"),
 }
 
 
@@ -316,7 +347,8 @@ def older(config):
         return config
     if "sliding_attention" in parameters:
         config["rope_local_base_freq"] = parameters["sliding_attention"]["rope_theta"]
-        config["sliding_window_pattern"] = config["layer_types"].index("full_attention") + 1
+        if config["model_type"] != "gemma3n_text":  # which always named its layers
+            config["sliding_window_pattern"] = config.pop("layer_types").index("full_attention") + 1
         parameters = parameters["full_attention"]
     config["rope_theta"] = parameters.pop("rope_theta")
     kind = parameters.pop("rope_type")
@@ -326,7 +358,8 @@ def older(config):
     if kind == "longrope":
         parameters.pop("original_max_position_embeddings", None)
     config["rope_scaling"] = None if kind == "default" else {"type": kind, **parameters}
-    config.pop("layer_types", None)
+    if config["model_type"] != "gemma3n_text":
+        config.pop("layer_types", None)
     if config["model_type"] == "gpt_neox":
         config["rotary_pct"] = config.pop("partial_rotary_factor", 1.0)
         config["rotary_emb_base"] = config.pop("rope_theta")
@@ -338,7 +371,7 @@ def older(config):
 def randomise(model, seed):
     random = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
-    from_zero = (gemma and not model.config.model_type.startswith("gemma4")) or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
+    from_zero = (gemma and not model.config.model_type.startswith(("gemma3n", "gemma4"))) or model.config.model_type.startswith("qwen3_5")  # norms multiply by one more than their weight
     for name, number in model.named_buffers():
         if name.endswith("layer_scalar"):
             number.copy_(0.8 + 0.2 * torch.randn(number.shape, generator=random))
@@ -349,11 +382,15 @@ def randomise(model, seed):
         with torch.no_grad():
             if name.endswith((".bias", "_bias", ".sinks")):
                 weight.copy_(0.5 * noise)
+            elif name.endswith(("_scale", ".scale")):
+                weight.copy_(1 + 0.3 * noise)
+            elif name.endswith("modality_router.weight"):  # what it multiplies is divided by its size
+                weight.copy_(noise * math.sqrt(weight.shape[1]))
             elif name.endswith(".A_log"):  # rates from 0.2 to 2, about
                 weight.copy_(0.5 * noise - 0.5)
             elif "norm" in name or ".ln_" in name:
                 weight.copy_(0.3 * noise + (0 if from_zero and not name.endswith("linear_attn.norm.weight") else 1))
-                if name.endswith("q_norm.weight") and model.config.model_type.startswith("gemma4"):  # its scores have no scale
+                if name.endswith("q_norm.weight") and model.config.model_type.startswith(("gemma3n", "gemma4")):  # its scores have no scale
                     weight.mul_(0.5)
             elif any(part in name for part in ("embed_tokens", "wte", "wpe", "embed_in")):  # gemma multiplies them by the root of their size
                 weight.copy_(0.5 * noise / (math.sqrt(weight.shape[1]) if gemma else 1))
@@ -410,12 +447,12 @@ def make_experts(name, seed):
     kind, options, arch = EXPERTS[name]
     folder = os.path.join(HERE, "experts", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager",
-                                                          experts_implementation="eager")
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, attn_implementation="eager", **one_by_one(config))
     randomise(model, seed)
     for part, weight in model.named_parameters():  # as the file has them
         with torch.no_grad():
-            if weight.dim() > 1 and not part.endswith(("mlp.gate.weight", "shared_expert_gate.weight")):
+            exact = ("mlp.gate.weight", "shared_expert_gate.weight", "router.proj.weight", "_coefs.weight", "_router.weight")
+            if weight.dim() > 1 and not part.endswith(exact):
                 weight.copy_(weight.to(F16).to(F32))
     save_gguf(folder, model, arch, name.endswith("-older"))
     contents, logits = golden(model, config.vocab_size, seed)
@@ -465,7 +502,7 @@ def make(name, seed):
     kind, options, types, form, shards = (MODELS | FAMILIES | CROSSING)[name]
     folder = os.path.join(HERE, "models" if name in MODELS else "families" if name in FAMILIES else "crossing", name)
     config = transformers.AutoConfig.for_model(kind, **json.loads(json.dumps(options)))
-    plainly = {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    plainly = one_by_one(config)
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=F32, **plainly)
     randomise(model, seed)
     save(folder, model, types, form, shards)

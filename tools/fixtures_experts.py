@@ -2,6 +2,12 @@
 import torch
 
 
+def one_by_one(config):
+    """Options by which transformers computes experts one by one: what it has for all at once wants even shapes."""
+    experts = getattr(config, "num_experts_per_tok", None) or getattr(config, "top_k_experts", None)
+    return {"experts_implementation": "eager"} if experts else {}
+
+
 def separate(tensors, model_type):
     """A tensor for each expert, as folders had them before transformers 5."""
     where, names = (("block_sparse_moe", ("w1", "w3", "w2")) if model_type == "mixtral" else

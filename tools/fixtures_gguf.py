@@ -4,6 +4,7 @@ import shutil
 
 import gguf
 import numpy as np
+import torch
 
 
 def gguf_tensors(model, heads, kv_heads, is_llama, older):
@@ -50,6 +51,82 @@ def gguf_tensors(model, heads, kv_heads, is_llama, older):
         yield f"blk.{layer}.{names[part]}.{suffix}", weight
 
 
+GEMMA_PARTS = {
+    "input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
+    "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+    "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
+    "post_feedforward_layernorm_2": "post_ffw_norm_2", "per_layer_input_gate": "inp_gate",
+    "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm", "self_attn.o_proj": "attn_output",
+    "router.proj": "ffn_gate_inp", "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale",
+    "experts.gate_up_proj": "ffn_gate_up_exps", "experts.down_proj": "ffn_down_exps", "layer_scalar": "layer_output_scale",
+    "altup.correction_coefs": "altup_correct_coef", "altup.correct_output_scale": "altup_correct_scale",
+    "altup.prediction_coefs": "altup_predict_coef", "altup.modality_router": "altup_router",
+    "altup.router_norm": "altup_router_norm", "laurel.linear_left": "laurel_l", "laurel.linear_right": "laurel_r",
+    "laurel.post_laurel_norm": "laurel_post_norm",
+} | {f"self_attn.{x}_proj": f"attn_{x}" for x in "qkv"} | {f"self_attn.{x}_norm": f"attn_{x}_norm" for x in "qk"} | {
+    f"mlp.{x}_proj": f"ffn_{x}" for x in ("gate", "up", "down")}
+
+
+def gemma_tensors(model):
+    """gemma3n's and gemma4's: experts' gate and up stay in one, matrices for the streams become one, and the table of inputs
+    for each layer gets a row for every token."""
+    whole = {"embed_tokens": "token_embd", "norm": "output_norm", "embed_tokens_per_layer": "per_layer_token_embd",
+             "per_layer_model_projection": "per_layer_model_proj", "per_layer_projection_norm": "per_layer_proj_norm"}
+    stacks = {}
+    for name, weight in model.state_dict().items():
+        name = name.removeprefix("model.").removesuffix(".weight")
+        if name == "lm_head":
+            continue
+        if name.startswith("altup_"):
+            stacks.setdefault(name.rsplit(".", 1)[0], []).append(weight)
+        elif name == "embed_tokens_per_layer":
+            missing = model.config.vocab_size - weight.shape[0]
+            yield "per_layer_token_embd.weight", torch.cat([weight, weight[:1].repeat(missing, 1)])
+        elif name in whole:
+            yield f"{whole[name]}.weight", weight
+        else:
+            _, layer, part = name.split(".", 2)
+            ours = GEMMA_PARTS[part]
+            yield f"blk.{layer}.{ours}" + ("" if ours.endswith(".scale") else ".weight"), weight
+    for name, weights in stacks.items():
+        yield {"altup_projections": "altup_proj", "altup_unembed_projections": "altup_unembd_proj"}[name] + ".weight", \
+            torch.stack(weights)
+    rope = model.config.rope_parameters["full_attention"]
+    if rope["rope_type"] == "proportional":  # pairs that do not turn are divided by a number without end
+        pairs = model.config.per_layer_config[model.config.layer_types.index("full_attention")].head_dim // 2
+        turned = int(rope["partial_rotary_factor"] * pairs)
+        yield "rope_freqs.weight", torch.tensor([1.0] * turned + [1e30] * (pairs - turned))
+
+
+def gguf_gemma(w, c):
+    """What llama.cpp's converter writes of their layers."""
+    ropes = c.rope_parameters
+    w.add_sliding_window(c.sliding_window)
+    w.add_sliding_window_pattern([kind == "sliding_attention" for kind in c.layer_types])
+    w.add_shared_kv_layers(c.num_kv_shared_layers)
+    w.add_embedding_length_per_layer_input(c.hidden_size_per_layer_input)
+    w.add_rope_freq_base_swa(ropes["sliding_attention"]["rope_theta"])
+    w.add_rope_freq_base(ropes["full_attention"]["rope_theta"])
+    if c.model_type == "gemma3n_text":
+        normal = torch.distributions.normal.Normal(0, 1)
+        w.add_altup_active_idx(c.altup_active_idx)
+        w.add_altup_num_inputs(c.altup_num_inputs)
+        w.add_activation_sparsity_scale([normal.icdf(torch.tensor(s)).item() for s in c.activation_sparsity_pattern])
+        w.add_key_length(c.head_dim)
+        w.add_value_length(c.head_dim)
+        w.add_head_count_kv(c.num_key_value_heads)
+        return
+    wide = c.per_layer_config[c.layer_types.index("full_attention")]
+    local = [kind == "sliding_attention" for kind in c.layer_types]
+    w.add_key_length(wide.head_dim)
+    w.add_value_length(wide.head_dim)
+    w.add_rope_dimension_count(wide.head_dim)
+    w.add_rope_dimension_count_swa(c.head_dim)
+    w.add_key_length_swa(c.head_dim)
+    w.add_value_length_swa(c.head_dim)
+    w.add_head_count_kv([c.num_key_value_heads if seen else wide.num_key_value_heads for seen in local])
+
+
 def gguf_latent(w, c, older):
     """What llama.cpp's converter writes of latent attention and of its router."""
     w.add_kv_lora_rank(c.kv_lora_rank)
@@ -85,31 +162,40 @@ def save_gguf(folder, model, arch, older):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     c = model.config
+    c.allow_global_per_layer_attribute_access = True  # gemma4's: of layers with a window
     w = gguf.GGUFWriter(f"{folder}/model.gguf", arch)
     w.add_context_length(c.max_position_embeddings)
     w.add_embedding_length(c.hidden_size)
     w.add_block_count(c.num_hidden_layers)
     w.add_feed_forward_length(c.intermediate_size)
     w.add_head_count(c.num_attention_heads)
-    w.add_head_count_kv(1 if arch == "deepseek2" and not older else c.num_key_value_heads)
+    gemma = c.model_type.startswith("gemma")
+    if gemma:
+        gguf_gemma(w, c)
+    else:
+        w.add_head_count_kv(1 if arch == "deepseek2" and not older else c.num_key_value_heads)
     if arch == "deepseek2":
         gguf_latent(w, c, older)
-    elif getattr(c, "head_dim", None):
+    elif getattr(c, "head_dim", None) and not gemma:
         w.add_key_length(c.head_dim)
         w.add_value_length(c.head_dim)
     w.add_layer_norm_rms_eps(c.rms_norm_eps)
-    w.add_rope_freq_base(c.rope_parameters["rope_theta"])
+    if not gemma:
+        w.add_rope_freq_base(c.rope_parameters["rope_theta"])
     w.add_vocab_size(c.vocab_size)
-    w.add_expert_count(next(getattr(c, key) for key in ("n_routed_experts", "num_local_experts", "num_experts")
-                            if getattr(c, key, None)))
-    w.add_expert_used_count(c.num_experts_per_tok)
-    if hasattr(c, "moe_intermediate_size"):
+    experts = [getattr(c, key) for key in ("n_routed_experts", "num_local_experts", "num_experts") if getattr(c, key, None)]
+    if experts:
+        w.add_expert_count(experts[0])
+        w.add_expert_used_count(getattr(c, "num_experts_per_tok", None) or c.top_k_experts)
+    if getattr(c, "moe_intermediate_size", None):
         w.add_expert_feed_forward_length(c.moe_intermediate_size)
     if hasattr(c, "shared_expert_intermediate_size"):
         w.add_expert_shared_feed_forward_length(c.shared_expert_intermediate_size)
     w.add_tokenizer_model("none")
-    for name, weight in gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads, arch == "llama", older):
-        small = weight.dim() == 1 or "ffn_gate_inp" in name
+    tensors = gemma_tensors(model) if gemma else gguf_tensors(model, c.num_attention_heads, c.num_key_value_heads,
+                                                              arch == "llama", older)
+    for name, weight in tensors:
+        small = weight.dim() == 1 or "ffn_gate_inp" in name or "_coef" in name or "altup_router" in name
         w.add_tensor(name, weight.detach().contiguous().numpy().astype(np.float32 if small else np.float16))
     w.write_header_to_file()
     w.write_kv_data_to_file()

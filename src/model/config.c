@@ -28,6 +28,9 @@ const arch_info config_archs[] = {
     [ARCH_GEMMA2] = {"gemma2", "gemma2", 8192, 256, 4096, EVERY(2), GEMMA, .post_norms = true},
     [ARCH_GEMMA3] = {"gemma3_text", "gemma3", 131072, 256, 4096, EVERY(6), GEMMA, .rope_base = 1e6f, .post_norms = true,
                      .qk_norm = QK_NORM_HEADS},
+    [ARCH_GEMMA3N] = {"gemma3n_text", "gemma3n", 32768, 256, 512, EVERY(5), EPSILON_6, .act = ACT_GELU_TANH,
+                      .tied_embeddings = true, .scales_embedding = true, .rope_base = 1e6f, .post_norms = true,
+                      .qk_norm = QK_NORM_HEADS, .value_norm = true, .unscaled_attention = true},
     [ARCH_GEMMA4] = {"gemma4_text", "gemma4", 131072, 256, 512, EVERY(6), EPSILON_6, .act = ACT_GELU_TANH,
                      .tied_embeddings = true, .scales_embedding = true, .rope_base = 1e6f, .post_norms = true,
                      .qk_norm = QK_NORM_HEADS, .value_norm = true, .unscaled_attention = true},
@@ -75,8 +78,8 @@ static const struct {
     const char *name;
     model_arch arch;
 } ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3},
-               {"gemma4", ARCH_GEMMA4},     {"qwen3_5", ARCH_QWEN35},  {"roberta", ARCH_BERT},
-               {"xlm-roberta", ARCH_BERT}};
+               {"gemma3n", ARCH_GEMMA3N},   {"gemma4", ARCH_GEMMA4},   {"qwen3_5", ARCH_QWEN35},
+               {"roberta", ARCH_BERT},      {"xlm-roberta", ARCH_BERT}};
 
 const char *config_arch_name(model_arch arch)
 {
@@ -141,8 +144,6 @@ bool config_find_arch(const char *file, const char *key, const char *text, size_
             *arch = ALIASES[i].arch;
             return true;
         }
-    if (is_text("gemma3n", text, length) || is_text("gemma3n_text", text, length))
-        return config_unsupported(file, key, "AltUp, the several streams of activations of a gemma3n,", e);
     char shown[64];
     size_t n = 0;
     for (; n < length && n < sizeof shown - 1; n++)
@@ -255,6 +256,13 @@ bool config_check_groups(const char *file, const group_keys *k, const model_conf
         return err_set(e, "%s: \"%s\" (%u) groups of %u experts are not there, or less than the %u that are chosen",
                        file, k->used, c->expert_groups_used, each, c->expert_used);
     return true;
+}
+
+bool config_check_streams(const char *file, const char *key, const model_config *c, err *e)
+{
+    return (c->streams > 1 && c->active_stream < c->streams) ||
+           err_set(e, "%s: \"%s\": %u streams, of which number %u is computed on", file, key, c->streams,
+                   c->active_stream);
 }
 
 bool config_check_latent(const char *file, const char *key, const model_config *c, err *e)

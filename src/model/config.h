@@ -26,6 +26,7 @@
  *         y = (act(y * Wgate [+ bgate]) . (y * Wup [+ bup])) * Wdown [+ bdown]    [ffn_bias]
  *             or act(y * Wup [+ bup]) * Wdown [+ bdown]          [not gated]
  *             or the experts that a router chooses: sum of weight . expert(y)     [expert_count]
+ *             or both                                            [experts_beside]
  *         x += [norm of: post_norms] y * residual_scale
  *         x += norm((act(x * Wgate2) . z[layer]) * Wproject2)    [per_layer_dim]
  *         x = x * the layer's number                             [layer_scales]
@@ -68,6 +69,7 @@ typedef enum {
     ARCH_GEMMA,
     ARCH_GEMMA2,
     ARCH_GEMMA3,
+    ARCH_GEMMA3N,
     ARCH_GEMMA4,
     ARCH_SMOLLM3,
     ARCH_OLMO2,
@@ -175,6 +177,13 @@ typedef struct model_config {
     uint32_t per_layer_dim; /* of what each layer has for each token; 0: nothing */
     uint32_t per_layer_vocab_tok; /* tokens that have it: mostly all */
 
+    /* several streams of x (gemma3n); streams 0: one, as described above. decoder_streams.c has the layer. */
+    uint32_t streams, active_stream; /* and the one that layers compute on */
+    bool scales_active;              /* it has a scale of its own where a layer's input is added */
+    uint32_t laurel_rank;
+    uint8_t is_sparse[CONFIG_MAX_LAYERS];       /* (layer_count): gates count only above their row's mean, */
+    float cutoff_deviations[CONFIG_MAX_LAYERS]; /* by so many deviations */
+
     /* attention */
     float attention_scale;                   /* of q . k: 1 / sqrt(head_dim), or what gemma2 says */
     float attention_cap;                     /* limit of the scores; 0: none */
@@ -229,6 +238,7 @@ typedef struct model_config {
     bool expert_choice_bias;    /* is added to the scores for the choice only */
     uint32_t expert_groups, expert_groups_used; /* experts are of the best groups only; 0: there are none */
     uint32_t dense_layers;                      /* the first so many layers have no experts */
+    bool experts_beside; /* beside the feed-forward layer, not in place of it (gemma4): decoder_beside.c */
 
     /* the rest */
     model_act act;

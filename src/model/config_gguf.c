@@ -275,6 +275,7 @@ static bool gguf_own_keys(gguf_source *s)
     }
     case ARCH_COHERE:
     case ARCH_COHERE2: return gguf_float(s, "logit_scale", 1e-6, 1e6, 1, &c->logit_scale);
+    case ARCH_GEMMA3N: return gguf_streams(s);
     case ARCH_GEMMA4: return gguf_layer_sizes(s);
     case ARCH_GEMMA3:
     case ARCH_GEMMA_EMBEDDING:
@@ -312,13 +313,14 @@ static bool gguf_experts(gguf_source *s)
     model_config *c = s->c;
     const char *key = gguf_arch_key(s, "expert_count");
     bool gpt_oss = c->arch == ARCH_GPT_OSS, always = gpt_oss || c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
-    bool deepseek = c->arch == ARCH_DEEPSEEK2;
+    bool deepseek = c->arch == ARCH_DEEPSEEK2, gemma4 = c->arch == ARCH_GEMMA4;
     uint32_t gating = GGUF_GATING_SOFTMAX;
     if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
         return false;
     if (!c->expert_count)
         return !always || err_set(s->e, "%s: \"%s\" is missing", s->file, key);
-    if (!always && !deepseek && c->arch != ARCH_LLAMA)
+    c->experts_beside = gemma4;
+    if (!always && !deepseek && !gemma4 && c->arch != ARCH_LLAMA)
         return config_unsupported(s->file, key, "a mixture of experts in this family", s->e);
     if (!config_check_number(s->file, key, c->expert_count, 1, CONFIG_MAX_EXPERTS, s->e) ||
         !gguf_size(s, "expert_used_count", c->expert_count, 0, &c->expert_used) ||

@@ -25,6 +25,13 @@ bool gguf_first_layer(gguf_source *s);
 /* After the windows are known. */
 bool gguf_layer_sizes(gguf_source *s);
 
+/* A number that may be 0, and is if it is missing. */
+bool gguf_count(gguf_source *s, const char *name, uint32_t high, uint32_t *value);
+
+/* ---- config_gguf_streams.c ------------------------------------------------------------------------------- */
+
+bool gguf_streams(gguf_source *s); /* gemma3n's */
+
 /* ---- config_gguf_families.c ------------------------------------------------------------------------------ */
 
 bool gguf_recurrence(gguf_source *s);

@@ -49,8 +49,7 @@ static bool has_weight(const gguf *g, uint32_t layer, const char *part)
     return gguf_find_tensor(g, name);
 }
 
-/* A number that may be 0, and is if it is missing. */
-static bool number_or_none(gguf_source *s, const char *name, uint32_t high, uint32_t *value)
+bool gguf_count(gguf_source *s, const char *name, uint32_t high, uint32_t *value)
 {
     const char *key = gguf_arch_key(s, name);
     *value = 0;
@@ -64,8 +63,8 @@ bool gguf_layer_sizes(gguf_source *s)
     uint32_t last = c->layer_count - 1, windowed = c->layer_count, all = c->layer_count, late, value_dim;
     for (uint32_t i = c->layer_count; i-- > 0;)
         *(c->is_windowed[i] ? &windowed : &all) = i;
-    if (!number_or_none(s, "attention.shared_kv_layers", last, &c->kv_shared_layers) ||
-        !number_or_none(s, "embedding_length_per_layer_input", MAX_EMBEDDING / c->layer_count, &c->per_layer_dim) ||
+    if (!gguf_count(s, "attention.shared_kv_layers", last, &c->kv_shared_layers) ||
+        !gguf_count(s, "embedding_length_per_layer_input", MAX_EMBEDDING / c->layer_count, &c->per_layer_dim) ||
         !gguf_size(s, "attention.key_length_swa", CONFIG_MAX_HEAD_DIM, c->head_dim, &c->local_head_dim) ||
         !gguf_size(s, "attention.value_length_swa", CONFIG_MAX_HEAD_DIM, c->local_head_dim, &value_dim))
         return false;

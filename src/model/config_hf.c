@@ -192,6 +192,7 @@ static bool hf_own_keys(hf_source *s)
     switch (c->arch) {
     case ARCH_GEMMA2:
     case ARCH_GEMMA3: return hf_gemma(s);
+    case ARCH_GEMMA3N: return hf_streams(s);
     case ARCH_GEMMA4: return hf_layer_sizes(s);
     case ARCH_BERT:
     case ARCH_NOMIC_BERT: return hf_encoder(s);
@@ -273,7 +274,9 @@ static bool hf_refuse_unsupported(hf_source *s)
 static bool hf_text_config(hf_source *s)
 {
     const json_t *text = json_get_present(s->root, "text_config");
-    if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_GEMMA4 && s->c->arch != ARCH_QWEN35) || !text)
+    if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_GEMMA3N && s->c->arch != ARCH_GEMMA4 &&
+         s->c->arch != ARCH_QWEN35) ||
+        !text)
         return true;
     if (!json_is_object(text))
         return hf_wrong(s, "text_config", "must be an object");
@@ -285,23 +288,30 @@ static bool hf_sizes(hf_source *s)
 {
     model_config *c = s->c;
     const arch_info *a = &config_archs[c->arch];
-    bool gemma4 = c->arch == ARCH_GEMMA4, gemma3 = c->arch == ARCH_GEMMA3 || gemma4; /* leave out more than others */
+    bool gemma3n = c->arch == ARCH_GEMMA3N, gemma4 = c->arch == ARCH_GEMMA4,
+         gemma3 = c->arch == ARCH_GEMMA3 || gemma3n || gemma4; /* leave out more than others */
     const char *inner = hf_one_of(s, "n_inner", "intermediate_size", NULL),
                *epsilon = hf_one_of(s, "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon");
     if (!json_get_present(s->root, epsilon))
         epsilon = hf_one_of(s, "norm_epsilon", "norm_eps", NULL);
     return hf_size(s, hf_one_of(s, "n_layer", "num_hidden_layers", NULL), CONFIG_MAX_LAYERS, 0, &c->layer_count) &&
            hf_size(s, "vocab_size", MAX_VOCAB,
-                   gemma4   ? 262144
-                   : gemma3 ? 262208
-                            : 0,
+                   gemma4    ? 262144
+                   : gemma3n ? 262400
+                   : gemma3  ? 262208
+                             : 0,
                    &c->vocab_tok) &&
            hf_size(s, hf_one_of(s, "n_positions", "max_position_embeddings", NULL), MAX_CONTEXT, a->context_tok,
                    &c->context_tok) &&
            hf_size(s, hf_one_of(s, "n_embd", "hidden_size", NULL), MAX_EMBEDDING, 0, &c->embedding_dim) &&
-           hf_size(s, inner, MAX_FFN, c->arch == ARCH_GPT2 ? 4 * c->embedding_dim : 0, &c->ffn_dim) &&
+           (gemma3n ? hf_ffn_of_layers(s, inner, &c->ffn_dim)
+                    : hf_size(s, inner, MAX_FFN, c->arch == ARCH_GPT2 ? 4 * c->embedding_dim : 0, &c->ffn_dim)) &&
            hf_size(s, hf_one_of(s, "n_head", "num_attention_heads", NULL), MAX_HEADS, gemma3 ? 8 : 0, &c->head_count) &&
-           hf_size(s, "num_key_value_heads", MAX_HEADS, gemma3 ? 4 : c->head_count, &c->kv_head_count) &&
+           hf_size(s, "num_key_value_heads", MAX_HEADS,
+                   gemma3n  ? 2
+                   : gemma3 ? 4
+                            : c->head_count,
+                   &c->kv_head_count) &&
            hf_float(s, epsilon, 0.9e-12, 1, a->norm_epsilon, &c->norm_epsilon) &&
            hf_bool(s, "tie_word_embeddings", a->tied_embeddings, &c->tied_embeddings);
 }

@@ -20,6 +20,8 @@ bool hf_is_null(const json_t *object, const char *key);
 /* 1 to `high`; `fallback` if missing, and if that is 0 it must be there. */
 bool hf_size_in(hf_source *s, const json_t *object, const char *key, uint32_t high, uint32_t fallback, uint32_t *out);
 bool hf_size(hf_source *s, const char *key, uint32_t high, uint32_t fallback, uint32_t *out);
+/* 0 to `high`. */
+bool hf_count(hf_source *s, const char *key, uint32_t high, uint32_t fallback, uint32_t *out);
 /* A fallback that is not a number: it must be there. */
 bool hf_number_in(hf_source *s, const json_t *object, const char *key, double low, double high, double fallback,
                   double *out);
@@ -46,6 +48,12 @@ bool hf_experts(hf_source *s);
 
 bool hf_layer_sizes(hf_source *s);       /* gemma4's, after the sizes that all have */
 bool hf_check_layer_sizes(hf_source *s); /* after hf_windows */
+
+/* ---- config_hf_streams.c --------------------------------------------------------------------------------- */
+
+bool hf_streams(hf_source *s); /* gemma3n's, after the sizes that all have */
+/* One number, or a list with the same for each layer. */
+bool hf_ffn_of_layers(hf_source *s, const char *key, uint32_t *out);
 
 /* ---- config_hf_latent.c ---------------------------------------------------------------------------------- */
 

@@ -4,19 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A number that may be 0. */
-static bool hf_count(hf_source *s, const char *key, uint32_t high, uint32_t fallback, uint32_t *out)
-{
-    const json_t *value = json_get_present(s->root, key);
-    *out = fallback;
-    if (!value)
-        return true;
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > high)
-        return err_set(s->e, "%s: \"%s\" must be a whole number of 0 to %u", s->file, key, high);
-    *out = (uint32_t)json_integer_value(value);
-    return true;
-}
-
 /* What the layers that see all have: the newer files name each of them. */
 static bool sizes_of_some_layers(hf_source *s, const json_t *layers, uint32_t *head_dim, uint32_t *kv_heads)
 {
@@ -71,7 +58,13 @@ bool hf_layer_sizes(hf_source *s)
     c->kv_head_count = kv_heads;
     c->late_ffn_dim = wide && c->kv_shared_layers ? 2 * c->ffn_dim : 0;
     c->layer_scales = true;
-    return true;
+    if (!hf_bool(s, "enable_moe_block", false, &c->experts_beside) || !c->experts_beside)
+        return !c->experts_beside;
+    c->expert_weights_normed = true;
+    return hf_size(s, "num_experts", CONFIG_MAX_EXPERTS, 0, &c->expert_count) &&
+           hf_size(s, "top_k_experts", c->expert_count, 0, &c->expert_used) &&
+           hf_size(s, "moe_intermediate_size", MAX_FFN, 0, &c->expert_ffn_dim) &&
+           config_check_experts(s->file, c, s->e);
 }
 
 bool hf_check_layer_sizes(hf_source *s)

@@ -34,6 +34,18 @@ bool hf_size(hf_source *s, const char *key, uint32_t high, uint32_t fallback, ui
     return hf_size_in(s, s->root, key, high, fallback, out);
 }
 
+bool hf_count(hf_source *s, const char *key, uint32_t high, uint32_t fallback, uint32_t *out)
+{
+    const json_t *value = json_get_present(s->root, key);
+    *out = fallback;
+    if (!value)
+        return true;
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > high)
+        return err_set(s->e, "%s: \"%s\" must be a whole number of 0 to %u", s->file, key, high);
+    *out = (uint32_t)json_integer_value(value);
+    return true;
+}
+
 bool hf_number_in(hf_source *s, const json_t *object, const char *key, double low, double high, double fallback,
                   double *out)
 {

@@ -100,7 +100,7 @@ static bool hf_rope_proportional(hf_source *s, double share)
     return true;
 }
 
-/* gemma3 and gemma4: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
+/* gemma3, gemma3n and gemma4: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
 static bool hf_rope_of_layer_types(hf_source *s, const char *where)
 {
     model_config *c = s->c;
@@ -108,8 +108,10 @@ static bool hf_rope_of_layer_types(hf_source *s, const char *where)
                  *all = json_get_present(s->rope, "full_attention");
     const char *type = NULL;
     double base;
-    if ((c->arch != ARCH_GEMMA3 && c->arch != ARCH_GEMMA4) || !json_is_object(local) || !json_is_object(all))
-        return config_unsupported(s->file, where, "a rope for each type of layer (but for gemma3 and gemma4)", s->e);
+    if ((c->arch != ARCH_GEMMA3 && c->arch != ARCH_GEMMA3N && c->arch != ARCH_GEMMA4) || !json_is_object(local) ||
+        !json_is_object(all))
+        return config_unsupported(s->file, where, "a rope for each type of layer (but for gemma3, gemma3n and gemma4)",
+                                  s->e);
     if (!hf_text(s, local, "rope_type", &type) ||
         !hf_number_in(s, local, "rope_theta", 1, 1e12, default_rope_base, &base))
         return false;
@@ -147,7 +149,7 @@ bool hf_rope(hf_source *s)
     if (s->rope && !json_is_object(s->rope))
         return hf_wrong(s, where, "must be an object");
     bool gemma4 = c->arch == ARCH_GEMMA4;
-    if ((c->arch == ARCH_GEMMA3 || gemma4) &&
+    if ((c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA3N || gemma4) &&
         !hf_float(s, "rope_local_base_freq", 1, 1e12, default_rope_base, &c->rope_local_base))
         return false;
     const char *key;

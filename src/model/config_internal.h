@@ -43,7 +43,7 @@ extern const arch_info config_archs[]; /* by model_arch */
 
 static const float default_rope_base = 10000;
 static const float config_endless = 1e30f; /* a divisor that leaves no angle; llama.cpp writes the same */
-static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30;
+static const float gemma2_attention_cap = 50, gemma2_logit_cap = 30, gemma3n_logit_cap = 30;
 enum { smollm3_period = 4, qwen35_period = 4, MAX_CONV_WIDTH = 64 }; /* each fourth layer has no rope */
 
 /* What turns a router's scores into shares, as expert_gating_func says it; 0: unsaid. */
@@ -56,7 +56,8 @@ enum {
     MAX_EMBEDDING = 1 << 17,
     MAX_FFN = 1 << 20,
     MAX_HEADS = 1024,
-    MAX_RANK = 1 << 14
+    MAX_RANK = 1 << 14,
+    MAX_STREAMS = 16
 };
 
 /* Errors name the file and the key. */
@@ -103,6 +104,8 @@ typedef struct group_keys {
     const char *groups, *used;
 } group_keys;
 bool config_check_groups(const char *file, const group_keys *k, const model_config *c, err *e);
+/* There is more than one. */
+bool config_check_streams(const char *file, const char *key, const model_config *c, err *e);
 /* The sizes of latent attention. */
 bool config_check_latent(const char *file, const char *key, const model_config *c, err *e);
 typedef struct recurrence_keys {

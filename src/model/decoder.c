@@ -124,7 +124,7 @@ static void keep_keys_and_values(building *b, pair p, uint32_t layer)
     b->values[layer] = b->o->whole ? v : decoder_cached(b, v, "values.%u", layer);
 }
 
-static node attention(building *b, node x, uint32_t layer)
+node decoder_attention(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t q_dim = c->head_count * config_head_dim(c, layer), from = config_cache_layer(c, layer);
@@ -181,7 +181,8 @@ static node feed_forward(building *b, node x, uint32_t layer)
 }
 
 /* All matrices of one kind, one after the other; their product with the chosen ones. */
-static node chosen(building *b, node x, node routes, uint32_t rows, uint32_t columns, const char *part, uint32_t layer)
+static node chosen_of(building *b, node x, node routes, uint32_t rows, uint32_t columns, const char *part,
+                      uint32_t layer)
 {
     uint32_t count = b->c->expert_count;
     node w = decoder_weight(b, count * rows, columns, "blk.%u.%s.weight", layer, part);
@@ -189,26 +190,31 @@ static node chosen(building *b, node x, node routes, uint32_t rows, uint32_t col
     return graph_experts(b->g, x, w, bias, count, routes);
 }
 
+node decoder_chosen(building *b, node x, node routes, uint32_t layer)
+{
+    uint32_t dim = b->c->embedding_dim, inner = b->c->expert_ffn_dim;
+    node gate = chosen_of(b, x, routes, inner, dim, "ffn_gate_exps", layer);
+    node up = chosen_of(b, x, routes, inner, dim, "ffn_up_exps", layer);
+    return graph_mix(b->g, chosen_of(b, multiplied(b, gate, up), routes, dim, inner, "ffn_down_exps", layer), routes);
+}
+
 /* The router's scores choose experts and weigh what they make; one more, for all tokens, has a gate of its own. */
 static node experts(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
-    uint32_t dim = c->embedding_dim, inner = c->expert_ffn_dim, shared = c->shared_ffn_dim;
+    uint32_t dim = c->embedding_dim, shared = c->shared_ffn_dim;
     node scores = decoder_linear(b, x, c->expert_count, dim, "ffn_gate_inp", layer, c->expert_bias);
     bool simple = !c->expert_sigmoid && !c->expert_choice_bias && !c->expert_groups && c->expert_scale == 1;
     node routes =
         simple ? graph_route(b->g, scores, c->expert_used, c->expert_weights_normed ? ROUTE_OF_CHOSEN : ROUTE_OF_ALL)
                : decoder_route(b, scores, layer);
-    node gate = chosen(b, x, routes, inner, dim, "ffn_gate_exps", layer);
-    node up = chosen(b, x, routes, inner, dim, "ffn_up_exps", layer);
-    node y = multiplied(b, gate, up);
-    y = graph_mix(b->g, chosen(b, y, routes, dim, inner, "ffn_down_exps", layer), routes);
+    node y = decoder_chosen(b, x, routes, layer);
     if (!shared)
         return y;
     node share = c->shared_gated ? decoder_linear(b, x, 1, dim, "ffn_gate_inp_shexp", layer, false) : 0;
     if (share)
         share = graph_unary(b->g, UNARY_SIGMOID, share);
-    gate = decoder_linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
+    node gate = decoder_linear(b, x, shared, dim, "ffn_gate_shexp", layer, false);
     node z = multiplied(b, gate, decoder_linear(b, x, shared, dim, "ffn_up_shexp", layer, false));
     z = decoder_linear(b, z, dim, shared, "ffn_down_shexp", layer, false);
     return graph_binary(b->g, BINARY_ADD, y, share ? graph_binary(b->g, BINARY_MUL, z, share) : z);
@@ -232,7 +238,7 @@ static node layer_of(building *b, node x, uint32_t layer)
     node y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, "blk.%u.attn_norm", layer) : x;
     node a = c->is_recurrent[layer] ? decoder_recurrence(b, y, layer)
              : c->kv_rank           ? decoder_latent(b, y, layer)
-                                    : attention(b, y, layer);
+                                    : decoder_attention(b, y, layer);
     bool sums = c->norms_after_sum;
     node z = added(b, x, a, sums ? "blk.%u.attn_output_norm" : "blk.%u.post_attention_norm", layer);
     if (!c->parallel)
@@ -241,7 +247,10 @@ static node layer_of(building *b, node x, uint32_t layer)
     const char *ffn_norm = c->recurrent_heads ? "blk.%u.post_attention_norm" : "blk.%u.ffn_norm";
     if (!c->one_norm)
         y = c->pre_norms ? decoder_norm(b, x, c->embedding_dim, ffn_norm, layer) : x;
-    y = c->expert_count && layer >= c->dense_layers ? experts(b, y, layer) : feed_forward(b, y, layer);
+    bool routed = c->expert_count && layer >= c->dense_layers;
+    y = routed && !c->experts_beside ? experts(b, y, layer) : feed_forward(b, y, layer);
+    if (c->experts_beside)
+        y = decoder_experts_beside(b, x, y, layer);
     x = added(b, z, y, sums ? "blk.%u.layer_output_norm" : "blk.%u.post_ffw_norm", layer);
     if (c->per_layer_dim)
         x = decoder_with_per_layer_input(b, x, layer);
@@ -268,6 +277,8 @@ static node output(building *b, node x, node embedding)
     const model_config *c = b->c;
     if (b->o->one_row)
         x = graph_pick(b->g, x, decoder_last(b));
+    if (c->streams)
+        x = decoder_streams_close(b, x);
     x = decoder_norm(b, x, c->embedding_dim, "output_norm", 0);
     node head = c->tied_embeddings ? embedding : decoder_weight(b, c->vocab_tok, c->embedding_dim, "output.weight");
     node logits = graph_matmul(b->g, x, head);
@@ -342,6 +353,7 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     const char *cached_only = c->kv_rank           ? "latent attention"
                               : c->recurrent_heads ? "recurrent states"
                               : c->attention_sinks ? "attention sinks"
+                              : c->streams         ? "several streams"
                                                    : NULL;
     if (o->whole && cached_only) {
         err_set(e, "%s: embeddings of a model with %s are not supported", model_get_path(m), cached_only);
@@ -380,8 +392,10 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
         b.per_layer = decoder_per_layer_inputs(&b, tokens, x);
     if (c->norms_after_sum)
         x = typed(&b, x);
+    if (c->streams)
+        x = decoder_streams_open(&b, x);
     for (uint32_t layer = 0; layer < c->layer_count && e->kind == ERR_NONE; layer++)
-        x = layer_of(&b, x, layer);
+        x = c->streams ? decoder_streams_layer(&b, x, layer) : layer_of(&b, x, layer);
     if (o->whole)
         embed(&b, x);
     else if (o->cache_only)

@@ -34,6 +34,9 @@ node decoder_rope(building *b, node x, uint32_t layer);
 /* Rows into a layer's part of the cache. */
 node decoder_cached(building *b, node rows, const char *fmt, uint32_t layer);
 node decoder_activated(building *b, node x);
+node decoder_attention(building *b, node x, uint32_t layer);
+/* The sum of what the experts make of x whose routes it gets. */
+node decoder_chosen(building *b, node x, node routes, uint32_t layer);
 
 /* The weights or inputs that the layers' rotations need. */
 void decoder_add_angles(building *b);
@@ -47,6 +50,7 @@ void decoder_leave_keys_and_values(building *b, uint32_t layer);
 /* What every layer has for these tokens, and x with a layer's part of it. */
 node decoder_per_layer_inputs(building *b, node tokens, node x);
 node decoder_with_per_layer_input(building *b, node x, uint32_t layer);
+node decoder_per_layer_part(building *b, node x, uint32_t layer);
 /* A weight that no file has; NULL: it is none of them. */
 const void *decoder_made_weight(decoder_weights *d, const char *name);
 
@@ -54,6 +58,16 @@ const void *decoder_made_weight(decoder_weights *d, const char *name);
 node decoder_latent(building *b, node x, uint32_t layer);
 /* The experts that a router's scores choose, and their weights: as graph_route makes them. */
 node decoder_route(building *b, node scores, uint32_t layer);
+/* y, what the feed-forward layer has made, with what experts make of x, which was before it. */
+node decoder_experts_beside(building *b, node x, node y, uint32_t layer);
+
+/* Several streams: x [rows, dim] as the first of them, a layer of them, and the one that they become. */
+node decoder_streams_open(building *b, node x);
+node decoder_streams_layer(building *b, node x, uint32_t layer);
+node decoder_streams_close(building *b, node x);
+/* Tokens as rows of a table per_layer_vocab_tok long, where that is less than all. */
+node decoder_tokens_of_table(building *b, node tokens);
+
 /* What a layer has in place of attention: a gated delta net. */
 node decoder_recurrence(building *b, node x, uint32_t layer);
 

@@ -114,6 +114,8 @@ node decoder_per_layer_inputs(building *b, node tokens, node x)
     const model_config *c = b->c;
     uint32_t dim = c->per_layer_dim, all = c->layer_count * dim;
     node table = decoder_weight(b, c->per_layer_vocab_tok, all, "per_layer_token_embd.weight");
+    if (c->per_layer_vocab_tok < c->vocab_tok)
+        tokens = decoder_tokens_of_table(b, tokens);
     node looked_up = graph_scale(b->g, graph_gather(b->g, table, tokens), sqrtf((float)dim), 0);
     node made = graph_matmul(b->g, x, decoder_weight(b, all, c->embedding_dim, "per_layer_model_proj.weight"));
     made = graph_scale(b->g, made, 1 / sqrtf((float)c->embedding_dim), 0);
@@ -123,12 +125,17 @@ node decoder_per_layer_inputs(building *b, node tokens, node x)
     return graph_scale(b->g, made, sqrtf(0.5f), 0);
 }
 
-node decoder_with_per_layer_input(building *b, node x, uint32_t layer)
+node decoder_per_layer_part(building *b, node x, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t dim = c->per_layer_dim;
     node gate = decoder_activated(b, decoder_linear(b, x, dim, c->embedding_dim, "inp_gate", layer, false));
     node y = graph_binary(b->g, BINARY_MUL, gate, graph_slice(b->g, b->per_layer, layer * dim, dim));
     y = decoder_linear(b, y, c->embedding_dim, dim, "proj", layer, false);
-    return graph_binary(b->g, BINARY_ADD, x, decoder_norm(b, y, c->embedding_dim, "blk.%u.post_norm", layer));
+    return decoder_norm(b, y, c->embedding_dim, "blk.%u.post_norm", layer);
+}
+
+node decoder_with_per_layer_input(building *b, node x, uint32_t layer)
+{
+    return graph_binary(b->g, BINARY_ADD, x, decoder_per_layer_part(b, x, layer));
 }

@@ -64,6 +64,26 @@ static const renamed GEMMA4_NAMES[] = {
     {"proj", "per_layer_projection"},
     {"post_norm", "post_per_layer_input_norm"},
     {"layer_output_scale", "layer_scalar"},
+    {"ffn_gate_inp", "router.proj"},
+    {"pre_ffw_norm_2", "pre_feedforward_layernorm_2"},
+    {"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+    {"post_ffw_norm_2", "post_feedforward_layernorm_2"},
+    {NULL, NULL},
+};
+static const renamed GEMMA3N_NAMES[] = {
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+    {"inp_gate", "per_layer_input_gate"},
+    {"proj", "per_layer_projection"},
+    {"post_norm", "post_per_layer_input_norm"},
+    {"altup_router", "altup.modality_router"},
+    {"altup_router_norm", "altup.router_norm"},
+    {"altup_predict_coef", "altup.prediction_coefs"},
+    {"altup_correct_coef", "altup.correction_coefs"},
+    {"laurel_l", "laurel.linear_left"},
+    {"laurel_r", "laurel.linear_right"},
+    {"laurel_post_norm", "laurel.post_laurel_norm"},
     {NULL, NULL},
 };
 /* Outside of the layers, beside what all have. */
@@ -127,6 +147,9 @@ static const renamed DEEPSEEK_NAMES[] = {
 static const renamed WHOLE_NAMES[] = {{"ssm_a", "linear_attn.A_log"},
                                       {"ssm_dt.bias", "linear_attn.dt_bias"},
                                       {"exp_probs_b.bias", "mlp.gate.e_score_correction_bias"},
+                                      {"ffn_gate_inp.scale", "router.scale"},
+                                      {"ffn_down_exps.scale", "router.per_expert_scale"},
+                                      {"altup_correct_scale.weight", "altup.correct_output_scale"},
                                       {NULL, NULL}};
 static const renamed BERT_NAMES[] = {
     {"attn_q", "attention.self.query"},
@@ -166,6 +189,7 @@ static arch_names names_of(const model_config *c)
     case ARCH_GEMMA3:
     case ARCH_OLMO2:
     case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
+    case ARCH_GEMMA3N: n.own = GEMMA3N_NAMES; return n;
     case ARCH_GEMMA4: n.own = GEMMA4_NAMES; return n;
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
     case ARCH_QWEN35: n.own = QWEN35_NAMES; return n;

@@ -263,7 +263,7 @@ static bool find_layer(const finding *f, uint32_t layer)
 {
     static const char *const usual[] = {"gate_proj", "up_proj", "down_proj"}, *const numbered[] = {"w1", "w3", "w2"};
     char stem[MODEL_NAME_BYTES], name[MODEL_NAME_BYTES];
-    snprintf(stem, sizeof stem, "%slayers.%u.mlp.experts.", f->prefix, layer);
+    snprintf(stem, sizeof stem, "%slayers.%u.%sexperts.", f->prefix, layer, f->c->experts_beside ? "" : "mlp.");
     if (f->c->arch == ARCH_GPT_OSS)
         return find_of_gpt_oss(f, layer, stem);
     snprintf(name, sizeof name, "%.*sgate_up_proj", (int)sizeof name - 16, stem);
@@ -271,6 +271,20 @@ static bool find_layer(const finding *f, uint32_t layer)
         return find_fused(f, layer, stem);
     return f->c->arch == ARCH_MISTRAL ? find_singles(f, layer, "block_sparse_moe", numbered)
                                       : find_singles(f, layer, "mlp", usual);
+}
+
+/* gemma3n's matrices that make streams of one, and one of them. */
+static bool find_streams(const finding *f)
+{
+    static const char *const theirs[] = {"altup_projections.", "altup_unembed_projections."},
+                             *const ours[] = {"altup_proj.weight", "altup_unembd_proj.weight"};
+    for (int i = 0; i < 2; i++) {
+        char before[MODEL_NAME_BYTES / 2];
+        snprintf(before, sizeof before, "%s%s", f->prefix, theirs[i]);
+        if (!find_apart(f, before, ".weight", ours[i], f->c->streams - 1, f->c->embedding_dim, f->c->embedding_dim))
+            return false;
+    }
+    return true;
 }
 
 /* stablelm's norms of heads. */
@@ -299,7 +313,16 @@ static bool find_all(const finding *f)
     for (uint32_t layer = 0; c->arch == ARCH_STABLELM && c->qk_norm == QK_NORM_EACH && layer < c->layer_count; layer++)
         if (!find_head_norms(f, layer))
             return false;
-    return true;
+    return !c->streams || find_streams(f);
+}
+
+/* Once they do not move any more. */
+static void point_at_rows(expert_weights *x)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        x->all[i].w.rows_from = &x->all[i].rows;
+        x->all[i].w.tensor = x->all[i].rows.tensors[0];
+    }
 }
 
 expert_weights *expert_weights_find(const safetensors *folder, const model_config *c, const char *prefix, err *e)
@@ -309,10 +332,51 @@ expert_weights *expert_weights_find(const safetensors *folder, const model_confi
         expert_weights_free(f.x);
         return NULL;
     }
-    for (size_t i = 0; i < f.x->count; i++) { /* they do not move any more */
-        f.x->all[i].w.rows_from = &f.x->all[i].rows;
-        f.x->all[i].w.tensor = f.x->all[i].rows.tensors[0];
+    point_at_rows(f.x);
+    return f.x;
+}
+
+/* ---- GGUF -------------------------------------------------------------------------- */
+
+/* Of each expert the rows of gate come first, and then those of up. */
+static void split_layer(const finding *f, uint32_t layer, const model_weight *both)
+{
+    static const char *const ours[] = {"gate", "up"};
+    uint32_t count = f->c->expert_count, inner = f->c->expert_ffn_dim;
+    uint64_t row = type_bytes(both->type, both->columns);
+    for (uint32_t up = 0; up < 2; up++) {
+        char name[ROWS_NAME_BYTES];
+        snprintf(name, sizeof name, "blk.%u.ffn_%s_exps.weight", layer, ours[up]);
+        named_rows *n = add(f, name, count, inner, both->columns, both->type);
+        for (uint64_t i = 0; i < count; i++)
+            n->rows.part[i] = (const uint8_t *)both->data + (2 * i + up) * inner * row;
+        n->rows.row_step = row;
+        n->rows.column_step = row / both->columns;
+        n->rows.tensors[n->rows.tensor_count++] = both->tensor;
     }
+}
+
+expert_weights *expert_weights_of_gguf(model *m, err *e)
+{
+    const model_config *c = model_get_config(m);
+    finding f = {.c = c, .x = mem_alloc(sizeof(expert_weights)), .e = e};
+    for (uint32_t layer = 0; layer < c->layer_count; layer++) {
+        char name[ROWS_NAME_BYTES];
+        model_weight both;
+        snprintf(name, sizeof name, "blk.%u.ffn_gate_up_exps.weight", layer);
+        if (!model_has_whole(m, name, &both))
+            continue; /* the two are there, or missing, which the decoder says */
+        if (!both.data || both.rows != 2ull * c->expert_count * c->expert_ffn_dim || both.columns != c->embedding_dim) {
+            err_set(e, "%s: weight %s is %u x %u, which does not suit %u experts of %u rows", model_get_path(m), name,
+                    both.rows, both.columns, c->expert_count, c->expert_ffn_dim);
+            expert_weights_free(f.x);
+            return NULL;
+        }
+        split_layer(&f, layer, &both);
+    }
+    point_at_rows(f.x);
+    for (size_t i = 0; i < f.x->count; i++)
+        model_replace_weight(m, f.x->all[i].name, &f.x->all[i].w);
     return f.x;
 }
 

@@ -52,7 +52,8 @@ bool layout_has_usual_windows(const model_config *c)
 /* Does llama.cpp read which layers have windows? */
 static bool names_windows(const model_config *c)
 {
-    return c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA4 || c->arch == ARCH_EXAONE4 || c->arch == ARCH_COHERE2;
+    return c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA3N || c->arch == ARCH_GEMMA4 || c->arch == ARCH_EXAONE4 ||
+           c->arch == ARCH_COHERE2;
 }
 
 static bool check_windows(const model_config *c, str *notes, err *e)
@@ -67,7 +68,8 @@ static bool check_windows(const model_config *c, str *notes, err *e)
     if (windowed && !qwen && !names_windows(c) && !layout_has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
     bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
-                 c->arch == ARCH_GEMMA4 || c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+                 c->arch == ARCH_GEMMA3N || c->arch == ARCH_GEMMA4 || c->arch == ARCH_COHERE2 ||
+                 (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
     if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);
@@ -97,6 +99,22 @@ static void check_sharing(const model_config *c, str *notes)
             str_addf(notes, "llama.cpp takes the keys and values of other layers for layer %u: its logits differ\n", i);
             return;
         }
+}
+
+/* llama.cpp has some of a gemma3n's numbers in its text. */
+static void check_streams(const model_config *c, str *notes)
+{
+    enum { OWN_LAYERS = 20, LAUREL_RANK = 64 };
+    bool known = c->kv_shared_layers + OWN_LAYERS == c->layer_count && layout_has_usual_windows(c) &&
+                 c->scales_active && c->laurel_rank == LAUREL_RANK && c->logit_cap == gemma3n_logit_cap;
+    if (!known)
+        str_addf(notes,
+                 "llama.cpp knows a gemma3n only with %d layers of own keys and values, windows in four of five, "
+                 "a rank of %d and a limit of %g\n",
+                 OWN_LAYERS, LAUREL_RANK, (double)gemma3n_logit_cap);
+    if (c->per_layer_vocab_tok != c->vocab_tok)
+        str_addf(notes, "llama.cpp does not load a gemma3n with inputs for %u of %u tokens\n", c->per_layer_vocab_tok,
+                 c->vocab_tok);
 }
 
 bool layout_check(const model_config *c, str *notes, err *e)
@@ -149,8 +167,11 @@ bool layout_check(const model_config *c, str *notes, err *e)
                  (double)c->attention_scale);
     if (c->act == ACT_GELU)
         str_addf(notes, "llama.cpp approximates a %s's gelu: its logits differ a little\n", config_arch_name(c->arch));
+    if (c->streams)
+        check_streams(c, notes);
     check_biases(c, notes);
-    check_sharing(c, notes);
+    if (!c->streams)
+        check_sharing(c, notes);
     return check_windows(c, notes, e);
 }
 
@@ -333,6 +354,16 @@ static void add_experts(tensor_list *l, const model_config *c, uint32_t layer)
     add_part(l, ROLE_MATRIX, dim, shared, layer, "ffn_down_shexp.weight");
 }
 
+/* What belongs to experts that are beside a feed-forward layer. */
+static void add_beside(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    add_part(l, ROLE_BIAS, 1, c->embedding_dim, layer, "ffn_gate_inp.scale");
+    add_part(l, ROLE_BIAS, 1, c->expert_count, layer, "ffn_down_exps.scale");
+    add_norm(l, c, layer, "pre_ffw_norm_2");
+    add_norm(l, c, layer, "post_ffw_norm_1");
+    add_norm(l, c, layer, "post_ffw_norm_2");
+}
+
 static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t layer)
 {
     uint32_t inner = config_ffn_dim(c, layer);
@@ -341,8 +372,11 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
     } else if (c->pre_norms && !c->one_norm)
         add_norm(l, c, layer, c->recurrent_heads ? "post_attention_norm" : "ffn_norm");
-    if (c->expert_count && layer >= c->dense_layers) {
+    if (c->expert_count && layer >= c->dense_layers)
         add_experts(l, c, layer);
+    if (c->experts_beside)
+        add_beside(l, c, layer);
+    else if (c->expert_count && layer >= c->dense_layers) {
         return;
     }
     if (config_archs[c->arch].fused_gate) {
@@ -376,6 +410,21 @@ static void add_own_input(tensor_list *l, const model_config *c, uint32_t layer)
         add_part(l, ROLE_BIAS, 1, 1, layer, "layer_output_scale.weight");
 }
 
+/* What a layer of several streams has beside all that others have. */
+static void add_streams(tensor_list *l, const model_config *c, uint32_t layer)
+{
+    uint32_t n = c->streams, dim = c->embedding_dim;
+    add_part(l, ROLE_FLOATS, n, n, layer, "altup_correct_coef.weight");
+    if (c->scales_active)
+        add_part(l, ROLE_BIAS, 1, dim, layer, "altup_correct_scale.weight");
+    add_part(l, ROLE_FLOATS, n * n, n, layer, "altup_predict_coef.weight");
+    add_part(l, ROLE_FLOATS, n, dim, layer, "altup_router.weight");
+    add_norm(l, c, layer, "altup_router_norm");
+    add_part(l, ROLE_MATRIX, c->laurel_rank, dim, layer, "laurel_l.weight");
+    add_part(l, ROLE_MATRIX, dim, c->laurel_rank, layer, "laurel_r.weight");
+    add_norm(l, c, layer, "laurel_post_norm");
+}
+
 static void add_divisors(tensor_list *l, const model_config *c, const char *name, int which)
 {
     add(l, ROLE_DIVISORS, 1, c->rope_dims / 2, name)->divisors = c->rope_divisors[which];
@@ -393,6 +442,11 @@ tensor_list gguf_layout_of(const model_config *c)
         add(&l, ROLE_MATRIX, all, c->embedding_dim, "per_layer_model_proj.weight");
         add(&l, ROLE_NORM, 1, c->per_layer_dim, "per_layer_proj_norm.weight");
     }
+    if (c->streams) {
+        uint32_t others = c->streams - 1, dim = c->embedding_dim;
+        add(&l, ROLE_MATRIX, others * dim, dim, "altup_proj.weight")->experts = others;
+        add(&l, ROLE_MATRIX, others * dim, dim, "altup_unembd_proj.weight")->experts = others;
+    }
     if (c->rope_scaling == ROPE_LLAMA3 || (c->arch == ARCH_GEMMA4 && c->rope_scaling != ROPE_PLAIN))
         add_divisors(&l, c, "rope_freqs.weight", 0);
     if (c->rope_scaling == ROPE_LONGROPE) {
@@ -403,6 +457,8 @@ tensor_list gguf_layout_of(const model_config *c)
         add_attention(&l, c, layer);
         add_feed_forward(&l, c, layer);
         add_own_input(&l, c, layer);
+        if (c->streams)
+            add_streams(&l, c, layer);
     }
     add(&l, ROLE_NORM, 1, c->embedding_dim, "output_norm.weight");
     if (c->norm_bias)

@@ -132,6 +132,18 @@ static void write_layer_sizes(keys *k, const model_config *c)
     key_u32(k, "embedding_length_per_layer_input", c->per_layer_dim);
 }
 
+static void write_streams(keys *k, const model_config *c)
+{
+    key_u32(k, "altup.num_inputs", c->streams);
+    key_u32(k, "altup.active_idx", c->active_stream);
+    key_u32(k, "attention.shared_kv_layers", c->kv_shared_layers);
+    key_u32(k, "embedding_length_per_layer_input", c->per_layer_dim);
+    key_f32(k, "rope.freq_base_swa", c->rope_local_base);
+    gguf_write_array(k->w, key_of(k, "activation_sparsity_scale"), GGUF_KIND_F32, c->layer_count);
+    for (uint32_t i = 0; i < c->layer_count; i++)
+        gguf_write_item_real(k->w, c->is_sparse[i] ? (double)c->cutoff_deviations[i] : -INFINITY);
+}
+
 static void write_own_keys(keys *k, const model_config *c)
 {
     switch (c->arch) {
@@ -144,6 +156,7 @@ static void write_own_keys(keys *k, const model_config *c)
     case ARCH_COHERE2: key_f32(k, "logit_scale", c->logit_scale); break;
     case ARCH_GPT_NEOX:
     case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
+    case ARCH_GEMMA3N: write_streams(k, c); break;
     case ARCH_GEMMA4: write_layer_sizes(k, c); break;
     case ARCH_QWEN35: write_recurrence(k, c); break;
     case ARCH_DEEPSEEK2:
@@ -175,7 +188,7 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
     key_f32(&k, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", c->norm_epsilon);
     if (c->window_tok || c->arch == ARCH_PHI3) /* phi3: 0 says that there is none */
         key_u32(&k, "attention.sliding_window", c->window_tok);
-    if (c->window_tok && (!layout_has_usual_windows(c) || c->arch == ARCH_GEMMA4)) {
+    if (c->window_tok && (!layout_has_usual_windows(c) || c->value_norm)) { /* gemma3n and gemma4 */
         gguf_write_array(w, key_of(&k, "attention.sliding_window_pattern"), GGUF_KIND_BOOL, c->layer_count);
         for (uint32_t i = 0; i < c->layer_count; i++)
             gguf_write_item_whole(w, c->is_windowed[i]);

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "model/builtin.h"
 #include "model/folder.h"
+#include "model/folder_experts.h"
 #include "model/latent.h"
 #include "model/quantised.h"
 #include "model/sentence.h"
@@ -50,6 +51,7 @@ struct model {
     replacement *replaced;
     size_t replaced_count;
     put_together *together;
+    expert_weights *split; /* or NULL */
 };
 
 /* ---- opening ------------------------------------------------------------- */
@@ -82,10 +84,20 @@ static bool open_folder(model *m, err *e)
     return ok;
 }
 
+static bool split_experts(model *m, err *e)
+{
+    if (!m->config.experts_beside)
+        return true;
+    m->together = mem_alloc(sizeof *m->together);
+    m->split = expert_weights_of_gguf(m, e);
+    return m->split != NULL;
+}
+
 static bool open_file(model *m, bool builtin, err *e)
 {
     m->file = builtin ? builtin_open(e) : gguf_open(m->path, e);
-    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path)) && latent_split(m, e);
+    return m->file && (config_from_gguf(m->file, &m->config, e) || err_context(e, "%s", m->path)) &&
+           latent_split(m, e) && split_experts(m, e);
 }
 
 model *model_open(const char *path, err *e)
@@ -187,6 +199,7 @@ void model_close(model *m)
         free(m->together->some);
     }
     free(m->together);
+    expert_weights_free(m->split);
     free(m->path);
     free(m);
 }

@@ -29,7 +29,8 @@ typedef struct shape {
 #define NO_EXPERTS 0, 0, 0
 
 /* As their config.json files have it: Qwen2.5 (instruct), Meta-Llama-3-8B, Mistral-7B-v0.3,
- * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b, gemma-3, SmolLM3-3B, gemma-4-E2B. */
+ * Phi-3-mini-4k, gemma-2b, Llama-3.2, Qwen3, Qwen3-30B-A3B, gpt-oss-20b, gemma-3, SmolLM3-3B, gemma-4-E2B,
+ * gemma-3n-E2B (its text). */
 static const shape SHAPES[] = {
     {"qwen2.5-0.5b", ARCH_QWEN2, 24, 896, 4864, 14, 2, 64, 151936, 32768, 0, 1e6f, 1e-6f, true, true, "qwen2", false, 0,
      NO_EXPERTS},
@@ -63,6 +64,8 @@ static const shape SHAPES[] = {
      false, 0, NO_EXPERTS},
     {"gemma-4-e2b", ARCH_GEMMA4, 35, 1536, 6144, 8, 1, 512, 262144, 131072, 512, 1e6f, 1e-6f, true, false, "gpt-2",
      true, 0, NO_EXPERTS},
+    {"gemma-3n-e2b", ARCH_GEMMA3N, 30, 2048, 8192, 8, 2, 256, 262144, 32768, 512, 1e6f, 1e-6f, true, false, "gpt-2",
+     true, 0, NO_EXPERTS},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -85,6 +88,24 @@ static void set_gemma_4_e2b(model_config *c)
     c->per_layer_vocab_tok = c->vocab_tok;
     c->layer_scales = true;
     c->logit_cap = 30;
+}
+
+/* What only this one has: the last 10 of 30 layers have no keys and values of their own, the first 10 are sparse. */
+static void set_gemma_3n_e2b(model_config *c)
+{
+    c->attention_scale = 1;
+    c->rope_local_base = default_rope_base;
+    c->kv_shared_layers = 10;
+    c->per_layer_dim = 256;
+    c->per_layer_vocab_tok = c->vocab_tok;
+    c->streams = 4;
+    c->scales_active = true;
+    c->laurel_rank = 64;
+    c->logit_cap = gemma3n_logit_cap;
+    for (int i = 0; i < 10; i++) {
+        c->is_sparse[i] = true;
+        c->cutoff_deviations[i] = 1.6448536f; /* 95% */
+    }
 }
 
 static model_config config_of(const shape *s)
@@ -127,6 +148,8 @@ static model_config config_of(const shape *s)
         c.rope_original_tok = 8192;
         config_stretch_slow_angles(&c, s->rope_factor, 1, 4);
     }
+    if (s->arch == ARCH_GEMMA3N)
+        set_gemma_3n_e2b(&c);
     if (s->arch == ARCH_GEMMA4)
         set_gemma_4_e2b(&c);
     return c;

@@ -3,8 +3,10 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "model/builtin.h"
+#include "model/config_gguf_internal.h"
 #include "model/decoder_internal.h"
 #include "model/folder.h"
+#include "model/folder_experts.h"
 #include "model/latent.h"
 #include "model/nfc.h"
 #include "model/quantised.h"
@@ -175,6 +177,64 @@ node decoder_route(building *b, node scores, uint32_t layer)
     (void)scores, (void)layer;
     return err_set(b->e, "%s: experts that are chosen by groups or scales do not run in a page", model_get_path(b->m)),
            0;
+}
+
+/* Gemma 3n, and Gemma 4's mixture of experts: a page has no room for what only they have. */
+bool gguf_streams(gguf_source *s)
+{
+    return err_set(s->e, "%s: a gemma3n does not run in a page", s->file);
+}
+
+node decoder_streams_open(building *b, node x)
+{
+    (void)b;
+    return x;
+}
+
+node decoder_streams_layer(building *b, node x, uint32_t layer)
+{
+    (void)b, (void)layer;
+    return x;
+}
+
+node decoder_streams_close(building *b, node x)
+{
+    (void)b;
+    return x;
+}
+
+node decoder_tokens_of_table(building *b, node tokens)
+{
+    (void)b;
+    return tokens;
+}
+
+node decoder_experts_beside(building *b, node x, node y, uint32_t layer)
+{
+    (void)x, (void)y, (void)layer;
+    return err_set(b->e, "%s: experts beside a feed-forward layer do not run in a page", model_get_path(b->m)), 0;
+}
+
+/* Rows that do not lie one after the other are those of folders. */
+void model_rows_put(const struct model_rows *m, uint64_t first, uint64_t count, void *to)
+{
+    (void)m, (void)first, (void)count, (void)to;
+}
+
+void model_rows_mark(const struct model_rows *m, bool *used)
+{
+    (void)m, (void)used;
+}
+
+expert_weights *expert_weights_of_gguf(model *m, err *e)
+{
+    missing(model_get_path(m), e);
+    return NULL;
+}
+
+void expert_weights_free(expert_weights *x)
+{
+    (void)x;
 }
 
 /* Tokenizers of encoders, which a page does not run. */

@@ -89,8 +89,8 @@ same "$work/llama" q8_0 0.1 0.06
 
 # more families, from transformers' own tiny models; llama.cpp does not know starcoder2's window of 5
 all_tokens=$tokens
-for folder in cohere-parallel cohere2-windows deepseek2-single deepseek3-groups deepseek3-yarn exaone4-full gemma3-old gemma4-keys gemma4-small glm4-partial gpt-neox-parallel gpt2-usual \
-    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows phi-partial qwen2moe-shared qwen3moe-single qwen35-tiled smollm3-skip stablelm-partial stablelm-parallel starcoder2-window; do
+for folder in cohere-parallel cohere2-windows deepseek2-single deepseek3-groups deepseek3-yarn exaone4-full gemma3-old gemma4-experts gemma4-keys gemma4-small glm4-partial gpt-neox-parallel gpt2-usual \
+    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows phi-partial qwen2moe-shared qwen3moe-single qwen35-tiled smollm3-skip stablelm-norms stablelm-partial stablelm-parallel starcoder2-window; do
     limit=2e-5 tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20
     case $folder in
     gpt-oss-blocks) limit=0.15 ;; # llama.cpp rounds what it multiplies by MXFP4 to 8 bits
@@ -119,6 +119,18 @@ for name in deepseek2 deepseek2-older deepseek3 qwen3moe qwen2moe mixtral; do
     ln -s "$PWD/$model" "$work/$name"
     same "$work/$name" f32 2e-5 2e-5
 done
+# of these llama.cpp knows other numbers only, as convert says
+for folder in gemma3n-small gemma3n-second cohere-norms; do
+    "$SOLO" logits tests/data/families/$folder --tokens $tokens >"$work/folder-$folder.json"
+    llama_there=$llama_here llama_here=
+    same tests/data/families/$folder f32 2e-5
+    llama_here=$llama_there
+    grep -q "llama.cpp knows" "$work/notes" && echo "ok $folder: what llama.cpp does not know is said" ||
+        echo "not ok $folder: what llama.cpp does not know is said ($(cat "$work/notes"))"
+done
+# gate and up of an expert in one matrix, as llama.cpp's converter writes them
+"$SOLO" logits tests/data/experts/gemma4/model.gguf --tokens $tokens >"$work/file.json"
+[ -z "$llama_here" ] || check "gemma4's experts: llama.cpp's logits" llama tests/data/experts/gemma4/model.gguf 2e-3
 tokens=$all_tokens
 fails "weights of experts that GGUF cannot say" 1 "experts whose weights do not add up to 1" \
     "$SOLO" convert tests/data/families/qwen3moe-many "$work/x.gguf"

@@ -21,7 +21,7 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "..", "tools"))
-from fixtures_experts import of_blocks  # noqa: E402 (it needs torch)
+from fixtures_experts import of_blocks, one_by_one  # noqa: E402 (it needs torch)
 
 DATA = os.path.join(HERE, "..", "data")
 
@@ -53,9 +53,9 @@ def difference(solo, fuse, folder, model, tokens):
 
 
 def read_model(folder):
-    """transformers' model. Its experts one by one: what it has for all at once wants even shapes."""
+    """transformers' model."""
     config = transformers.AutoConfig.from_pretrained(folder)
-    plainly = {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    plainly = one_by_one(config)
     if not getattr(config, "quantization_config", None):
         return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager",
                                                                  **plainly).eval()

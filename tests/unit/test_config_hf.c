@@ -473,6 +473,46 @@ static void reads_deepseek(void **unused)
     assert_true(c.expert_groups_used == 4 && c.expert_scale == 2.5f && !c.shared_gated);
 }
 
+static void reads_norms_of_heads(void **unused)
+{
+    (void)unused;
+    assert_int_equal(parse_small("cohere", "\"use_qk_norm\":true").qk_norm, QK_NORM_EACH);
+    assert_int_equal(parse_small("stablelm", "\"qk_layernorm\":true").qk_norm, QK_NORM_EACH);
+    assert_int_equal(parse_small("phi", "\"qk_layernorm\":true").qk_norm, QK_NORM_HEADS);
+    assert_int_equal(parse_small("phi", "").qk_norm, QK_NORM_NONE);
+}
+
+static void reads_gemma_4s_experts(void **unused)
+{
+    (void)unused;
+    model_config c = parse_small("gemma4_text", "\"enable_moe_block\":true,\"num_experts\":6,\"top_k_experts\":2,"
+                                                "\"moe_intermediate_size\":40");
+    assert_true(c.experts_beside && c.expert_count == 6 && c.expert_used == 2 && c.expert_ffn_dim == 40);
+    assert_true(!parse_small("gemma4_text", "").experts_beside);
+}
+
+static void reads_gemma_3n(void **unused)
+{
+    (void)unused;
+    model_config c = parse_small("gemma3n_text", "\"num_kv_shared_layers\":1,\"activation_sparsity_pattern\":"
+                                                 "[0.95,0.3,0,0.5],\"sliding_window\":5,\"layer_types\":"
+                                                 "[\"sliding_attention\",\"full_attention\",\"full_attention\","
+                                                 "\"sliding_attention\"]");
+    assert_true(c.streams == 4 && c.active_stream == 0 && c.scales_active && c.laurel_rank == 64);
+    assert_true(c.kv_shared_layers == 1 && config_cache_layer(&c, 3) == 0 && c.per_layer_dim == 256);
+    assert_true(c.per_layer_vocab_tok == 262144 && c.logit_cap == 30 && c.attention_scale == 1 && c.value_norm);
+    assert_true(c.is_sparse[0] && c.is_sparse[1] && !c.is_sparse[2] && c.is_sparse[3]);
+    assert_true(near(c.cutoff_deviations[0], 1.6448536269514722) && near(c.cutoff_deviations[1], -0.5244005127080407));
+    assert_true(c.cutoff_deviations[3] == 0 && c.rope_base == 1e6f && c.rope_local_base == 1e4f);
+    assert_true(!c.norm_adds_one && near(c.embedding_scale, 8) && c.head_dim == 256 && c.kv_head_count == 2);
+    char *inside = small_json("gemma3n_text", "\"num_kv_shared_layers\":0,\"final_logit_softcapping\":null"),
+         whole[1024];
+    snprintf(whole, sizeof whole, "{\"model_type\":\"gemma3n\",\"text_config\":%s,\"audio_config\":{}}", inside);
+    free(inside);
+    c = parse(whole);
+    assert_true(c.arch == ARCH_GEMMA3N && c.logit_cap == 0 && !c.is_sparse[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +528,9 @@ int main(void)
         cmocka_unit_test(reads_gemma_4),
         cmocka_unit_test(reads_qwen3_5),
         cmocka_unit_test(reads_deepseek),
+        cmocka_unit_test(reads_norms_of_heads),
+        cmocka_unit_test(reads_gemma_4s_experts),
+        cmocka_unit_test(reads_gemma_3n),
         cmocka_unit_test(fills_in_what_is_left_out),
         cmocka_unit_test(reads_biases_and_functions),
         cmocka_unit_test(knows_which_layers_have_windows),

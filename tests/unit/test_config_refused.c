@@ -118,14 +118,16 @@ static void refuses_what_is_not_supported(void **unused)
     assert_refused("gemma", "\"use_bidirectional_attention\":true", "attention to later positions");
     assert_refused("llama", "\"quantization_config\":{\"quant_method\":\"gptq\"}", "\"quantization_config\"");
     assert_refused("llama", "\"hidden_act\":\"mish\"", "\"hidden_act\": this function is not supported");
-    assert_refused("cohere", "\"use_qk_norm\":true", "\"use_qk_norm\": a LayerNorm of q and k");
-    assert_refused("stablelm", "\"qk_layernorm\":true", "\"qk_layernorm\": a LayerNorm of q and k");
+    assert_refused("cohere2", "\"use_qk_norm\":true", "\"use_qk_norm\": a LayerNorm of q and k");
+    assert_refused("llama", "\"qk_layernorm\":true", "\"qk_layernorm\": a LayerNorm of q and k");
     assert_refused("gpt2", "\"scale_attn_by_inverse_layer_idx\":true", "a scale for each layer");
     assert_refused("smollm3", "\"no_rope_layers\":[1,0]", "\"no_rope_layers\" must be 4 numbers");
     assert_refused("exaone4", "\"sliding_window_pattern\":\"LGLG\"", "a pattern other than L...LG");
     assert_refused("gemma3_text", "\"rope_parameters\":{\"full_attention\":{}}", "a rope for each type of layer");
-    assert_refused("gemma3n", "", "AltUp, the several streams of activations of a gemma3n, is not supported");
-    assert_refused("gemma4", "\"enable_moe_block\":true", "a mixture of experts beside the feed-forward layer");
+    assert_refused("gemma3_text", "\"enable_moe_block\":true", "a mixture of experts beside the feed-forward layer");
+    assert_refused("gemma4", "\"enable_moe_block\":true", "\"num_experts\" is missing");
+    assert_refused("gemma4", "\"enable_moe_block\":true,\"num_experts\":4,\"top_k_experts\":5",
+                   "\"top_k_experts\" is 5");
     assert_refused("gemma4", "\"use_bidirectional_attention\":\"all\"", "attention to later positions");
     assert_refused("gemma4", "\"num_kv_shared_layers\":4", "\"num_kv_shared_layers\" must be a whole number of 0 to 3");
     assert_refused("gemma4", "\"num_kv_shared_layers\":2", "layer 3 shares keys and values, and none before it");
@@ -175,6 +177,30 @@ static void refuses_recurrences_that_cannot_be(void **unused)
     assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"full_attention\"]", "must be 4 texts");
     assert_refused(arch, "\"layer_types\":[\"linear_attention\",\"mamba\",\"full_attention\",\"full_attention\"]",
                    "a layer other than");
+}
+
+static void refuses_streams_that_cannot_be(void **unused)
+{
+    (void)unused;
+    static const char arch[] = "gemma3n_text", own[] = "\"num_kv_shared_layers\":0";
+    static const char *const wrong[][2] = {
+        {"\"altup_num_inputs\":1", "1 streams, of which number 0"},
+        {"\"altup_num_inputs\":17", "\"altup_num_inputs\" is 17"},
+        {"\"altup_active_idx\":4", "\"altup_active_idx\" must be a whole number of 0 to 3"},
+        {"\"laurel_rank\":0", "\"laurel_rank\" is 0"},
+        {"\"activation_sparsity_pattern\":[0.5]", "must be 4 numbers"},
+        {"\"activation_sparsity_pattern\":0.5", "must be 4 numbers"},
+        {"\"activation_sparsity_pattern\":[0,0,0,1]", "is 1, must be 0 to 0.9999"},
+        {"\"activation_sparsity_pattern\":[0,0,0,\"x\"]", "must be numbers"},
+        {"\"hidden_size_per_layer_input\":0", "\"hidden_size_per_layer_input\" is 0"},
+    };
+    char more[256];
+    assert_refused(arch, "", "15 of 4 layers share keys and values");
+    assert_refused(arch, "\"num_kv_shared_layers\":4", "4 of 4 layers share keys and values");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(more, sizeof more, "%s,%s", own, wrong[i][0]);
+        assert_refused(arch, more, wrong[i][1]);
+    }
 }
 
 static void refuses_ranks_and_groups_that_cannot_be(void **unused)
@@ -296,6 +322,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_not_supported),
         cmocka_unit_test(refuses_experts_that_cannot_be),
         cmocka_unit_test(refuses_recurrences_that_cannot_be),
+        cmocka_unit_test(refuses_streams_that_cannot_be),
         cmocka_unit_test(refuses_ranks_and_groups_that_cannot_be),
         cmocka_unit_test(refuses_wrong_ropes),
         cmocka_unit_test(survives_damage),

@@ -171,6 +171,12 @@ static void make_outline(const char *preset, const char *type, uint32_t layers)
 static const char *const types[] = {"f16", "q8_0", "q4_0", "q4_k"};
 enum { TYPES = sizeof types / sizeof *types };
 
+/* Its small steps between the streams are not all of those whose results are polled, nor are its layers alike. */
+static bool has_streams(const char *preset)
+{
+    return strcmp(preset, "gemma-3n-e2b") == 0;
+}
+
 /* With subgroups of 32, every one of them has a megakernel, also where workgroup memory is as small as WebGPU allows. */
 static void every_preset_fits_every_limit(void **unused)
 {
@@ -199,7 +205,7 @@ static void every_preset_fits_every_limit(void **unused)
                 if (o.bytes == 0 || o.bytes > limits_kib[k] << 10)
                     fail_msg("%s %s: %u bytes of workgroup memory of %u KiB", synth_name(i), types[t], o.bytes,
                              limits_kib[k]);
-                assert_true(o.polls_epoch || limits_kib[k] < 48);
+                assert_true(o.polls_epoch || limits_kib[k] < 48 || has_streams(synth_name(i)));
                 /* What was refused once: x has room beside what its attention needs. */
                 if (strcmp(synth_name(i), "phi-3-mini") == 0 && limits_kib[k] == 48)
                     assert_int_equal(o.vecs, 0);
@@ -209,8 +215,8 @@ static void every_preset_fits_every_limit(void **unused)
 }
 
 /* All layers of every preset and type on an H200, as the newer Dawn describes it: one dispatch whose layers are a loop and in
- * which no phase waits for all workgroups but the choice of a token; or a reason, in one line. Too many weights are the only one
- * there is. */
+ * which no phase waits for all workgroups but the choice of a token (gemma-3n is neither); or a reason, in one line. Too many
+ * weights are the only one there is. */
 static void every_preset_is_one_dispatch_or_says_why(void **unused)
 {
     (void)unused;
@@ -235,9 +241,9 @@ static void every_preset_is_one_dispatch_or_says_why(void **unused)
                 print_message("%s %s: %u bytes, %u kernels, %s\n", synth_name(i), type, o.bytes, o.kernels,
                               o.bytes ? o.loops && o.polls_epoch ? "a loop" : "no loop" : o.refusal.text);
             /* Rows of 12,288 elements of f16 are too long for the kernel that the other layers' have: a table instead of a loop. */
-            bool differs = strcmp(name, " gemma-4-e2b-f16 ") == 0;
+            bool differs = strcmp(name, " gemma-4-e2b-f16 ") == 0 || has_streams(synth_name(i));
             if (o.bytes)
-                assert_true(o.bytes <= 48 << 10 && o.loops == !differs && o.polls_epoch);
+                assert_true(o.bytes <= 48 << 10 && o.loops == !differs && o.polls_epoch == !has_streams(synth_name(i)));
             bool is_too_large = strstr(" qwen3-30b-a3b-f16 qwen3-30b-a3b-q8_0 gpt-oss-20b-f16 ", name) != NULL;
             assert_int_equal(o.bytes == 0, is_too_large);
             if (is_too_large)
