@@ -153,11 +153,11 @@ FAMILIES = {
                       "activation_sparsity_pattern": [0.8, 0.6, 0.0, 0.0, 0.0], "final_logit_softcapping": 3.0,
                       "layer_types": [LOCAL, LOCAL, FULL, LOCAL, FULL]} |
                       layered_rope(rope(theta=1000.0), 100.0), (F16, F32), "new", 1),
-    # three streams, computed on the second; nothing is shared; no limit of the logits
+    # three streams, computed on the second; nothing is shared
     "gemma3n-second": ("gemma3n_text", sizes(3, 40, 26, 2, 1, 67, 12) | {"sliding_window": 4, "laurel_rank": 8,
                        "hidden_size_per_layer_input": 12, "vocab_size_per_layer_input": 67, "num_kv_shared_layers": 0,
                        "altup_num_inputs": 3, "altup_active_idx": 1, "altup_correct_scale": False,
-                       "activation_sparsity_pattern": [0.0, 0.95, 0.3], "final_logit_softcapping": 1000.0,
+                       "activation_sparsity_pattern": [0.0, 0.7, 0.3], "final_logit_softcapping": 20.0,
                        "layer_types": [LOCAL, FULL, FULL]} |
                        layered_rope(rope(theta=5000.0), 300.0), (BF16, F32), "old", 1),
     # every fourth layer has no rope
