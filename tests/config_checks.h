@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -48,6 +50,23 @@ static inline char *small_json(const char *type, const char *more)
              "\"num_hidden_layers\":4,\"num_attention_heads\":4%s%s}",
              type, *more ? "," : "", more);
     return s.data;
+}
+
+static inline model_config parse(const char *json)
+{
+    model_config c;
+    err e = {0};
+    if (!config_from_hf(json, strlen(json), "config.json", &c, &e))
+        fail_msg("%s", e.text);
+    return c;
+}
+
+static inline model_config parse_small(const char *type, const char *more)
+{
+    char *text = small_json(type, more);
+    model_config c = parse(text);
+    free(text);
+    return c;
 }
 
 #endif
