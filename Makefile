@@ -22,7 +22,8 @@ SANITIZE := -fsanitize=thread -fno-omit-frame-pointer
 endif
 # What makes a mistake in memory harder to use, where the compiler has it; tests/cli/hardened.sh looks for it in the program.
 # Sanitizers have their own ways, and without optimisation glibc cannot check sizes.
-takes     = $(if $(shell echo 'int x;' | $(CC) -Werror $(1) -x c -c - -o /dev/null 2>&1),,$(1))
+# (Tried into a file of its own: told /dev/null, zig writes ./-.o instead.)
+takes     = $(if $(shell out=$$(mktemp) && { echo 'int x;' | $(CC) -Werror $(1) -x c -c - -o $$out 2>&1; rm -f $$out; }),,$(1))
 ifeq ($(SYSTEM)$(SANITIZE)$(findstring -fsanitize,$(CFLAGS)),linux)
 HARDENED := $(foreach flag,-fstack-protector-strong -fstack-clash-protection -fcf-protection,$(call takes,$(flag))) \
             $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)

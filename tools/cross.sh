@@ -78,9 +78,10 @@ jansson_source() {
     echo '#define INITIAL_HASHTABLE_ORDER 3' >>"$cross/$target/include/jansson_private_config.h"
 }
 
-# zig_cc TARGET: a compiler by one name, as make wants it
+# zig_cc TARGET: a compiler by one name, as make wants it (which asks for its version: for macOS, Zig would write ./a.o then)
 zig_cc() {
-    printf '#!/bin/sh\nexec "%s" cc -target %s "$@"\n' "$cross/zig/ziglang/zig" "$1" >"$cross/$target/cc"
+    # shellcheck disable=SC2016 # for the shell that runs it
+    printf '#!/bin/sh\n[ "$1" != --version ] || { echo "clang of Zig"; exit; }\nexec "%s" cc -target %s "$@"\n' "$cross/zig/ziglang/zig" "$1" >"$cross/$target/cc"
     chmod +x "$cross/$target/cc"
     export ZIG_GLOBAL_CACHE_DIR="$cross/zig-cache" ZIG_LOCAL_CACHE_DIR="$cross/zig-cache"
 }
