@@ -20,8 +20,15 @@ enum {
     SUBMITS_BATCH = 256, /* dispatches in the batch that is split into submits */
 };
 static const double QUICK_BUDGET_US = 3500, FULL_BUDGET_US = 12000, QUICK_LIMIT_S = 60;
+/* Where the implementations took a larger share of the limit than this to set up, no variants of Dawn follow them. */
+static const double SETUP_SHARE = 0.25;
 /* A page waits through another process, for milliseconds: what is to be seen beside that takes longer. */
 static const double PAGE_BUDGET = 6;
+
+static double seconds_since(uint64_t start)
+{
+    return (double)(clock_ns() - start) / 1e9;
+}
 
 /* ---- what a bench_device measures (in the worker's process) ------------------- */
 
@@ -285,14 +292,16 @@ static bool start_all(workers *c, err *e)
     return false;
 }
 
-/* Dawn again with validation off, robustness off, both off. */
-static bool start_variants(workers *c, err *e)
+/* Dawn again with validation off, robustness off, both off, if there is time. */
+static bool start_variants(workers *c, uint64_t start_ns, err *e)
 {
     dispatch_lab *lab = c->lab;
+    double limit = lab->options.limit_s;
     bool here = false;
     for (uint32_t i = 0; i < lab->impl_count; i++)
         here = here || strcmp(lab->devices[i].info.impl, "dawn") == 0;
-    for (int off = 1; here && off <= 3; off++)
+    lab->left_out_variants = here && limit > 0 && seconds_since(start_ns) > SETUP_SHARE * limit;
+    for (int off = 1; here && !lab->left_out_variants && off <= 3; off++)
         if (!start(c,
                    &(gpu_choice){.impl = "dawn",
                                  .adapter = lab->options.adapter,
@@ -303,13 +312,13 @@ static bool start_variants(workers *c, err *e)
     return true;
 }
 
-static bool start_crew(workers *c, err *e)
+static bool start_crew(workers *c, uint64_t start_ns, err *e)
 {
     dispatch_lab *lab = c->lab;
     c->p = progress_start("setting up", DISPATCH_MAX_IMPLS);
     bool ok = lab->options.impl_list ? start_listed(c, e) : start_all(c, e);
     lab->impl_count = lab->device_count;
-    ok = ok && start_variants(c, e);
+    ok = ok && start_variants(c, start_ns, e);
     progress_end(&c->p);
     return ok;
 }
@@ -358,11 +367,6 @@ static bool run_round(workers *c, const task *tasks, uint32_t *order, uint32_t c
     return true;
 }
 
-static double seconds_since(uint64_t start)
-{
-    return (double)(clock_ns() - start) / 1e9;
-}
-
 /* Would one more process of each implementation take longer than there is time? `start`: before the first. */
 static bool out_of_time(const dispatch_lab *lab, uint64_t start, uint32_t processes)
 {
@@ -370,12 +374,20 @@ static bool out_of_time(const dispatch_lab *lab, uint64_t start, uint32_t proces
     return limit > 0 && processes >= FEWEST_IN_TIME && taken + taken / processes > limit;
 }
 
-/* What was measured so far is all. */
-static void end_early(dispatch_lab *lab, uint32_t rounds, uint32_t processes)
+/* The first process had its warm-up and a round, which took `two_rounds`: is there time for the rest of its rounds, and for
+ * as many in the next one, which takes about a round to start? */
+static bool rounds_fit(const dispatch_lab *lab, uint64_t start, double two_rounds, uint32_t block)
+{
+    double limit = lab->options.limit_s, rest = (2 * block + 1) * two_rounds / 2;
+    return limit <= 0 || seconds_since(start) + rest <= limit;
+}
+
+/* So many are all. */
+static void settle_rounds(dispatch_lab *lab, uint32_t rounds, uint32_t processes)
 {
     for (uint32_t i = 0; i < lab->measurement_count; i++)
-        measurement_end_early(&lab->measurements[i], rounds);
-    lab->left_out = lab->options.processes - processes;
+        measurement_settle(&lab->measurements[i], rounds, rounds / processes);
+    lab->left_out += lab->options.processes - processes;
     lab->options.rounds = rounds;
     lab->options.processes = processes;
 }
@@ -394,14 +406,19 @@ static bool run_rounds(workers *c, uint64_t start, err *e)
     rng r = rng_seed(o->seed);
     c->p = progress_start("measuring", (size_t)count * (o->rounds + o->processes));
     bool ok = true;
+    uint64_t measuring = clock_ns();
     for (uint32_t round = 0; ok && round < o->rounds; round++) {
         bool first = round % block == 0;
         if (first && out_of_time(lab, start, round / block)) {
-            end_early(lab, round, round / block);
+            settle_rounds(lab, round, round / block);
             break;
         }
         ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, tasks, order, count, &r, round, e)) &&
              run_round(c, tasks, order, count, &r, round, e);
+        if (round == 0 && block > 1 && !rounds_fit(lab, start, seconds_since(measuring), block)) {
+            block = 1;
+            settle_rounds(lab, o->processes, o->processes);
+        }
     }
     progress_end(&c->p);
     free(order);
@@ -432,7 +449,7 @@ bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e
     uint64_t start = clock_ns();
     settle_options(&lab->options);
     workers c = {.lab = lab};
-    bool ok = start_crew(&c, e) && run_rounds(&c, start, e);
+    bool ok = start_crew(&c, start, e) && run_rounds(&c, start, e);
     stop_crew(&c);
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++)
         measurement_finish(&lab->measurements[i]);

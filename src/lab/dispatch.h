@@ -14,7 +14,8 @@ typedef struct dispatch_options {
     bool quick;
     uint32_t rounds;    /* in all; 0: as many as quick or not asks for */
     uint32_t processes; /* how often each implementation is started anew; 0: likewise */
-    /* No process is begun that would end later; 0: a minute for quick where rounds and processes are 0, else no limit. */
+    /* What would end later is left out, but for one round in each of two processes; 0: a minute for quick where rounds and
+     * processes are 0, else no limit. */
     double limit_s;
     uint64_t seed; /* order of the runs; 0: from the clock */
 } dispatch_options;
@@ -31,7 +32,8 @@ typedef struct dispatch_lab {
     uint32_t missing_count;
     measurement *measurements;
     uint32_t measurement_count;
-    uint32_t left_out; /* processes of each implementation, for lack of time */
+    uint32_t left_out;      /* processes of each implementation, for lack of time */
+    bool left_out_variants; /* likewise: Dawn with parts of its safety off */
     uint64_t runs, outputs_checked, waits_checked;
     double seconds;
     busy busy; /* while it was measured */

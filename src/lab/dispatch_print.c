@@ -265,6 +265,8 @@ void dispatch_print(const dispatch_lab *lab, FILE *to)
             "%u more processes were left out: they would have taken more than %.0f s. This machine is busy, or slow; "
             "intervals are wider for it.\n\n",
             lab->left_out, lab->options.limit_s);
+    if (lab->left_out_variants)
+        fprintf(to, "Dawn with parts of its safety off was left out: to set up the others took long.\n\n");
     print_devices(lab, to);
     print_ladder(lab, to);
     print_shares(lab, to);

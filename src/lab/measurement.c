@@ -18,9 +18,10 @@ void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_pr
         k->call_us = mem_alloc(rounds * k->spec.points * sizeof *k->call_us);
 }
 
-void measurement_end_early(measurement *k, uint32_t rounds)
+void measurement_settle(measurement *k, uint32_t rounds, uint32_t rounds_per_process)
 {
     k->rounds = rounds;
+    k->rounds_per_process = rounds_per_process;
 }
 
 void measurement_store(measurement *k, uint32_t round, uint32_t point, const measurement_time *t)

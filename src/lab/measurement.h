@@ -58,8 +58,8 @@ typedef struct measurement {
 
 /* Make room for `rounds`. */
 void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_process);
-/* There will be no more than the first `rounds`. */
-void measurement_end_early(measurement *k, uint32_t rounds);
+/* There will be no more than the first `rounds`, so many of them in each process. */
+void measurement_settle(measurement *k, uint32_t rounds, uint32_t rounds_per_process);
 void measurement_store(measurement *k, uint32_t round, uint32_t point, const measurement_time *t);
 /* Work out samples, result and fit. */
 void measurement_finish(measurement *k);
