@@ -67,6 +67,8 @@ static void add_figure(claim *c, const char *fmt, ...)
 /* A cost that came out as nothing, or as less, has no ratio to another. */
 static void add_ratio(claim *c, ratio r, int digits)
 {
+    for (double left = r.value; left < 1 && digits < 4; left *= 10)
+        digits++; /* 0.04, not 0.0 */
     if (r.lo > 0 && isfinite(r.hi))
         add_figure(c, "%.*fx [%.*f %.*f]", digits, r.value, digits, r.lo, digits, r.hi);
     else
