@@ -18,13 +18,14 @@ function dispatchCosts(file, where) {
     return sets;
 }
 
-// how fast a model is by level, all dispatches of a token in one pass
+// how fast a model is by level, all dispatches of a token in one pass; a run of N tokens makes N + 1 steps
 function ladder(file, where) {
     const record = read(file), rates = {}, dispatches = {};
     for (const r of record.results) {
         if (!r.name.startsWith("tg") || r.params.submit !== "batch" || !["dawn", "web"].includes(r.params.impl)) continue;
         rates[r.params.fuse] = figure(r);
-        dispatches[r.params.fuse] = r.dispatches_per_token;
+        const tokens = Number(r.name.slice(2));
+        dispatches[r.params.fuse] = (r.dispatches_per_token * tokens) / (tokens + 1);
     }
     return Object.keys(rates).length ? [{ name: where, model: record.params.model, file, when: record.when, rates, dispatches }] : [];
 }

@@ -2,7 +2,7 @@
 import { Conversations, startConversations } from "./conversations.js";
 import { compacted, offerRoom } from "./context.js";
 import { say as notice, unsay } from "./notices.js";
-import { bytes, copy, seconds, short, splitThoughts } from "./format.js";
+import { bytes, copy, deviceName, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const DEFAULTS = { temperature: 0.7, top_k: 40, top_p: 0.95, min_p: 0, repeat_penalty: 1.1, max_tokens: 256, seed: "", level: "", context: "", system: "" };
@@ -64,8 +64,9 @@ export function startChat(page) {
         return made;
     }
 
-    function reportText({ tokens, first_token_s, tokens_per_s, dispatches_per_token, level, end }) {
+    function reportText({ tokens, first_token_s, tokens_per_s, gpu_bytes, dispatches_per_token, level, end }) {
         const parts = [`first token ${seconds(first_token_s ?? 0)}`, `${short(tokens_per_s)} tokens/s`, `${tokens} tokens`];
+        if (Number.isFinite(gpu_bytes)) parts.push(`${bytes(gpu_bytes)} of GPU memory`);
         if (dispatches_per_token > 0) parts.push(`${short(dispatches_per_token)} dispatches a token (${level})`);
         if (end === "interrupted") parts.push("stopped");
         if (end === "full") parts.push("the context is full");
@@ -245,7 +246,7 @@ export function startChat(page) {
                     growing = null;
                     show(body, message.content);
                 } else if (message.content.trim()) (growing ??= growIn(body)).add(begun ? piece : piece.trimStart());
-                if (chunk.solo) message.report = chunk.solo;
+                if (chunk.solo) message.report = { ...chunk.solo, gpu_bytes: model.gpu_bytes };
                 if (follow) toEnd();
             }
             if (message.report?.notice) page.trouble(new Error(message.report.notice));
@@ -378,7 +379,7 @@ export function startChat(page) {
     function describe(now, { gpu } = {}) {
         model = now;
         $("model-name").textContent = model.name;
-        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${gpu.device}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""} · context ${model.context}${model.context < model.trained_context ? ` of ${model.trained_context}` : ""} tokens, ${bytes(model.cache_bytes)}`;
+        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${deviceName(gpu)}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""} · context ${model.context}${model.context < model.trained_context ? ` of ${model.trained_context}` : ""} tokens, ${bytes(model.cache_bytes)}`;
         if (model.notice) page.trouble(new Error(model.notice));
     }
 

@@ -3,6 +3,9 @@ export const bytes = (n) => (n >= 1e9 ? `${(n / 1e9).toFixed(2)} GB` : n >= 1e6 
 export const seconds = (s) => (s >= 90 ? `${Math.round(s / 60)} min` : s >= 10 ? `${Math.round(s)} s` : s >= 1 ? `${s.toFixed(1)} s` : `${Math.round(s * 1000)} ms`);
 export const short = (x) => (!Number.isFinite(x) ? "–" : Number.isInteger(x) ? String(x) : Math.abs(x) >= 100 ? x.toFixed(0) : Math.abs(x) >= 10 ? x.toFixed(1) : Math.abs(x) >= 1 ? x.toFixed(2) : x.toPrecision(2));
 
+/** Firefox does not name the GPU. */
+export const deviceName = ({ device }) => (device && device !== "unknown" ? device : "a GPU that the browser does not name");
+
 /** What a model thought before its answer, and the answer. The template may have written the tag that begins thoughts. */
 export function splitThoughts(content) {
     const begun = content.replace(/^\s*<think>/, ""), [before, ...after] = begun.split("</think>");

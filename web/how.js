@@ -54,13 +54,13 @@ export async function showHow(into) {
             ${timeline(16, 24, "a dispatch for each operator", 30)}
             ${timeline(7, 18, "operators fused: fewer errands", 92)}
             ${timeline(7, 2, "all of it in one dispatch", 154)}
-            <g transform="translate(430 84)"><rect width="14" height="14" fill="var(--three)"/><text x="20" y="12" class="soft">work on weights</text><rect y="22" width="14" height="6" fill="var(--two)"/><text x="20" y="30" class="soft">launching, waiting</text></g>
+            <g transform="translate(430 84)"><rect width="14" height="14" fill="var(--three)"/><text x="20" y="12" class="soft">work on weights</text><rect y="30" width="14" height="6" fill="var(--two)"/><text x="20" y="38" class="soft">launching, waiting</text></g>
         </svg><figcaption>The same work each time. Only the waiting differs.</figcaption></figure>
         <h2>So Solo makes it one</h2>
         <p>All kernels of the model go into a single program that the GPU runs from the first layer to the last, chooses the token itself, and goes on with the next. Its groups of threads wait for each
             other <em>on the GPU</em>, with a counter that each adds one to, and no one asks the page anything in between. The same kernels, launched one by one, make the very same tokens; that is checked before one dispatch is trusted.</p>
-        <figure><svg viewBox="0 0 640 150" role="img" aria-label="Four groups of threads work side by side and wait for each other at barriers between phases.">
-            ${[0, 1, 2, 3].map((lane) => `<text class="soft" x="8" y="${32 + lane * 30}">group ${lane + 1}</text>` + [0, 1, 2, 3, 4].map((phase) => {
+        <figure><svg viewBox="-8 0 648 154" role="img" aria-label="Four groups of threads work side by side and wait for each other at barriers between phases.">
+            ${[0, 1, 2, 3].map((lane) => `<text class="soft" x="70" y="${33 + lane * 30}" text-anchor="end">group ${lane + 1}</text>` + [0, 1, 2, 3, 4].map((phase) => {
                 const width = [78, 92, 60, 86, 70][(phase + lane) % 5];
                 return `<rect x="${76 + phase * 110}" y="${20 + lane * 30}" width="${width}" height="16" rx="3" fill="var(--three)"/>`;
             }).join("")).join("")}

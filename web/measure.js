@@ -1,6 +1,6 @@
 // Measuring this browser, and what came out: beside other devices, beside what others claim, and as a record to keep.
 import { bars, escape } from "./plot.js";
-import { bytes, copy, progressTeller, seconds, short } from "./format.js";
+import { bytes, copy, deviceName, progressTeller, seconds, short } from "./format.js";
 import { lookBusy } from "./quiet.js";
 import { shareMarkup, startShare } from "./share.js";
 
@@ -21,10 +21,11 @@ export function summary(dispatch, llm) {
         if (r.name === "dispatch" && r.params.kernel === "empty") (r.params.impl === "stub" ? harness : costs)[r.params.submit] = figure(r);
     for (const r of llm?.results ?? []) {
         rates[r.params.fuse] = figure(r);
-        perToken[r.params.fuse] = r.dispatches_per_token;
+        const tokens = Number(r.name.replace(/\D/g, "")); // and a step more in a run
+        perToken[r.params.fuse] = (r.dispatches_per_token * tokens) / (tokens + 1);
     }
     const { gpu, clock_ns, host } = dispatch ?? llm;
-    return { costs, harness, rates, perToken, device: gpu.device, type: gpu.adapter_type, page: host.page, clock_ns, isolated: host.cross_origin_isolated, model: llm?.params.model ?? null };
+    return { costs, harness, rates, perToken, device: deviceName(gpu), type: gpu.adapter_type, page: host.page, clock_ns, isolated: host.cross_origin_isolated, model: llm?.params.model ?? null };
 }
 
 export function lastMeasured() {
@@ -165,10 +166,11 @@ export function startMeasure(page, { rounds }) {
         $("measure-cancel").hidden = $("measuring").hidden = false;
         const began = performance.now(), endWatch = watchSight();
         try {
-            const busyBefore = await lookBusy();
+            await new Promise((next) => setTimeout(next, 50)); // what is new on the page is shown first
+            const busyBefore = lookBusy();
             if (cancelled) return;
             records = await measure();
-            const took = seconds((performance.now() - began) / 1000), unseen = endWatch(), busy = busyBefore ?? (await lookBusy());
+            const took = seconds((performance.now() - began) / 1000), unseen = endWatch(), busy = busyBefore ?? lookBusy();
             const made = [records.dispatch, records.llm, records.decoder];
             note("the page was in sight", unseen, ...made);
             note("the machine was idle", busy, ...made);

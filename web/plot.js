@@ -1,7 +1,7 @@
 // Bars with their intervals, as SVG: a few rows, one or more series each, on a linear or logarithmic scale.
 import { short } from "./format.js";
 
-const WIDTH = 640, LABEL = 150, RIGHT = 120, BAR = 14, GAP = 3, GROUP = 12, TOP = 6;
+const BAR = 14, GAP = 3, GROUP = 12, TOP = 6;
 const COLOURS = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
 
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
@@ -15,6 +15,7 @@ const said = ({ median, lo }, unit) => (lo > 0 ? `${short(median)} ${unit}` : "c
  * @returns markup of a figure
  */
 export function bars({ title, rows, series, unit, log = false, note = "" }) {
+    const [WIDTH, LABEL, RIGHT] = globalThis.matchMedia?.("(max-width: 40rem)").matches ? [380, 115, 85] : [640, 150, 120]; // letters are as large on a phone
     const all = rows.flatMap((row) => series.map((one) => one.values[row])).filter((v) => v && Number.isFinite(v.median) && v.median > 0);
     if (!all.length) return "";
     const high = Math.max(...all.map((v) => Math.min(Math.max(v.hi, v.median), v.median * 3))), low = Math.min(...all.map((v) => v.median)) / 2;

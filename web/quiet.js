@@ -1,5 +1,5 @@
 // Whether the machine has time for a measurement: short tasks of the same length, some of which take longer when others run.
-const TASKS = 24, TASK_MS = 4, SLOWER = 1.4, SOME = 4; // as many as a quarter of them
+const TASKS = 16, TASK_MS = 8, SLOWER = 1.4;
 
 function work(rounds) {
     let x = 1;
@@ -9,24 +9,19 @@ function work(rounds) {
 
 /** How long tasks took, from times in milliseconds: what is said about a machine that is busy, or null. */
 export function whyBusy(times) {
-    const sorted = [...times].sort((a, b) => a - b), typical = sorted[sorted.length - sorted.length / SOME], ratio = typical / sorted[0];
-    return ratio > SLOWER ? `the machine is busy with something else: of short tasks of one length, a quarter took ${ratio.toFixed(1)} times as long as the fastest, or more` : null;
+    const ratio = times.reduce((sum, ms) => sum + ms, 0) / times.length / Math.min(...times);
+    return ratio > SLOWER ? `the machine is busy with something else: short tasks of one length took ${ratio.toFixed(1)} times as long on average as the fastest of them` : null;
 }
 
-/** Takes a tenth of a second. */
-export async function lookBusy() {
+function timed(rounds) {
+    const began = performance.now();
+    work(rounds);
+    return performance.now() - began;
+}
+
+/** Takes a few tenths of a second, in one go: who pauses in between is let in at once by a busy machine, too. */
+export function lookBusy() {
     let rounds = 20_000;
-    for (let ms = 0; ms < TASK_MS; rounds *= 2) {
-        const began = performance.now();
-        work(rounds);
-        ms = performance.now() - began;
-    }
-    const times = [];
-    for (let i = 0; i < TASKS; i++) {
-        const began = performance.now();
-        work(rounds / 2);
-        times.push(performance.now() - began);
-        await new Promise((next) => setTimeout(next, 0));
-    }
-    return whyBusy(times);
+    while (Math.min(timed(rounds), timed(rounds), timed(rounds)) < TASK_MS) rounds *= 2;
+    return whyBusy(Array.from({ length: TASKS }, () => timed(rounds)));
 }

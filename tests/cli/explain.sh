@@ -85,4 +85,7 @@ fails "a missing file" 1 "/no/such.gguf" "$SOLO" explain /no/such.gguf
 count() { "$SOLO" explain "$work/qwen.gguf" --fuse "$1" --bandwidth 1000 | sed -n 's/^THE PLAN at [a-z]*: \([0-9]*\) steps, \([0-9]*\) .*/\1 \2/p'; }
 none=$(count none) ops=$(count ops)
 ok "the README's dispatches of a token" grep -qF "from ${none#* } dispatches per token (${none% *} operators) to ${ops#* } on a GPU" README.md
+node tools/web_reference.mjs "$work/reference.json"
+ok "the page's dispatches of a token" node -e 'const { none, ops } = JSON.parse(require("fs").readFileSync(process.argv[1])).llm[0].dispatches;
+    process.exit([none, ops].map((n) => n.toFixed(0)).join() === process.argv[2] ? 0 : 1)' "$work/reference.json" "${none#* },${ops#* }"
 ok "the phases that docs/megakernel.md names" grep -qF "${ops#* } dispatches per token become ${ops#* } phases" docs/megakernel.md

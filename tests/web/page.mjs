@@ -65,7 +65,7 @@ await test("a conversation: streaming, stop, regenerate, settings, another visit
     await browser.until(() => document.querySelector(".assistant .text")?.textContent.length > 20);
     yes(!(await browser.evaluate(() => document.getElementById("stop").hidden)), "there is a stop button");
     await click("stop");
-    yes(/tokens\/s.*34 dispatches a token \(ops\).*stopped/.test(await answered()), await answered());
+    yes(/^first token .*tokens\/s.*[\d.]+ MB of GPU memory.*34 dispatches a token \(ops\).*stopped/.test(await answered()), await answered());
     const first = await lastAnswer();
     yes(EXPECTED.startsWith(`${PROMPT} ${first.slice(0, 20)}`), first);
     await browser.evaluate(() => {
@@ -431,6 +431,13 @@ await test("a phone, dark, and what the page asks others for: nothing", async ()
     await browser.size(390, 800);
     await browser.dark?.(true);
     await picture("how-phone-dark");
+    const smallest = await browser.evaluate(async () => {
+        const { bars } = await import("./plot.js"), into = document.createElement("div");
+        into.innerHTML = bars({ title: "A plot", rows: ["all in one pass"], unit: "µs", series: [{ name: "here", values: { "all in one pass": { median: 2, lo: 1, hi: 3 } } }] });
+        document.getElementById("how").append(into);
+        return Math.min(...[...document.querySelectorAll("#how svg text")].map((text) => text.getBoundingClientRect().height));
+    });
+    yes(smallest >= 12, `letters in pictures and plots can be read: ${smallest} px high`);
     await browser.evaluate(() => (location.hash = "#chat"));
     await browser.until(() => !document.getElementById("chat").hidden);
     await picture("chat-phone-dark");

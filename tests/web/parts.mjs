@@ -1,5 +1,7 @@
 // Parts of the page that need neither a browser nor a GPU.
 import { createHash, randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { spawn } from "node:child_process";
 import { done, equal, test, thrown, yes } from "./check.mjs";
 
 const { Sha256 } = await import(`${process.env.SOLO_PAGE}/sha256.js`);
@@ -37,10 +39,15 @@ await test("plots leave nothing of a name as markup, and say what cannot be told
 await test("what is no finding is not printed as one: costs of nothing, gains within the noise, a busy machine", async () => {
     const figure = bars({ title: "x", rows: ["a"], unit: "µs", series: [{ name: "y", values: { a: { median: -2, lo: -3, hi: 1 } } }, { name: "z", values: { a: { median: 2, lo: 1, hi: 3 } } }] });
     yes(!/-2/.test(figure) && /y, a: cannot tell; z, a: 2 µs/.test(figure), figure);
-    const { whyBusy } = await import(`${process.env.SOLO_PAGE}/quiet.js`), idle = Array.from({ length: 24 }, (_, i) => 4 + 0.01 * i);
+    const { whyBusy, lookBusy } = await import(`${process.env.SOLO_PAGE}/quiet.js`), idle = Array.from({ length: 16 }, (_, i) => 8 + 0.01 * i);
     equal(whyBusy(idle), null);
-    equal(whyBusy(idle.map((ms, i) => (i < 5 ? 3 * ms : ms))), null, "a few tasks are interrupted everywhere");
-    yes(/busy with something else.*3\.\d times/.test(whyBusy(idle.map((ms, i) => (i < 8 ? 3 * ms : ms)))), "a third of them are not");
+    equal(whyBusy(idle.map((ms, i) => (i < 2 ? 3 * ms : ms))), null, "a few tasks are interrupted everywhere");
+    yes(/busy with something else.*1\.6 times/.test(whyBusy(idle.map((ms, i) => (i < 5 ? 3 * ms : ms)))), "a third of them are not");
+    const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ["-e", "console.log(1); for (;;);"]));
+    await Promise.all(others.map((other) => new Promise((begun) => other.stdout.once("data", begun))));
+    const said = lookBusy();
+    for (const other of others) other.kill("SIGKILL");
+    yes(/busy with something else/.test(said), `beside two others on each processor: ${said}`);
 });
 
 await test("a hub's files: what is a model, which one fits, and nothing that leads elsewhere", async () => {
