@@ -79,7 +79,7 @@ COMPILE_ALL = +@$(MAKE) --no-print-directory $(if $(V),,-s) --output-sync $(if $
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help build lib run test test-faults test-threads test-valgrind newer long-prompts lint web npm dist cross test-cross deb install clean distclean format setup python wheel test-python test-opinfo test-npm always uninstall install-man uninstall-man
+.PHONY: help build lib run test test-faults test-threads test-valgrind newer long-prompts lint web npm dist cross test-cross deb install clean distclean format setup python wheel test-python test-opinfo test-npm test-packages always uninstall install-man uninstall-man
 
 help:
 	@echo 'Solo $(VERSION): WebGPU workloads in as few dispatches as possible, and what a dispatch costs'
@@ -98,6 +98,7 @@ help:
 	@echo '  make cross      the program for TARGETS (now $(TARGETS)), into build/cross;'
 	@echo '                  make test-cross: with their tests under qemu and wine'
 	@echo '  make deb        Debian packages of it, into build/deb (docs/platforms.md)'
+	@echo '  make test-packages  Debian packages, the wheel and the container, built and used in empty systems (as root)'
 	@echo '  make setup      only set up what is missing for all of this'
 	@echo '  make fuzz       the parsers under libFuzzer, FUZZ_SECONDS each (now $(FUZZ_SECONDS)); make fuzz-long HOURS=N: for N hours in all,'
 	@echo '                  and the counts into docs/reliability.md; make fuzz-corpus: what they found into tests/fuzz/corpus'
@@ -210,6 +211,12 @@ test-npm:
 	$(COMPILE_ALL) $(BUILD)/solo $(WEB)/.done
 	@npm ci --prefix tests/npm --ignore-scripts --no-audit --no-fund --loglevel=error
 	@sh tests/run.sh tests/web/package.sh
+
+# The packages for Debian and Python and the container, each built, installed and used in an empty system (as root).
+test-packages: export SOLO = $(CURDIR)/$(BUILD)/solo
+test-packages: export VERSION := $(VERSION)
+test-packages: dist wheel
+	@sh tests/run.sh tests/packages/debian.sh tests/packages/container.sh
 
 TO = $(DESTDIR)$(PREFIX)
 install:

@@ -127,7 +127,8 @@ windows_dawn() {
     mv "$cross/$target/package/webgpu_wrapper.dll" "$cross/$target/webgpu_dawn_2025.dll"
 }
 
-# Unit tests under wine, but for those that fork, or need what is not part of the program there.
+# Unit tests under wine, but for those that fork, set a locale (programs leave it alone there), or need what is not part of the
+# program there.
 test_windows() {
     wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
     [ -x "$wine" ] || die "wine64 is not here (apt-get install wine64)"
@@ -136,7 +137,7 @@ test_windows() {
         logged ./cc -O2 -DHAVE_MALLOC_H -DHAVE_STRUCT_TIMESPEC -I "$cross/cmocka/include" -c "$cross/cmocka/src/cmocka.c" -o cmocka.o &&
         logged "$cross/zig/ziglang/zig" ar rcs libcmocka.a cmocka.o)
     # shellcheck disable=SC2086 # a list of words
-    programs=$(grep -LE 'sys/(wait|socket|resource)\.h|symlink\(|blob_folder\.h|"serve/(http|collect_rate)' ${TESTS:-tests/unit/test_*.c} | sed "s|^|build/cross/$target/|;s|\\.c\$||")
+    programs=$(grep -LE '(sys/(wait|socket|resource)|locale)\.h|symlink\(|blob_folder\.h|"serve/(http|collect_rate)' ${TESTS:-tests/unit/test_*.c} | sed "s|^|build/cross/$target/|;s|\\.c\$||")
     # shellcheck disable=SC2086 # lists of words
     build_windows $programs
     export WINEPREFIX="$cross/wine" WINEDEBUG=-all LC_ALL=C.UTF-8
