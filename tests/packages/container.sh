@@ -22,11 +22,11 @@ base() {
         c=$(b from scratch) && b add -q "$c" "$systems/base.tar" / && b commit -q "$c" "$image" && b rm "$c"
 }
 says() { # TEXT COMMAND...: its output has the text
-    text=$1
+    wanted=$1
     shift
     "$@" >"$log.out" 2>&1
     cat "$log.out"
-    grep -qF -- "$text" "$log.out"
+    grep -qF -- "$wanted" "$log.out"
 }
 
 b inspect --type image "$image" >/dev/null 2>&1 || ok "a base for containers" base || exit 0

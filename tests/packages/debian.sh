@@ -30,11 +30,11 @@ user_of() { # FOLDER: one to install into, anew each time
 }
 inside() { unshare --net chroot "$user" env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8 "$@"; }
 says() { # TEXT COMMAND...: its output has the text
-    text=$1
+    wanted=$1
     shift
     "$@" >"$log.out" 2>&1
     cat "$log.out"
-    grep -qF -- "$text" "$log.out"
+    grep -qF -- "$wanted" "$log.out"
 }
 nothing_left() { ! find "$user/usr" "$user/etc" -path '*/python3*' -prune -o -name '*solo*' -print | grep .; }
 
@@ -45,7 +45,9 @@ ok "an empty system" system "$empty" --variant=minbase \
     --include=gcc,libc6-dev,libjansson-dev,libvulkan1,mesa-vulkan-drivers/bookworm-backports,pkg-config,python3-cffi,python3-numpy,python3-pip || exit 0
 ok "a copy of it" user_of "$empty" || exit 0
 cp "$build"/deb/solo_*.deb "$build"/deb/libsolo0_*.deb "$build"/deb/libsolo-dev_*.deb "$build"/wheel/*.whl examples/logits.c "$user/try/"
-mount --bind /proc "$user/proc" && trap 'umount "$user/proc"' EXIT
+# as any container has them; Dawn counts the processors there
+trap 'umount "$user/proc" "$user/sys"' EXIT
+mount --bind /proc "$user/proc" && mount --bind /sys "$user/sys"
 
 ok "the Debian packages install" inside sh -c 'dpkg -i /try/*.deb'
 ok "the version" says "solo $VERSION" inside solo --version
@@ -54,7 +56,7 @@ text=$("$native" run -p "Once upon a time" -n 12 --temp 0 --fuse ops 2>/dev/null
 ok "the native run's text, on the Vulkan control" says "$text" inside solo run -p "Once upon a time" -n 12 --temp 0 --fuse ops --impl vulkan
 ok "a record of the laboratory" inside solo bench dispatch --impl stub --quick --rounds 2 --json /try/record.json
 ok "manual page and completion" test -s "$user/usr/share/man/man1/solo.1.gz" -a -s "$user/usr/share/bash-completion/completions/solo"
-ok "a server without libmicrohttpd says what is missing" says libmicrohttpd inside solo web
+ok "a server without libmicrohttpd says what is missing" says libmicrohttpd inside solo serve --port 0 --impl vulkan
 
 ok "the wheel installs" inside sh -c 'python3 -m pip install --quiet --no-index --no-deps --break-system-packages /try/*.whl'
 ok "a model in Python, with the wheel's Dawn" says "$text" inside python3 -c '
