@@ -21,7 +21,7 @@ export function summary(dispatch, llm) {
         if (r.name === "dispatch" && r.params.kernel === "empty") (r.params.impl === "stub" ? harness : costs)[r.params.submit] = figure(r);
     for (const r of llm?.results ?? []) {
         rates[r.params.fuse] = figure(r);
-        const tokens = Number(r.name.replace(/\D/g, "")); // and a step more in a run
+        const tokens = Number(r.name.replace(/\D/g, "")); // and one step more
         perToken[r.params.fuse] = (r.dispatches_per_token * tokens) / (tokens + 1);
     }
     const { gpu, clock_ns, host } = dispatch ?? llm;
@@ -166,7 +166,7 @@ export function startMeasure(page, { rounds }) {
         $("measure-cancel").hidden = $("measuring").hidden = false;
         const began = performance.now(), endWatch = watchSight();
         try {
-            await new Promise((next) => setTimeout(next, 50)); // what is new on the page is shown first
+            await new Promise((next) => setTimeout(next, 50)); // to show it
             const busyBefore = lookBusy();
             if (cancelled) return;
             records = await measure();

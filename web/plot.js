@@ -15,7 +15,7 @@ const said = ({ median, lo }, unit) => (lo > 0 ? `${short(median)} ${unit}` : "c
  * @returns markup of a figure
  */
 export function bars({ title, rows, series, unit, log = false, note = "" }) {
-    const [WIDTH, LABEL, RIGHT] = globalThis.matchMedia?.("(max-width: 40rem)").matches ? [380, 115, 85] : [640, 150, 120]; // letters are as large on a phone
+    const [WIDTH, LABEL, RIGHT] = globalThis.matchMedia?.("(max-width: 40rem)").matches ? [380, 115, 85] : [640, 150, 120];
     const all = rows.flatMap((row) => series.map((one) => one.values[row])).filter((v) => v && Number.isFinite(v.median) && v.median > 0);
     if (!all.length) return "";
     const high = Math.max(...all.map((v) => Math.min(Math.max(v.hi, v.median), v.median * 3))), low = Math.min(...all.map((v) => v.median)) / 2;

@@ -10,7 +10,7 @@ function work(rounds) {
 /** How long tasks took, from times in milliseconds: what is said about a machine that is busy, or null. */
 export function whyBusy(times) {
     const ratio = times.reduce((sum, ms) => sum + ms, 0) / times.length / Math.min(...times);
-    return ratio > SLOWER ? `the machine is busy with something else: short tasks of one length took ${ratio.toFixed(1)} times as long on average as the fastest of them` : null;
+    return ratio > SLOWER ? `the machine is busy with something else: short tasks took ${ratio.toFixed(1)} times as long as the fastest of them` : null;
 }
 
 function timed(rounds) {
@@ -19,7 +19,7 @@ function timed(rounds) {
     return performance.now() - began;
 }
 
-/** Takes a few tenths of a second, in one go: who pauses in between is let in at once by a busy machine, too. */
+/** In one go, for tenths of a second: who pauses is let in at once on a busy machine, too. */
 export function lookBusy() {
     let rounds = 20_000;
     while (Math.min(timed(rounds), timed(rounds), timed(rounds)) < TASK_MS) rounds *= 2;
