@@ -2,6 +2,7 @@
 #include "model/folder_experts.h"
 #include "base/str.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,19 @@ void model_rows_mark(const struct model_rows *m, bool *used)
 
 /* ---- tensors ------------------------------------------------------------------ */
 
+/* What `t` is and what its shape should be: "U8 [7, 72], and should be [14, 36]". */
+static void set_wrong_shape(const finding *f, const char *name, const safetensor *t, const uint64_t *dims)
+{
+    str is = {0}, should = {0};
+    for (uint32_t i = 0; i < t->dim_count; i++)
+        str_addf(&is, "%s%" PRIu64, i ? ", " : "", t->dims[i]);
+    for (uint32_t i = 0; dims[i]; i++)
+        str_addf(&should, "%s%" PRIu64, i ? ", " : "", dims[i]);
+    err_set(f->e, "tensor %s is %s [%s], and should be [%s]", name, t->dtype, is.data ? is.data : "", should.data);
+    str_free(&is);
+    str_free(&should);
+}
+
 /* A tensor of this shape; `dims` ends with 0. NULL, with an error unless it may be absent. */
 static const safetensor *tensor_of(const finding *f, const char *name, bool plain, const uint64_t *dims)
 {
@@ -89,12 +103,16 @@ static const safetensor *tensor_of(const finding *f, const char *name, bool plai
     }
     while (dims[count])
         count++;
-    bool fits = t->dim_count == count && (plain ? t->readable : strcmp(t->dtype, "U8") == 0);
+    if (plain ? !t->readable : strcmp(t->dtype, "U8") != 0) {
+        err_set(f->e, "tensor %s is %s, which is not supported here", name, t->dtype);
+        return NULL;
+    }
+    bool fits = t->dim_count == count;
     for (uint32_t i = 0; fits && i < count; i++)
         fits = t->dims[i] == dims[i];
     if (fits)
         return t;
-    err_set(f->e, "tensor %s has another shape than it should have", name);
+    set_wrong_shape(f, name, t, dims);
     return NULL;
 }
 
@@ -150,7 +168,7 @@ static bool find_apart(const finding *f, const char *before, const char *after, 
         if (!n)
             n = add(f, ours, count, rows, columns, t->type);
         if (t->type != n->rows.type)
-            return err_set(f->e, "tensor %s is %s, and those of the other numbers are not", name, t->dtype);
+            return err_set(f->e, "tensor %s is %s, and the same of other numbers is not", name, t->dtype);
         n->rows.part[i] = t->data;
         uses(f, n, t);
     }

@@ -44,11 +44,11 @@ refused() { # WHAT PART FOLDER CHANGE
 one=qwen3moe-single all=qwen2moe-shared oss=gpt-oss-turned blocks=gpt-oss-blocks
 refused "an expert is missing" "tensor model.layers.1.mlp.experts.4.up_proj.weight is missing" $one \
     't["x.4.up_proj.weight"] = t.pop(L + "4.up_proj.weight")'
-refused "an expert of another shape" "experts.4.up_proj.weight is not what 7 experts of 14 rows need" $one \
+refused "an expert of another shape" "experts.4.up_proj.weight is BF16 [7, 72], and should be [14, 36]" $one \
     't[L + "4.up_proj.weight"]["shape"] = [7, 72]'
-refused "an expert of another type" "is not what 7 experts of 14 rows need" $one \
+refused "an expert of another type" "experts.4.up_proj.weight is U16, which is not supported here" $one \
     't[L + "4.up_proj.weight"]["dtype"] = "U16"'
-refused "one expert of another type than the others" "experts.1.up_proj.weight is F16, and the same of other" $one \
+refused "one expert of another type than the others" "experts.1.up_proj.weight is F16, and the same of other numbers is not" $one \
     't[L + "1.up_proj.weight"]["dtype"] = "F16"'
 refused "more experts than there are" "tensor model.layers.0.mlp.experts.7.gate_proj.weight is missing" $one \
     'c["num_experts"] = 8; c["num_local_experts"] = 8'
@@ -56,7 +56,7 @@ refused "fewer experts than there are" "ffn_gate_inp.weight is 7 x 36 and should
     'c["num_experts"] = 6; c["num_local_experts"] = 6'
 refused "more experts for a token than there are" '"num_experts_per_tok" is 9, must be 1 to' $one 'c["num_experts_per_tok"] = 9'
 refused "no experts" '"num_local_experts" is 0' $oss 'c["num_local_experts"] = 0'
-refused "a tensor for all experts of another shape" "experts.gate_up_proj is not what 5 experts of 18 rows need" $all \
+refused "a tensor for all experts of another shape" "experts.gate_up_proj is F16 [5, 18, 72], and should be [5, 36, 36]" $all \
     't[L + "gate_up_proj"]["shape"] = [5, 18, 72]'
 refused "a tensor for all experts is missing" "tensor model.layers.1.mlp.experts.down_proj is missing" $all \
     't["x"] = t.pop(L + "down_proj")'
@@ -64,7 +64,7 @@ refused "biases of experts are missing" "tensor model.layers.1.mlp.experts.down_
     't["x"] = t.pop(L + "down_proj_bias")'
 refused "scales of blocks are missing" "tensor model.layers.1.mlp.experts.down_proj_scales is missing" $blocks \
     't["x"] = t.pop(L + "down_proj_scales")'
-refused "blocks of another shape" "gate_up_proj_blocks is not what 4 experts of 32 rows need" $blocks \
+refused "blocks of another shape" "gate_up_proj_blocks is U8 [4, 64, 1, 32], and should be" $blocks \
     't[L + "gate_up_proj_blocks"]["shape"] = [4, 64, 1, 32]'
 refused "a limit of another gate" '"swiglu_limit": another number than usual is not supported' $oss 'c["swiglu_limit"] = 5.0'
 refused "a layer without experts" '"mlp_only_layers": a layer without experts is not supported' $one 'c["mlp_only_layers"] = [1]'
