@@ -11,8 +11,8 @@ WORKDIR /solo
 RUN update-ca-certificates && make build && sh tools/setup.sh run && make install DESTDIR=/install PREFIX=/usr
 
 FROM debian:bookworm-slim
-RUN printf 'Types: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm-backports\nComponents: main\nSigned-By: %s\n' \
-    /usr/share/keyrings/debian-archive-keyring.gpg >/etc/apt/sources.list.d/backports.sources && apt-get update && \
+COPY tools/backports.sh /tmp/
+RUN sh /tmp/backports.sh bookworm && rm /tmp/backports.sh && apt-get update && \
     apt-get install -y --no-install-recommends ca-certificates libcurl4 libmicrohttpd12 libstdc++6 libvulkan1 && \
     apt-get install -y --no-install-recommends -t bookworm-backports mesa-vulkan-drivers && rm -rf /var/lib/apt/lists/*
 COPY --from=build /install /

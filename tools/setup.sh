@@ -192,34 +192,9 @@ apt_get() {
 
 mesa_versions() { apt-cache madison mesa-vulkan-drivers | awk '{ print $3 }'; }
 
-# The machine's own Debian source, with the suite changed to its backports.
-backports_source() {
-    for file in /etc/apt/sources.list.d/*.sources; do
-        [ -e "$file" ] || continue
-        awk -v suite="$1" '
-            function done() { if (match_suite && !off) { print "# Solo: a newer software Vulkan driver"; printf "%s", text; exit }
-                              text = ""; match_suite = off = 0 }
-            /^#/ { next }
-            /^[ \t]*$/ { done(); next }
-            tolower($1) == "suites:" { for (i = 2; i <= NF; i++) if ($i == suite) match_suite = 1
-                                       text = text "Suites: " suite "-backports\n"; next }
-            tolower($1) == "types:" { text = text "Types: deb\n"; next }
-            tolower($1) == "enabled:" && tolower($2) == "no" { off = 1 }
-            { text = text $0 "\n" }
-            END { done() }' "$file"
-    done
-}
-backports_line() {
-    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
-        sed -nE "s/^(deb[ \t]+(\[[^]]*\][ \t]+)?[^ \t]+[ \t]+$1)([ \t].*)/\1-backports\3/p" | head -n 1
-}
-
 add_backports() {
-    source=$(backports_source "$1" | awk '/^# Solo/ && n++ { exit } { print }') file=solo-backports.sources
-    [ -n "$source" ] || { source=$(backports_line "$1") file=solo-backports.list; }
-    [ -n "$source" ] || die "no apt source of $1 found to derive $1-backports from; install mesa-vulkan-drivers $oldest_mesa or newer by hand"
-    say "adding the apt source $1-backports (/etc/apt/sources.list.d/$file)"
-    echo "$source" | $sudo tee "/etc/apt/sources.list.d/$file" >/dev/null
+    file=$($sudo sh tools/backports.sh "$1") || die "install mesa-vulkan-drivers $oldest_mesa or newer by hand"
+    say "added the apt source $1-backports ($file)"
     logged "apt-get update" apt_get update
 }
 

@@ -6,7 +6,6 @@ set -u
 build=${BUILD:-build} native=${SOLO:-build/solo}
 systems=$PWD/$build/packages
 builder=$systems/builder empty=$systems/empty user=$systems/user log=$systems/log
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
     echo "skip packages (needs root and mmdebstrap)"
     exit 0
@@ -22,7 +21,7 @@ system() { # FOLDER OPTION...: an empty Debian 12, kept for the next time
     shift
     [ ! -e "$folder/.done" ] || return 0
     rm -rf "$folder"
-    mmdebstrap --mode=root "$@" bookworm "$folder" "deb $mirror bookworm main" "deb $mirror bookworm-backports main" && : >"$folder/.done"
+    mmdebstrap --mode=root --setup-hook='sh tools/backports.sh bookworm "$1"' "$@" bookworm "$folder" && : >"$folder/.done"
 }
 user_of() { # FOLDER: one to install into, anew each time
     rm -rf "$user"
