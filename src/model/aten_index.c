@@ -177,8 +177,8 @@ static bool lower_cat(aten *a)
     if (!aten_get_list(a, "tensors", parts, MOST_TENSORS, &count))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (parts[i].rank + stacks > ATEN_MAX_RANK)
-            return aten_fail(a, "more than %d dimensions", ATEN_MAX_RANK);
+        if (parts[i].rank == UINT32_MAX || parts[i].rank + stacks > ATEN_MAX_RANK)
+            return aten_fail(a, "a tensor that is missing, or more than %d dimensions", ATEN_MAX_RANK);
     if (!aten_dim(a, aten_int(a, "dim", 0), parts[0].rank + stacks, &dim))
         return false;
     for (uint32_t i = 0; stacks && i < count; i++)

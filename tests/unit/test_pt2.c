@@ -179,6 +179,24 @@ static void files_that_are_wrong(void **unused)
     free(bytes);
 }
 
+/* A list of tensors may have places without one, which only an index does. */
+static void tensors_that_are_missing(void **unused)
+{
+    (void)unused;
+    static const char whole[] = "{\"name\":\"sum_1\"},{\"name\":\"amax\"}",
+                      *const missing[] = {"{\"name\":\"sum_1\"},{\"nome\":\"amax\"}",
+                                          "{\"nome\":\"sum_1\"},{\"name\":\"amax\"}"};
+    for (int i = 0; i < 4; i++) {
+        size_t length;
+        char *bytes = read_fixture("operators", &length);
+        change(bytes, length, whole, missing[i % 2]);
+        if (i / 2)
+            change(bytes, length, "torch.ops.aten.cat.default", "torch.ops.aten.stack.defau");
+        expect_error(bytes, length, "node cat (torch.ops.aten.");
+        free(bytes);
+    }
+}
+
 /* Any byte may be another one: an error, or a program that computes something else; never a crash. */
 static void bytes_that_are_wrong(void **unused)
 {
@@ -198,8 +216,9 @@ static void bytes_that_are_wrong(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_torch_computed),    cmocka_unit_test(what_is_constant_is_folded),
-        cmocka_unit_test(norms_are_found),      cmocka_unit_test(steps_of_decoders_are_found),
-        cmocka_unit_test(files_that_are_wrong), cmocka_unit_test(bytes_that_are_wrong)};
+        cmocka_unit_test(as_torch_computed),       cmocka_unit_test(what_is_constant_is_folded),
+        cmocka_unit_test(norms_are_found),         cmocka_unit_test(steps_of_decoders_are_found),
+        cmocka_unit_test(files_that_are_wrong),    cmocka_unit_test(bytes_that_are_wrong),
+        cmocka_unit_test(tensors_that_are_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
