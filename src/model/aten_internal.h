@@ -145,6 +145,7 @@ node aten_matrix(aten *a, const aten_value *v);
 aten_value aten_permuted(const aten_value *v, const uint32_t *order);
 bool aten_expanded(aten *a, const aten_value *v, uint32_t rank, const uint32_t *dims, aten_value *out);
 bool aten_reshaped(aten *a, const aten_value *v, uint32_t rank, const uint32_t *dims, aten_value *out);
+/* Of as many dimensions as there may be, a value with one too many, which whatever computes with it refuses. */
 aten_value aten_unsqueezed(const aten_value *v, uint32_t dim);
 aten_value aten_without_dim(const aten_value *v, uint32_t dim);
 

@@ -179,6 +179,8 @@ static bool broadcast_all(aten *a, const aten_value *operands, uint32_t count, a
     uint32_t rank = 0, dims[ATEN_MAX_RANK];
     for (uint32_t i = 0; i < count; i++)
         rank = operands[i].rank > rank ? operands[i].rank : rank;
+    if (rank > ATEN_MAX_RANK)
+        return aten_fail(a, "more than %d dimensions", ATEN_MAX_RANK);
     for (uint32_t d = 0; d < rank; d++) {
         dims[d] = 1;
         for (uint32_t i = 0; i < count; i++)

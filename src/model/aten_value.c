@@ -241,6 +241,10 @@ bool aten_reshaped(aten *a, const aten_value *v, uint32_t rank, const uint32_t *
 aten_value aten_unsqueezed(const aten_value *v, uint32_t dim)
 {
     aten_value out = *v;
+    if (v->rank >= ATEN_MAX_RANK) {
+        out.rank = ATEN_MAX_RANK + 1;
+        return out;
+    }
     out.rank++;
     for (uint32_t d = v->rank; d > dim; d--) {
         out.dims[d] = v->dims[d - 1];

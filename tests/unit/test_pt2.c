@@ -197,6 +197,51 @@ static void tensors_that_are_missing(void **unused)
     }
 }
 
+/* x has as many dimensions as there may be, and q and k those of attention. */
+static void expect_refused(const char *op, const char *inputs, const char *part)
+{
+    static const struct {
+        const char *name, *sizes;
+        uint32_t rank;
+    } tensors[] = {{"x", "222122", 6}, {"q", "1422", 4}, {"k", "1222", 4}};
+    str text = {0};
+    err e = {0};
+    str_addf(&text, "{\"graph\":{\"nodes\":[{\"target\":\"torch.ops.aten.%s.default\",\"name\":\"y\",\"inputs\":[", op);
+    for (const char *at = inputs; *at; at = strchr(at, ' ') + 1) /* "NAME=x NAME=k " */
+        str_addf(&text, "%s{\"name\":\"%.*s\",\"arg\":{\"as_tensor\":{\"name\":\"%c\"}}}", at > inputs ? "," : "",
+                 (int)strcspn(at, "="), at, at[strcspn(at, "=") + 1]);
+    str_add(&text, "],\"outputs\":[{\"as_tensor\":{\"name\":\"y\"}}]}],\"tensor_values\":{");
+    for (int i = 0; i < 3; i++) {
+        str_addf(&text, "%s\"%s\":{\"dtype\":7,\"sizes\":[", i ? "," : "", tensors[i].name);
+        for (uint32_t d = 0; d < tensors[i].rank; d++)
+            str_addf(&text, "%s{\"as_int\":%c}", d ? "," : "", tensors[i].sizes[d]);
+        str_add(&text, "],\"strides\":[");
+        for (uint32_t d = 0; d < tensors[i].rank; d++)
+            str_addf(&text, "%s{\"as_int\":%u}", d ? "," : "", 1u << (tensors[i].rank - 1 - d));
+        str_add(&text, "]}");
+    }
+    str_add(&text, "}},\"signature\":{\"input_specs\":[");
+    for (int i = 0; i < 3; i++)
+        str_addf(&text, "%s{\"user_input\":{\"arg\":{\"as_tensor\":{\"name\":\"%s\"}}}}", i ? "," : "",
+                 tensors[i].name);
+    str_add(&text, "],\"output_specs\":[{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"y\"}}}}]}}");
+    jsonr *json = jsonr_read(text.data, text.length, &e);
+    aten_program *p = json ? aten_program_new(json, NULL, NULL, &e) : NULL;
+    if (p || !strstr(e.text, part))
+        fail_msg("%s: \"%s\" is not an error with \"%s\"", op, p ? "no error" : e.text, part);
+    jsonr_free(json);
+    str_free(&text);
+}
+
+static void dimensions_that_are_too_many(void **unused)
+{
+    (void)unused;
+    expect_refused("batch_norm", "input=x weight=x bias=x running_mean=x running_var=x ", "more than 6 dimensions");
+    expect_refused("scaled_dot_product_attention", "query=q key=k value=k attn_mask=x ", "more than 6 dimensions");
+    expect_refused("select_scatter", "self=x src=x ", "this form of it is not supported");
+    expect_refused("unsqueeze", "self=x ", "more than 6 dimensions");
+}
+
 /* Any byte may be another one: an error, or a program that computes something else; never a crash. */
 static void bytes_that_are_wrong(void **unused)
 {
@@ -216,9 +261,9 @@ static void bytes_that_are_wrong(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_torch_computed),       cmocka_unit_test(what_is_constant_is_folded),
-        cmocka_unit_test(norms_are_found),         cmocka_unit_test(steps_of_decoders_are_found),
-        cmocka_unit_test(files_that_are_wrong),    cmocka_unit_test(bytes_that_are_wrong),
-        cmocka_unit_test(tensors_that_are_missing)};
+        cmocka_unit_test(as_torch_computed),        cmocka_unit_test(what_is_constant_is_folded),
+        cmocka_unit_test(norms_are_found),          cmocka_unit_test(steps_of_decoders_are_found),
+        cmocka_unit_test(files_that_are_wrong),     cmocka_unit_test(bytes_that_are_wrong),
+        cmocka_unit_test(tensors_that_are_missing), cmocka_unit_test(dimensions_that_are_too_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
