@@ -108,7 +108,8 @@ check "an action that is none" $? 2
 "$SOLO" collect import --db "$work/db.sqlite" 2>/dev/null
 check "import without a path" $? 2
 contains "charts of simulations" "$(body GET '/?show=sim')" 'loop: rastrigin, 4096 × 1, DIMENSIONS=10'
-check "titles that are cut still differ" "$(body GET '/?show=sim&vendor=NVIDIA' | grep -o 'chart-title">[^<]*' | sort | uniq -d)" ''
+titles=$(body GET '/?show=sim&vendor=NVIDIA' | grep -o 'chart-title">[^<]*')
+check "titles that are cut still differ" "$(echo "$titles" | grep -c '…$' | sed 's/[1-9].*/some/') $(echo "$titles" | sort | uniq -d)" 'some '
 contains "software is apart" "$(body GET '/?backend=Vulkan')" '<h2>Software adapters, apart</h2>'
 contains "by browser" "$(body GET '/?by=browser')" 'Firefox'
 check "pages of a list" "$(body GET '/api/records?limit=5' | grep -c '"id"') $(body GET '/api/records?limit=5' | grep -c '"next": [0-9]')" '5 1'
@@ -193,7 +194,6 @@ if start_collector "$postgres_url" --rate 0; then
     "$SOLO" collect import results/h200/sim --db "$postgres_url" >"$work/said" 2>/dev/null
     check "PostgreSQL: import" $? 0
     contains "PostgreSQL: charts" "$(body GET '/?show=sim')" 'loop: rastrigin, 4096 × 1, DIMENSIONS=10'
-check "titles that are cut still differ" "$(body GET '/?show=sim&vendor=NVIDIA' | grep -o 'chart-title">[^<]*' | sort | uniq -d)" ''
     kill_postgres
     check "PostgreSQL: without its server" "$(status GET /api/records) $(status POST /api/records "$record")" '503 503'
     start_postgres

@@ -402,7 +402,6 @@ static void reads_saved_folders(void **unused)
     }
 }
 
-/* Three layers of four are gated delta nets, whatever the file leaves out; a model that also sees says it inside. */
 int main(void)
 {
     const struct CMUnitTest tests[] = {
