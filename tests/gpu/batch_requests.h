@@ -2,8 +2,9 @@
 #ifndef SOLO_TESTS_GPU_BATCH_REQUESTS_H
 #define SOLO_TESTS_GPU_BATCH_REQUESTS_H
 
-#include "gpu/open_tiny.h"
+#include "gpu/devices.h"
 #include "llm/batch.h"
+#include "open_tiny.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,10 +6,9 @@
 #include "llm/generation_internal.h"
 #include "llm/generation_test.h"
 #include "llm/session.h"
-#include "tiny_model.h"
+#include "open_tiny.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { CONTEXT = 96, PROMPT = 5, TOKENS = 60, SLID = 150 };
 
@@ -18,18 +17,6 @@ static const tiny_model OTHER = {"llama", 3, 64, 96, 4, 2, 16, 50, TYPE_F32, .ti
 static model *tiny, *other;
 static char prepared_for[16];
 static uint32_t right[2][TOKENS], slid[SLID]; /* as ops makes them: the most likely, drawn; in a context that slides */
-
-static model *new_model(const tiny_model *t)
-{
-    err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(t, 1, path, &e));
-    model *m = model_open(path, &e);
-    assert_non_null(m);
-    unlink(path);
-    return m;
-}
 
 static generation *new_generation(const model *m, generation_options o)
 {
@@ -104,8 +91,8 @@ static void prepare(void)
     if (strcmp(prepared_for, info->family) == 0)
         return;
     snprintf(prepared_for, sizeof prepared_for, "%s", info->family);
-    tiny = tiny ? tiny : new_model(&TINY);
-    other = other ? other : new_model(&OTHER);
+    tiny = tiny ? tiny : open_tiny(&TINY, 1);
+    other = other ? other : open_tiny(&OTHER, 1);
     generation *n = new_generation(tiny, (generation_options){.level = LEVEL_OPS});
     for (int drawn = 0; drawn < 2; drawn++) {
         begin(n, drawn);
@@ -306,7 +293,7 @@ static void without_a_background_it_waits(void **unused)
 {
     (void)unused;
     assert_false(gpu_get_info(device)->can_compile_ahead);
-    tiny = tiny ? tiny : new_model(&TINY);
+    tiny = tiny ? tiny : open_tiny(&TINY, 1);
     generation *n = new_generation(tiny, (generation_options){.level = LEVEL_LOOP, .compile = COMPILE_IN_BACKGROUND});
     assert_changed(n);
     generation_free(n);

@@ -1,6 +1,7 @@
 /* Texts with a filter: where one dispatch makes many tokens, they are those that are made one by one, and few are made in
  * vain where the filter allows it. */
-#include "gpu/open_tiny.h"
+#include "gpu/devices.h"
+#include "open_tiny.h"
 #include "serve/engine.h"
 #include "two_tokens.h"
 

@@ -2,10 +2,9 @@
  * get, these operators poll epoch bits, too, and the tokens are those of separate dispatches.
  * runs alone: two workgroups that wait for each other, and gigabytes for compiling them */
 #include "gpu/make_tokens.h"
-#include "tiny_model.h"
+#include "open_tiny.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TOKENS = 5 };
 
@@ -22,15 +21,8 @@ static void operators_poll_epoch_bits(void **unused)
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
     for (size_t i = 0; i < sizeof MODELS / sizeof *MODELS; i++) {
-        err e = {0};
-        char path[] = "/tmp/solo-tiny-XXXXXX";
         uint32_t apart[TOKENS], together[TOKENS];
-        close(mkstemp(path));
-        assert_true(tiny_model_write(&MODELS[i], 1, path, &e));
-        model *m = model_open(path, &e);
-        if (!m)
-            fail_msg("%s", e.text);
-        unlink(path);
+        model *m = open_tiny(&MODELS[i], 1);
         make_tokens(m, LEVEL_OPS, apart, TOKENS);
         setenv("SOLO_TUNE", "gpu", 1);
         setenv("SOLO_ONE_GROUPS", "2", 1);

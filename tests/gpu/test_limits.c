@@ -1,7 +1,7 @@
 /* What other adapters offer, on this one: less workgroup memory, small bindings, few storage buffers, no subgroups, no f16,
  * one workgroup at a time. Whatever of it comes together, the tokens are the same. */
 #include "gpu/make_tokens.h"
-#include "gpu/open_tiny.h"
+#include "open_tiny.h"
 
 enum { TOKENS = 5 };
 

@@ -2,10 +2,9 @@
  * several, also when a dispatch times out in the middle. */
 #include "gpu/devices.h"
 #include "llm/generation_test.h"
-#include "tiny_model.h"
+#include "open_tiny.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { CONTEXT = 200, TOKENS = 150 };
 
@@ -64,12 +63,7 @@ static void prepare(void)
     snprintf(prepared_for, sizeof prepared_for, "%s", gpu_get_info(device)->family);
     model_close(tiny);
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY, 1, path, &e));
-    tiny = model_open(path, &e);
-    assert_non_null(tiny);
-    unlink(path);
+    tiny = open_tiny(&TINY, 1);
     generation_options o = {.level = LEVEL_NONE, .submit = SUBMIT_BATCH, .context_tok = CONTEXT};
     generation *n = generation_new(device, tiny, &o, &e);
     for (int drawn = 0; drawn < 2; drawn++) {

@@ -4,7 +4,7 @@
 #include "graph/cpu.h"
 #include "llm/generation.h"
 #include "model/decoder.h"
-#include "tiny_model.h"
+#include "open_tiny.h"
 
 #include <unistd.h>
 
@@ -93,10 +93,7 @@ static void generations_go_on_until_the_context_is_full(void **unused)
 {
     (void)unused;
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY[1], 2, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[1], 2);
     generation_options o = {.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = 8};
     generation *a = generation_new(device, m, &o, &e), *b = generation_new(device, m, &o, &e);
     if (!a || !b)
@@ -127,7 +124,6 @@ static void generations_go_on_until_the_context_is_full(void **unused)
     generation_free(a);
     generation_free(b);
     model_close(m);
-    unlink(path);
 }
 
 /* A full context that slides continues as if its newer half had just been fed. */
@@ -137,10 +133,7 @@ static void a_full_context_slides_when_asked(void **unused)
     enum { CONTEXT = 16 };
     err e = {0};
     uint32_t said[64], count = 3, next = 0, again = 0;
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[0], 2);
     generation_options o = {.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = CONTEXT, .slide = true};
     generation *a = generation_new(device, m, &o, &e), *b = generation_new(device, m, &o, &e);
     if (!a || !b)
@@ -159,7 +152,6 @@ static void a_full_context_slides_when_asked(void **unused)
     generation_free(a);
     generation_free(b);
     model_close(m);
-    unlink(path);
 }
 
 /* At a temperature at which all tokens are about equally likely, a token is a random number, whatever the text: after a
@@ -170,10 +162,7 @@ static void sliding_does_not_repeat_random_numbers(void **unused)
     enum { CONTEXT = 16, HALF = CONTEXT / 2, TOKENS = 5 * HALF };
     err e = {0};
     uint32_t first[TOKENS], tokens[TOKENS];
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[0], 2);
     for (int level = LEVEL_NONE; level < LEVEL_COUNT; level++) {
         generation_options o = {
             .level = (fusion_level)level, .submit = SUBMIT_BATCH, .context_tok = CONTEXT, .slide = true};
@@ -198,7 +187,6 @@ static void sliding_does_not_repeat_random_numbers(void **unused)
         assert_true(same < HALF / 2);
     }
     model_close(m);
-    unlink(path);
 }
 
 /* The model was made for 64 tokens: beyond, there is a notice, once. */
@@ -207,11 +195,9 @@ static void longer_texts_than_trained_are_noticed_once(void **unused)
     (void)unused;
     enum { TRAINED = 64 };
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX", notice[1200];
+    char notice[1200];
     uint32_t token;
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY[0], 2, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[0], 2);
     generation *n = generation_new(
         device, m, &(generation_options){.level = LEVEL_OPS, .submit = SUBMIT_BATCH, .context_tok = TRAINED + 8}, &e);
     if (!n || !generation_feed(n, (uint32_t[]){1, 7, 3}, 3, &e))
@@ -226,7 +212,6 @@ static void longer_texts_than_trained_are_noticed_once(void **unused)
     assert_null(generation_take_notice(n, notice, sizeof notice));
     generation_free(n);
     model_close(m);
-    unlink(path);
 }
 
 /* As long as the model says, or as there is memory for; no longer than a text that is known to be short. */
@@ -257,10 +242,7 @@ static void a_context_is_as_long_as_fits(void **unused)
         {"4000000", 100, 0, 100, 100, false},
     };
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&LONG, 2, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&LONG, 2);
     uint64_t bound = gpu_get_info(device)->max_storage_binding_bytes / TOKEN_BYTES;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         setenv("SOLO_GPU_MEMORY", CASES[i].memory, 1);
@@ -281,7 +263,6 @@ static void a_context_is_as_long_as_fits(void **unused)
     }
     unsetenv("SOLO_GPU_MEMORY");
     model_close(m);
-    unlink(path);
 }
 
 /* Enough tokens for attention to be split, at every level, and by kernels made for the shapes as a GPU has them. */
@@ -295,10 +276,7 @@ static void long_texts_are_the_same(void **unused)
     } ways[WAYS] = {{LEVEL_NONE, ""}, {LEVEL_OPS, ""}, {LEVEL_OPS, "gpu"}};
     uint32_t tokens[WAYS][TOKENS];
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY[3], 4, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[3], 4);
     for (int w = 0; w < WAYS; w++) {
         setenv("SOLO_TUNE", ways[w].tune, 1);
         generation_options o = {.level = ways[w].level, .submit = SUBMIT_BATCH, .context_tok = CONTEXT};
@@ -313,7 +291,6 @@ static void long_texts_are_the_same(void **unused)
     }
     unsetenv("SOLO_TUNE");
     model_close(m);
-    unlink(path);
 }
 
 int main(void)

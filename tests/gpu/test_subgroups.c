@@ -2,8 +2,8 @@
  * looks up once in a process, so each size gets one of its own. What Solo does not use (more than 32 threads, sizes that differ
  * from kernel to kernel, as D3D12 and Intel have them) is claimed of the device that is there. */
 #include "gpu/make_tokens.h"
-#include "gpu/open_tiny.h"
 #include "gpu/probe.h"
+#include "open_tiny.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

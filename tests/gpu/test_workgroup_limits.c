@@ -1,10 +1,9 @@
 /* The kernels that GPUs get where workgroup memory is short: the same tokens as with more of it, at every level.
  * runs alone: workgroups that wait for each other */
 #include "gpu/make_tokens.h"
-#include "tiny_model.h"
+#include "open_tiny.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TOKENS = 6 };
 
@@ -16,13 +15,7 @@ static void less_workgroup_memory_makes_the_same_tokens(void **unused)
     (void)unused;
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
-    err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
-    assert_true(tiny_model_write(&TINY, 1, path, &e));
-    model *m = model_open(path, &e);
-    assert_non_null(m);
-    unlink(path);
+    model *m = open_tiny(&TINY, 1);
     uint32_t all[TOKENS], less[TOKENS], apart[TOKENS];
     setenv("SOLO_TUNE", "gpu", 1);
     setenv("SOLO_ONE_GROUPS", "2", 1);

@@ -2,9 +2,7 @@
 #include "model/decoder.h"
 #include "plan_checks.h"
 #include "random_graph.h"
-#include "tiny_model.h"
-
-#include <unistd.h>
+#include "open_tiny.h"
 
 /* ---- in any order ------------------------------------------------------------------- */
 
@@ -35,14 +33,9 @@ static void decoders_in_any_order(void **unused)
 {
     (void)unused;
     rng r = rng_seed(11);
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/solo-plan-%d.gguf", (int)getpid());
     for (size_t i = 0; i < sizeof TINY / sizeof *TINY; i++) {
         err e = {0};
-        assert_true(tiny_model_write(&TINY[i], i + 1, path, &e));
-        model *m = model_open(path, &e);
-        if (!m)
-            fail_msg("%s", e.text);
+        model *m = open_tiny(&TINY[i], i + 1);
         for (uint32_t rows = 1; rows <= 8; rows += 7) {
             graph *g = decoder_graph(m, &(decoder_options){.rows = rows, .context_tok = 32, .one_row = rows > 1}, &e);
             if (!g)
@@ -52,7 +45,6 @@ static void decoders_in_any_order(void **unused)
             graph_free(g);
         }
         model_close(m);
-        unlink(path);
     }
 }
 
@@ -74,11 +66,8 @@ static void random_graphs_in_any_order(void **unused)
 static void a_layer_is_five_steps(void **unused)
 {
     (void)unused;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/solo-plan-%d.gguf", (int)getpid());
     err e = {0};
-    assert_true(tiny_model_write(&TINY[1], 1, path, &e));
-    model *m = model_open(path, &e);
+    model *m = open_tiny(&TINY[1], 1);
     graph *g = decoder_graph(m, &(decoder_options){.rows = 1, .context_tok = 32}, &e);
     plan *p = plan_new(g, NO_LIMIT);
     plan_fuse(p, LEVEL_NONE);
@@ -89,7 +78,6 @@ static void a_layer_is_five_steps(void **unused)
     plan_free(p);
     graph_free(g);
     model_close(m);
-    unlink(path);
 }
 
 /* ---- what operators refuse ------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #ifndef SOLO_TEST_OPEN_TINY_H
 #define SOLO_TEST_OPEN_TINY_H
 
-#include "gpu/devices.h"
 #include "model/model.h"
 #include "tiny_model.h"
 
