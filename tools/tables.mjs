@@ -96,7 +96,7 @@ const TABLES = {
                 rows.push([`${impl}, \`${submit}\``, ...KERNELS.map((kernel) => spread(find(record, "device", { impl, submit, kernel })))]);
         return table(["µs per dispatch", ...KERNELS], rows);
     },
-    habits(record) {
+    patterns(record) {
         const habits = ["baseline", "bind_group", "param_write", "indirect", "replay"];
         return table(["µs per dispatch", ...habits.map((h) => h.replaceAll("_", " "))],
             realOf(record).map((impl) => [impl, ...habits.map((habit) => spread(find(record, "habit", { impl, habit })))]));

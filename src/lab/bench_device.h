@@ -1,6 +1,6 @@
 /* bench_device: a device with the chains on it and the measurements that measure them. */
-#ifndef SOLO_LAB_STATION_H
-#define SOLO_LAB_STATION_H
+#ifndef SOLO_LAB_BENCH_DEVICE_H
+#define SOLO_LAB_BENCH_DEVICE_H
 
 #include "lab/measurement.h"
 #include "lab/device.h"

@@ -40,7 +40,7 @@ static void add_ladder(bench_device *s, chain *c)
     bench_device_add_measurement(s, MEASURE_DEVICE, c, (launch){.submit = SUBMIT_ONE, .time_device = true}, 0);
 }
 
-static void add_host_and_habits(bench_device *s, chain *c)
+static void add_host_and_patterns(bench_device *s, chain *c)
 {
     static const submit_policy seen_in[] = {SUBMIT_SYNC, SUBMIT_EACH, SUBMIT_BATCH};
     for (int i = 0; i < 3; i++)
@@ -118,7 +118,7 @@ static bool choose_lengths(bench_device *s, const bench_device_plan *plan, err *
 }
 
 /* A variant, with safety switched off, is there for the safety measurements alone. */
-static bool build_station(bench_device *s, const gpu_choice *choice, const void *context, err *e)
+static bool build_device(bench_device *s, const gpu_choice *choice, const void *context, err *e)
 {
     const bench_device_plan *plan = context;
     bool variant = choice->no_validation || choice->no_robustness;
@@ -134,7 +134,7 @@ static bool build_station(bench_device *s, const gpu_choice *choice, const void 
             continue;
         add_ladder(s, c);
         if (c->kind == &chain_add)
-            add_host_and_habits(s, c);
+            add_host_and_patterns(s, c);
     }
     if (computes && !(bench_device_check_waits(s, e) && (variant || add_barriers(s, e))))
         return false;
@@ -182,7 +182,7 @@ static bool start(workers *c, const gpu_choice *choice, err *e)
     dispatch_lab *lab = c->lab;
     worker *w = &c->workers[lab->device_count];
     bench_device_plan plan = {.quick = lab->options.quick};
-    if (!worker_start(w, build_station, choice, &plan, sizeof plan, e))
+    if (!worker_start(w, build_device, choice, &plan, sizeof plan, e))
         return false;
     if (already_here(lab, &w->device)) {
         err_set_kind(e, ERR_USAGE, "%s is named twice", w->device.info.impl);
@@ -210,7 +210,7 @@ static bool start_again(workers *c, uint32_t device, err *e)
     for (uint32_t i = 0; i < count; i++)
         plan->known_specs[i] = lab->measurements[c->first_measurement[device] + i].spec;
     worker_stop(&c->workers[device]);
-    bool ok = worker_start(&c->workers[device], build_station, &c->choices[device], plan, bytes, e);
+    bool ok = worker_start(&c->workers[device], build_device, &c->choices[device], plan, bytes, e);
     free(plan);
     return ok;
 }
@@ -312,7 +312,7 @@ static bool start_variants(workers *c, uint64_t start_ns, err *e)
     return true;
 }
 
-static bool start_crew(workers *c, uint64_t start_ns, err *e)
+static bool start_workers(workers *c, uint64_t start_ns, err *e)
 {
     dispatch_lab *lab = c->lab;
     c->p = progress_start("setting up", DISPATCH_MAX_IMPLS);
@@ -323,7 +323,7 @@ static bool start_crew(workers *c, uint64_t start_ns, err *e)
     return ok;
 }
 
-static void stop_crew(workers *c)
+static void stop_workers(workers *c)
 {
     for (uint32_t i = 0; i < c->lab->device_count; i++)
         worker_stop(&c->workers[i]);
@@ -383,10 +383,10 @@ static bool rounds_fit(const dispatch_lab *lab, uint64_t start, double two_round
 }
 
 /* So many are all. */
-static void settle_rounds(dispatch_lab *lab, uint32_t rounds, uint32_t processes)
+static void limit_rounds(dispatch_lab *lab, uint32_t rounds, uint32_t processes)
 {
     for (uint32_t i = 0; i < lab->measurement_count; i++)
-        measurement_settle(&lab->measurements[i], rounds, rounds / processes);
+        measurement_limit_rounds(&lab->measurements[i], rounds, rounds / processes);
     lab->left_out += lab->options.processes - processes;
     lab->options.rounds = rounds;
     lab->options.processes = processes;
@@ -410,14 +410,14 @@ static bool run_rounds(workers *c, uint64_t start, err *e)
     for (uint32_t round = 0; ok && round < o->rounds; round++) {
         bool first = round % block == 0;
         if (first && out_of_time(lab, start, round / block)) {
-            settle_rounds(lab, round, round / block);
+            limit_rounds(lab, round, round / block);
             break;
         }
         ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, tasks, order, count, &r, round, e)) &&
              run_round(c, tasks, order, count, &r, round, e);
         if (round == 0 && block > 1 && !rounds_fit(lab, start, seconds_since(measuring), block)) {
             block = 1;
-            settle_rounds(lab, o->processes, o->processes);
+            limit_rounds(lab, o->processes, o->processes);
         }
     }
     progress_end(&c->p);
@@ -427,7 +427,7 @@ static bool run_rounds(workers *c, uint64_t start, err *e)
 }
 
 /* As many rounds in every process. */
-static void settle_options(dispatch_options *o)
+static void fill_in_options(dispatch_options *o)
 {
     if (o->quick && !o->limit_s && !o->rounds && !o->processes)
         o->limit_s = QUICK_LIMIT_S;
@@ -447,10 +447,10 @@ bool dispatch_measure(dispatch_lab *lab, const dispatch_options *options, err *e
     *lab = (dispatch_lab){.options = *options};
     busy_begin(&lab->busy);
     uint64_t start = clock_ns();
-    settle_options(&lab->options);
+    fill_in_options(&lab->options);
     workers c = {.lab = lab};
-    bool ok = start_crew(&c, start, e) && run_rounds(&c, start, e);
-    stop_crew(&c);
+    bool ok = start_workers(&c, start, e) && run_rounds(&c, start, e);
+    stop_workers(&c);
     for (uint32_t i = 0; ok && i < lab->measurement_count; i++)
         measurement_finish(&lab->measurements[i]);
     lab->seconds = seconds_since(start);

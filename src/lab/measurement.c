@@ -18,7 +18,7 @@ void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_pr
         k->call_us = mem_alloc(rounds * k->spec.points * sizeof *k->call_us);
 }
 
-void measurement_settle(measurement *k, uint32_t rounds, uint32_t rounds_per_process)
+void measurement_limit_rounds(measurement *k, uint32_t rounds, uint32_t rounds_per_process)
 {
     k->rounds = rounds;
     k->rounds_per_process = rounds_per_process;

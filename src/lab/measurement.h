@@ -3,8 +3,8 @@
  * Its result is computed once all rounds are done: the slope of time against the
  * number of dispatches, round by round. Data only: a bench_device runs it
  * (bench_device.h). */
-#ifndef SOLO_LAB_CELL_H
-#define SOLO_LAB_CELL_H
+#ifndef SOLO_LAB_MEASUREMENT_H
+#define SOLO_LAB_MEASUREMENT_H
 
 #include "base/stats.h"
 #include "lab/launch.h"
@@ -59,7 +59,7 @@ typedef struct measurement {
 /* Make room for `rounds`. */
 void measurement_prepare(measurement *k, uint32_t rounds, uint32_t rounds_per_process);
 /* There will be no more than the first `rounds`, so many of them in each process. */
-void measurement_settle(measurement *k, uint32_t rounds, uint32_t rounds_per_process);
+void measurement_limit_rounds(measurement *k, uint32_t rounds, uint32_t rounds_per_process);
 void measurement_store(measurement *k, uint32_t round, uint32_t point, const measurement_time *t);
 /* Work out samples, result and fit. */
 void measurement_finish(measurement *k);
