@@ -79,6 +79,7 @@ export async function showProgram(solo, dialog, file) {
     });
     again.onclick = acting(() => program.reset().then(() => `its ${program.states.length} states are as the file has them`));
     dialog.replaceChildren(head, element("p", facts, { className: "soft" }), element("h3", "Inputs"), element("p", "From .npy or JSON files; those without one get random numbers.", { className: "soft" }), inputs, row, outputs);
+    dialog.onclose?.(); // another program may be in it
     dialog.onclose = () => program.close().catch(() => {});
-    dialog.showModal();
+    if (!dialog.open) dialog.showModal();
 }

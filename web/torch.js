@@ -1,6 +1,6 @@
 // Programs of PyTorch: .pt2 files that torch.export wrote, run as one dispatch or as many (docs/torch.md).
 //
-// Solo.openProgram of solo.js brings this into a page's worker. On its own, in a worker, Node or Deno, without anything of models:
+// In a page Solo.openProgram does this. In a worker, Node or Deno:
 //
 //     const torch = await Torch.create({ gpu });
 //     await torch.open();
@@ -35,7 +35,16 @@ export class Torch extends Program {
     }
 
     open({ adapter = "any" } = {}) {
-        return this.next(() => this.ask("torch_open", adapterNumber(adapter)));
+        return this.next(async () => {
+            await this.#forgetAll();
+            return this.ask("torch_open", adapterNumber(adapter));
+        });
+    }
+
+    /** Before their device is closed. */
+    async #forgetAll() {
+        for (const { at } of this.#programs.values()) await this.call("torch_forget", at);
+        this.#programs.clear();
     }
 
     /** The whole file, in C's memory. */
@@ -140,8 +149,7 @@ export class Torch extends Program {
     close() {
         return this.next(async () => {
             if (this.dead) return;
-            for (const { at } of this.#programs.values()) await this.call("torch_forget", at);
-            this.#programs.clear();
+            await this.#forgetAll();
             await this.call("torch_close");
         });
     }

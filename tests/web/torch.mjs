@@ -154,6 +154,20 @@ if (page)
         await press("Run");
         await said(/position\.json is no \.npy file, and no JSON/);
         await press("✕");
+        await browser.evaluate(() => {
+            const open = soloPage.solo.openProgram.bind(soloPage.solo);
+            globalThis.ended = [];
+            soloPage.solo.openProgram = async (file) => {
+                const program = await open(file);
+                return { ...program, close: () => (ended.push(file.name), program.close()) };
+            };
+        });
+        await drop("first.pt2", readFileSync(`${FOLDER}/cache.pt2`));
+        await browser.until(() => document.getElementById("program").open);
+        await drop("second.pt2", readFileSync(`${FOLDER}/cache.pt2`));
+        await browser.until(() => /^second/.test(document.getElementById("program-title").textContent) && document.getElementById("program").open);
+        equal(await browser.evaluate(() => ended), ["first.pt2"], "another program takes the place of the first");
+        await press("✕");
         await drop("cut.pt2", readFileSync(`${FOLDER}/cache.pt2`).subarray(0, 3000));
         await browser.until(() => !document.getElementById("trouble").hidden);
         yes(/cut\.pt2: it is no \.pt2 archive, or it is cut/.test(await textOf("#trouble-text")), await textOf("#trouble-text"));
@@ -172,8 +186,8 @@ if (host === "node")
         yes(/device lost/.test((await thrown(() => torch.run(program.number, inputs))).message), "it says so");
         yes(/device lost/.test((await thrown(() => torch.load(source))).message), "and again");
         await torch.open();
+        yes(/was closed/.test((await thrown(() => torch.run(program.number, inputs))).message), "with its device");
         await torch.forget(program.number);
-        yes(/was closed/.test((await thrown(() => torch.run(program.number, inputs))).message), "closed");
         equal((await torch.run((await torch.load(source)).number, inputs)).mul.data.length, 8);
         await torch.close();
         const twice = await solo.openProgram(fileOf("cache"));
