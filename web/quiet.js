@@ -9,8 +9,8 @@ function work(rounds) {
 
 /** How long tasks took, from times in milliseconds: what is said about a machine that is busy, or null. */
 export function whyBusy(times) {
-    const ratio = times.reduce((sum, ms) => sum + ms, 0) / times.length / Math.min(...times);
-    return ratio > SLOWER ? `the machine is busy with something else: short tasks took ${ratio.toFixed(1)} times as long as the fastest of them` : null;
+    const least = Math.min(...times), ratio = times.reduce((sum, ms) => sum + ms) / times.length / least;
+    return least > 0 && ratio > SLOWER ? `the machine is busy with something else: short tasks took ${ratio.toFixed(1)} times as long as the fastest of them` : null;
 }
 
 function timed(rounds) {

@@ -41,6 +41,7 @@ await test("what is no finding is not printed as one: costs of nothing, gains wi
     yes(!/-2/.test(figure) && /y, a: cannot tell; z, a: 2 µs/.test(figure), figure);
     const { whyBusy, lookBusy } = await import(`${process.env.SOLO_PAGE}/quiet.js`), idle = Array.from({ length: 16 }, (_, i) => 8 + 0.01 * i);
     equal(whyBusy(idle), null);
+    equal(whyBusy(idle.map((_, i) => (i % 3 ? 100 : 0))), null, "a clock of steps of 100 ms says nothing of tasks of 60");
     equal(whyBusy(idle.map((ms, i) => (i < 2 ? 3 * ms : ms))), null, "a few tasks are interrupted everywhere");
     yes(/busy with something else.*1\.6 times/.test(whyBusy(idle.map((ms, i) => (i < 5 ? 3 * ms : ms)))), "a third of them are not");
     const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ["-e", "console.log(1); for (;;);"]));
