@@ -1,7 +1,7 @@
 // The conversation: messages, answers as they stream, settings. It outlives errors and reloads of the page.
 import { Conversations, startConversations } from "./conversations.js";
 import { compacted, offerRoom } from "./context.js";
-import { say as notice, unsay } from "./notices.js";
+import { button, say as notice, unsay } from "./notices.js";
 import { bytes, copy, deviceName, seconds, short, splitThoughts } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
@@ -55,14 +55,6 @@ export function startChat(page) {
 
     const atEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
     const toEnd = () => (list.scrollTop = list.scrollHeight);
-
-    function button(label, act) {
-        const made = document.createElement("button");
-        made.type = "button";
-        made.textContent = label;
-        made.onclick = act;
-        return made;
-    }
 
     function reportText({ tokens, first_token_s, tokens_per_s, gpu_bytes, dispatches_per_token, level, end }) {
         const parts = [`first token ${seconds(first_token_s ?? 0)}`, `${short(tokens_per_s)} tokens/s`, `${tokens} tokens`];

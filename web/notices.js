@@ -1,7 +1,7 @@
 // Lines above the views that say something, offer what can be done about it, and can be put away.
 const place = () => document.getElementById("notices");
 
-function button(label, act) {
+export function button(label, act) {
     const made = document.createElement("button");
     made.type = "button";
     made.textContent = label;
