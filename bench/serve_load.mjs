@@ -12,16 +12,9 @@
 //   --json FILE      what was seen, as JSON
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { readOptions } from "./options.mjs";
 
-const options = { solo: "build/solo", model: "", clients: 32, seconds: 60, gone: 0.33, bad: 0.1, words: 20, tokens: 32, parallel: 4, queue: 64, serve: "", url: "", json: "" };
-for (let i = 2; i < process.argv.length; i += 2) {
-    const name = process.argv[i].replace(/^--/, "");
-    if (!(name in options) || i + 1 >= process.argv.length) {
-        console.error(`usage: node bench/serve_load.mjs [--${Object.keys(options).join(" X] [--")} X]`);
-        process.exit(2);
-    }
-    options[name] = typeof options[name] === "number" ? Number(process.argv[i + 1]) : process.argv[i + 1];
-}
+const options = readOptions("serve_load.mjs", { solo: "build/solo", model: "", clients: 32, seconds: 60, gone: 0.33, bad: 0.1, words: 20, tokens: 32, parallel: 4, queue: 64, serve: "", url: "", json: "" });
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const wrong = [];

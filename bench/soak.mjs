@@ -13,16 +13,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { readOptions } from "./options.mjs";
 
-const options = { solo: "build/solo", minutes: 20, clients: 8, serve: "", json: "", sample: 10 };
-for (let i = 2; i < process.argv.length; i += 2) {
-    const name = process.argv[i].replace(/^--/, "");
-    if (!(name in options) || i + 1 >= process.argv.length) {
-        console.error(`usage: node bench/soak.mjs [--${Object.keys(options).join(" X] [--")} X]`);
-        process.exit(2);
-    }
-    options[name] = typeof options[name] === "number" ? Number(process.argv[i + 1]) : process.argv[i + 1];
-}
+const options = readOptions("soak.mjs", { solo: "build/solo", minutes: 20, clients: 8, serve: "", json: "", sample: 10 });
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const below = (n) => Math.floor(Math.random() * n);
