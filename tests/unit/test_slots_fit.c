@@ -4,51 +4,9 @@
 #include "graph/workgroup_fit.h"
 #include "kernel_args.h"
 #include "model/decoder.h"
-#include "model/synth_test.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "outlines.h"
 
 enum { LAYERS = 3, CONTEXT = 640, WORKGROUP_BYTES = 48 << 10 };
-
-static char path[64];
-
-static int make_path(void **state)
-{
-    (void)state;
-    strcpy(path, "/tmp/solo-outline-XXXXXX");
-    int file = mkstemp(path);
-    return file < 0 || close(file) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static gpu *open_device(void)
-{
-    err e = {0};
-    gpu *g = gpu_open_now(&(gpu_choice){.impl = "stub"}, &e);
-    if (!g)
-        fail_msg("%s", e.text);
-    gpu_info *info = (gpu_info *)gpu_get_info(g);
-    info->max_storage_binding_bytes = info->max_buffer_bytes = UINT32_MAX;
-    info->max_storage_buffers = 10;
-    info->max_workgroup_bytes = WORKGROUP_BYTES;
-    info->max_workgroup_threads = 1024;
-    info->has_packed_dot = info->has_subgroups = true;
-    info->subgroup_min = info->subgroup_max = 32;
-    return g;
-}
 
 static graph *making(const model *m, uint32_t texts)
 {
@@ -95,10 +53,9 @@ static void look_at(const dispatch_desc *d, outcome *o)
 static outcome outcome_of(const char *preset, const char *type, uint32_t texts)
 {
     err e = {0};
-    gpu *g = open_device();
+    gpu *g = open_device(WORKGROUP_BYTES >> 10, 32);
     device_profile profile = device_profile_for(gpu_get_info(g));
-    if (!synth_outline(preset, type, LAYERS, path, &e))
-        fail_msg("%s", e.text);
+    make_outline(preset, type, LAYERS);
     model *m = model_open(path, &e);
     if (!m)
         fail_msg("%s", e.text);

@@ -2,19 +2,11 @@
 #include "graph/workgroup_bytes.h"
 #include "graph/workgroup_fit.h"
 #include "model/decoder.h"
-#include "model/synth_test.h"
+#include "outlines.h"
 #include "graph/megakernel_phases.h"
 #include "graph/megakernel_schedule.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- counting ------------------------------------------------------------- */
 
@@ -58,24 +50,6 @@ static void sizes_are_constant_expressions(void **unused)
 /* ---- every preset and type -------------------------------------------------- */
 
 enum { LAYERS = 3, CONTEXT = 4096 };
-
-/* As a GPU of this kind says it; the device itself does nothing. */
-static gpu *open_device(uint32_t workgroup_kib, uint32_t subgroup)
-{
-    err e = {0};
-    gpu *g = gpu_open_now(&(gpu_choice){.impl = "stub"}, &e);
-    if (!g)
-        fail_msg("%s", e.text);
-    gpu_info *info = (gpu_info *)gpu_get_info(g);
-    info->max_storage_binding_bytes = info->max_buffer_bytes = UINT32_MAX;
-    info->max_storage_buffers = 10;
-    info->max_workgroup_bytes = workgroup_kib << 10;
-    info->max_workgroup_threads = 1024;
-    info->has_packed_dot = true;
-    info->has_subgroups = subgroup > 0;
-    info->subgroup_min = info->subgroup_max = subgroup;
-    return g;
-}
 
 /* What becomes of a model's megakernel on a device. */
 typedef struct outcome {
@@ -143,29 +117,6 @@ static outcome outcome_of(gpu *g, const char *path)
     graph_free(decoder);
     model_close(m);
     return o;
-}
-
-static char path[64];
-
-static int make_path(void **state)
-{
-    (void)state;
-    strcpy(path, "/tmp/solo-outline-XXXXXX");
-    int file = mkstemp(path);
-    return file < 0 || close(file) != 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-static void make_outline(const char *preset, const char *type, uint32_t layers)
-{
-    err e = {0};
-    if (!synth_outline(preset, type, layers, path, &e))
-        fail_msg("%s %s: %s", preset, type, e.text);
 }
 
 static const char *const types[] = {"f16", "q8_0", "q4_0", "q4_k"};
