@@ -55,8 +55,8 @@ bool graph_run_read(graph_run *r, const char *output, void *elements, err *e);
 /* Every dispatch of a graph once. Returns when it is submitted (`sync`: when it is done; errors are the device's). False:
  * it was asked to stop, and a part of the dispatches was made, or none. */
 bool graph_run_once(graph_run *r, uint32_t which, submit_policy submit);
-/* Waits for the runs submitted so far. False with an error if they failed, or if the workgroups of a megakernel timed out:
- * what it left is no result. */
+/* Waits for the runs submitted so far. False with an error if they failed, or if the workgroups of a megakernel
+ * timed out: what it left is no result. */
 bool graph_run_wait(graph_run *r, uint32_t which, err *e);
 /* From now on a run can be stopped, and is waited for; {0}: no longer. */
 void graph_run_stop_when(graph_run *r, submit_stop stop);

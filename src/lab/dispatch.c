@@ -374,8 +374,8 @@ static bool out_of_time(const dispatch_lab *lab, uint64_t start, uint32_t proces
     return limit > 0 && processes >= FEWEST_IN_TIME && taken + taken / processes > limit;
 }
 
-/* The first process had its warm-up and a round, which took `two_rounds`: is there time for the rest of its rounds, and for
- * as many in the next one, which takes about a round to start? */
+/* The first process had its warm-up and a round, which took `two_rounds`: is there time for the rest of its rounds,
+ * and for as many in the next one, which takes about a round to start? */
 static bool rounds_fit(const dispatch_lab *lab, uint64_t start, double two_rounds, uint32_t block)
 {
     double limit = lab->options.limit_s, rest = (2 * block + 1) * two_rounds / 2;

@@ -14,8 +14,8 @@ typedef struct dispatch_options {
     bool quick;
     uint32_t rounds;    /* in all; 0: as many as quick or not asks for */
     uint32_t processes; /* how often each implementation is started anew; 0: likewise */
-    /* What would end later is left out, but for one round in each of two processes; 0: a minute for quick where rounds and
-     * processes are 0, else no limit. */
+    /* What would end later is left out, but for one round in each of two processes; 0: a minute for quick where
+     * rounds and processes are 0, else no limit. */
     double limit_s;
     uint64_t seed; /* order of the runs; 0: from the clock */
 } dispatch_options;

@@ -7,9 +7,8 @@
 #include "lab/busy.h"
 #include "lab/device.h"
 
-/* Opens the object: schema, solo, when, host, gpu (the first device), gpus,
- * clock_ns, experiment. The caller goes on with params, results, checks. `b`: of the time that was measured; NULL: nobody
- * looked. */
+/* Opens the object: schema, solo, when, host, gpu (the first device), gpus, clock_ns, experiment. The caller goes on
+ * with params, results, checks. `b`: of the time that was measured; NULL: nobody looked. */
 void record_begin(jsonw *j, const char *experiment, const lab_device *devices, uint32_t count, const busy *b);
 
 /* Inside an open result object: unit, samples and everything worked out from

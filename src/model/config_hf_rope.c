@@ -100,7 +100,8 @@ static bool hf_rope_proportional(hf_source *s, double share)
     return true;
 }
 
-/* gemma3, gemma3n and gemma4: an object for each type of layer. Windowed layers have a base of their own, and nothing is stretched there. */
+/* gemma3, gemma3n and gemma4: an object for each type of layer. Windowed layers have a base of their own, and
+ * nothing is stretched there. */
 static bool hf_rope_of_layer_types(hf_source *s, const char *where)
 {
     model_config *c = s->c;

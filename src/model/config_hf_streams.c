@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* The number below which a share of all numbers lies, if they are distributed normally. From 0, steps do not overshoot. */
+/* The number below which a share of all numbers lies, if they are distributed normally. From 0, steps do not
+ * overshoot. */
 static double normal_quantile(double share)
 {
     double x = 0;

@@ -47,8 +47,8 @@ node decoder_linear(building *b, node x, uint32_t rows, uint32_t columns, const 
     return biased ? graph_binary(b->g, BINARY_ADD, y, decoder_weight(b, 1, rows, "blk.%u.%s.bias", layer, part)) : y;
 }
 
-/* Heads of q or k: apart, normed where they are, and turned. */
-static node heads_turned(building *b, node x, uint32_t heads, const char *norm_name, uint32_t layer)
+/* Heads of q or k: apart, normed where they are, and rotated. */
+static node rotated_heads(building *b, node x, uint32_t heads, const char *norm_name, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t head_dim = config_head_dim(c, layer);
@@ -116,7 +116,7 @@ static void keep_keys_and_values(building *b, pair p, uint32_t layer)
 {
     const model_config *c = b->c;
     uint32_t heads = config_kv_head_count(c, layer);
-    node k = heads_turned(b, p.k, heads, "blk.%u.attn_k_norm", layer);
+    node k = rotated_heads(b, p.k, heads, "blk.%u.attn_k_norm", layer);
     node v = graph_reshape(b->g, p.v, shape3(b->o->rows, heads, config_head_dim(c, layer)));
     if (c->value_norm)
         v = graph_rmsnorm(b->g, v, decoder_ones(b, layer), c->norm_epsilon, 0);
@@ -132,7 +132,7 @@ node decoder_attention(building *b, node x, uint32_t layer)
         decoder_linear(b, x, c->attention_gated ? 2 * q_dim : q_dim, c->embedding_dim, "attn_q", layer, c->qkv_bias);
     pair own = from == layer ? products_of_keys_and_values(b, x, layer) : (pair){0};
     node gate = c->attention_gated ? gate_of(b, &q) : 0;
-    q = heads_turned(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
+    q = rotated_heads(b, q, c->head_count, "blk.%u.attn_q_norm", layer);
     if (from == layer)
         keep_keys_and_values(b, own, layer);
     else

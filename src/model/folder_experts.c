@@ -199,26 +199,26 @@ static bool find_singles(const finding *f, uint32_t layer, const char *where, co
 static bool find_fused(const finding *f, uint32_t layer, const char *stem)
 {
     uint64_t count = f->c->expert_count, inner = f->c->expert_ffn_dim, dim = f->c->embedding_dim;
-    bool turned = f->c->arch == ARCH_GPT_OSS;
+    bool transposed = f->c->arch == ARCH_GPT_OSS;
     char name[MODEL_NAME_BYTES];
-    const uint64_t both[] = {count, turned ? dim : 2 * inner, turned ? 2 * inner : dim, 0},
-                   down[] = {count, turned ? inner : dim, turned ? dim : inner, 0};
+    const uint64_t both[] = {count, transposed ? dim : 2 * inner, transposed ? 2 * inner : dim, 0},
+                   down[] = {count, transposed ? inner : dim, transposed ? dim : inner, 0};
     snprintf(name, sizeof name, "%sgate_up_proj", stem);
     const safetensor *t = tensor_of(f, name, true, both);
     for (int up = 0; t && up < 2; up++) {
         uint64_t size = type_bytes(t->type, 1);
         named_rows *n = add_all(f, layer, up ? "ffn_up_exps.weight" : "ffn_gate_exps.weight", (uint32_t)inner,
-                                (uint32_t)dim, t->type, t, up * (turned ? size : inner * dim * size));
-        n->rows.row_step = turned ? 2 * size : dim * size;
-        n->rows.column_step = turned ? 2 * inner * size : size;
+                                (uint32_t)dim, t->type, t, up * (transposed ? size : inner * dim * size));
+        n->rows.row_step = transposed ? 2 * size : dim * size;
+        n->rows.column_step = transposed ? 2 * inner * size : size;
     }
     snprintf(name, sizeof name, "%sdown_proj", stem);
     if (!t || !(t = tensor_of(f, name, true, down)))
         return false;
     uint64_t size = type_bytes(t->type, 1);
     named_rows *n = add_all(f, layer, "ffn_down_exps.weight", (uint32_t)dim, (uint32_t)inner, t->type, t, 0);
-    n->rows.row_step = turned ? size : inner * size;
-    n->rows.column_step = turned ? dim * size : size;
+    n->rows.row_step = transposed ? size : inner * size;
+    n->rows.column_step = transposed ? dim * size : size;
     return true;
 }
 

@@ -14,8 +14,8 @@ typedef struct expert_weights expert_weights;
 /* NULL with an error: tensors that are missing, or of another shape than they should be.
  * `prefix`: of all names. */
 expert_weights *expert_weights_find(const safetensors *folder, const model_config *c, const char *prefix, err *e);
-/* For a GGUF file: where gate and up are one matrix for each expert, puts two in its place. To be freed after the model's
- * last use. NULL with an error. */
+/* For a GGUF file: where gate and up are one matrix for each expert, puts two in its place. To be freed after the
+ * model's last use. NULL with an error. */
 expert_weights *expert_weights_of_gguf(model *m, err *e);
 void expert_weights_free(expert_weights *x);
 

@@ -372,13 +372,13 @@ static void add_feed_forward(tensor_list *l, const model_config *c, uint32_t lay
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_norm.weight", layer);
     } else if (c->pre_norms && !c->one_norm)
         add_norm(l, c, layer, c->recurrent_heads ? "post_attention_norm" : "ffn_norm");
-    if (c->expert_count && layer >= c->dense_layers)
+    bool routed = c->expert_count && layer >= c->dense_layers;
+    if (routed)
         add_experts(l, c, layer);
     if (c->experts_beside)
         add_beside(l, c, layer);
-    else if (c->expert_count && layer >= c->dense_layers) {
+    else if (routed)
         return;
-    }
     if (config_archs[c->arch].fused_gate) {
         layout_tensor *t = add_part(l, ROLE_MATRIX, 2 * inner, c->embedding_dim, layer, "ffn_up.weight");
         snprintf(t->source, sizeof t->source, "blk.%u.ffn_gate_up.weight", layer);

@@ -1,7 +1,7 @@
 /* jsonr: reads JSON as a tree, which base/jsonw.h writes.
  *
- * Every function takes NULL, too, for what is not there, and for values of another kind returns nothing: a path into a tree can be
- * written without asking at each step.                                                                                         */
+ * Every function takes NULL, too, for what is not there, and for values of another kind returns nothing: a path into
+ * a tree can be written without asking at each step. */
 #ifndef SOLO_JSONR_H
 #define SOLO_JSONR_H
 

@@ -46,8 +46,8 @@ static void add_clean_word(str *out, const char *word, size_t length)
     str_add_bytes(out, from, length - (size_t)(from - word));
 }
 
-/* `whole`: the text is one value, so that a path in it may have spaces. What controls a terminal becomes spaces: whoever is
- * given the record may print it. */
+/* `whole`: the text is one value, so that a path in it may have spaces. What controls a terminal becomes spaces:
+ * whoever is given the record may print it. */
 static json_t *clean_text(const char *dirty, bool whole)
 {
     str out = {0};

@@ -88,7 +88,8 @@ static json_t *read_unusual(const char *from, const char *end)
     return json_real(strtod(text, NULL)); /* NULL: too large */
 }
 
-/* Up to 15 digits and a power of ten are two exact doubles, whose product or quotient is rounded once: as it should be. */
+/* Up to 15 digits and a power of ten are two exact doubles, whose product or quotient is rounded once: as it should
+ * be. */
 static json_t *read_number(reader *r)
 {
     const char *from = r->at;
@@ -228,8 +229,8 @@ static char *digits_before(char *end, uint64_t number, int least)
     return end;
 }
 
-/* If a double is the nearest to some number of 15 digits, then those are what "%.15g" prints. False: it is not, or it is
- * printed with an exponent. */
+/* If a double is the nearest to some number of 15 digits, then those are what "%.15g" prints. False: it is not, or
+ * it is printed with an exponent. */
 static bool write_usual(double value, str *out)
 {
     double size = fabs(value);

@@ -12,8 +12,8 @@
 
 /* What json_loadb with JSON_REJECT_DUPLICATES makes of it. */
 json_t *collect_json_read(const char *text, size_t length, json_error_t *why);
-/* On one line, keys sorted, numbers with 15 digits: what json_dumps writes. Records are named by the hash of this text, so
- * it never changes. False: it is not writable. */
+/* On one line, keys sorted, numbers with 15 digits: what json_dumps writes. Records are named by the hash of this
+ * text, so it never changes. False: it is not writable. */
 bool collect_json_write(json_t *value, str *out);
 
 #endif

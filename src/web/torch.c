@@ -1,8 +1,8 @@
-/* What a page calls for programs of PyTorch (web/torch.js): .pt2 files and runs of them, as exports of a wasm module of its own,
- * which is fetched when the first such file is opened.
+/* What a page calls for programs of PyTorch (web/torch.js): .pt2 files and runs of them, as exports of a wasm module
+ * of its own, which is fetched when the first such file is opened.
  *
- * One device, any number of programs on it. A call returns a status of solo_error's, or a program; its reply, JSON or an error's
- * text, is then at solo_said(). Calls may suspend, and only one may be in progress.                                            */
+ * One device, any number of programs on it. A call returns a status of solo_error's, or a program; its reply, JSON
+ * or an error's text, is then at solo_said(). Calls may suspend, and only one may be in progress. */
 #include "gpu/gpu.h"
 #include "base/str.h"
 #include "llm/program_run.h"

@@ -1,5 +1,5 @@
-/* JSON as a tree: what is read, what is refused and with which line, and paths to what is not there. tests/fuzz/fuzz_tools.c
- * compares the verdict with Jansson's. */
+/* JSON as a tree: what is read, what is refused and with which line, and paths to what is not there.
+ * tests/fuzz/fuzz_tools.c compares the verdict with Jansson's. */
 #include "base/str.h"
 #include "model/jsonr.h"
 #include "model/names.h"

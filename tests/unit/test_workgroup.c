@@ -165,9 +165,9 @@ static void every_preset_fits_every_limit(void **unused)
         }
 }
 
-/* All layers of every preset and type on an H200, as the newer Dawn describes it: one dispatch whose layers are a loop and in
- * which no phase waits for all workgroups but the choice of a token (gemma-3n is neither); or a reason, in one line. Too many
- * weights are the only one there is. */
+/* All layers of every preset and type on an H200, as the newer Dawn describes it: one dispatch whose layers are a
+ * loop and in which no phase waits for all workgroups but the choice of a token (gemma-3n is neither); or a reason,
+ * in one line. Too many weights are the only one there is. */
 static void every_preset_is_one_dispatch_or_says_why(void **unused)
 {
     (void)unused;
