@@ -197,7 +197,7 @@ void layout_write_keys(gguf_writer *w, const model_config *c, const char *name, 
         key_f32(&k, "attention.scale", c->attention_scale);
     if (c->arch == ARCH_GEMMA2)
         key_f32(&k, "attn_logit_softcapping", c->attention_cap);
-    if (c->logit_cap > 0)
+    if (c->logit_cap > 0 || c->arch == ARCH_GEMMA3N) /* which has one unless it says 0 */
         key_f32(&k, "final_logit_softcapping", c->logit_cap);
     write_own_keys(&k, c);
     if (c->expert_count) {
