@@ -192,8 +192,11 @@ static bool lower_select(aten *a)
 {
     aten_value x;
     uint32_t dim, at;
-    if (!aten_get(a, "self", &x) || !aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim) ||
-        !aten_dim(a, aten_int(a, "index", 0), x.dims[dim], &at))
+    if (!aten_get(a, "self", &x) || !aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim))
+        return false;
+    if (x.rank == 0)
+        return aten_fail(a, "it has no dimensions");
+    if (!aten_dim(a, aten_int(a, "index", 0), x.dims[dim], &at))
         return false;
     x.offset += at * x.strides[dim];
     x = aten_without_dim(&x, dim);

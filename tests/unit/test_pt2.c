@@ -197,13 +197,13 @@ static void tensors_that_are_missing(void **unused)
     }
 }
 
-/* x has as many dimensions as there may be, and q and k those of attention. */
+/* x has as many dimensions as there may be, q and k have those of attention, and s has none. */
 static void expect_refused(const char *op, const char *inputs, const char *part)
 {
     static const struct {
         const char *name, *sizes;
         uint32_t rank;
-    } tensors[] = {{"x", "222122", 6}, {"q", "1422", 4}, {"k", "1222", 4}};
+    } tensors[] = {{"x", "222122", 6}, {"q", "1422", 4}, {"k", "1222", 4}, {"s", "", 0}};
     str text = {0};
     err e = {0};
     str_addf(&text, "{\"graph\":{\"nodes\":[{\"target\":\"torch.ops.aten.%s.default\",\"name\":\"y\",\"inputs\":[", op);
@@ -211,7 +211,7 @@ static void expect_refused(const char *op, const char *inputs, const char *part)
         str_addf(&text, "%s{\"name\":\"%.*s\",\"arg\":{\"as_tensor\":{\"name\":\"%c\"}}}", at > inputs ? "," : "",
                  (int)strcspn(at, "="), at, at[strcspn(at, "=") + 1]);
     str_add(&text, "],\"outputs\":[{\"as_tensor\":{\"name\":\"y\"}}]}],\"tensor_values\":{");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         str_addf(&text, "%s\"%s\":{\"dtype\":7,\"sizes\":[", i ? "," : "", tensors[i].name);
         for (uint32_t d = 0; d < tensors[i].rank; d++)
             str_addf(&text, "%s{\"as_int\":%c}", d ? "," : "", tensors[i].sizes[d]);
@@ -221,7 +221,7 @@ static void expect_refused(const char *op, const char *inputs, const char *part)
         str_add(&text, "]}");
     }
     str_add(&text, "}},\"signature\":{\"input_specs\":[");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         str_addf(&text, "%s{\"user_input\":{\"arg\":{\"as_tensor\":{\"name\":\"%s\"}}}}", i ? "," : "",
                  tensors[i].name);
     str_add(&text, "],\"output_specs\":[{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"y\"}}}}]}}");
@@ -233,13 +233,14 @@ static void expect_refused(const char *op, const char *inputs, const char *part)
     str_free(&text);
 }
 
-static void dimensions_that_are_too_many(void **unused)
+static void dimensions_that_do_not_fit(void **unused)
 {
     (void)unused;
     expect_refused("batch_norm", "input=x weight=x bias=x running_mean=x running_var=x ", "more than 6 dimensions");
     expect_refused("scaled_dot_product_attention", "query=q key=k value=k attn_mask=x ", "more than 6 dimensions");
     expect_refused("select_scatter", "self=x src=x ", "this form of it is not supported");
     expect_refused("unsqueeze", "self=x ", "more than 6 dimensions");
+    expect_refused("select", "self=s ", "it has no dimensions");
 }
 
 /* Any byte may be another one: an error, or a program that computes something else; never a crash. */
@@ -264,6 +265,6 @@ int main(void)
         cmocka_unit_test(as_torch_computed),        cmocka_unit_test(what_is_constant_is_folded),
         cmocka_unit_test(norms_are_found),          cmocka_unit_test(steps_of_decoders_are_found),
         cmocka_unit_test(files_that_are_wrong),     cmocka_unit_test(bytes_that_are_wrong),
-        cmocka_unit_test(tensors_that_are_missing), cmocka_unit_test(dimensions_that_are_too_many)};
+        cmocka_unit_test(tensors_that_are_missing), cmocka_unit_test(dimensions_that_do_not_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
