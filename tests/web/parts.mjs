@@ -112,7 +112,7 @@ await test("what was measured stands in the explanation, and nothing of it as ma
     yes(into.innerHTML.includes("On &lt;img src=x&gt;, in &lt;b&gt;"), "names are escaped");
     measured.costs.batch.lo = -1;
     await showHow(into);
-    yes(/could not be told from nothing here/.test(into.innerHTML) && !/<table>/.test(into.innerHTML), "and no table without a figure");
+    yes(/No cost above zero was measured here/.test(into.innerHTML) && !/<table>/.test(into.innerHTML), "and no table without a figure");
 });
 
 await test("chat templates are run by a module of their own", async () => {
