@@ -30,8 +30,9 @@ HARDENED := $(foreach flag,-fstack-protector-strong -fstack-clash-protection -fc
 LDFLAGS  += -Wl,-z,relro,-z,now,-z,noexecstack
 PIE      := -pie
 endif
-# hidden and position-independent: the same objects make the program, the tests and the libraries, which export solo_* alone
-COMPILE  = $(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE) $(HARDENED)
+# hidden and position-independent: the same objects make the program, the tests and the libraries, which export solo_* alone.
+# No fused multiply-adds of the compiler's own: angles and seeds have the same bits on every processor (ARM has them, and clang takes them).
+COMPILE  = $(CC) -std=c11 -ffp-contract=off $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden $(WARNINGS) $(SANITIZE) $(HARDENED)
 
 # jansson goes into the binary where its archive is here, so that the binary runs on machines without it
 JANSSON  = $(or $(filter /%,$(shell $(CC) -print-file-name=libjansson.a)),-ljansson)
