@@ -16,7 +16,7 @@ static bool is_control(const char *p)
 
 /* An error is one line: what a library reports over several is joined. Names from files go into errors: what would
  * control a terminal becomes '?'. */
-static void one_line(char *s)
+void err_one_line(char *s)
 {
     char *out = s;
     for (char *p = s; *p; p++) {
@@ -38,7 +38,7 @@ static bool set(err *e, err_kind kind, const char *fmt, va_list ap)
         return false;
     e->kind = kind;
     vsnprintf(e->text, sizeof e->text, fmt, ap);
-    one_line(e->text);
+    err_one_line(e->text);
     return false;
 }
 
@@ -72,7 +72,7 @@ bool err_context(err *e, const char *fmt, ...)
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof e->text)
         snprintf(e->text + n, sizeof e->text - (size_t)n, ": %s", why);
-    one_line(e->text);
+    err_one_line(e->text);
     return false;
 }
 

@@ -24,6 +24,9 @@ bool err_context(err *e, const char *fmt, ...) __attribute__((format(printf, 2, 
 
 void err_clear(err *e);
 
+/* What every error's text goes through: one line, with '?' for what would control a terminal. */
+void err_one_line(char *text);
+
 /* Where the last words of a program that ends at once go: standard error, also while that is muted (mute_stderr.h). */
 extern int err_descriptor;
 

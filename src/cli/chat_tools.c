@@ -13,15 +13,19 @@ enum { MOST_ROUNDS = 16, MOST_RESULT_BYTES = 1 << 20 };
 
 /* ---- a command ------------------------------------------------------------------------------ */
 
-static void read_all(int fd, str *out)
+/* False: it writes more than a result has. */
+static bool read_all(int fd, str *out)
 {
     char piece[4096];
-    ssize_t got;
-    while ((got = read(fd, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR))
-        if (got > 0 && out->length < MOST_RESULT_BYTES)
+    ssize_t got = 0;
+    while (out->length <= MOST_RESULT_BYTES &&
+           ((got = read(fd, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+        if (got > 0)
             str_add_bytes(out, piece, (size_t)got);
     str_add(out, "");
+    bool ok = out->length <= MOST_RESULT_BYTES;
     out->length = strlen(out->data); /* a message is a text */
+    return ok;
 }
 
 /* Runs the command with the call on its standard input, as a line of JSON; what it writes is the result. What the model
@@ -30,20 +34,28 @@ static bool run_command(const char *command, const tool_call *call, str *result,
 {
     os_process p;
     int status = -1;
+    char how[OS_ENDING_ROOM];
+    str line = {0};
     FILE *in = tmpfile();
     if (!in)
         return err_set(e, "the tool's command cannot be run: %s", strerror(errno));
-    fprintf(in, "{\"name\": \"%s\", \"arguments\": %s}\n", call->name, call->arguments);
+    tool_call_add(call, &line);
+    fprintf(in, "%s\n", line.data);
+    str_free(&line);
     rewind(in);
     bool started = os_process_shell(&p, command, fileno(in));
     int why = errno;
     fclose(in);
     if (!started)
         return err_set(e, "the tool's command cannot be run: %s", strerror(why));
-    read_all(p.from, result);
-    if (!os_process_end(&p, &status, NULL) || status != 0)
-        return err_set(e, "the tool's command failed for %s, with status %d", call->name, status);
-    return true;
+    if (!read_all(p.from, result)) {
+        os_process_kill(&p);
+        os_process_end(&p, NULL, NULL);
+        return err_set(e, "the tool's command wrote more than %d bytes for %s", MOST_RESULT_BYTES, call->name);
+    }
+    if (!os_process_end(&p, &status, how))
+        return err_set(e, "the tool's command was ended for %s, %s", call->name, how);
+    return status == 0 || err_set(e, "the tool's command failed for %s, with status %d", call->name, status);
 }
 
 /* ---- a person --------------------------------------------------------------------------------- */
@@ -52,7 +64,9 @@ static bool ask_person(const chat *c, const tool_call *call, str *result, err *e
 {
     bool cancelled = false;
     char label[64];
-    snprintf(label, sizeof label, "%.40s = ", call->name);
+    snprintf(label, sizeof label, "%.40s", call->name);
+    err_one_line(label);
+    strcat(label, " = ");
     char *line = prompt_read(c->input, label, &cancelled);
     bool ok = line && !cancelled;
     str_add(result, ok ? line : "");
@@ -66,6 +80,7 @@ static bool call_tool(chat *c, const tool_call *call, err *e)
 {
     str line = {0}, result = {0};
     str_addf(&line, "calls %s(%s)", call->name, call->arguments);
+    err_one_line(line.data); /* the model may have written anything */
     chat_note(c, line.data);
     bool ok = c->o->tool_command ? run_command(c->o->tool_command, call, &result, e) : ask_person(c, call, &result, e);
     while (ok && result.length && result.data[result.length - 1] == '\n')

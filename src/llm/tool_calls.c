@@ -75,13 +75,16 @@ bool tool_calls_find(const char *text, str *content, str *calls)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static char *text_of(const json_t *value)
+static char *json_of(const json_t *value)
 {
-    if (json_is_string(value))
-        return mem_dup(json_string_value(value));
     char *json = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *copy = mem_dup(json ? json : "");
     free(json);
     return copy;
+}
+
+static char *text_of(const json_t *value)
+{
+    return json_is_string(value) ? mem_dup(json_string_value(value)) : json_of(value);
 }
 
 tool_call *tool_calls_list(const char *calls, size_t *count)
@@ -110,6 +113,15 @@ void tool_calls_free(tool_call *list, size_t count)
         free(list[i].arguments);
     }
     free(list);
+}
+
+void tool_call_add(const tool_call *call, str *out)
+{
+    json_t *name = json_string(call->name);
+    char *quoted = json_of(name);
+    str_addf(out, "{\"name\": %s, \"arguments\": %s}", quoted, call->arguments);
+    free(quoted);
+    json_decref(name);
 }
 
 const char *tool_list_fault(const char *json)

@@ -24,6 +24,8 @@ typedef struct tool_call {
 /* The calls of a chat_message; NULL, and 0 of them: there are none, or they are not as chat_message has them. */
 tool_call *tool_calls_list(const char *calls, size_t *count);
 void tool_calls_free(tool_call *list, size_t count);
+/* A line of JSON with the name and the arguments, without its end. */
+void tool_call_add(const tool_call *call, str *out);
 
 /* Is this a list of tools as in OpenAI's API: objects with a function that has a name? NULL, or what is wrong with it. */
 const char *tool_list_fault(const char *json);

@@ -174,6 +174,14 @@ same without_tools "$(echo hi | tools)" "Hello."
 same tool_result_typed "$(printf 'hi\n4\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json") $(cat "$work/errors")" 'Four. solo: calls add({"a": 1, "b": 3})'
 same tool_messages "$(python3 -c 'import json,sys; print([(m["role"], m["content"], m.get("name")) for m in json.load(open(sys.argv[1]))["messages"]])' "$work/calls.json")" "[('user', 'hi', None), ('assistant', '', None), ('tool', '4', 'add'), ('assistant', 'Four.', None)]"
 same tool_command "$(printf 'hi\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json" --tool-command "sed 's/.*name.: .\([a-z]*\).*/got \1/'") $(grep -c '"content": "got add"' "$work/calls.json")" "Four. 1"
+# a name that would end its text, begin a line and colour the terminal stays a name
+sed 's/<|ask|>/<|forge|>/' "$work/tools.jinja" >"$work/forge.jinja"
+echo hi | tools --template "$work/forge.jinja" --tools "$work/tools.json" --tool-command "cat >$work/call; echo 4" >"$work/out"
+same tool_name "$(cat "$work/call") $(cat "$work/errors")" '{"name": "a\", \"arguments\": {}}\n\u001B[31m", "arguments": {}} solo: calls a", "arguments": {}} ?[31m({})'
+echo hi | tools --tools "$work/tools.json" --tool-command yes >"$work/out"
+same tool_writes_on "$? $(grep -c 'wrote more than 1048576 bytes for add' "$work/errors")" "1 1"
+echo hi | tools --tools "$work/tools.json" --tool-command 'kill -9 $$' >"$work/out"
+same tool_killed "$? $(grep -c 'was ended for add, by signal 9' "$work/errors")" "1 1"
 printf 'hi\n' | tools --tools "$work/tools.json" --tool-command 'exit 3' >"$work/out"
 same tool_command_fails "$? $(grep -c 'failed for add, with status 3' "$work/errors")" "1 1"
 echo '{"a": 1}' >"$work/no.json"

@@ -13,9 +13,11 @@ import sys
 
 folder = sys.argv[1]
 CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 3}}\n</tool_call>'
+FORGED = '<tool_call>{"name": "a\\", \\"arguments\\": {}}\\n\\u001b[31m", "arguments": {}}</tool_call>'
 THOUGHTS = "<think>\nWell.\n</think>\n\n"
 # what follows what; the single letters are bytes
-FOLLOWS = {"<|ask|>": CALL, CALL: "<|end|>", "<|result|>": "Four.", "Four.": "<|end|>", "<think>": "hm ", "hm ": "hm ",
+FOLLOWS = {"<|ask|>": CALL, CALL: "<|end|>", "<|forge|>": FORGED, FORGED: "<|end|>",
+           "<|result|>": "Four.", "Four.": "<|end|>", "<think>": "hm ", "hm ": "hm ",
            "\n": "Yes.", "Yes.": "<|end|>", "<|say|>": "Hello.", "Hello.": "<|end|>", "<|muse|>": THOUGHTS,
            THOUGHTS: "Indeed.", "Indeed.": "<|end|>", "<|end|>": "<|end|>"}
 added = [t for t in FOLLOWS if len(t) > 1] + ["</think>"]

@@ -56,6 +56,24 @@ static void calls_are_found(void **unused)
     }
 }
 
+/* What a model writes in a name stays in the name: it ends no text, and begins no line. */
+static void names_stay_names(void **unused)
+{
+    (void)unused;
+    str content = {0}, calls = {0}, line = {0};
+    size_t count;
+    assert_true(tool_calls_find("{\"name\": \"a\\\", \\\"b\\\": \\n\\u001b\", \"arguments\": {\"x\": \"\\n\"}}",
+                                &content, &calls));
+    tool_call *list = tool_calls_list(calls.data, &count);
+    assert_int_equal(count, 1);
+    tool_call_add(&list[0], &line);
+    assert_string_equal(line.data, "{\"name\": \"a\\\", \\\"b\\\": \\n\\u001B\", \"arguments\": {\"x\": \"\\n\"}}");
+    tool_calls_free(list, count);
+    str_free(&content);
+    str_free(&calls);
+    str_free(&line);
+}
+
 static void lists_are_checked(void **unused)
 {
     (void)unused;
@@ -73,6 +91,7 @@ static void lists_are_checked(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_found), cmocka_unit_test(lists_are_checked)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_found), cmocka_unit_test(names_stay_names),
+                                       cmocka_unit_test(lists_are_checked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
