@@ -28,6 +28,8 @@ static const uint64_t MAGIC = 0x31626f6c426f6c53u, VERSION = 1;
 /* Of the limit, what may be written before the folder is looked through again. */
 enum { PARTS_UNSEEN = 16, PARTS_LARGEST = 4 };
 
+enum { NAME_DIGITS = 16 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below */
 static uint64_t limit_bytes = BLOB_CACHE_BYTES;
 static uint64_t unseen_bytes = UINT64_MAX; /* written since the folder was looked through; at first it never was */
@@ -76,7 +78,7 @@ char *blob_cache_path(const void *key, size_t key_bytes)
     str path = {0};
     if (!add_folder(&path))
         return NULL;
-    str_addf(&path, "%016" PRIx64, add_to_sum(STR_HASH_BEGIN, key, key_bytes));
+    str_addf(&path, "%0*" PRIx64, NAME_DIGITS, add_to_sum(STR_HASH_BEGIN, key, key_bytes));
     return path.data;
 }
 
@@ -172,7 +174,13 @@ static int by_use(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All plain files, also those that a writer which was killed left behind. */
+/* A name that blobs have, or one that a writer which was killed left behind. Of other files nothing is known: the folder
+ * may be one that somebody has for something else. */
+static bool is_own_name(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == NAME_DIGITS && (!name[NAME_DIGITS] || name[NAME_DIGITS] == '.');
+}
+
 static kept_file *list_files(const char *folder, size_t *count, uint64_t *total_bytes)
 {
     kept_file *files = NULL;
@@ -184,7 +192,7 @@ static kept_file *list_files(const char *folder, size_t *count, uint64_t *total_
         struct stat info;
         str path = {0};
         str_addf(&path, "%s%s", folder, entry->d_name);
-        if (lstat(path.data, &info) != 0 || !S_ISREG(info.st_mode)) {
+        if (!is_own_name(entry->d_name) || lstat(path.data, &info) != 0 || !S_ISREG(info.st_mode)) {
             str_free(&path);
             continue;
         }

@@ -121,14 +121,37 @@ static void what_others_left_behind_goes_too(void **unused)
     free(junk);
 }
 
+/* The folder may be another program's that is called blobs, too. */
+static void what_others_have_there_stays(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"sha256-0123456789abcdef", "notes.txt", ".hidden", "0123456789abcdef0", "0123"};
+    enum { NAMES = sizeof names / sizeof *names };
+    char path[NAMES][128];
+    blob_cache_set_limit(16 * 1024);
+    put_numbered(1);
+    char *theirs = mem_alloc(15 * 1024);
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(path[i], sizeof path[i], "%s/blobs/%s", folder, names[i]);
+        write_bytes(path[i], theirs, 15 * 1024);
+        struct timespec old[2] = {{1000, 0}, {1000, 0}};
+        assert_int_equal(utimensat(AT_FDCWD, path[i], old, 0), 0);
+    }
+    blob_cache_set_limit(16 * 1024);
+    put_numbered(2);
+    for (int i = 0; i < NAMES; i++)
+        assert_true(file_exists(path[i]));
+    assert_true(has_numbered(1) && has_numbered(2)); /* nor do they take room from blobs */
+    free(theirs);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(all_together_stay_below_the_limit),
-        TEST(the_least_recently_used_go_first),
-        TEST(what_is_too_large_is_not_kept),
-        TEST(what_others_left_behind_goes_too),
+        TEST(all_together_stay_below_the_limit), TEST(the_least_recently_used_go_first),
+        TEST(what_is_too_large_is_not_kept),     TEST(what_others_left_behind_goes_too),
+        TEST(what_others_have_there_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
