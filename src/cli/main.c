@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +119,18 @@ static void *json_memory(size_t bytes)
     return mem_grow(NULL, bytes);
 }
 
+/* A file that may not grow further (ulimit -f) is a write that fails, and no end of the program without a word. */
+static void survive_limits(void)
+{
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    survive_limits();
     map_survive_cuts();
     abort_line_allow();
     json_set_alloc_funcs(json_memory, free);
