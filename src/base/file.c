@@ -46,6 +46,16 @@ char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e)
     return text.data;
 }
 
+char *file_read_plain(const char *path, size_t limit_bytes, size_t *length, err *e)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+        err_set(e, "%s: not a plain file", path);
+        return NULL;
+    }
+    return file_read(path, limit_bytes, length, e);
+}
+
 static bool write_all(FILE *f, const char *bytes, size_t length)
 {
     return fwrite(bytes, 1, length, f) == length && fflush(f) == 0;

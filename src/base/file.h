@@ -10,6 +10,8 @@
 /* The contents, terminated by a zero byte, or NULL. A file larger than
  * `limit_bytes` is refused. */
 char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e);
+/* The same of a file that nobody named, in a folder that somebody gave: a pipe there would be waited for. */
+char *file_read_plain(const char *path, size_t limit_bytes, size_t *length, err *e);
 
 /* Write a new file beside the target and rename it: on a full disk the old file
  * stays as it was and no half-written one is left (file_new.h). "-" writes to standard output. */

@@ -175,7 +175,7 @@ static void write_template(const source *s, gguf_writer *w)
     char *path = path_in(s->folder, "chat_template.jinja");
     size_t length;
     err ignored = {0};
-    char *file = file_exists(path) ? file_read(path, MAX_TEMPLATE_BYTES, &length, &ignored) : NULL;
+    char *file = file_exists(path) ? file_read_plain(path, MAX_TEMPLATE_BYTES, &length, &ignored) : NULL;
     const json_t *chat = json_object_get(s->json->settings, "chat_template");
     size_t i;
     json_t *one;
@@ -271,7 +271,7 @@ static bool read_model_config(const char *folder, json_t **config, err *e)
 {
     char *path = path_in(folder, "config.json");
     size_t length;
-    char *text = file_exists(path) ? file_read(path, MAX_CONFIG_BYTES, &length, e) : NULL;
+    char *text = file_exists(path) ? file_read_plain(path, MAX_CONFIG_BYTES, &length, e) : NULL;
     json_error_t why;
     if (text && !(*config = json_loadb(text, length, JSON_ALLOW_NUL, &why)))
         err_set(e, "%s: not JSON (line %d, column %d)", path, why.line, why.column);

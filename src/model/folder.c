@@ -372,7 +372,7 @@ static str config_path(const char *path)
 char *folder_read_config(const char *path, size_t *length, err *e)
 {
     str config = config_path(path);
-    char *text = file_read(config.data, CONFIG_MAX_BYTES, length, e);
+    char *text = file_read_plain(config.data, CONFIG_MAX_BYTES, length, e);
     str_free(&config);
     return text;
 }

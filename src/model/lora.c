@@ -88,7 +88,7 @@ static bool open_folder(adapter *a, err *e)
     size_t length;
     str_addf(&name, "%s/adapter_config.json", a->path);
     str_addf(&weights, "%s/adapter_model.safetensors", a->path);
-    char *text = file_read(name.data, CONFIG_MAX_BYTES, &length, e);
+    char *text = file_read_plain(name.data, CONFIG_MAX_BYTES, &length, e);
     json_error_t why;
     json_t *root = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &why) : NULL;
     bool ok = text && (json_is_object(root) || err_set(e, "%s: is no JSON object", name.data)) &&

@@ -69,7 +69,7 @@ static bool template_of_folder(const char *folder, str *out, err *e)
     bool ok = true;
     if (file_exists(path.data)) {
         size_t length;
-        char *text = file_read(path.data, TEMPLATE_MAX_BYTES, &length, e);
+        char *text = file_read_plain(path.data, TEMPLATE_MAX_BYTES, &length, e);
         ok = text != NULL;
         if (text)
             str_add_bytes(out, text, length);

@@ -367,7 +367,7 @@ static bool open_index(safetensors *s, const char *folder, const char *file, err
 {
     size_t length;
     err why = {0};
-    char *text = file_read(file, MAX_JSON_BYTES, &length, &why);
+    char *text = file_read_plain(file, MAX_JSON_BYTES, &length, &why);
     if (!text)
         return err_set(e, "%s", why.text);
     json_t *root = parse_object(text, length, file, "the index", e);

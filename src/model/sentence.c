@@ -34,7 +34,7 @@ static json_t *load(reading *r, const char *name, bool list)
     str_addf(&path, "%s/%s", r->folder, name);
     json_t *root = NULL;
     size_t length;
-    char *text = file_exists(path.data) ? file_read(path.data, MAX_BYTES, &length, r->e) : NULL;
+    char *text = file_exists(path.data) ? file_read_plain(path.data, MAX_BYTES, &length, r->e) : NULL;
     if (text) {
         json_error_t why;
         root = json_loadb(text, length, 0, &why);

@@ -200,7 +200,7 @@ static bool read_if_there(const char *folder, const char *name, size_t limit_byt
     *file = (json_file){.name = path.data};
     if (!file_exists(path.data))
         return true;
-    file->text = file_read(path.data, limit_bytes, &file->length, e);
+    file->text = file_read_plain(path.data, limit_bytes, &file->length, e);
     return file->text != NULL;
 }
 

@@ -47,6 +47,11 @@ char *file_read(const char *path, size_t limit_bytes, size_t *length, err *e)
     return NULL;
 }
 
+char *file_read_plain(const char *path, size_t limit_bytes, size_t *length, err *e)
+{
+    return file_read(path, limit_bytes, length, e);
+}
+
 bool file_exists(const char *path)
 {
     (void)path;

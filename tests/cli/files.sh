@@ -31,6 +31,21 @@ echo a | "$SOLO" tokenize >&- 2>"$work/err"
 "$SOLO" explain --svg "$work/b.svg" >/dev/null 2>&1 <&- && echo "ok a closed standard input" || echo "not ok a closed standard input"
 rm -f "$work/b.svg" "$work/err"
 
+# a pipe where a folder should have a file is refused, not waited for
+mkdir "$work/folder" "$work/adapter" && cp tests/data/models/llama-linear/* "$work/folder"
+mkfifo "$work/adapter/adapter_config.json"
+for name in config.json tokenizer.json modules.json; do
+    mv "$work/folder/$name" "$work/kept" 2>/dev/null
+    mkfifo "$work/folder/$name"
+    timeout 20 "$SOLO" convert "$work/folder" "$work/a.gguf" >/dev/null 2>"$work/err"
+    [ $? -eq 1 ] && [ "$(cat "$work/err")" = "solo: $work/folder/$name: not a plain file" ] && echo "ok a pipe as $name" || echo "not ok a pipe as $name ($(cat "$work/err"))"
+    rm "$work/folder/$name"
+    mv "$work/kept" "$work/folder/$name" 2>/dev/null
+done
+timeout 20 "$SOLO" logits "$work/folder" --tokens 1 --lora "$work/adapter" --impl stub >/dev/null 2>"$work/err"
+[ $? -eq 1 ] && grep -q "adapter_config.json: not a plain file" "$work/err" && echo "ok a pipe as an adapter's configuration" || echo "not ok a pipe as an adapter's configuration ($(cat "$work/err"))"
+rm -r "$work/folder" "$work/adapter" "$work/err"
+
 # killed at any moment, a command leaves the old file or the new one, and nothing beside it
 echo old >"$work/a.svg"
 left=0
