@@ -26,10 +26,11 @@ typedef struct adapter {
     const char *path;
     gguf *file; /* one of these two */
     safetensors *folder;
-    float alpha;  /* 0: the scale is as it is */
-    bool by_root; /* alpha is divided by the root of the rank, not by the rank */
-    float scale;  /* that the user asks for */
-    size_t used;  /* tensors that were merged */
+    float alpha;   /* 0: the scale is as it is (a file), or the adapter does nothing (a folder) */
+    bool by_root;  /* alpha is divided by the root of the rank, not by the rank */
+    uint64_t rank; /* that a folder says all its matrices have */
+    float scale;   /* that the user asks for */
+    size_t used;   /* tensors that were merged */
 } adapter;
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -61,12 +62,22 @@ static bool is_nothing(const json_t *value)
            (json_is_object(value) && !json_object_size(value)) || (json_is_array(value) && !json_array_size(value));
 }
 
+/* Most ways to begin choose the small matrices alone; the others take something out of the model's weights first. */
+static bool changes_the_model(const json_t *how)
+{
+    static const char *const fine[] = {"gaussian", "eva", "orthogonal"};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        if (json_is_string(how) && strcmp(json_string_value(how), fine[i]) == 0)
+            return false;
+    return how && !json_is_boolean(how);
+}
+
 /* What PEFT can do and Solo does not. */
 static bool read_config(adapter *a, const json_t *root, const char *file, err *e)
 {
     static const char *const refused[] = {
-        "use_dora",        "fan_in_fan_out",    "rank_pattern",           "alpha_pattern",
-        "modules_to_save", "layer_replication", "trainable_token_indices"};
+        "use_dora",          "fan_in_fan_out",          "rank_pattern", "alpha_pattern",           "modules_to_save",
+        "layer_replication", "trainable_token_indices", "use_qalora",   "alora_invocation_tokens", "arrow_config"};
     if (!json_key_equals(root, "peft_type", "LORA"))
         return err_set(e, "%s: \"peft_type\" is not LORA", file);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -74,11 +85,20 @@ static bool read_config(adapter *a, const json_t *root, const char *file, err *e
             return err_set(e, "%s: \"%s\" is not supported", file, refused[i]);
     if (json_get_present(root, "bias") && !json_key_equals(root, "bias", "none"))
         return err_set(e, "%s: \"bias\" other than none is not supported", file);
-    const json_t *alpha = json_object_get(root, "lora_alpha");
-    if (!json_is_number(alpha))
-        return err_set(e, "%s: \"lora_alpha\" is missing", file);
+    if (changes_the_model(json_get_present(root, "init_lora_weights")))
+        return err_set(
+            e, "%s: \"init_lora_weights\": the adapter is for weights that PEFT changed, not for the model's", file);
+    const json_t *alpha = json_object_get(root, "lora_alpha"), *rank = json_object_get(root, "r");
+    const json_t *by_root = json_get_present(root, "use_rslora");
+    if (!json_is_number(alpha) || !isfinite((float)json_number_value(alpha)))
+        return err_set(e, "%s: \"lora_alpha\" must be a number", file);
+    if (!json_is_integer(rank) || json_integer_value(rank) < 1 || json_integer_value(rank) > MOST_RANK)
+        return err_set(e, "%s: \"r\" must be a whole number from 1 to %d", file, MOST_RANK);
+    if (by_root && !json_is_boolean(by_root))
+        return err_set(e, "%s: \"use_rslora\" must be true or false", file);
     a->alpha = (float)json_number_value(alpha);
-    a->by_root = json_key_is_true(root, "use_rslora");
+    a->rank = (uint64_t)json_integer_value(rank);
+    a->by_root = json_is_true(by_root);
     return true;
 }
 
@@ -170,7 +190,11 @@ static bool merge_pair(adapter *a, model *m, const char *name, const model_weigh
             a->path, name, base->rows, base->columns, (unsigned long long)small_b->rows,
             (unsigned long long)small_b->columns, (unsigned long long)small_a->rows,
             (unsigned long long)small_a->columns);
-    float own = a->alpha == 0 ? 1 : a->alpha / (a->by_root ? sqrtf((float)rank) : (float)rank), scale = own * a->scale;
+    if (a->folder && rank != a->rank)
+        return err_set(e, "%s: \"r\" is %llu, and the matrices of weight %s have the rank %llu", a->path,
+                       (unsigned long long)a->rank, name, (unsigned long long)rank);
+    float own = a->alpha == 0 && a->file ? 1 : a->alpha / (a->by_root ? sqrtf((float)rank) : (float)rank),
+          scale = own * a->scale;
     model_weight merged = {
         .type = base->type == TYPE_F32 ? TYPE_F32 : TYPE_F16, .rows = base->rows, .columns = base->columns};
     uint64_t row_bytes = type_bytes(merged.type, columns), base_bytes = type_bytes(base->type, columns);
@@ -196,7 +220,8 @@ static bool merge_pair(adapter *a, model *m, const char *name, const model_weigh
     free(row);
     if (!ok) {
         free(data);
-        return err_set(e, "%s: weight %s would have numbers that f16 cannot hold", a->path, name);
+        return err_set(e, "%s: weight %s would have numbers that %s", a->path, name,
+                       merged.type == TYPE_F32 ? "are not finite" : "f16 cannot hold");
     }
     merged.data = data;
     merged.tensor = base->tensor;

@@ -62,6 +62,18 @@ refused "an adapter that is not there" "/no/such" "$SOLO" logits "$work/llama" -
 cp -r "$work/lora/peft" "$work/odd"
 sed -i 's/"use_dora": false/"use_dora": true/' "$work/odd/adapter_config.json"
 refused "what PEFT can do and Solo cannot" "use_dora" "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+option() { # WHAT WORDS TEXT: one option of PEFT is this
+    sed "s/^{/{$3, /" "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
+    refused "$1" "$2" "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+}
+option "weights that PEFT changed first" "init_lora_weights" '"init_lora_weights": "pissa_niter_4"'
+option "an adapter for a part of the text" "alora_invocation_tokens" '"alora_invocation_tokens": [1, 2]'
+sed 's/"use_rslora": false/"use_rslora": 1/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
+refused "a scale that is no yes or no" '"use_rslora" must be' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+sed 's/"r": [0-9]*/"r": 64/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
+refused "another rank than the matrices have" '"r" is 64, and the matrices of weight' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+sed 's/"lora_alpha": [0-9.]*/"lora_alpha": "x"/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
+refused "a strength that is no number" '"lora_alpha" must be a number' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
 cp "$work/lora/peft/adapter_config.json" "$work/odd/"
 sed -i 's/layers\.1\.self_attn.v_proj/layers.9.self_attn.v_proj/g' "$work/odd/adapter_model.safetensors"
 refused "a layer that the model has not" "are for no weight" "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
