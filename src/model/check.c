@@ -44,7 +44,8 @@ static bool check_weight(decoder_weights *from, const char *path, const graph_no
 
 bool model_check_weights(const model *m, err *e)
 {
-    graph *g = decoder_graph(m, &(decoder_options){.rows = 1, .context_tok = 1}, e);
+    decoder_options o = {.rows = 1, .context_tok = 1, .whole = config_is_encoder(model_get_config(m))};
+    graph *g = decoder_graph(m, &o, e);
     if (!g)
         return false;
     decoder_weights from = {.m = m, .context_tok = 1};

@@ -55,6 +55,13 @@ damage "$work/large/model.safetensors" model.layers.1.mlp.up_proj.weight $((5 * 
 fails "a number too large for 8 bits" "row 5 has numbers too large for q8_0" "$SOLO" convert "$work/large" "$work/x.gguf" --type q8_0
 fails "a number too large for 4 bits" "row 5 has numbers too large for q4_0" "$SOLO" convert "$work/large" "$work/x.gguf" --type q4_0
 
+# a model that makes embeddings is looked at as well
+cp -r tests/data/embeddings/bert-mean "$work/bert"
+"$SOLO" embed "$work/bert" -p a --check-tensors >/dev/null 2>"$work/err" && echo "ok good weights of an encoder pass" ||
+    echo "not ok good weights of an encoder pass ($(cat "$work/err"))"
+damage "$work/bert/model.safetensors" encoder.layer.0.intermediate.dense.bias 3 nan
+fails "nan: embed --check-tensors" "ffn_up.bias: row 0 has a number that is not finite" "$SOLO" embed "$work/bert" -p a --check-tensors
+
 # a generation ends with one line, at every level, whatever the token is chosen by
 python3 tests/cli/make_bigram.py "$work/bigram" || exit 1
 damage "$work/bigram/model.safetensors" lm_head.weight 77 nan
