@@ -326,9 +326,11 @@ static bool add_output(aten_program *p, const char *name)
     if (n)
         graph_output(a->g, unique.data, n);
     int type = aten_read_meta(jsonr_get(a->metas, name), &meta) ? meta.type : ATEN_F32;
+    if ((aten_kind_of(type) == ATEN_KIND_FLOAT) != (v.kind == ATEN_KIND_FLOAT))
+        err_set(a->e, "the output %.80s is of another type than the file says", name);
     add_port(&p->outputs, &p->output_count, unique.data, type, &v);
     str_free(&unique);
-    return n != 0;
+    return n != 0 && a->e->kind == ERR_NONE;
 }
 
 static bool add_store(aten_program *p, const char *buffer, const char *result)

@@ -73,8 +73,9 @@ typedef struct aten {
     const jsonr *metas, *changes; /* descriptions of tensors; outputs of the signature */
     aten_call *calls;
     uint32_t call_count;
-    const aten_call *at; /* the one that is lowered */
-    node zero;           /* an input that is always 0 */
+    const aten_call *at;  /* the one that is lowered */
+    node zero;            /* an input that is always 0 */
+    uint64_t folded_work; /* products and sums of which constants were made so far */
     aten_position *positions;
     uint32_t position_count;
 } aten;

@@ -71,8 +71,10 @@ static bool compute(aten *a, maker make, const void *spec, const aten_value *ope
     if (elements > LARGEST_WORK)
         return aten_fail(a, "a tensor of %llu elements", (unsigned long long)elements);
     bool folds = are_constant(operands, count);
-    if (folds && (elements > LARGEST_FOLDED || work > LARGEST_WORK))
-        return aten_fail(a, "a constant of %llu elements", (unsigned long long)elements);
+    if (folds && (elements > LARGEST_FOLDED || (a->folded_work += work) > LARGEST_WORK))
+        return aten_fail(a,
+                         "a constant of %llu elements, after %llu products for constants, is too much to compute here",
+                         (unsigned long long)elements, (unsigned long long)(a->folded_work - work));
     if (folds) {
         a->g = graph_new();
         return fold(a, a->g, make(a, spec, operands, s), weights_before, like, out);

@@ -165,6 +165,7 @@ static void files_that_are_wrong(void **unused)
         {"\"path_name\": \"weight_0\"", "\"path_name\": \"weight_9\"", "there is no data/weights/weight_9"},
         {"\"major\":8", "\"major\":9", "version 9"},
         {"\"buffer\":{", "\"muffer\":{", "kind that is not supported"},
+        {"\"mul\":{\"dtype\":7", "\"mul\":{\"dtype\":5", "the output mul is of another type than the file says"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         size_t n;
