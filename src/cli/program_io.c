@@ -16,12 +16,17 @@ static bool is_float(const aten_port *port)
     return port->type == ATEN_F32 || port->type == ATEN_F16 || port->type == ATEN_F64 || port->type == ATEN_BF16;
 }
 
-static uint32_t word_of(const aten_port *port, double number)
+/* False: an integer is needed, of 32 bits, as integers have here whatever the program calls them. */
+static bool word_of(const aten_port *port, double number, uint32_t *word, err *e)
 {
     float f = (float)number;
-    uint32_t word;
-    memcpy(&word, &f, sizeof word);
-    return is_float(port) ? word : (uint32_t)(int32_t)number;
+    memcpy(word, &f, sizeof *word);
+    if (is_float(port))
+        return true;
+    if (!(number >= INT32_MIN && number <= INT32_MAX) || number != (int32_t)number)
+        return err_set(e, "%s takes whole numbers from %d to %d, not %.17g", port->name, INT32_MIN, INT32_MAX, number);
+    *word = (uint32_t)(int32_t)number;
+    return true;
 }
 
 static double number_of(const aten_port *port, uint32_t word)
@@ -90,8 +95,10 @@ static bool has_shape(const char *header, const aten_port *port)
 static bool read_npy(const aten_port *port, const char *bytes, size_t length, uint32_t *words, err *e)
 {
     size_t header_bytes = (uint8_t)bytes[8] | (size_t)(uint8_t)bytes[9] << 8;
-    if (bytes[6] != 1 || header_bytes > length - NPY_START)
+    if (bytes[6] != 1)
         return err_set(e, "only version 1 of the format is read");
+    if (header_bytes > length - NPY_START)
+        return err_set(e, "it is cut");
     str header = {0};
     str_add_bytes(&header, bytes + NPY_START, header_bytes);
     int type = npy_type(header.data);
@@ -102,38 +109,39 @@ static bool read_npy(const aten_port *port, const char *bytes, size_t length, ui
     bool ok = type && in_order;
     if (!ok)
         err_set(e, "its elements must be floats or integers, little-endian and in C order");
-    else if (!fits || (length - NPY_START - header_bytes) / aten_type_bytes(type) != port->count)
+    else if (!fits)
         ok = err_set(e, "%s has the shape %s", port->name, wanted.data);
+    else if ((length - NPY_START - header_bytes) / aten_type_bytes(type) != port->count)
+        ok = err_set(e, "it is cut, or has more elements than its shape");
     for (uint64_t i = 0; ok && i < port->count; i++)
-        words[i] = word_of(port, npy_element(type, bytes + NPY_START + header_bytes + i * aten_type_bytes(type)));
+        ok = word_of(port, npy_element(type, bytes + NPY_START + header_bytes + i * aten_type_bytes(type)), &words[i],
+                     e);
     str_free(&wanted);
     return ok;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */
 
-static bool add_numbers(const aten_port *port, const jsonr *value, uint32_t *words, uint64_t *count, int depth)
+static bool add_numbers(const aten_port *port, const jsonr *value, uint32_t *words, uint64_t *count, int depth, err *e)
 {
     if (jsonr_is(value, JSONR_LIST) && depth <= ATEN_MAX_RANK) {
         const jsonr *item;
-        jsonr_each(item, value) if (!add_numbers(port, item, words, count, depth + 1)) return false;
+        jsonr_each(item, value) if (!add_numbers(port, item, words, count, depth + 1, e)) return false;
         return true;
     }
-    bool is_bool = jsonr_is(value, JSONR_BOOL), known = is_bool || jsonr_is_number(value);
-    if (known && *count < port->count)
-        words[*count] = word_of(port, is_bool ? jsonr_is_true(value) : jsonr_number(value));
-    (*count)++;
-    return known;
+    bool is_bool = jsonr_is(value, JSONR_BOOL);
+    if (!is_bool && !jsonr_is_number(value))
+        return err_set(e, "numbers are needed, in lists or not");
+    uint64_t at = (*count)++;
+    return at >= port->count || word_of(port, is_bool ? jsonr_is_true(value) : jsonr_number(value), &words[at], e);
 }
 
 static bool read_json(const aten_port *port, const char *bytes, size_t length, uint32_t *words, err *e)
 {
     jsonr *json = jsonr_read(bytes, length, e);
     uint64_t count = 0;
-    bool ok = json != NULL;
-    if (json && !add_numbers(port, json, words, &count, 0))
-        ok = err_set(e, "numbers are needed, in lists or not");
-    else if (json && count != port->count)
+    bool ok = json && add_numbers(port, json, words, &count, 0, e);
+    if (ok && count != port->count)
         ok = err_set(e, "%s has %llu elements, not %llu", port->name, (unsigned long long)port->count,
                      (unsigned long long)count);
     jsonr_free(json);
@@ -147,7 +155,7 @@ uint32_t *program_read_file(const aten_port *port, const char *path, err *e)
     if (!bytes)
         return NULL;
     uint32_t *words = mem_alloc(port->count * sizeof *words);
-    bool is_npy = length > NPY_START && memcmp(bytes, "\x93NUMPY", 6) == 0;
+    bool is_npy = length >= NPY_START && memcmp(bytes, "\x93NUMPY", 6) == 0;
     bool ok = (is_npy ? read_npy : read_json)(port, bytes, length, words, e);
     free(bytes);
     if (ok)
@@ -189,7 +197,7 @@ void program_write_json(const aten_port *port, const uint32_t *words, str *out)
         double number = number_of(port, words[i]);
         str_add(out, i ? ", " : "");
         if (isfinite(number))
-            str_addf(out, "%.9g", number);
+            str_addf(out, is_float(port) ? "%.9g" : "%.0f", number);
         else
             str_add(out, "null");
     }

@@ -1,6 +1,7 @@
 /* run_program: a program of PyTorch once: inputs from files or random, outputs printed or written. */
 #include "cli/run_program.h"
 
+#include "base/jsonw.h"
 #include "cli/program_io.h"
 #include "llm/program_run.h"
 #include "model/pt2.h"
@@ -71,6 +72,15 @@ static bool put_inputs(graph_run *r, const aten_program *p, const program_option
     return ok;
 }
 
+/* Names are the program's own: a folder's files get none that leads elsewhere or that a terminal cannot show. */
+static bool is_file_name(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f || *c == '/')
+            return false;
+    return *name != 0;
+}
+
 static bool give_outputs(graph_run *r, const aten_program *p, const char *folder, err *e)
 {
     uint32_t count;
@@ -83,11 +93,14 @@ static bool give_outputs(graph_run *r, const aten_program *p, const char *folder
         if (ok && folder) {
             str path = {0};
             str_addf(&path, "%s/%s.npy", folder, ports[i].name);
-            ok = !strchr(ports[i].name, '/') || err_set(e, "an output is called %s", ports[i].name);
+            ok = is_file_name(ports[i].name) || err_set(e, "the output '%s' cannot be a file's name", ports[i].name);
             ok = ok && program_write_npy(&ports[i], words, path.data, e);
             str_free(&path);
         } else if (ok) {
-            str_addf(&json, "%s\"%s\": ", i ? ",\n " : "{", ports[i].name);
+            jsonw name = jsonw_to(&json);
+            str_add(&json, i ? ",\n " : "{");
+            jsonw_text(&name, NULL, ports[i].name);
+            str_add(&json, ": ");
             program_write_json(&ports[i], words, &json);
         }
         free(words);

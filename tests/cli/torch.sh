@@ -63,6 +63,53 @@ import json; r = json.load(open('$work/record.json'))
 assert r['experiment'] == 'graph' and len(r['results']) == 2 and all(c['ok'] for c in r['checks'])"
 ok "its report" "$SOLO" report "$work/record.json" -o "$work/report.html"
 
+# programs made here: what is odd in names, in integers, in what is constant
+python3 - "$work" <<'EOF'
+import json, sys, zipfile
+
+def tensor(name):
+    return {"as_tensor": {"name": name}}
+
+def program(file, inputs, nodes, output, shapes):
+    described = {name: {"dtype": kind, "sizes": [{"as_int": d} for d in dims],
+                        "strides": [{"as_int": dims[1] if len(dims) == 2 and d == 0 else 1} for d in range(len(dims))],
+                        "storage_offset": {"as_int": 0}} for name, (kind, dims) in shapes.items()}
+    graph = {"inputs": [tensor(n) for n in inputs], "outputs": [tensor(output)], "tensor_values": described, "nodes": [
+        {"target": "torch.ops.aten." + op, "inputs": [{"name": k, "arg": v} for k, v in arguments], "outputs": [tensor(out)],
+         "metadata": {}, "name": out} for op, arguments, out in nodes]}
+    signature = {"input_specs": [{"user_input": {"arg": tensor(n)}} for n in inputs],
+                 "output_specs": [{"user_output": {"arg": tensor(output)}}]}
+    model = {"graph_module": {"graph": graph, "signature": signature}, "schema_version": {"major": 8, "minor": 20}}
+    with zipfile.ZipFile(sys.argv[1] + "/" + file, "w") as z:
+        z.writestr("p/models/model.json", json.dumps(model))
+        z.writestr("p/data/weights/model_weights_config.json", '{"config": {}}')
+        z.writestr("p/data/constants/model_constants_config.json", '{"config": {}}')
+
+name = 'a"\n\x1b[31m'
+program("names.pt2", ["i"], [("add.Tensor", [("self", tensor("i")), ("other", tensor("i"))], name)], name,
+        {"i": (5, [2]), name: (5, [2])})
+size, nodes, shapes = 1000, [], {"x": (7, [1]), "y": (7, [1]), "sum": (7, [])}
+for n in range(4):
+    nodes.append(("full.default", [("size", {"as_ints": [size, size]}), ("fill_value", {"as_float": 1})], "c0") if n == 0 else
+                 ("mm.default", [("self", tensor(f"c{n - 1}")), ("mat2", tensor("c0"))], f"c{n}"))
+    shapes[f"c{n}"] = (7, [size, size])
+nodes += [("sum.default", [("self", tensor("c3"))], "sum"), ("add.Tensor", [("self", tensor("x")), ("other", tensor("sum"))], "y")]
+program("large.pt2", ["x"], nodes, "y", shapes)
+EOF
+echo '[1073741823, -3]' >"$work/i.json"
+"$SOLO" run "$work/names.pt2" --input "$work/i.json" >"$work/names.json" 2>"$work/err"
+ok "names are quoted, integers have all their digits" python3 -c "
+import json; assert json.load(open('$work/names.json')) == {'a\"\\n\\x1b[31m': {'shape': [2], 'data': [2147483646, -6]}}"
+ok "no name controls a terminal" sh -c "! grep -q '$(printf '\033')' '$work/names.json'"
+fails "nor is it a file's" 1 "cannot be a file's name" "$SOLO" run "$work/names.pt2" --out "$work/made"
+for number in 2147483648 1099511627776 -2147483649 1.5 1e30; do
+    echo "[0, $number]" >"$work/i.json"
+    fails "no integer of 32 bits: $number" 1 "i takes whole numbers from -2147483648 to 2147483647" "$SOLO" run "$work/names.pt2" --input "$work/i.json"
+done
+head -c 1500 "$work/x.npy" >"$work/cut.npy"
+fails "a NumPy file that is cut" 1 "cut.npy: it is cut" "$SOLO" run $data/convnet.pt2 --input "$work/cut.npy"
+fails "constants that take too long" 1 "is too much to compute here" timeout 60 "$SOLO" explain "$work/large.pt2" --impl stub --bandwidth 1
+
 fails "an input of another shape" 1 "x has 486 elements, not 1" sh -c "echo 3 >'$work/one'; '$SOLO' run $data/convnet.pt2 --input '$work/one'"
 fails "an input that is none" 2 "none of the program's inputs, which are: x" "$SOLO" run $data/convnet.pt2 --input "z=$work/x.npy"
 fails "a text for a program" 2 "with --input" "$SOLO" run $data/convnet.pt2 -p hello
