@@ -214,7 +214,7 @@ bool solo_session_add_message(solo_session *s, const solo_message *m, solo_error
 bool solo_session_answer(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
                          solo_error *e);
 size_t solo_session_message_count(const solo_session *s);
-/* Valid until the conversation changes. */
+/* Valid until the conversation changes; zeros where there is none. */
 solo_message solo_session_message(const solo_session *s, size_t i);
 /* The tools that the model may call, a list of JSON as in OpenAI's API, given to the chat template; NULL: none. */
 bool solo_session_set_tools(solo_session *s, const char *json, solo_error *e);

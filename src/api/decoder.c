@@ -64,7 +64,7 @@ solo_decoder *solo_decoder_new(solo_device *d, const char *config, const solo_te
 {
     static const solo_session_options none = {0};
     err e = {0};
-    if (!api_is_here(d, to))
+    if (!api_is_here(d, to) || !api_is_here(config, to) || (count && !api_is_here(tensors, to)))
         return NULL;
     generation *n = make(d->g, config, tensors, count, o ? o : &none, &e);
     if (!api_result(to, &e, n != NULL))
@@ -113,7 +113,7 @@ uint32_t solo_decoder_generate(solo_decoder *c, const uint32_t *tokens, uint32_t
     err e = {0};
     uint32_t made = 0;
     sampling inside = how ? api_sampling(how) : (sampling){0};
-    if (!api_is_here(c, to))
+    if (!api_is_here(c, to) || (how && !api_result(to, &e, api_sampling_is_possible(how, &e))))
         return 0;
     generation_set_sampling(c->n, &inside);
     generation_set_stops(c->n, stop_count ? stops : tokens, stop_count);

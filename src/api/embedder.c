@@ -57,5 +57,6 @@ uint32_t solo_embedder_width(const solo_embedder *n)
 bool solo_embedder_embed(solo_embedder *n, const char *text, float *vector, solo_error *to)
 {
     err e = {0};
-    return api_is_here(n, to) && api_result(to, &e, embedder_embed(n->n, text, strlen(text), vector, &e));
+    return api_is_here(n, to) && api_is_here(text, to) &&
+           api_result(to, &e, embedder_embed(n->n, text, strlen(text), vector, &e));
 }

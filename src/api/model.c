@@ -21,7 +21,7 @@ solo_model *solo_model_open(const char *path, solo_error *to)
 bool solo_model_add_lora(solo_model *m, const char *path, float scale, solo_error *to)
 {
     err e = {0};
-    return api_is_here(m, to) && api_result(to, &e, lora_merge(m->m, path, scale, &e));
+    return api_is_here(m, to) && api_is_here(path, to) && api_result(to, &e, lora_merge(m->m, path, scale, &e));
 }
 
 void solo_model_close(solo_model *m)
@@ -53,7 +53,7 @@ size_t solo_model_tokenize(const solo_model *m, const char *text, int flags, uin
 {
     err e = {0};
     token_list list = {0};
-    if (!api_is_here(m, to))
+    if (!api_is_here(m, to) || !api_is_here(text, to))
         return 0;
     bool begins = !(flags & SOLO_TOKENS_GO_ON) && tokenizer_adds_bos(m->t);
     bool ok = tokenizer_encode(m->t, text, strlen(text), !(flags & SOLO_TOKENS_PLAIN), begins, &list, &e);

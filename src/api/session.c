@@ -4,6 +4,7 @@
 #include "api/session.h"
 #include "llm/session.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@ _Static_assert((int)SOLO_END_MODEL == (int)ANSWER_ENDED && (int)SOLO_END_STOP ==
                    (int)SOLO_END_LENGTH == (int)ANSWER_LONG && (int)SOLO_END_CONTEXT == (int)ANSWER_FULL &&
                    (int)SOLO_END_CALLER == (int)ANSWER_INTERRUPTED,
                "the same order");
+
+enum { MOST_CONTEXT = 1 << 24 }; /* as on the command line */
 
 /* ---- making one ------------------------------------------------------------------------------- */
 
@@ -28,11 +31,21 @@ sampling api_sampling(const solo_sampling *how)
                       .seed = how->seed};
 }
 
+bool api_sampling_is_possible(const solo_sampling *how, err *e)
+{
+    return (how->temperature >= 0 && isfinite(how->temperature) && how->top_p >= 0 && how->top_p <= 1 &&
+            how->min_p >= 0 && how->min_p <= 1 && how->repeat_penalty >= 0 && isfinite(how->repeat_penalty)) ||
+           err_set_kind(e, ERR_USAGE,
+                        "a temperature and a penalty are not negative, and top_p and min_p are from 0 to 1");
+}
+
 bool api_options_are_known(const solo_session_options *o, err *e)
 {
     dtype cache;
-    if (!generation_find_cache(o->cache_type, &cache, e))
+    if (!generation_find_cache(o->cache_type, &cache, e) || !api_sampling_is_possible(&o->sampling, e))
         return false;
+    if (o->context > MOST_CONTEXT)
+        return err_set_kind(e, ERR_USAGE, "a context has at most %d tokens, not %u", MOST_CONTEXT, o->context);
     return ((unsigned)o->level <= SOLO_LEVEL_LOOP && (unsigned)o->submit <= SOLO_SUBMIT_BATCH &&
             (unsigned)o->think <= SOLO_THINK_OFF) ||
            err_set_kind(e, ERR_USAGE, "there is no such level, submit policy or way to think");
@@ -162,7 +175,7 @@ static bool answer_to(solo_session *s, text_kind kind, const char *text, uint32_
                         .print = pass_piece,
                         .context = &l,
                         .think_tok = s ? s->think_tok : 0};
-    if (!api_is_here(s, to))
+    if (!api_is_here(s, to) || ((kind == CONTINUE || kind == SAY) && !api_is_here(text, to)))
         return false;
     bool ok = make_text(s, kind, text, &o, &report, &e);
     str_free(&l.piece);
@@ -206,7 +219,8 @@ bool solo_session_reset(solo_session *s, const char *system, solo_error *to)
 
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *to)
 {
-    if (!api_is_here(s, to))
+    err e = {0};
+    if (!api_is_here(s, to) || (how && !api_result(to, &e, api_sampling_is_possible(how, &e))))
         return false;
     sampling inside = how ? api_sampling(how) : (sampling){0};
     session_set_sampling(s->s, &inside);

@@ -34,13 +34,14 @@ static bool add_messages(solo_session *s, const solo_message *messages, size_t c
 bool solo_session_set_messages(solo_session *s, const solo_message *messages, size_t count, solo_error *to)
 {
     err e = {0};
-    return api_is_here(s, to) && api_result(to, &e, add_messages(s, messages, count, true, &e));
+    return api_is_here(s, to) && (!count || api_is_here(messages, to)) &&
+           api_result(to, &e, add_messages(s, messages, count, true, &e));
 }
 
 bool solo_session_add_message(solo_session *s, const solo_message *m, solo_error *to)
 {
     err e = {0};
-    return api_is_here(s, to) && api_result(to, &e, add_messages(s, m, 1, false, &e));
+    return api_is_here(s, to) && api_is_here(m, to) && api_result(to, &e, add_messages(s, m, 1, false, &e));
 }
 
 size_t solo_session_message_count(const solo_session *s)
@@ -51,6 +52,8 @@ size_t solo_session_message_count(const solo_session *s)
 
 solo_message solo_session_message(const solo_session *s, size_t i)
 {
+    if (i >= solo_session_message_count(s))
+        return (solo_message){0};
     chat_message m = conversation_at(session_conversation(s->s), i);
     return (solo_message){(solo_role)m.role, m.content, m.tool_calls, m.tool_call_id, m.name};
 }
@@ -91,11 +94,13 @@ bool solo_session_take_calls(solo_session *s)
 bool solo_session_save(solo_session *s, const char *path, solo_error *to)
 {
     err e = {0};
-    return api_is_here(s, to) && api_result(to, &e, api_session_prepare(s, &e) && session_save(s->s, path, &e));
+    return api_is_here(s, to) && api_is_here(path, to) &&
+           api_result(to, &e, api_session_prepare(s, &e) && session_save(s->s, path, &e));
 }
 
 bool solo_session_load(solo_session *s, const char *path, solo_error *to)
 {
     err e = {0};
-    return api_is_here(s, to) && api_result(to, &e, api_session_prepare(s, &e) && session_load(s->s, path, &e));
+    return api_is_here(s, to) && api_is_here(path, to) &&
+           api_result(to, &e, api_session_prepare(s, &e) && session_load(s->s, path, &e));
 }

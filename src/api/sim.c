@@ -5,6 +5,7 @@
 #include "sim/builtin.h"
 #include "sim/evolve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,13 @@ static bool read_source(solo_sim *s, const char *name, const char *wgsl, const s
 }
 
 /* The caller's data or, for the built-in finance simulation, synthetic prices. */
-static void take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o)
+static bool take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o, err *e)
 {
-    size_t bytes = (size_t)o->data_rows * o->data_columns * sizeof(float);
+    uint64_t bytes = (uint64_t)o->data_rows * o->data_columns;
+    if (o->data && bytes > UINT32_MAX / sizeof(float))
+        return err_set_kind(e, ERR_USAGE, "a table of %u rows and %u columns is too large", o->data_rows,
+                            o->data_columns);
+    bytes *= sizeof(float);
     if (o->data && bytes) {
         s->data = (table){o->data_rows, o->data_columns, mem_alloc(bytes)};
         memcpy(s->data.values, o->data, bytes);
@@ -46,6 +51,7 @@ static void take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o)
         sim_make_prices(&s->data, SIM_PRICE_ROWS, SIM_PRICE_SEED);
     if (s->data.rows)
         s->options.data = &s->data;
+    return true;
 }
 
 static bool make(solo_sim *s, gpu *g, const char *name, const char *wgsl, const solo_sim_options *o, err *e)
@@ -63,7 +69,8 @@ static bool make(solo_sim *s, gpu *g, const char *name, const char *wgsl, const 
                                .evolves = o->evolves};
     if (!s->options.population || !s->options.steps)
         return err_set_kind(e, ERR_USAGE, "%s: how many individuals, and how many steps?", name);
-    take_data(s, wgsl, o);
+    if (!take_data(s, wgsl, o, e))
+        return false;
     s->s = sim_new(g, &s->source, &s->options, e);
     return s->s != NULL;
 }
@@ -167,6 +174,8 @@ static bool is_there(bool there, err *e)
 bool solo_sim_scores(solo_sim *s, float *scores, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     return api_result(to, &e,
                       is_there(s->has_scores, &e) && sim_read_scores(s->s, scores, &e) && sim_check(s->s, scores, &e));
 }
@@ -183,6 +192,8 @@ static void as_numbers(const solo_sim *s, const uint32_t *words, uint32_t rows, 
 bool solo_sim_states(solo_sim *s, double *states, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     uint32_t *words = mem_alloc((size_t)s->source.state->words * s->options.population * sizeof *words);
     bool ok = is_there(s->has_states, &e) && sim_read_states(s->s, words, &e);
     if (ok)
@@ -194,6 +205,8 @@ bool solo_sim_states(solo_sim *s, double *states, solo_error *to)
 bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     uint32_t rows = sim_trace_rows(s->s), count = sim_trace_count(s->s);
     uint32_t *words = mem_alloc((size_t)rows * s->source.state->words * count * sizeof *words + 4);
     bool ok = count ? is_there(s->has_states, &e) && sim_read_trace(s->s, words, &e)
@@ -224,6 +237,9 @@ static bool begin_evolution(solo_sim *s, const solo_evolution *o, err *e)
         return true;
     if (!s->options.evolves)
         return err_set_kind(e, ERR_USAGE, "%s was not made to evolve (solo_sim_options.evolves)", s->source.path);
+    if (o && !(o->crossover >= 0 && o->crossover <= 1 && o->mutation >= 0 && o->mutation <= 1 && o->sigma >= 0 &&
+               isfinite(o->sigma)))
+        return err_set_kind(e, ERR_USAGE, "crossover and mutation are from 0 to 1, and sigma is not negative");
     if (o) {
         how.tournament = o->tournament ? o->tournament : how.tournament;
         how.elite = o->elite ? o->elite : how.elite;
@@ -253,6 +269,8 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
 {
     err e = {0};
     listener l = {progress, user};
+    if (!api_is_here(s, to))
+        return false;
     s->has_scores = s->has_states = begin_evolution(s, o, &e) && evolve_run(s->v, generation, evolve_level_on(s->s),
                                                                             SUBMIT_BATCH, report_to_listener, &l, &e);
     return api_result(to, &e, s->has_scores);
@@ -268,6 +286,8 @@ const double *solo_sim_best(const solo_sim *s, uint32_t *count)
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     bool ok = s->v ? evolve_read(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
     return api_result(to, &e, ok);
 }
@@ -275,6 +295,8 @@ bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *to
 bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     bool ok = s->v ? evolve_replace(s->v, genomes, scores, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
     s->has_states = s->has_states && !ok; /* those that are there are of others */
     return api_result(to, &e, ok);
@@ -283,6 +305,8 @@ bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     bool ok = s->v ? evolve_save(s->v, path, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
     return api_result(to, &e, ok);
 }
@@ -290,6 +314,8 @@ bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(s, to))
+        return false;
     bool ok = begin_evolution(s, o, &e) && evolve_load(s->v, path, &e);
     if (ok) {
         s->has_scores = true;

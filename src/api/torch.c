@@ -19,6 +19,8 @@ static solo_graph *graph_of(pt2 *file, aten_program *program)
 solo_graph *solo_graph_open(const char *path, solo_error *to)
 {
     err e = {0};
+    if (!api_is_here(path, to))
+        return NULL;
     pt2 *file = pt2_open(path, &e);
     api_result(to, &e, file != NULL);
     return file ? graph_of(file, pt2_program(file)) : NULL;
@@ -51,6 +53,8 @@ solo_graph *solo_graph_from_torch(const char *text, const solo_tensor *tensors, 
 {
     err e = {0};
     tensor_list list = {tensors, count};
+    if (!api_is_here(text, to) || (count && !api_is_here(tensors, to)))
+        return NULL;
     jsonr *json = jsonr_read(text, strlen(text), &e);
     if (!json) {
         e.kind = ERR_USAGE;

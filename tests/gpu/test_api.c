@@ -199,6 +199,43 @@ static void mistakes_are_errors(void **unused)
     assert_true(none.status != 0 && none.text[0]);
 }
 
+static void expect_usage(bool good, solo_error *e, const char *part)
+{
+    if (good || e->status != 2 || !strstr(e->text, part))
+        fail_msg("'%s' was expected in error %d: '%s'", part, e->status, e->text);
+    memset(e, 0, sizeof *e);
+}
+
+/* A simulation whose making failed is NULL: all that goes on with it fails in turn. */
+static void nothing_is_made_of_nothing(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    float f[4] = {0};
+    double d[4];
+    const char *part = "NULL";
+    expect_usage(solo_sim_scores(NULL, f, &e), &e, part);
+    expect_usage(solo_sim_states(NULL, d, &e), &e, part);
+    expect_usage(solo_sim_trace(NULL, d, &e), &e, part);
+    expect_usage(solo_sim_evolve(NULL, 1, NULL, NULL, NULL, &e), &e, part);
+    expect_usage(solo_sim_evolved(NULL, f, f, &e), &e, part);
+    expect_usage(solo_sim_set_evolved(NULL, f, f, &e), &e, part);
+    expect_usage(solo_sim_save(NULL, "x", &e), &e, part);
+    expect_usage(solo_sim_resume(NULL, "x", NULL, &e), &e, part);
+
+    /* numbers that nothing can be done with */
+    solo_sim_options o = {.population = 8, .steps = 1, .data = f, .data_rows = 1u << 31, .data_columns = 1u << 31};
+    expect_usage(solo_sim_new(device, "sphere", NULL, &o, &e) != NULL, &e, "too large");
+    o = (solo_sim_options){.population = 8, .evolves = true};
+    const solo_evolution odd[] = {{.mutation = NAN}, {.mutation = -1}, {.crossover = 5}, {.sigma = NAN}, {.sigma = -1}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        solo_sim *s = solo_sim_new(device, "sphere", NULL, &o, &e);
+        ok(s, &e);
+        expect_usage(solo_sim_evolve(s, 1, &odd[i], NULL, NULL, &e), &e, "from 0 to 1");
+        solo_sim_free(s);
+    }
+}
+
 /* What failed once fails again, and nothing is saved of what is not there. */
 static void failing_leaves_nothing_behind(void **unused)
 {
@@ -265,6 +302,7 @@ int main(void)
         cmocka_unit_test(step_by_step),
         cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
         cmocka_unit_test(mistakes_are_errors),
+        cmocka_unit_test(nothing_is_made_of_nothing),
         cmocka_unit_test(failing_leaves_nothing_behind),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_first, shut) +

@@ -370,6 +370,47 @@ static void mistakes_are_errors(void **unused)
     solo_model_close(m);
 }
 
+/* Texts that are not there, messages that are not there, numbers that nothing can be chosen by. */
+static void what_cannot_be_is_refused(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    solo_model *m = solo_model_open(NULL, &e);
+    solo_session *s = solo_session_open(device, m, NULL, &e);
+    ok(s, &e);
+#define REFUSED(call) \
+    do { \
+        assert_false(call); \
+        assert_int_equal(e.status, 2); \
+        memset(&e, 0, sizeof e); \
+    } while (0)
+    REFUSED(solo_model_tokenize(m, NULL, 0, NULL, 0, &e));
+    REFUSED(solo_model_add_lora(m, NULL, 1, &e));
+    REFUSED(solo_graph_open(NULL, &e));
+    REFUSED(solo_graph_from_torch(NULL, NULL, 0, &e));
+    REFUSED(solo_decoder_new(device, NULL, NULL, 0, NULL, &e));
+    REFUSED(solo_session_generate(s, NULL, 1, NULL, NULL, NULL, &e));
+    REFUSED(solo_session_chat(s, NULL, 1, NULL, NULL, NULL, &e));
+    REFUSED(solo_session_add_message(s, NULL, &e));
+    REFUSED(solo_session_set_messages(s, NULL, 1, &e));
+    REFUSED(solo_session_save(s, NULL, &e));
+    REFUSED(solo_session_load(s, NULL, &e));
+    ok(solo_session_generate(s, TEXT, 1, NULL, NULL, NULL, &e), &e);
+    solo_message none = solo_session_message(s, solo_session_message_count(s));
+    assert_true(none.role == SOLO_ROLE_SYSTEM && !none.content && !none.name);
+    static const solo_sampling odd[] = {
+        {.temperature = NAN}, {.temperature = -1}, {.temperature = INFINITY}, {.temperature = 1, .top_p = -1},
+        {.top_p = NAN},       {.min_p = 2},        {.repeat_penalty = -1},    {.repeat_penalty = NAN}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        REFUSED(solo_session_set_sampling(s, &odd[i], &e));
+        REFUSED(solo_session_open(device, m, &(solo_session_options){.sampling = odd[i]}, &e));
+    }
+    REFUSED(solo_session_open(device, m, &(solo_session_options){.context = UINT32_MAX}, &e));
+#undef REFUSED
+    solo_session_close(s);
+    solo_model_close(m);
+}
+
 static int open_device(void **unused)
 {
     (void)unused;
@@ -396,6 +437,7 @@ int main(void)
         cmocka_unit_test(graphs_at_every_level),
         cmocka_unit_test(callers_memory),
         cmocka_unit_test(mistakes_are_errors),
+        cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
 }
