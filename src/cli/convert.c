@@ -3,7 +3,9 @@
 #include "model/convert.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct options {
     const char *from, *to, *type;
@@ -36,11 +38,36 @@ static const option TABLE[] = {
      .otherwise = "the one they have"},
     {0}};
 
+/* Would the output replace what it is made from? A single GGUF file may be: the new one has all of it. Of a folder, what
+ * is in it is, but for GGUF files; of a split file every part. */
+static bool replaces_model(const char *from, const char *to)
+{
+    enum { NUMBERS = 19, TOTAL = 14 }; /* of "00001-of-00003.gguf" from its end on */
+    struct stat info;
+    char *source = realpath(from, NULL), *target = realpath(to, NULL);
+    size_t n = source ? strlen(source) : 0, m = target ? strlen(target) : 0;
+    bool replaces = false;
+    if (n && m && stat(source, &info) == 0 && S_ISDIR(info.st_mode)) {
+        const char *slash = strrchr(target, '/');
+        replaces = (size_t)(slash - target) == n && memcmp(source, target, n) == 0 &&
+                   (m < 5 || strcmp(target + m - 5, ".gguf") != 0);
+    } else if (n && n == m && n > NUMBERS)
+        replaces = memcmp(source, target, n - NUMBERS) == 0 && strcmp(source + n - TOTAL, target + n - TOTAL) == 0 &&
+                   memcmp(source + n - TOTAL, "-of-", 4) == 0 && strcmp(source + n - TOTAL, "-of-00001.gguf") != 0;
+    free(source);
+    free(target);
+    return replaces;
+}
+
 static int run(void *chosen)
 {
     err e = {0};
     const options *o = chosen;
     str notes = {0};
+    if (replaces_model(o->from, o->to)) {
+        err_set_kind(&e, ERR_USAGE, "%s is a part of the model that is to be converted", o->to);
+        return cli_fail(&e);
+    }
     bool ok = convert_model(o->from, o->to, o->type, &notes, &e);
     if (ok && notes.data)
         fputs(notes.data, stdout);

@@ -44,6 +44,14 @@ for name in config.json tokenizer.json modules.json; do
 done
 timeout 20 "$SOLO" logits "$work/folder" --tokens 1 --lora "$work/adapter" --impl stub >/dev/null 2>"$work/err"
 [ $? -eq 1 ] && grep -q "adapter_config.json: not a plain file" "$work/err" && echo "ok a pipe as an adapter's configuration" || echo "not ok a pipe as an adapter's configuration ($(cat "$work/err"))"
+# a model is not replaced by what is made from it
+"$SOLO" convert "$work/folder" "$work/folder/model.safetensors" >/dev/null 2>"$work/err"
+[ $? -eq 2 ] && grep -q "is a part of the model" "$work/err" && cmp -s "$work/folder/model.safetensors" tests/data/models/llama-linear/model.safetensors &&
+    echo "ok a folder's weights stay" || echo "not ok a folder's weights stay ($(cat "$work/err"))"
+"$SOLO" convert "$work/folder" "$work/folder/m-00001-of-00002.gguf" >/dev/null 2>"$work/err" && cp "$work/folder/m-00001-of-00002.gguf" "$work/folder/m-00002-of-00002.gguf" &&
+    echo "ok a GGUF file beside them" || echo "not ok a GGUF file beside them ($(cat "$work/err"))"
+"$SOLO" convert "$work/folder/m-00001-of-00002.gguf" "$work/folder/m-00002-of-00002.gguf" >/dev/null 2>"$work/err"
+[ $? -eq 2 ] && grep -q "is a part of the model" "$work/err" && echo "ok the parts of a split file stay" || echo "not ok the parts of a split file stay ($(cat "$work/err"))"
 rm -r "$work/folder" "$work/adapter" "$work/err"
 
 # killed at any moment, a command leaves the old file or the new one, and nothing beside it
