@@ -76,6 +76,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
     if (o->tool_command && !o->tools)
         return err_set_kind(e, ERR_USAGE, "--tool-command needs --tools (solo chat --help)");
+    if (o->session && strcmp(o->session, "-") == 0)
+        return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo chat --help)");
     return !o->think || chat_find_think(o->think, &think, e);
 }
 

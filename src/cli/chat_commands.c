@@ -53,7 +53,7 @@ static bool save_json(const chat *c, const char *path, err *e)
 static bool save(chat *c, const char *path, err *e)
 {
     size_t length = strlen(path);
-    if (!length)
+    if (!length || strcmp(path, "-") == 0)
         return err_set(e, "/save needs a file's name");
     bool json = length >= 5 && strcmp(path + length - 5, ".json") == 0;
     return json ? save_json(c, path, e) : session_save(c->s, path, e);

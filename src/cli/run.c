@@ -6,6 +6,7 @@
 #include "model/pt2.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -74,6 +75,8 @@ static bool check(void *chosen, err *e)
         return true;
     if (o->prompt && o->file)
         return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
+    if (o->session && strcmp(o->session, "-") == 0)
+        return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo run --help)");
     if (!o->prompt && !o->file && has_session(o) && isatty(STDIN_FILENO))
         o->prompt = "";
     if (!o->prompt && !o->file) {

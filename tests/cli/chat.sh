@@ -35,6 +35,8 @@ for option in --temp --top-p --min-p --repeat-penalty --top-k --seed; do
 done
 fails seed_is_whole 2 "--seed takes a whole number" "$solo" run x.gguf -p x --seed 1.5
 fails think_budget_is_a_number 2 "--think-budget takes a whole number" "$solo" chat x.gguf --think-budget 0
+fails session_to_a_stream 2 "--session takes a file" "$solo" chat --session -
+fails session_of_run_to_a_stream 2 "--session takes a file" "$solo" run -p x --session -
 fails command_without_tools 2 "--tool-command needs --tools" "$solo" chat x.gguf --tool-command cat
 fails stop_is_not_empty 2 "--stop takes a text" "$solo" chat x.gguf --stop ''
 fails context_is_a_number 2 "-c takes a whole number" "$solo" chat x.gguf -c none
