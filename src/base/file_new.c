@@ -94,12 +94,11 @@ static bool give_name(file_new *f)
     return false;
 }
 
-/* A rename is kept by the folder, not by the file. Some file systems have nothing to sync there. */
-static bool sync_folder(const char *target)
+bool file_sync_folder(const char *path)
 {
-    char *folder = folder_of(target);
+    char *folder = folder_of(path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd < 0 || fsync(fd) == 0 || errno == EINVAL || errno == EROFS;
+    bool ok = fd < 0 || fsync(fd) == 0 || errno == EINVAL || errno == EROFS; /* nothing to sync in some file systems */
     int why = errno;
     if (fd >= 0)
         close(fd);
@@ -114,7 +113,7 @@ bool file_new_place(file_new *f, bool sync)
         rename(f->temporary.data, f->target) != 0)
         return false;
     str_free(&f->temporary);
-    return !sync || sync_folder(f->target);
+    return !sync || file_sync_folder(f->target);
 }
 
 void file_new_free(file_new *f)

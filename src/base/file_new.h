@@ -25,6 +25,8 @@ typedef struct file_new {
 bool file_new_open(file_new *f, const char *path);
 /* `sync`: also after a crash of the machine it is the old file or all of the new one. */
 bool file_new_place(file_new *f, bool sync);
+/* The folder that this file is in: it keeps a rename, not the file. */
+bool file_sync_folder(const char *path);
 /* What has no place is removed. Does not close the file. */
 void file_new_free(file_new *f);
 

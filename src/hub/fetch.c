@@ -1,6 +1,7 @@
 /* fetch: downloads into FILE.part, resumes what an earlier try left, compares the checksum, renames. */
 #include "hub/fetch.h"
 #include "base/cache_folder.h"
+#include "base/file_new.h"
 #include "base/progress.h"
 #include "hub/name.h"
 
@@ -250,8 +251,8 @@ bool hub_fetch_file(const hub_fetch *f, err *e)
         unlink(from.data);
         ok = err_set(e, "%s: is not what the hub lists (its checksum is another) and was removed", f->file->path);
     }
-    ok =
-        ok && ((fsync(p.fd) == 0 && rename(from.data, to.data) == 0) || err_set(e, "%s: %s", to.data, strerror(errno)));
+    ok = ok && ((fsync(p.fd) == 0 && rename(from.data, to.data) == 0 && file_sync_folder(to.data)) ||
+                err_set(e, "%s: %s", to.data, strerror(errno)));
     if (p.fd >= 0)
         close(p.fd);
     str_free(&from);

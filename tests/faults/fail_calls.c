@@ -3,12 +3,18 @@
  * FAULT_FILE is a file of the struct below, which all processes of a run share: which of its calls fails and of which
  * group, how many there were, and the name of the one that failed. Only calls from the program itself count, told by
  * their return address: what GPU libraries and libc do on their own is not its business. The program's static libraries
- * (jansson, SQLite) are part of it. With WITHOUT_MEMORY, for builds whose sanitizer has an allocator of its own. */
+ * (jansson, SQLite) are part of it. With WITHOUT_MEMORY, for builds whose sanitizer has an allocator of its own.
+ *
+ * FAULT_LOG is a file that gets a line for each call that writes to a file, syncs or renames one, with the inode's number:
+ * `buffer 5`, `write 5`, `sync 5`, `rename 5 NAME`. tests/faults/order.py reads it.
+ *
+ * FAULT_LOOKUP_S: whoever looks a name up, libraries included, waits so many seconds, and it is not found. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -35,6 +41,7 @@ typedef struct faults {
 } faults;
 
 static faults *shared;
+static int log_fd = -1;
 static uintptr_t program_begin, program_end;
 
 static int note_program(struct dl_phdr_info *info, size_t size, void *user)
@@ -51,20 +58,27 @@ static int note_program(struct dl_phdr_info *info, size_t size, void *user)
 /* By system calls: the functions of the same names are the ones below. */
 __attribute__((constructor)) static void begin(void)
 {
-    const char *path = getenv("FAULT_FILE");
+    const char *path = getenv("FAULT_FILE"), *log = getenv("FAULT_LOG");
     int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
+    dl_iterate_phdr(note_program, NULL);
+    if (log)
+        log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0)
         return;
     void *at = (void *)syscall(SYS_mmap, NULL, sizeof(faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     syscall(SYS_close, fd);
-    dl_iterate_phdr(note_program, NULL);
     if (at != MAP_FAILED)
         shared = at;
 }
 
+static bool is_of_program(const void *caller)
+{
+    return (uintptr_t)caller >= program_begin && (uintptr_t)caller < program_end;
+}
+
 static bool fails(group g, const void *caller, const char *name, int why)
 {
-    if (!shared || (uintptr_t)caller < program_begin || (uintptr_t)caller >= program_end)
+    if (!shared || !is_of_program(caller))
         return false;
     uint64_t number = atomic_fetch_add(&shared->calls[g], 1) + 1;
     if (g != shared->fails_group || number != shared->fails_at)
@@ -74,17 +88,40 @@ static bool fails(group g, const void *caller, const char *name, int why)
     return true;
 }
 
+static void note_inode(const char *what, const struct stat *info, const char *path)
+{
+    char line[4200];
+    int length = snprintf(line, sizeof line, "%s %ju %s\n", what, (uintmax_t)info->st_ino, path);
+    syscall(SYS_write, log_fd, line, length);
+}
+
+/* Of plain files and folders, by their descriptor. */
+static void note(const void *caller, const char *what, int fd)
+{
+    struct stat info;
+    int before = errno;
+    if (log_fd >= 0 && is_of_program(caller) && syscall(SYS_fstat, fd, &info) == 0 &&
+        (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)))
+        note_inode(what, &info, "");
+    errno = before;
+}
+#define NOTE(what, fd) note(__builtin_return_address(0), what, fd)
+
 #define FAILS(g, why) fails(g, __builtin_return_address(0), __func__, why)
 #define NEXT(name) \
     static __typeof__(&name) next; \
     if (!next) \
     *(void **)&next = dlsym(RTLD_NEXT, #name)
 
-/* A function that passes everything on, or gives `otherwise`. */
-#define CALL(type, name, params, args, why, otherwise) \
+/* A function that passes everything on, or gives `otherwise`; one that does something to the file `fd` as well. */
+#define CALL(type, name, params, args, why, otherwise) CALL_NOTED(type, name, params, args, why, otherwise, (void)0)
+#define CALL_ON(what, type, name, params, args, why, otherwise) \
+    CALL_NOTED(type, name, params, args, why, otherwise, NOTE(what, fd))
+#define CALL_NOTED(type, name, params, args, why, otherwise, noted) \
     type name params \
     { \
         NEXT(name); \
+        noted; \
         return FAILS(IO, why) ? otherwise : next args; \
     }
 
@@ -136,20 +173,20 @@ CALL(int, fstat, (int fd, struct stat *info), (fd, info), EIO, -1)
 CALL(int, fstat64, (int fd, struct stat64 *info), (fd, info), EIO, -1)
 CALL(int, mkdir, (const char *path, mode_t mode), (path, mode), ENOSPC, -1)
 CALL(int, unlink, (const char *path), (path), EIO, -1)
-CALL(int, rename, (const char *from, const char *to), (from, to), EIO, -1)
 CALL(int, linkat, (int from, const char *old, int to, const char *new, int flags), (from, old, to, new, flags), ENOSPC,
      -1)
 CALL(int, fchmod, (int fd, mode_t mode), (fd, mode), EIO, -1)
-CALL(int, fsync, (int fd), (fd), EIO, -1)
-CALL(int, fdatasync, (int fd), (fd), EIO, -1)
-CALL(int, ftruncate, (int fd, off_t bytes), (fd, bytes), ENOSPC, -1)
-CALL(int, ftruncate64, (int fd, off64_t bytes), (fd, bytes), ENOSPC, -1)
+CALL_ON("sync", int, fsync, (int fd), (fd), EIO, -1)
+CALL_ON("sync", int, fdatasync, (int fd), (fd), EIO, -1)
+CALL_ON("write", int, ftruncate, (int fd, off_t bytes), (fd, bytes), ENOSPC, -1)
+CALL_ON("write", int, ftruncate64, (int fd, off64_t bytes), (fd, bytes), ENOSPC, -1)
 CALL(off_t, lseek, (int fd, off_t at, int whence), (fd, at, whence), EIO, -1)
 CALL(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes), EIO, -1)
-CALL(ssize_t, write, (int fd, const void *from, size_t bytes), (fd, from, bytes), ENOSPC, -1)
+CALL_ON("write", ssize_t, write, (int fd, const void *from, size_t bytes), (fd, from, bytes), ENOSPC, -1)
 CALL(ssize_t, pread, (int fd, void *to, size_t bytes, off_t at), (fd, to, bytes, at), EIO, -1)
 CALL(ssize_t, pread64, (int fd, void *to, size_t bytes, off64_t at), (fd, to, bytes, at), EIO, -1)
-CALL(ssize_t, pwrite64, (int fd, const void *from, size_t bytes, off64_t at), (fd, from, bytes, at), ENOSPC, -1)
+CALL_ON("write", ssize_t, pwrite64, (int fd, const void *from, size_t bytes, off64_t at), (fd, from, bytes, at), ENOSPC,
+        -1)
 CALL(void *, mmap, (void *at, size_t bytes, int protection, int flags, int fd, off_t offset),
      (at, bytes, protection, flags, fd, offset), ENOMEM, MAP_FAILED)
 CALL(void *, mmap64, (void *at, size_t bytes, int protection, int flags, int fd, off64_t offset),
@@ -171,6 +208,27 @@ CALL(FILE *, tmpfile, (void), (), ENOSPC, NULL)
 CALL(int, setenv, (const char *name, const char *value, int replace), (name, value, replace), ENOMEM, -1)
 CALL(ssize_t, getrandom, (void *to, size_t bytes, unsigned flags), (to, bytes, flags), EIO, -1)
 
+int rename(const char *from, const char *to)
+{
+    struct stat info;
+    NEXT(rename);
+    if (log_fd >= 0 && is_of_program(__builtin_return_address(0)) &&
+        syscall(SYS_newfstatat, AT_FDCWD, from, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        note_inode("rename", &info, to);
+    return FAILS(IO, EIO) ? -1 : next(from, to);
+}
+
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *wanted, struct addrinfo **found)
+{
+    NEXT(getaddrinfo);
+    const char *seconds = getenv("FAULT_LOOKUP_S");
+    if (!seconds)
+        return next(name, service, wanted, found);
+    for (unsigned left = (unsigned)atoi(seconds); left;)
+        left = sleep(left); /* a signal shortens it */
+    return EAI_AGAIN;
+}
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *user)
 {
     NEXT(pthread_create);
@@ -189,6 +247,7 @@ int close(int fd)
 int fclose(FILE *f)
 {
     NEXT(fclose);
+    NOTE("close", fileno(f));
     bool failing = FAILS(IO, ENOSPC);
     int got = next(f);
     errno = failing ? ENOSPC : errno;
@@ -210,11 +269,14 @@ size_t fread(void *to, size_t bytes, size_t count, FILE *f)
 size_t fwrite(const void *from, size_t bytes, size_t count, FILE *f)
 {
     NEXT(fwrite);
+    NOTE("buffer", fileno(f));
     return FAILS(IO, ENOSPC) ? mark(f) : next(from, bytes, count, f);
 }
 int fflush(FILE *f)
 {
     NEXT(fflush);
+    if (f)
+        NOTE("write", fileno(f));
     return FAILS(IO, ENOSPC) ? (int)mark(f) - 1 : next(f);
 }
 char *fgets(char *to, int room, FILE *f)
