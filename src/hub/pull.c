@@ -1,6 +1,7 @@
 /* pull: the steps from a name to files: list, choose, look for room, fetch. */
 #include "hub/pull.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "hub/fetch.h"
 #include "hub/store.h"
 
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 static const char REVISION[] = "main";
-enum { MOST_LIST_BYTES = 64 << 20, MOST_PAGES = 100, LABEL_BYTES = 48 };
+enum { MOST_LIST_BYTES = 64 << 20, MOST_PAGES = 100, LABEL_BYTES = 48, HEARD_MS = 300 };
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -32,9 +33,23 @@ typedef struct pull {
 
 /* ---- Ctrl-C -------------------------------------------------------------------------------- */
 
-static void interrupt(int signal_number)
+/* What is going on looks at the flag, but for what cannot: a name that is being looked up, a file that is being synced. What
+ * was fetched is in its part either way. */
+static void end_now(int number)
 {
-    (void)signal_number;
+    static const char text[] = "\nsolo: stopped; run the same command to resume\n";
+    (void)number;
+    ssize_t written = write(err_descriptor, text + !isatty(err_descriptor), sizeof text - 1 - !isatty(err_descriptor));
+    (void)written; /* there is nobody left to tell */
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+}
+
+static void interrupt(int number)
+{
+    (void)number;
+    if (!is_interrupted)
+        os_soon(HEARD_MS, end_now);
     is_interrupted = true;
 }
 
@@ -299,6 +314,7 @@ bool hub_pull(const hub_site *s, const hub_name *n, void (*say)(const char *line
     signals before = take_signals();
     bool ok = store_add_folder(&p.folder, s, n, e) && (p.h = http_open(e)) != NULL && read_list(&p, e) &&
               choose(&p, e) && (p.lock = store_lock(p.folder.data, say, e)) >= 0 && fetch_model(&p, e);
+    ok = ok && (!is_interrupted || err_set(e, "stopped"));
     if (ok)
         store_add_path(p.folder.data, p.model, path);
     give_back_signals(&before);

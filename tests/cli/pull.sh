@@ -327,6 +327,25 @@ else
     echo "skip pull on a terminal (no python3 with pty)"
 fi
 
+# libcurl cannot be asked to stop while a name is looked up
+faults=$(dirname "$SOLO")/tests/faults/fail_calls.so
+if [ -e "$faults" ]; then
+    new_cache
+    ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1}:verify_asan_link_order=0" python3 - "$SOLO" "$faults" >"$work/out" 2>"$work/err" <<'EOF'
+import os, signal, subprocess, sys, time
+solo = subprocess.Popen([sys.argv[1], "pull", "plain/one"], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                        env={**os.environ, "SOLO_HUB": "http://hub.example", "LD_PRELOAD": sys.argv[2], "FAULT_LOOKUP_S": "60"})
+time.sleep(3)
+began = time.monotonic()
+solo.send_signal(signal.SIGINT)
+print(solo.wait(), "soon" if time.monotonic() - began < 20 else "late")
+EOF
+    same "Ctrl-C while a name is looked up" "$(cat "$work/out" "$work/err")" "-2 soon
+solo: stopped; run the same command to resume"
+else
+    echo "skip Ctrl-C while a name is looked up (it needs Linux)"
+fi
+
 new_cache
 has "an empty list" /dev/stdin "no model was fetched yet" <<EOF
 $("$SOLO" models)
