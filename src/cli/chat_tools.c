@@ -42,8 +42,7 @@ static bool run_command(const char *command, const tool_call *call, str *result,
     tool_call_add(call, &line);
     fprintf(in, "%s\n", line.data);
     str_free(&line);
-    rewind(in);
-    bool started = os_process_shell(&p, command, fileno(in));
+    bool started = fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0 && os_process_shell(&p, command, fileno(in));
     int why = errno;
     fclose(in);
     if (!started)

@@ -66,3 +66,47 @@ for delay in 0.002 0.005 0.01 0.02 0.03 0.04 0.06 0.08 0.1 0.15; do
     [ "$(find "$work" -type f | wc -l)" -eq 1 ] && { grep -q '^old$' "$work/a.svg" || grep -q '</svg>' "$work/a.svg"; } || left=$((left + 1))
 done
 [ $left -eq 0 ] && echo "ok a killed command leaves nothing half-written" || echo "not ok a killed command leaves nothing half-written ($left of 10; $(ls "$work"))"
+
+# no room in /tmp, and a TMPDIR that leads nowhere: what needs neither is as always, what does says so in one line
+elsewhere=$(mktemp -d -p /var/tmp)
+trap 'rm -rf "$work" "$elsewhere"' EXIT
+case $SOLO in /*) ;; *) SOLO=$PWD/$SOLO ;; esac
+# cramped COMMAND...: with its own /tmp, which is full
+cramped() {
+    TMPDIR=/nowhere SOLO_CACHE=$elsewhere/cache unshare -rm sh -c 'mount -t tmpfs -o size=4k none /tmp && { cat /dev/zero >/tmp/full 2>/dev/null; exec "$@"; }' cramped "$@"
+}
+# without_room NAME STATUS LINES TEXT COMMAND...: so many lines of errors, the last of which is TEXT
+without_room() {
+    name=$1 status=$2 lines=$3 text=$4
+    shift 4
+    echo hi | cramped "$@" >"$elsewhere/out" 2>"$elsewhere/err"
+    got=$?
+    if [ $got -eq "$status" ] && [ "$(wc -l <"$elsewhere/err")" -eq "$lines" ] && [ "$(tail -n 1 "$elsewhere/err")" = "$text" ]; then
+        echo "ok no room in /tmp: $name"
+    else
+        echo "not ok no room in /tmp: $name (status $got, $(head -c 300 "$elsewhere/err"))"
+    fi
+}
+if ! command -v python3 >/dev/null || ! cramped true 2>/dev/null; then
+    echo "skip no room in /tmp (it takes python3 and a file system of one's own)"
+    exit 0
+fi
+python3 tests/oracle/make_folder.py mistral "$elsewhere/folder"
+python3 tests/cli/make_bigram.py "$elsewhere/bigram"
+echo '[{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]' >"$elsewhere/tools.json"
+cat >"$elsewhere/tools.jinja" <<'EOT'
+{{- messages[-1].content }}{{ '<|ask|>' if tools else '<|say|>' -}}
+EOT
+record=results/h200/llm/qwen2.5-0.5b-f32.torch.json
+without_room tokenize 0 0 "" "$SOLO" tokenize
+without_room convert 0 0 "" "$SOLO" convert "$elsewhere/folder" "$elsewhere/a.gguf"
+without_room explain 0 0 "" "$SOLO" explain --bandwidth 100 --svg "$elsewhere/a.svg"
+without_room report 0 0 "" "$SOLO" report $record -o "$elsewhere/a.html"
+without_room compare 0 0 "" "$SOLO" compare $record $record
+without_room "collect import" 0 0 "" "$SOLO" collect import results/h200/dispatch.json --db "$elsewhere/lab.sqlite"
+without_room run 0 0 "" "$SOLO" run --impl dawn --fuse ops -n 2 -p It
+without_room sim 0 0 "" "$SOLO" sim pi --impl dawn --pop 64 --steps 4 -o "$elsewhere/scores.csv"
+without_room "bench dispatch" 0 0 "" "$SOLO" bench dispatch --impl stub --quick --rounds 2 --processes 1 --json "$elsewhere/record.json"
+# the command does not get half of a call
+without_room "a tool's command" 1 2 "solo: the tool's command cannot be run: No space left on device" "$SOLO" chat "$elsewhere/bigram" --impl dawn --temp 0 \
+    --template "$elsewhere/tools.jinja" --tools "$elsewhere/tools.json" --tool-command cat
