@@ -193,6 +193,7 @@ static struct {
     int which;
 } ending = {.mutex = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
 
+/* The first one ends a server in order; who cannot wait for that sends another. */
 static void *hear_signal(void *unused)
 {
     (void)unused;
@@ -204,12 +205,23 @@ static void *hear_signal(void *unused)
     bool is_early = !ending.is_waited_for;
     pthread_cond_signal(&ending.came);
     pthread_mutex_unlock(&ending.mutex);
-    if (is_early) {
-        signal(which, SIG_DFL);
-        pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
-        raise(which);
-    }
+    if (!is_early)
+        sigwait(&ends, &which);
+    signal(which, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &ends, NULL);
+    raise(which);
     return NULL;
+}
+
+void http_end_by_itself(void)
+{
+    pthread_mutex_lock(&ending.mutex);
+    if (!ending.is_heard)
+        kill(getpid(), SIGTERM);
+    else if (!ending.which)
+        ending.which = SIGTERM;
+    pthread_cond_signal(&ending.came);
+    pthread_mutex_unlock(&ending.mutex);
 }
 
 void http_block_signals(void)

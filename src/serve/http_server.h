@@ -48,9 +48,12 @@ typedef struct http_options {
     void *user;
 } http_options;
 
-/* SIGINT and SIGTERM, which end a server, and a program at once that has none yet; a client that has gone must not end it. */
+/* SIGINT and SIGTERM, which end a server in order, and at once if they come twice or there is no server yet; a client that
+ * has gone must not end it. */
 void http_block_signals(void);
 int http_wait_for_signal(void);
+/* As if SIGTERM had come. */
+void http_end_by_itself(void);
 
 /* The texts of the options must outlive the server. */
 http_server *http_server_start(const http_options *o, err *e);

@@ -9,11 +9,9 @@
 #include "serve/http_files.h"
 #include "serve/openai_write.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 void server_make_id(server *s, const char *prefix, char out[40])
 {
@@ -309,7 +307,7 @@ static void on_failure(void *user)
 {
     server *s = user;
     s->has_failed = true;
-    kill(getpid(), SIGTERM);
+    http_end_by_itself();
 }
 
 static void set_template(server *s, const char *text, err *e)

@@ -201,6 +201,7 @@ static void who_may_ask(void **state)
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost.evil\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: ours.example:80\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"));
+    assert_true(replies("GET /echo HTTP/1.1\r\nHost: LOCALHOST\r\nConnection: close\r\n\r\n", "HTTP/1.1 200"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:abc\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost:65536\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
     assert_true(replies("GET /echo HTTP/1.1\r\nHost: localhost80\r\nConnection: close\r\n\r\n", "HTTP/1.1 403"));
@@ -249,6 +250,18 @@ static void slow_clients_are_cut_off(void **state)
     }
     assert_true(cut_off);
     close(fd);
+}
+
+/* Connections that say nothing take no other's place, for as long as they may be silent. */
+static void silent_clients_lock_nobody_out(void **state)
+{
+    (void)state;
+    int fds[200];
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        fds[i] = connect_to(http_server_port(server));
+    assert_true(replies(TO("GET /echo") "\r\n", "HTTP/1.1 200"));
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        close(fds[i]);
 }
 
 static void clients_that_go_away(void **state)
@@ -324,6 +337,7 @@ int main(void)
         cmocka_unit_test(json_bodies),
         cmocka_unit_test(answers_take_their_time),
         cmocka_unit_test(slow_clients_are_cut_off),
+        cmocka_unit_test(silent_clients_lock_nobody_out),
         cmocka_unit_test(clients_that_go_away),
         cmocka_unit_test(the_door_closes),
     };
