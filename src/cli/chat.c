@@ -1,6 +1,7 @@
 /* solo chat: a conversation with a model. */
 #include "cli/chat.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "llm/tool_calls.h"
 
 #include <signal.h>
@@ -83,7 +84,18 @@ static bool check(void *chosen, err *e)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
+enum { HEARD_MS = 300 };
+static volatile sig_atomic_t interrupted, is_answering;
+
+/* The driver cannot be told to leave what it is at: whoever waits for that gets to know it. */
+static void say_waiting(int number)
+{
+    static const char text[] = "\r\n\033[2m(stopping, when the GPU is done with what it is at; Ctrl-C again ends solo)"
+                               "\033[0m\r\n";
+    (void)number;
+    ssize_t written = is_answering && interrupted ? write(err_descriptor, text, sizeof text - 1) : 0;
+    (void)written; /* there is nobody else to tell */
+}
 
 /* An answer ends between two tokens, a prompt between two parts of it. Who cannot wait for that presses again. */
 static void interrupt(int number)
@@ -93,6 +105,7 @@ static void interrupt(int number)
         raise(number);
     }
     interrupted = 1;
+    os_soon(HEARD_MS, say_waiting);
 }
 
 void chat_note(const chat *c, const char *text)
@@ -175,9 +188,11 @@ static bool make_answer(chat *c, chat_asked asked, const char *text, answer_repo
     interrupted = 0;
     c->at_line_start = c->o->tools != NULL; /* a call alone is no line */
     c->calls = stops_of(&call, c->o->tools ? 1 : 0);
+    is_answering = 1;
     bool ok = asked == CHAT_SAY     ? session_say(c->s, text, &o, report, e)
               : asked == CHAT_AGAIN ? session_again(c->s, &o, report, e)
                                     : session_answer(c->s, &o, report, e);
+    is_answering = 0;
     stops_end(&c->calls, &shown);
     write_out(c, shown.data, shown.length, false);
     str_free(&shown);

@@ -128,6 +128,25 @@ for way in ("/compact", "/slide"):
 status = t.leave()
 check("leaves_after_full", status == 0, status)
 
+# a dispatch that takes long, since one of its workgroups does not arrive: Ctrl-C is answered, and heard the second time
+stalled = {"SOLO_ONE_GROUPS": "2", "SOLO_ONE_STALL": "1", "SOLO_ONE_LOOKS": "4000000000"}
+os.environ.update(stalled)
+t = Terminal("--fuse", "loop", "--wait", "--temp", "0")
+for name in stalled:
+    del os.environ[name]
+for seconds in (4, 16, 64):  # until the prompt was read and the dispatch has begun
+    t.wait_for("> ")
+    t.type("Once upon a time\n")
+    t.wait_for("(?!)", seconds)
+    t.type("\x03")
+    said = t.wait_for(r"Ctrl-C again ends solo|\(stopped\)", 60)
+    if not said or "again" in said:
+        break
+check("ctrl_c_in_a_long_dispatch_is_answered", said and "again" in said, (said, t.seen))
+t.type("\x03")
+status = t.status()
+check("and_the_second_ends", status == -2, status)
+
 # Tab completes commands
 t = Terminal("--temp", "0")
 t.wait_for("> ")
