@@ -9,7 +9,8 @@ simulations with `--fuse none`) byte by byte; tokens are drawn at random by a se
     tokens   so many tokens at the level loop, in texts of --length tokens, each by another seed
     sims     built-in simulations at the level loop: states and scores
     two      two Solo at once on one device: two models, a model and a simulation
-    stalls   a workgroup that does not arrive, at every barrier of a token in turn (SOLO_ONE_STALL); the same for simulations
+    stalls   a workgroup that does not arrive, at the first --barriers barriers of tokens in turn (SOLO_ONE_STALL); the same for
+             simulations. Each has to time out, and a run without a stall must not
     shrinks  processors are taken away from a run (software), and other processes come to the GPU and go, in the middle
     killed   another Solo is killed in the middle of its dispatches, again and again
 
@@ -30,6 +31,7 @@ parser.add_argument("--model", default="", help="instead of the built-in one")
 parser.add_argument("--tokens", type=int, default=2000)
 parser.add_argument("--length", type=int, default=500, help="tokens of a text")
 parser.add_argument("--barriers", type=int, default=24, help="of how many barriers one is left out in turn")
+parser.add_argument("--looks", default="200000", help="of stalls: a workgroup polls so often before it times out; software needs 20000000")
 parser.add_argument("--rounds", type=int, default=3, help="of shrinks and killed")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--groups", default="", help="workgroups, whether they are resident or not (SOLO_ONE_GROUPS); software needs 2 to have barriers")
@@ -109,17 +111,28 @@ def two():
     return f"{options.rounds} times two models, {options.rounds} times a model and a simulation"
 
 
+def times_out(what, arguments, environment, right, expected):
+    """A run that is compared, and whether it said that it timed out."""
+    told = notices
+    compare(what, result(start(arguments, environment), what), right)
+    if (notices > told) != expected:
+        wrong.append(f"{what}: {'no time-out' if expected else 'a time-out without a stall: --looks is too few here'}")
+
+
 def stalls():
-    length, sim = 40, ["nbody", "--pop", "256", "--steps", "12"]
+    length, steps = 40, 12
+    sim = ["nbody", "--pop", "256", "--steps", str(steps)]
     right = result(start(text("ops", 1, length)), "ops")
     states = result(start(simulation(sim, "none")), "nbody")
-    looks = {"SOLO_ONE_LOOKS": "200000", "SOLO_SIM_LOOKS": "200000", "SOLO_ONE_GROUPS": options.groups or "2", "SOLO_SIM_GROUPS": "2"}
+    looks = {"SOLO_ONE_LOOKS": options.looks, "SOLO_SIM_LOOKS": options.looks, "SOLO_ONE_GROUPS": options.groups or "2", "SOLO_SIM_GROUPS": "2"}
+    times_out("no stall", text("loop", 1, length), looks, right, False)
+    times_out("nbody, no stall", simulation(sim, "loop"), looks, states, False)
     for barrier in range(1, options.barriers + 1):
         what = f"barrier {barrier}"
-        compare(what, result(start(text("loop", 1, length), {**looks, "SOLO_ONE_STALL": str(barrier)}), what), right)
-        if barrier <= 12:
-            compare(f"nbody, {what}", result(start(simulation(sim, "loop"), {**looks, "SOLO_SIM_STALL": str(barrier)}), what), states)
-    return f"{options.barriers} barriers of a token, {min(12, options.barriers)} of a simulation"
+        times_out(what, text("loop", 1, length), {**looks, "SOLO_ONE_STALL": str(barrier)}, right, True)
+        if barrier < steps:  # there is one between two steps
+            times_out(f"nbody, {what}", simulation(sim, "loop"), {**looks, "SOLO_SIM_STALL": str(barrier)}, states, True)
+    return f"{options.barriers} barriers of tokens, {min(steps - 1, options.barriers)} of a simulation"
 
 
 def confine(process, processors):
