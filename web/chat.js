@@ -7,7 +7,7 @@ import { bytes, copy, deviceName, seconds, short, splitThoughts } from "./format
 const $ = (id) => document.getElementById(id);
 const DEFAULTS = { temperature: 0.7, top_k: 40, top_p: 0.95, min_p: 0, repeat_penalty: 1.1, max_tokens: 256, seed: "", level: "", context: "", system: "" };
 const KEPT_SETTINGS = "solo-settings";
-let markdown = null; // ./markdown.js, once it is here: nothing waits for it, and texts are plain until then
+let markdown = null; // ./markdown.js, once it is here: texts are plain until then
 
 function recall(key) {
     try {

@@ -13,7 +13,7 @@ function recall(key) {
 
 const isReport = (report) => Number.isFinite(report?.tokens) && Number.isFinite(report.tokens_per_s) && typeof (report.first_token_s ?? 0) === "number";
 
-/** Messages of an earlier visit or of a file, if they are valid; an answer that was in progress is as long as it was then. */
+/** Messages of an earlier visit or of a file, if they are valid; an answer in progress is as long as it was then. */
 export function validMessages(kept) {
     const isMessage = (m) => ["user", "assistant"].includes(m?.role) && typeof m.content === "string" && m.content;
     return (Array.isArray(kept) ? kept : []).filter(isMessage).map((m) => ({ role: m.role, content: m.content, report: isReport(m.report) ? m.report : null }));

@@ -101,7 +101,7 @@ export class Engine extends Program {
         return (compiling.made ??= this.ask("solo_improve").catch(() => null)); // an error here comes again with the next call
     }
 
-    /** @returns a promise of the model as it is when the best level for it is there; null: it was from the beginning, or another one is loaded by now */
+    /** @returns a promise of the model when its best level is there; null: it was from the beginning, or another one is loaded by now */
     get improved() {
         return this.#improved;
     }

@@ -1,8 +1,8 @@
 // The other side of src/gpu/web: WebGPU for C, as the imports of a wasm module.
 //
-// C knows things by their numbers, places in a table here. What goes wrong is kept on the device
-// until C asks (error). Functions that return a promise suspend C until it is kept; what they
-// brought (came) is polled by C afterwards. Nothing here calls into C.
+// C knows things by their places in a table here. What goes wrong is kept on the device until C asks
+// (error). Functions that return a promise suspend C until it is kept; what they brought (came) is
+// polled by C afterwards. Nothing here calls into C.
 
 const USE = [0x80, 0x40, 0x100 | 0x80].map((use) => use | 0x04 | 0x08); // storage, uniform, indirect; and copies
 const MAP_READ = 0x01, COPY_SRC = 0x04, COPY_DST = 0x08, QUERY_RESOLVE = 0x200, COMPUTE = 0x4;

@@ -1,7 +1,7 @@
 // Where models come from: a file that someone picked, a download that is kept, or a URL read in pieces.
 //
-// All of them end up as a source, { name, size, read(offset, length) }: no more of a file than was asked for is
-// ever in memory. Downloads go to the browser's private file system (OPFS), and go on where they broke off.
+// All become a source, { name, size, read(offset, length) }: no more of a file than was asked for is in memory.
+// Downloads go to the browser's private file system (OPFS), and go on where they broke off.
 import { Sha256 } from "./sha256.js";
 
 const FOLDER = "models";

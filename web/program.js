@@ -1,4 +1,4 @@
-// A program of Solo's C with a device (src/web): started, asked for one thing after the other, and what becomes of it if it breaks down.
+// A program of Solo's C with a device (src/web): started, asked for one thing after the other, and what follows if it breaks down.
 import { gpuImports, hostName } from "./gpu.js";
 import { instantiate, wasmFile } from "./wasm.js";
 

@@ -192,7 +192,7 @@ export class Service {
         await prepared?.it.close();
     }
 
-    /** The wasm for PyTorch's programs comes with the first of them, and has a device of its own. A lost one takes them along. */
+    /** The wasm for PyTorch's programs comes with the first of them, and has its own device. A lost one takes them along. */
     async #withTorch(act) {
         this.#torch ??= this.#openTorch();
         const coming = this.#torch;

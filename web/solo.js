@@ -5,8 +5,8 @@
 //     const stream = await solo.chat.completions.create({ messages: [{ role: "user", content: "Hello" }], stream: true });
 //     for await (const chunk of stream) show(chunk.choices[0].delta.content ?? "");
 //
-// The shapes are those of OpenAI's API. Where there are no workers with WebGPU (Node, Deno) it runs in place:
-// pass { gpu } where navigator.gpu is missing. In a service worker, import in-place.js instead.
+// The shapes are OpenAI's. Without workers that have WebGPU (Node, Deno) it runs in place: pass { gpu } where
+// navigator.gpu is missing. In a service worker, import in-place.js.
 
 class SoloError extends Error {
     constructor({ message, cancelled = false, noGpu = false, kept = false, dead = false, usage = false }) {
@@ -18,8 +18,8 @@ class SoloError extends Error {
 const ended = () => new SoloError({ message: "ended", cancelled: true });
 
 /**
- * A worker with the service. Browsers start workers only from the page's own origin; from another one (a CDN), a worker
- * made here imports it. The first form is the one that bundlers know.
+ * A worker with the service. Browsers start workers only from the page's own origin; from a CDN, one made here imports
+ * it. Bundlers know the first form.
  */
 function startWorker(base) {
     if (!base && new URL(import.meta.url).origin === location.origin) return new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
@@ -141,7 +141,7 @@ function textOf(content) {
     return content.map((part) => part.text).join("");
 }
 
-/** What is not known is refused, never ignored; `null` and what changes nothing are no request for anything. */
+/** What is not known is refused; `null` and what changes nothing are no request. */
 function refuseOthers(others, where = "") {
     for (const [name, value] of Object.entries(others)) if (value != null && !(name === "n" && value === 1)) throw new TypeError(`${where}${name} is not supported here`);
 }
@@ -151,8 +151,12 @@ function messageOf({ role, content, ...others }, i) {
     return { role, content: textOf(content) };
 }
 
-function toRequest({ messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others }) {
+const MOST = { temperature: 100, top_p: 1, min_p: 1, repeat_penalty: 10, top_k: 1e9, max_tokens: 1e9, max_completion_tokens: 1e9 };
+
+function toRequest(request) {
+    const { messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others } = request;
     refuseOthers(others);
+    for (const name in MOST) if (request[name] < 0 || !((request[name] ?? 0) <= MOST[name])) throw new TypeError(`${name} is from 0 to ${MOST[name]}`);
     return { messages: messages?.map(messageOf), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature: temperature ?? 0.8, topK: top_k ?? 40, topP: top_p ?? 0.95, minP: min_p ?? 0,
         repeatPenalty: repeat_penalty ?? 1.1, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [], keepAll: on_full === "stop" };
 }
@@ -244,8 +248,8 @@ export class Solo {
     }
 
     /**
-     * Opens a device, without a model; `builtin`: the built-in one will be used, and may be fetched meanwhile; `base`: where
-     * the files of this module lie, if not beside it.
+     * Opens a device, without a model; `builtin`: the built-in one may be fetched meanwhile; `base`: where the files of this
+     * module lie, if not beside it.
      */
     static async open({ adapter, environment, jspi, gpu, base, builtin = false } = {}) {
         const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
@@ -282,7 +286,7 @@ export class Solo {
         return this.model;
     }
 
-    /** A model that was loaded. Its best level may still be compiling; answers do not wait for that. */
+    /** A loaded model. Its best level may still be compiling; answers do not wait. */
     #take(model) {
         const load = ++this.#loads;
         this.model = model;
@@ -318,12 +322,12 @@ export class Solo {
         }
     }
 
-    /** Ends all answers in progress; the signal of an answer ends only that one. */
+    /** Ends all answers; an answer's signal ends that one. */
     stop() {
         return this.#service.call("stop");
     }
 
-    /** Gives up the model that is being fetched or loaded. */
+    /** Gives up the model that is being loaded. */
     cancelLoad() {
         return this.#service.call("cancelLoad");
     }

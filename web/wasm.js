@@ -1,8 +1,7 @@
 // Solo's C as a wasm module: loading it, calling it, strings, and the little of WASI that it uses.
 //
 // C waits for the GPU and for files; a page must not. So C is suspended until a promise is kept: by the
-// host itself where it can (JSPI), else by a second form of the module that unwinds its stack and
-// rewinds it again (Asyncify).
+// host (JSPI), or by a second form of the module, which unwinds and rewinds its stack (Asyncify).
 
 const hasJspi = () => typeof WebAssembly.Suspending === "function" && typeof WebAssembly.promising === "function";
 
@@ -143,10 +142,10 @@ export async function instantiate(module, makeImports, { environment = {}, log =
     exports._initialize?.();
     suspender.ready(exports, exports.memory);
 
-    /** Runs `act` with texts as C strings, which are freed afterwards. */
+    /** Runs `act` with texts as C strings. */
     async function withTexts(texts, act) {
         const places = texts.map((value) => {
-            const encoded = new TextEncoder().encode(value + "\0"), at = exports.solo_alloc(encoded.length);
+            const encoded = new TextEncoder().encode(`${value}`.replaceAll("\0", "\ufffd") + "\0"), at = exports.solo_alloc(encoded.length);
             if (!at) throw new Error("out of memory");
             bytes(at, encoded.length).set(encoded);
             return at;
