@@ -98,6 +98,21 @@ cat >"$elsewhere/tools.jinja" <<'EOT'
 {{- messages[-1].content }}{{ '<|ask|>' if tools else '<|say|>' -}}
 EOT
 record=results/h200/llm/qwen2.5-0.5b-f32.torch.json
+
+# a file system that is full half way: the old file stays, and nothing beside it
+mkdir "$elsewhere/small"
+for command in "convert $elsewhere/folder out" "explain --bandwidth 100 --svg out" "report $record -o out" "synth qwen2.5-0.5b q4_0 out"; do
+    # shellcheck disable=SC2086 # words
+    said=$(SOLO_CACHE=off unshare -rm sh -c 'mount -t tmpfs -o size=8k none "$0/small" && cd "$0/small" && echo old >out && command=$1 && shift &&
+        for word; do shift; [ "$word" != out ] || word=$PWD/out; set -- "$@" "$word"; done
+        (cd "$OLDPWD" && "$command" "$@") 2>&1 >/dev/null; echo "$? $(cat out | head -c 20) $(ls)"' "$elsewhere" "$SOLO" $command)
+    case $said in
+        *"No space left on device"*"
+1 old out") [ "$(echo "$said" | wc -l)" -eq 2 ] && echo "ok a full file system: ${command%% *}" || echo "not ok a full file system: $said" ;;
+        *) echo "not ok a full file system: ${command%% *}: $said" ;;
+    esac
+done
+
 without_room tokenize 0 0 "" "$SOLO" tokenize
 without_room convert 0 0 "" "$SOLO" convert "$elsewhere/folder" "$elsewhere/a.gguf"
 without_room explain 0 0 "" "$SOLO" explain --bandwidth 100 --svg "$elsewhere/a.svg"

@@ -90,3 +90,25 @@ if [ -f "$vocab/ggml-vocab-gpt-2.gguf" ]; then
 else
     for name in bpe bpe_special; do echo "skip $name no vocabulary here"; done
 fi
+
+# a text that does not end is read as far as one may be, not on
+if command -v python3 >/dev/null; then
+    python3 - "$solo" <<'END'
+import subprocess, sys
+MIB = 1 << 20
+solo = subprocess.Popen([sys.argv[1], "tokenize"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+taken = 0
+try:
+    while taken < 2048:
+        solo.stdin.write(b"a" * MIB)
+        taken += 1
+except BrokenPipeError:
+    pass
+solo.stdin = None
+said = solo.communicate()
+right = (taken <= 1026, solo.returncode, said) == (True, 1, (b"", b"solo: standard input: larger than 1 GiB\n"))
+print("ok too_long" if right else f"not ok too_long {taken} MiB, {solo.returncode}, {said}")
+END
+else
+    echo "skip too_long (no python3 here)"
+fi
