@@ -332,34 +332,33 @@ static void stop_workers(workers *c)
 
 /* ---- measuring ----------------------------------------------------------- */
 
-typedef struct task {
-    uint32_t measurement, point;
-} task;
+/* What a round runs: points of measurements, each as measurement * MEASURE_MAX_POINTS + point. */
+typedef struct round_plan {
+    uint32_t *tasks, count;
+} round_plan;
 
-static task *list_tasks(const dispatch_lab *lab, uint32_t *count)
+/* The first `points` of each measurement, or as many as it has. */
+static round_plan plan_round(const dispatch_lab *lab, uint32_t points)
 {
-    uint32_t n = 0;
-    task *tasks = mem_alloc(lab->measurement_count * MEASURE_MAX_POINTS * sizeof *tasks);
+    round_plan p = {mem_alloc(lab->measurement_count * MEASURE_MAX_POINTS * sizeof *p.tasks), 0};
     for (uint32_t i = 0; i < lab->measurement_count; i++)
-        for (uint32_t point = 0; point < lab->measurements[i].spec.points; point++)
-            tasks[n++] = (task){i, point};
-    *count = n;
-    return tasks;
+        for (uint32_t point = 0; point < points && point < lab->measurements[i].spec.points; point++)
+            p.tasks[p.count++] = i * MEASURE_MAX_POINTS + point;
+    return p;
 }
 
-/* Every point of every measurement once, in an order of its own, so that whatever
- * drifts (clocks, heat, other programs) falls on all alike. */
-static bool run_round(workers *c, const task *tasks, uint32_t *order, uint32_t count, rng *r, uint32_t round, err *e)
+/* All of it once, in an order of its own, so that whatever drifts (clocks, heat, other programs) falls on all alike. */
+static bool run_round(workers *c, const round_plan *p, rng *r, uint32_t round, err *e)
 {
     dispatch_lab *lab = c->lab;
-    rng_shuffle(r, order, count);
-    for (uint32_t i = 0; i < count; i++) {
-        task t = tasks[order[i]];
-        measurement *k = &lab->measurements[t.measurement];
+    rng_shuffle(r, p->tasks, p->count);
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t number = p->tasks[i] / MEASURE_MAX_POINTS, point = p->tasks[i] % MEASURE_MAX_POINTS;
+        measurement *k = &lab->measurements[number];
         measurement_time time;
-        if (!worker_measure(&c->workers[k->device], t.measurement - c->first_measurement[k->device], t.point, &time, e))
+        if (!worker_measure(&c->workers[k->device], number - c->first_measurement[k->device], point, &time, e))
             return false;
-        measurement_store(k, round, t.point, &time);
+        measurement_store(k, round, point, &time);
         lab->outputs_checked += time.output_checked;
         lab->waits_checked += time.wait_checked;
         progress_at(&c->p, ++lab->runs);
@@ -374,12 +373,12 @@ static bool out_of_time(const dispatch_lab *lab, uint64_t start, uint32_t proces
     return limit > 0 && processes >= FEWEST_IN_TIME && taken + taken / processes > limit;
 }
 
-/* The first process had its warm-up and a round, which took `two_rounds`: is there time for the rest of its rounds,
- * and for as many in the next one, which takes about a round to start? */
-static bool rounds_fit(const dispatch_lab *lab, uint64_t start, double two_rounds, uint32_t block)
+/* The first process had its warm-up and a round, which took `so_far`: is there time for the rest of its rounds,
+ * and for as many in the next one, which takes about as long to start? */
+static bool rounds_fit(const dispatch_lab *lab, uint64_t start, double so_far, uint32_t block)
 {
-    double limit = lab->options.limit_s, rest = (2 * block + 1) * two_rounds / 2;
-    return limit <= 0 || seconds_since(start) + rest <= limit;
+    double limit = lab->options.limit_s;
+    return limit <= 0 || seconds_since(start) + 2 * block * so_far <= limit;
 }
 
 /* So many are all. */
@@ -398,13 +397,11 @@ static bool run_rounds(workers *c, uint64_t start, err *e)
 {
     dispatch_lab *lab = c->lab;
     const dispatch_options *o = &lab->options;
-    uint32_t count, block = o->rounds / o->processes;
-    task *tasks = list_tasks(lab, &count);
-    uint32_t *order = mem_alloc(count * sizeof *order);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
+    uint32_t block = o->rounds / o->processes;
+    round_plan all = plan_round(lab, MEASURE_MAX_POINTS),
+               warm_up = plan_round(lab, o->limit_s > 0 ? 1 : MEASURE_MAX_POINTS);
     rng r = rng_seed(o->seed);
-    c->p = progress_start("measuring", (size_t)count * (o->rounds + o->processes));
+    c->p = progress_start("measuring", (size_t)all.count * o->rounds + (size_t)warm_up.count * o->processes);
     bool ok = true;
     uint64_t measuring = clock_ns();
     for (uint32_t round = 0; ok && round < o->rounds; round++) {
@@ -413,16 +410,16 @@ static bool run_rounds(workers *c, uint64_t start, err *e)
             limit_rounds(lab, round, round / block);
             break;
         }
-        ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, tasks, order, count, &r, round, e)) &&
-             run_round(c, tasks, order, count, &r, round, e);
+        ok = (!first || round == 0 || restart(c, e)) && (!first || run_round(c, &warm_up, &r, round, e)) &&
+             run_round(c, &all, &r, round, e);
         if (round == 0 && block > 1 && !rounds_fit(lab, start, seconds_since(measuring), block)) {
             block = 1;
             limit_rounds(lab, o->processes, o->processes);
         }
     }
     progress_end(&c->p);
-    free(order);
-    free(tasks);
+    free(warm_up.tasks);
+    free(all.tasks);
     return ok;
 }
 

@@ -31,6 +31,10 @@ static void what_would_take_too_long_is_left_out(void **unused)
     assert_int_equal(k->rounds, 2);
     assert_int_equal(k->rounds_per_process, 1);
     assert_int_equal(k->result.n, 2);
+    uint32_t points = 0;
+    for (uint32_t i = 0; i < lab.measurement_count; i++)
+        points += lab.measurements[i].spec.points;
+    assert_int_equal(lab.runs, 2 * (points + lab.measurement_count)); /* a process warms up at one length of each */
     dispatch_free(&lab);
 }
 
