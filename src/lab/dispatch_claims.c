@@ -64,15 +64,25 @@ static void add_figure(claim *c, const char *fmt, ...)
     va_end(ap);
 }
 
-/* A cost that came out as nothing, or as less, has no ratio to another. */
-static void add_ratio(claim *c, ratio r, int digits)
+/* A cost that came out as nothing, or as less, is none, and has no ratio to another. */
+static void add_interval(claim *c, double value, const double ends[2], const char *unit, int digits)
 {
-    for (double left = r.value; left < 1 && digits < 4; left *= 10)
+    for (double left = value; left < 1 && digits < 4; left *= 10)
         digits++; /* 0.04, not 0.0 */
-    if (r.lo > 0 && isfinite(r.hi))
-        add_figure(c, "%.*fx [%.*f %.*f]", digits, r.value, digits, r.lo, digits, r.hi);
+    if (ends[0] > 0 && isfinite(ends[1]))
+        add_figure(c, "%.*f%s [%.*f %.*f]", digits, value, unit, digits, ends[0], digits, ends[1]);
     else
         add_figure(c, "cannot tell");
+}
+
+static void add_ratio(claim *c, ratio r, int digits)
+{
+    add_interval(c, r.value, (double[]){r.lo, r.hi}, "x", digits);
+}
+
+static void add_cost(claim *c, const summary *us, int digits)
+{
+    add_interval(c, us->median, us->ci95, " us", digits);
 }
 
 static const char *separator(const claim *c)
@@ -113,14 +123,16 @@ static claim api_cost_range(const dispatch_lab *lab)
         summary us = api_cost(lab, WEBGPU[i]);
         if (us.n == 0)
             continue;
-        add_figure(&c, "%s%s: %.1f us [%.1f %.1f] on the host", separator(&c), WEBGPU[i], us.median, us.ci95[0],
-                   us.ci95[1]);
+        add_figure(&c, "%s%s on the host: ", separator(&c), WEBGPU[i]);
+        add_cost(&c, &us, 1);
         low = fmin(low, us.ci95[0]);
         high = fmin(high, us.ci95[1]);
     }
-    double pass = cost(lab, "dawn", SUBMIT_BATCH, "empty");
-    if (isfinite(pass))
-        add_figure(&c, "%sall in one pass dawn needs %.2f us with the device's time", separator(&c), pass);
+    const measurement *pass = dispatch_find(lab, MEASURE_DISPATCH, "dawn", SUBMIT_BATCH, "empty");
+    if (pass) {
+        add_figure(&c, "%sdawn with the device's time, all in one pass: ", separator(&c));
+        add_cost(&c, &pass->result, 2);
+    }
     if (!isfinite(low))
         return c;
     if (on_software(lab))
@@ -208,8 +220,11 @@ static claim validation_is_the_overhead(const dispatch_lab *lab)
     if (!with || !without || !vulkan || !dispatch_one_device(lab))
         return c;
     ratio saving = cost_ratio(with, without), gap = cost_ratio(with, vulkan);
-    add_figure(&c, "one pass: dawn %.2f us, without validation %.2f, bare Vulkan %.2f", with->result.median,
-               without->result.median, vulkan->result.median);
+    const measurement *all[] = {with, without, vulkan};
+    for (int i = 0; i < 3; i++) {
+        add_figure(&c, "%s", (const char *[]){"one pass: dawn ", ", without validation ", ", bare Vulkan "}[i]);
+        add_cost(&c, &all[i]->result, 2);
+    }
     if (gap.hi <= 1)
         add_figure(&c, ": there is no gap to explain");
     else if (gap.lo <= 1)
