@@ -459,7 +459,7 @@ SUSPENDING  := gpu.open,gpu.await_errors,gpu.wait,gpu.poll,gpu.timer_read,page.r
 ASYNCIFY_REMOVELIST := src/web/asyncify_removelist.txt
 
 # Markdown for answers, and what makes its HTML safe, from npm (make setup)
-WEB_LIBRARIES := node_modules/marked/lib/marked.esm.js node_modules/dompurify/dist/purify.es.mjs
+WEB_LIBRARIES := node_modules/marked/lib/marked.esm.js node_modules/dompurify/dist/purify.min.js
 WEB_FILES := $(wildcard web/*.js web/*.html web/*.css web/*.svg web/*.d.ts web/*.json web/*.webmanifest)
 
 web:
@@ -520,7 +520,7 @@ $(WEB)/.done: $(WEB)/solo.wasm $(WEB)/solo-asyncify.wasm $(WEB)/solo-sim.wasm $(
 	@echo '  copy $(WEB)'
 	cp $(WEB_FILES) models/builtin.gguf $(WEB)/
 	grep -v '^//# sourceMappingURL' node_modules/marked/lib/marked.esm.js >$(WEB)/marked.js
-	grep -v '^//# sourceMappingURL' node_modules/dompurify/dist/purify.es.mjs >$(WEB)/purify.js
+	grep -v '^//# sourceMappingURL' node_modules/dompurify/dist/purify.min.js >$(WEB)/purify.js
 	sed -i "s/@BUILD@/$$(cat $(filter-out Makefile,$^) | sha256sum | cut -c 1-12)/" $(WEB)/sw.js
 	touch $@
 

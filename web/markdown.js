@@ -1,7 +1,7 @@
 // Answers as Markdown: headings, lists, tables, code with a button to copy it. A model's text is a stranger's: what comes
 // out has only elements that cannot load or run anything, and pictures are named, not fetched. Formulas stay as written.
 import { Marked } from "./marked.js";
-import DOMPurify from "./purify.js";
+import "./purify.js"; // puts DOMPurify into globalThis
 import { copy } from "./format.js";
 
 const TAGS = ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"];
@@ -57,7 +57,7 @@ function dress(fragment) {
     return fragment;
 }
 
-const elementsOf = (html) => dress(DOMPurify.sanitize(html, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i, RETURN_DOM_FRAGMENT: true }));
+const elementsOf = (html) => dress(globalThis.DOMPurify.sanitize(html, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i, RETURN_DOM_FRAGMENT: true }));
 
 /** All of a text. */
 export const render = (text) => elementsOf(marked.parse(text));
