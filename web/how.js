@@ -38,7 +38,7 @@ function numbers(m, tokens) {
     const gain = gainOf(m.rates);
     if (!rows.length) return `<p>No cost above zero was measured here; <a href="#measure">measure</a> again on an idle machine.</p>${gain}`;
     return `<p>On ${escape(m.device)}, in ${escape(m.page)}, one dispatch of a kernel that does nothing costs:</p>
-        <div class="scroll"><table><thead><tr><th>Launched</th><th>each</th><th>a token of ${short(tokens.none)} dispatches</th><th>of ${short(tokens.ops)}</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
+        <div class="scroll"><table><thead><tr><th>Launched</th><th class="number">each</th><th class="number">a token of ${short(tokens.none)} dispatches</th><th class="number">of ${short(tokens.ops)}</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
         <p class="soft">${short(tokens.none)} dispatches, or fused ${short(tokens.ops)}, are what a token of Qwen2.5-0.5B takes.</p>
         ${gain}`;
 }

@@ -83,7 +83,7 @@ class Side {
         if (this.isDrawn) return;
         this.isDrawn = true;
         const { canvas, at } = this, { width, height } = canvas, to = canvas.getContext("2d"), { color, backgroundColor } = getComputedStyle(canvas);
-        const unit = Math.min(width / 56, height / 54), size = Math.max(1, width / 360), turn = 0.004 * this.frame, cos = Math.cos(turn) * unit, sin = Math.sin(turn) * unit;
+        const unit = Math.min(width / 68, height / 54), size = Math.max(1, width / 360), turn = 0.004 * this.frame, cos = Math.cos(turn) * unit, sin = Math.sin(turn) * unit;
         to.globalAlpha = 0.2;
         to.fillStyle = backgroundColor;
         to.fillRect(0, 0, width, height);

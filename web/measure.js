@@ -48,7 +48,7 @@ function publishedTable(list, llm, mine) {
     const best = mine.rates.loop ?? mine.rates.token ?? mine.rates.ops;
     const here = llm && best ? [row([llm.params.model, `here: ${mine.page}, ${mine.device}`, short(best.median), "", bytes(llm.params.gpu_bytes)])] : [];
     const rows = list.map((p) => row([p.model, `${p.where} (${p.by})`, short(p.tok_per_s), short(p.first_token_ms), p.gpu_bytes ? bytes(p.gpu_bytes) : ""]));
-    return `<h3>Models of 4 bits in browsers</h3><div class="scroll"><table><thead><tr><th>Model</th><th>Where</th><th>Tokens a second</th><th>First token, ms</th><th>GPU memory</th></tr></thead><tbody>${[...here, ...rows].join("")}</tbody></table></div>`;
+    return `<h3>Models of 4 bits in browsers</h3><div class="scroll"><table><thead><tr><th>Model</th><th>Where</th><th class="number">Tokens a second</th><th class="number">First token, ms</th><th class="number">GPU memory</th></tr></thead><tbody>${[...here, ...rows].join("")}</tbody></table></div>`;
 }
 
 const COARSE_NS = 50_000;
@@ -84,14 +84,14 @@ function draw(into, { dispatch, llm, decoder, why, doubts }, reference) {
         markup += bars({
             title: `The model, in more and in fewer dispatches (${llm.params.model})`, unit: "tokens a second", log: same.length > 0, rows: Object.values(LEVELS),
             series: [{ name, values: named(mine.rates, LEVELS) }, ...same],
-            note: `Dispatches a token: ${Object.entries(mine.perToken).map(([level, n]) => `${LEVELS[level]} ${short(n)}`).join(", ")}. All of them made the same tokens.`,
+            note: `Dispatches a token: ${Object.keys(LEVELS).filter((level) => level in mine.perToken).map((level) => `${LEVELS[level]} ${short(mine.perToken[level])}`).join(", ")}. All of them made the same tokens.`,
         });
     if (decoder) markup += decoderFigure(decoder, name);
     if (why) markup += `<p class="soft">${escape(why)}</p>`;
     const made = { dispatch, llm, decoder }, kinds = Object.keys(made).filter((kind) => made[kind]);
-    const checks = kinds.flatMap((kind) => made[kind].checks).map((c) => `<li>${escape(`${c.what}: ${c.detail}`)}</li>`).join("");
+    const checks = new Set(kinds.flatMap((kind) => made[kind].checks).map((c) => `<li>${escape(`${c.ok ? "" : "Not so: "}${c.what}: ${c.detail}`)}</li>`));
     markup += claimsTable(dispatch.claims) + publishedTable(reference.published, llm, mine) +
-        `<h3>What was checked</h3><ul>${checks}</ul>` +
+        `<h3>What was checked</h3><ul>${[...checks].join("")}</ul>` +
         `<p class="soft">The clock's steps: ${short(mine.clock_ns / 1000)} µs${mine.isolated ? " (this page is cross-origin isolated)" : ": coarse, because this page is not cross-origin isolated; solo web serves it so that it is"}. An effect below that cannot be told.</p>` +
         `<p class="row">${kinds.map((kind) => `<button type="button" data-save="${kind}">Save the ${RECORDS[kind]} record</button>`).join("")}<button type="button" data-copy>Copy all</button></p>${shareMarkup}`;
     into.innerHTML = markup;

@@ -353,6 +353,10 @@ await test("the measurement, and its records", async () => {
     yes(/A small decoder: 1,024 dispatches, or one.*Over one dispatch: wait for each/s.test(await textOf("measured")), "it is drawn");
     yes([dispatch, llm, decoder].every((record) => record.checks.some((c) => c.what === "the page was in sight" && !c.ok)), "that it was in the background is noted");
     yes(/in the background/.test(await textOf("measured")) && /It took/.test(await textOf("measure-clock")), "and said");
+    yes(/Not so: the page was in sight: the tab was in the background/.test(await textOf("measured")), "among the checks, as one that failed");
+    const checks = await browser.evaluate(() => [...document.querySelectorAll("#measured li")].map((li) => li.textContent));
+    equal(checks.length, new Set(checks).size, "each check once");
+    yes(/Dispatches a token: per operator .*per group \(ops\) .*per token 1, many tokens/.test(await textOf("measured")), "levels in the figure's order");
     yes(/RTX 4070 \(published by others\)/.test(await textOf("measured")), "what others publish stands there as theirs");
     equal(llm.results.map((r) => r.params.fuse).sort(), ["loop", "none", "ops", "token"]);
     yes(dispatch.host.cross_origin_isolated && dispatch.clock_ns <= 50_000, `the clock: ${dispatch.clock_ns} ns`);
