@@ -41,8 +41,9 @@ function dress(fragment) {
         box.append(table);
     }
     for (const code of fragment.querySelectorAll("pre")) {
-        const box = document.createElement("div"), button = document.createElement("button"), text = code.textContent;
+        const [box, head, language] = ["div", "div", "span"].map((tag) => document.createElement(tag)), button = document.createElement("button"), text = code.textContent;
         box.className = "code";
+        language.textContent = code.querySelector("code")?.className.match(/language-(\S+)/)?.[1] ?? "";
         button.type = "button";
         button.textContent = "Copy";
         button.setAttribute("aria-label", "Copy this code");
@@ -52,12 +53,13 @@ function dress(fragment) {
         };
         code.replaceWith(box);
         code.tabIndex = 0; // so that the keyboard can scroll it
-        box.append(button, code);
+        head.append(language, button);
+        box.append(head, code);
     }
     return fragment;
 }
 
-const elementsOf = (html) => dress(globalThis.DOMPurify.sanitize(html, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i, RETURN_DOM_FRAGMENT: true }));
+const elementsOf = (html) => dress(globalThis.DOMPurify.sanitize(html, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ADD_URI_SAFE_ATTR: ["align", "start"], ALLOW_DATA_ATTR: false, ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i, RETURN_DOM_FRAGMENT: true }));
 
 /** All of a text. */
 export const render = (text) => elementsOf(marked.parse(text));
