@@ -53,8 +53,10 @@ export function startChat(page) {
 
     // ---- what is shown
 
-    const atEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
-    const toEnd = () => (list.scrollTop = list.scrollHeight);
+    let follows = true; // the end of the conversation is in sight, and stays so
+    const toEnd = () => follows && (list.scrollTop = list.scrollHeight);
+    list.onscroll = () => (follows = list.scrollHeight - list.scrollTop - list.clientHeight < 80);
+    new ResizeObserver(toEnd).observe(list);
 
     function reportText({ tokens, first_token_s, tokens_per_s, gpu_bytes, dispatches_per_token, level, end }) {
         const parts = [`first token ${seconds(first_token_s ?? 0)}`, `${short(tokens_per_s)} tokens/s`, `${tokens} tokens`];
@@ -146,8 +148,19 @@ export function startChat(page) {
         keep();
         const other = messages.length && talks.current.model && model && talks.current.model !== model.name;
         $("other-model").hidden = !other;
-        $("other-model").textContent = other ? `This conversation was held with ${talks.current.model}; ${model.name} would answer now.` : "";
+        $("other-model-text").textContent = other ? `This conversation was held with ${talks.current.model}; ${model.name} would answer now.` : "";
+        $("use-other-model").hidden = true;
+        if (other) offerModel(talks.current.model);
     }
+
+    /** The model of a conversation, if it is here. */
+    async function offerModel(name) {
+        const wanted = await page.findModel?.(name);
+        if (!wanted || talks.current.model !== name) return;
+        $("use-other-model").hidden = false;
+        $("use-other-model").onclick = () => page.load(wanted);
+    }
+
     function keep() {
         talks.save(model?.name);
         if (talks.full && !saidFull) page.trouble(new Error("The browser keeps no more: this conversation lasts as long as the page. Export it, or delete others"));
@@ -161,6 +174,8 @@ export function startChat(page) {
     /** What is shown is another conversation, or another part of it. */
     function changed() {
         messages = talks.messages;
+        follows = true;
+        edited();
         draw();
         buttons();
     }
@@ -217,7 +232,8 @@ export function startChat(page) {
 
     async function answer() {
         if (page.busy || !answerer()) return;
-        page.busy = true;
+        page.busy = follows = true;
+        edited();
         page.calm();
         unsay("full");
         answering = new AbortController();
@@ -231,7 +247,6 @@ export function startChat(page) {
         try {
             const stream = await answerer().chat.completions.create({ ...request, signal: answering.signal });
             for await (const chunk of stream) {
-                const follow = atEnd();
                 const piece = chunk.choices[0].delta.content ?? "", begun = message.content.trim() !== "";
                 message.content += piece;
                 if (message.content.includes("think>")) { // otherwise text is added, so that only that is read out
@@ -239,7 +254,7 @@ export function startChat(page) {
                     show(body, message.content);
                 } else if (message.content.trim()) (growing ??= growIn(body)).add(begun ? piece : piece.trimStart());
                 if (chunk.solo) message.report = { ...chunk.solo, gpu_bytes: model.gpu_bytes };
-                if (follow) toEnd();
+                toEnd();
             }
             if (message.report?.notice) page.trouble(new Error(message.report.notice));
             done = message.report?.end !== "interrupted" || message.content !== "";
@@ -271,12 +286,27 @@ export function startChat(page) {
 
     /** Another conversation begins with what stands before this message, and its text is there to be changed. */
     function edit(message) {
-        const at = messages.indexOf(message);
+        const at = messages.indexOf(message), before = talks.current.id;
         if (page.busy || at < 0) return;
         talks.branch(at, model?.name);
         changed();
         text.value = message.content;
         text.focus();
+        leaveEdit = () => {
+            const mine = talks.current.id;
+            talks.open(before, model?.name);
+            talks.delete(mine);
+            changed();
+            text.value = "";
+            text.focus();
+        };
+        notice("edit", "What you write now begins a conversation of its own, and the other one stays. Escape leaves it as it was.", { "Leave it as it was": leaveEdit });
+    }
+
+    let leaveEdit = null; // while a message is edited
+    function edited() {
+        leaveEdit = null;
+        unsay("edit");
     }
 
     function say(content) {
@@ -304,6 +334,7 @@ export function startChat(page) {
         if (!content.trim() || !model || page.busy || !answerer()) return;
         text.value = "";
         say(content);
+        if (!matchMedia("(pointer: coarse)").matches) text.focus(); // the button that had it is gone; a phone's keyboard would hide the answer
     };
     text.onkeydown = (event) => {
         const mine = messages.findLast((m) => m.role === "user");
@@ -321,9 +352,10 @@ export function startChat(page) {
     };
     $("stop").onclick = stop;
     addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || !answering || document.querySelector("dialog[open]")) return;
+        if (event.key !== "Escape" || !(answering || leaveEdit) || document.querySelector("dialog[open]")) return;
         event.preventDefault();
-        stop();
+        if (answering) stop();
+        else leaveEdit();
     });
     text.onpaste = (event) => {
         if ([...(event.clipboardData?.files ?? [])].some((file) => file.type.startsWith("image/"))) page.trouble(new Error("Pictures cannot be read here: models answer to text alone"));
@@ -371,7 +403,7 @@ export function startChat(page) {
     function describe(now, { gpu } = {}) {
         model = now;
         $("model-name").textContent = model.name;
-        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${bytes(model.gpu_bytes)} on ${deviceName(gpu)}${gpu.adapter_type === "software" ? " (software: slow)" : ""} · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""} · context ${model.context}${model.context < model.trained_context ? ` of ${model.trained_context}` : ""} tokens, ${bytes(model.cache_bytes)}`;
+        $("model-facts").textContent = model.isRemote ? `on the server that this page is from · context ${model.context} tokens` : `${deviceName(gpu)}${gpu.adapter_type === "software" ? ", software: slow" : ""} · ${bytes(model.gpu_bytes)}, ${bytes(model.cache_bytes)} of it for a context of ${model.context}${model.context < model.trained_context ? ` (the model's: ${model.trained_context})` : ""} tokens · ${launches(model)}${model.improving ? "; fewer are being made ready" : ""}`;
         if (model.notice) page.trouble(new Error(model.notice));
     }
 
@@ -381,6 +413,7 @@ export function startChat(page) {
     import("./markdown.js").then((module) => {
         markdown = module;
         for (const [message, item] of shown) if (item.dataset.plain) show(item.querySelector(".text"), message.content);
+        toEnd();
     }, () => {}); // answers are plain text then
 
     return {

@@ -170,6 +170,7 @@ export function startConversations(conversations, model, act) {
                 conversations.rename(c.id, title);
                 draw();
             }), button("Delete", c.title, () => {
+                if (!confirm(`Delete “${c.title}”? It cannot be brought back.`)) return;
                 conversations.delete(c.id);
                 act.changed();
                 draw();

@@ -61,6 +61,7 @@ async function start() {
     const chat = startChat(page), models = startModels(page, chat);
     startMeasure(page, { rounds: Number(options.rounds) || 0 });
     startLive(page);
+    $("trouble-close").onclick = page.calm;
     addEventListener("hashchange", showView);
     showView();
     let hasGpu = false;

@@ -5,6 +5,7 @@ import { RemoteModel } from "./remote.js";
 import { recallModel, rememberModel } from "./remembered.js";
 
 const $ = (id) => document.getElementById(id);
+const BUILTIN = "the built-in model";
 
 export function startModels(page, chat) {
     const dialog = $("models");
@@ -126,6 +127,13 @@ export function startModels(page, chat) {
             page.trouble(error, recover);
         }
     }
+    page.load = load;
+    /** How to load the model of this name, if it is here. */
+    page.findModel = async (name) => {
+        if (name === BUILTIN) return {};
+        const found = (await Promise.resolve(page.solo?.models.list()).catch(() => null))?.find((m) => m.complete && m.name === name);
+        return found ? { model: { kept: found.key } } : null;
+    };
     page.recover = recover;
     page.reload = () => load(last);
 
@@ -140,6 +148,7 @@ export function startModels(page, chat) {
             remove.textContent = "Delete";
             remove.setAttribute("aria-label", `Delete ${model.name}`);
             remove.onclick = async () => {
+                if (!confirm(`Delete ${model.name}? To have it again it must be fetched again.`)) return;
                 await page.solo.models.delete(model.key).catch((error) => {
                     dialog.close();
                     page.trouble(error);

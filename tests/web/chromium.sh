@@ -7,5 +7,6 @@ in_host chromium node tests/web/served.mjs chromium
 in_host chromium node tests/web/axe.mjs chromium
 in_host chromium node tests/web/catalogue.mjs chromium
 in_host chromium node tests/web/full.mjs chromium
+in_host chromium node tests/web/use.mjs chromium
 in_host chromium node tests/web/live.mjs chromium
 in_host chromium node tests/web/torch.mjs chromium

@@ -7,4 +7,5 @@ in_host firefox node tests/web/served.mjs firefox
 in_host firefox node tests/web/axe.mjs firefox
 in_host firefox node tests/web/catalogue.mjs firefox
 in_host firefox node tests/web/full.mjs firefox
+in_host firefox node tests/web/use.mjs firefox
 in_host firefox node tests/web/live.mjs firefox

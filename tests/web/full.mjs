@@ -10,10 +10,10 @@ const server = await serve(SOLO_PAGE), isFull = () => browser.until(() => !soloP
 await test("a context that is full is a choice: without the oldest messages, or a new conversation", async () => {
     await browser.goto(`${server.url}/`);
     await ready();
-    yes(/context 1024 tokens, [\d.]+ MB/.test(await textOf("model-facts")), "what it costs is said");
+    yes(/[\d.]+ MB of it for a context of 1024 tokens/.test(await textOf("model-facts")), "what it costs is said");
     await set({ max_tokens: 20, temperature: 0, context: 64 });
     await browser.evaluate(() => soloPage.reload());
-    await browser.until(() => /context 64 of 1024 tokens/.test(document.getElementById("model-facts").textContent));
+    await browser.until(() => /a context of 64 \(the model's: 1024\) tokens/.test(document.getElementById("model-facts").textContent));
     await ready();
     await say("Once upon a time there was a king who had a daughter");
     await answered();

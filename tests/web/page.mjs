@@ -213,6 +213,7 @@ await test("several conversations: renamed, branched by an edit, exported, impor
     await browser.goto(`${server.url}/?rounds=2`);
     await ready();
     const left = await browser.evaluate(() => {
+        globalThis.confirm = () => true;
         document.getElementById("open-conversations").click();
         for (let b; (b = [...document.querySelectorAll("#conversation-list button")].find((x) => x.textContent === "Delete"));) b.click();
         document.getElementById("conversations").close();
@@ -288,8 +289,19 @@ await test("a model from a URL whose connection breaks again and again, checked 
     await browser.until(() => document.querySelector("#kept button") !== null);
     yes(/tale\.gguf · 3\.9 MB/.test(await textOf("kept")), await textOf("kept"));
     await picture("models");
-    await browser.evaluate(() => [...document.querySelectorAll("#kept button")].find((b) => b.textContent === "Delete").click());
+    const room = () => browser.evaluate(() => document.getElementById("kept-room").textContent), before = await room();
+    await browser.evaluate(() => {
+        const press = () => [...document.querySelectorAll("#kept button")].find((b) => b.textContent === "Delete").click();
+        globalThis.confirm = () => false;
+        press();
+        globalThis.confirm = () => true;
+        press();
+    });
     await browser.until(() => /Nothing yet/.test(document.getElementById("kept").textContent));
+    yes(/MB used of the/.test(before), before);
+    await browser.until((was) => document.getElementById("kept-room").textContent !== was, 10_000, before);
+    const [had, has] = [before, await room()].map((text) => parseFloat(text));
+    yes(had - has > 3 && had - has < 5, `room is freed: ${before}, then ${await room()}`);
     await browser.goto(`${server.url}/?rounds=2`);
     await ready();
     equal([await textOf("model-name"), await textOf("model-note-text")], ["the built-in model", "The model of your last visit is not kept here any more."]);
