@@ -19,7 +19,7 @@ function advice(error) {
     if (error.lost) return "The GPU went away (it was reset, or another program took it). Your conversation is kept.";
     if (error.noGpu) return `${error.message.replace(/^web: /, "")}.`;
     if (/memory/i.test(error.message)) return `${error.message}. A smaller model, a smaller type of weights or a shorter context (Settings) needs less.`;
-    return error.message;
+    return error.message.replace("(-c N makes it longer)", "(Settings have a longer one, if the model and the memory allow it)");
 }
 
 /** What the views share. */

@@ -162,8 +162,9 @@ static void print_end(chat *c, const answer_report *r)
     if (r->end == ANSWER_INTERRUPTED)
         chat_note(c, "(stopped)");
     if (r->end == ANSWER_FULL)
-        chat_note(c, c->slides ? "the context is full: the answer ends here"
-                               : "the context is full: the answer ends here (/compact makes room)");
+        chat_note(c, c->slides
+                         ? "the context is full: the answer ends here (-c N makes it longer)"
+                         : "the context is full: the answer ends here (/compact makes room, -c N a longer context)");
     if (r->forgotten && !c->said_forgotten) {
         chat_note(c, "the context was full: the oldest turns are forgotten from now on (-c N makes it larger)");
         c->said_forgotten = true;
@@ -208,7 +209,7 @@ bool chat_answer(chat *c, chat_asked asked, const char *text, err *e)
         char line[200];
         snprintf(line, sizeof line,
                  "the context of %u tokens is full: /compact summarises the older turns, /slide drops them; then your "
-                 "message is answered",
+                 "message is answered (-c N at the start makes it longer)",
                  generation_context(session_generation(c->s)));
         chat_note(c, line);
         err_clear(e);

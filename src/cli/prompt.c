@@ -52,7 +52,19 @@ static unsigned char cancel(EditLine *editor, int key)
     return CC_NEWLINE;
 }
 
-/* Tab: as many letters as all words that begin like the line have in common; a space behind the only one. */
+/* The words that begin like the line, below it. */
+static unsigned char list_words(const prompt *p, const char *begin, size_t typed)
+{
+    putchar('\n');
+    for (const char *const *w = p->words; *w; w++)
+        if (strncmp(*w, begin, typed) == 0)
+            printf("%s  ", *w);
+    putchar('\n');
+    return CC_REDISPLAY;
+}
+
+/* Tab: as many letters as all words that begin like the line have in common, or a list of them; a space behind the only
+ * one. */
 static unsigned char complete(EditLine *editor, int key)
 {
     (void)key;
@@ -74,6 +86,8 @@ static unsigned char complete(EditLine *editor, int key)
     }
     if (!count || line->cursor != line->lastchar)
         return CC_ERROR;
+    if (count > 1 && common == typed)
+        return list_words(p, line->buffer, typed);
     char more[64];
     snprintf(more, sizeof more, "%.*s%s", (int)(common - typed), first + typed, count == 1 ? " " : "");
     return *more && el_insertstr(editor, more) == 0 ? CC_REFRESH : CC_ERROR;

@@ -173,7 +173,8 @@ static bool encode_what_fits(conversation *c, const answer_options *o, token_lis
     /* a single message may take some of the room for the answer, but not all */
     if (out->count + LEAST_ANSWER <= context)
         return true;
-    return err_set(e, "the message has %zu tokens, too many for a context of %u", out->count, context);
+    return err_set(e, "the message has %zu tokens, too many for a context of %u (-c N makes it longer)", out->count,
+                   context);
 }
 
 /* True if all tokens were fed; false also after an interruption. */
@@ -243,7 +244,7 @@ static bool could_fit(const conversation *c, const char *text, err *e)
     token_list alone = {0};
     bool ok = tokenizer_encode(c->t, text, strlen(text), false, false, &alone, e);
     if (ok && alone.count + LEAST_ANSWER > generation_context(c->n))
-        ok = err_set(e, "the message has %zu tokens, too many for a context of %u", alone.count,
+        ok = err_set(e, "the message has %zu tokens, too many for a context of %u (-c N makes it longer)", alone.count,
                      generation_context(c->n));
     token_list_free(&alone);
     return ok;

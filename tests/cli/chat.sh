@@ -94,7 +94,7 @@ same forgets "$(printf 'one\ntwo\nthree\nfour\nfive\nsix\n' | chat -n 8 -c 48 --
 same says_once "$(grep -c 'forgotten' "$work/errors")" 1
 echo "a b c d e f g h i j k l m n o p q r s t u v w x y z" | chat -c 24 >"$work/out"
 status=$?
-same too_long "$status $(grep -c 'too many for a context of 24' "$work/errors")" "1 1"
+same too_long "$status $(grep -c 'too many for a context of 24 (-c N makes it longer)' "$work/errors")" "1 1"
 
 # stop texts, and the context of run
 same stops "$(run -p 'Once upon a time' -n 30 --stop ' named' --stop 'zzz')" 'Once upon a time, there was a little girl'

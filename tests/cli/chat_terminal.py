@@ -123,6 +123,7 @@ for way in ("/compact", "/slide"):
             break
         t.wait_for("> ")
     check(f"says_full_before{way}", full and "is full" in full, t.seen)
+    check(f"says_how_to_have_more_before{way}", t.wait_for(r"-c N"), t.seen)
     t.type(f"{way}\n")
     check(f"answers_after{way}", t.wait_for(r"\d+ tokens, [\d.]+ per second"), t.seen)
 status = t.leave()
@@ -152,6 +153,10 @@ t = Terminal("--temp", "0")
 t.wait_for("> ")
 t.type("/reg\t\n")
 check("tab_completes", t.wait_for("there is no answer yet"), t.seen)
+t.type("/re\t")
+check("tab_lists", t.wait_for("/regenerate  /repeat-penalty  /reset"), t.seen)
+t.type("s\t\n")
+check("tab_goes_on", t.wait_for(r"et \s*> "), t.seen)
 t.leave()
 
 # thoughts are dimmed, without their tags, and end after the budget

@@ -32,6 +32,9 @@ await test("a context that is full is a choice: without the oldest messages, or 
     await isFull();
     await press("New conversation");
     equal(await browser.evaluate(() => [document.querySelectorAll("#messages .user").length, document.getElementById("text").value]), [0, "and she went into the wood with her brother to look for a bear"]);
+    await say("and then ".repeat(80));
+    await browser.until(() => !document.getElementById("trouble").hidden);
+    yes(/too many for a context of 64 \(Settings have a longer one/.test(await textOf("trouble-text")), await textOf("trouble-text"));
 });
 
 await browser.close();
