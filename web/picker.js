@@ -10,7 +10,7 @@ const BUILTIN = "the built-in model";
 export function startModels(page, chat) {
     const dialog = $("models");
     let catalogue = null; // it comes when the dialog is first opened
-    let last = {}; // how the model now loaded was asked for
+    let last = {}, lastOptions = {}; // how the model now loaded was asked for
 
     async function withProgress(act) {
         page.busy = true;
@@ -65,23 +65,31 @@ export function startModels(page, chat) {
         });
     }
 
-    async function load(wanted) {
-        if (page.busy || !(page.solo || (await page.needGpu()))) return;
+    /** Whether it is loaded; if not, what was there before is there again. */
+    async function load(wanted, options = chat.loadOptions()) {
+        if (page.busy || !(page.solo || (await page.needGpu()))) return false;
+        const { model: before } = page.solo;
         dialog.close();
         $("loading-cancel").hidden = !wanted.model;
         try {
             await withProgress(async (onProgress) => {
                 const { handle, ...model } = wanted;
-                await page.solo.loadModel({ ...model, ...chat.loadOptions(), onProgress });
-                last = wanted;
+                await page.solo.loadModel({ ...model, ...options, onProgress });
+                [last, lastOptions] = [wanted, options];
                 page.remote = null;
                 show(page.solo);
                 tell("");
                 rememberModel({ ...model, handle });
             });
+            return true;
         } catch (error) {
-            if (!error.kept && !page.remote && page.solo) chat.unloaded();
-            page.trouble(error, error.lost ? recover : () => load({}));
+            let isThere = (error.kept && before) || page.remote;
+            if (!isThere && page.solo) {
+                chat.unloaded();
+                isThere = before && !error.lost && (await load(last, lastOptions)); // it made room for what failed
+            }
+            page.trouble(error, isThere ? null : error.lost ? recover : () => load({}));
+            return false;
         }
     }
 
@@ -127,7 +135,7 @@ export function startModels(page, chat) {
             page.trouble(error, recover);
         }
     }
-    page.load = load;
+    page.load = (wanted) => load(wanted);
     /** How to load the model of this name, if it is here. */
     page.findModel = async (name) => {
         if (name === BUILTIN) return {};

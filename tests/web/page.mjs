@@ -251,6 +251,15 @@ await test("a GGUF file from disk, and one that is none", async () => {
     await browser.until(() => !document.getElementById("trouble").hidden);
     yes(/letter\.gguf is no GGUF file/.test(await textOf("trouble-text")), await textOf("trouble-text"));
     equal(await textOf("model-name"), "mine.gguf", "the model that was there stays");
+    await browser.evaluate(async () => {
+        const blob = await (await fetch("/models/tale.gguf")).blob(), files = new DataTransfer();
+        files.items.add(new File([blob.slice(0, blob.size / 2)], "half.gguf"));
+        document.getElementById("trouble").hidden = true;
+        dispatchEvent(new DragEvent("drop", { dataTransfer: files }));
+    });
+    await browser.until(() => !document.getElementById("trouble").hidden);
+    yes(/half\.gguf: .* reach past the end/.test(await textOf("trouble-text")), await textOf("trouble-text"));
+    equal([await textOf("model-name"), await browser.evaluate(() => document.getElementById("send").disabled)], ["mine.gguf", false], "it had made room, and is there again");
 });
 
 const loadUrl = (path, origin = server.url) => browser.evaluate((url) => {
