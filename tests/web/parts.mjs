@@ -79,12 +79,19 @@ await test("a stop is heard while a long prompt is read, though the GPU is still
 await test("what a model summarises when the context is full", async () => {
     const { compacted, transcriptOf } = await import(`${process.env.SOLO_PAGE}/context.js`), messages = [{ role: "user", content: "I am Ann" }, { role: "assistant", content: "<think>hm</think> Hello Ann" }, { role: "user", content: "Who am I?" }];
     equal(transcriptOf(messages.slice(0, 2), 100), "user: I am Ann\nassistant: Hello Ann");
-    equal(transcriptOf(messages, 4), "m I?".padStart(8, "user: Who a".slice(-4)));
+    equal(transcriptOf(messages, 8), "m I?".padStart(8, "user: Who a".slice(-4)));
     let asked = null;
     const answerer = (end) => ({ model: { context: 100 }, chat: { completions: { create: async (request) => ((asked = request), (async function* () { yield { choices: [{ delta: { content: "She is Ann." } }] }; yield { choices: [{ delta: {} }], solo: { end } }; })()) } } });
     equal(await compacted(answerer("stop"), messages, { temperature: 0 }), [{ role: "user", content: "What was said before, in short: She is Ann.\n\nWho am I?" }]);
     yes(asked.temperature === 0 && asked.messages.length === 1 && /Hello Ann$/.test(asked.messages[0].content), asked.messages[0].content);
     equal(await compacted(answerer("interrupted"), messages, {}), null, "a summary that was stopped is none");
+    const long = [{ role: "user", content: "x".repeat(300) }, messages[2]], lengths = [], { chat } = answerer("stop"), most = { model: { context: 100 }, chat: { completions: { create: async (request) => {
+        lengths.push(request.messages[0].content.match(/x*$/)[0].length);
+        if (lengths.length === 1) throw new Error("too many");
+        return chat.completions.create(request);
+    } } } };
+    yes(/in short: She is Ann/.test((await compacted(most, long, {}))[0].content), "less of it, where a letter is a token");
+    equal(lengths, [200, 40]);
 });
 
 await test("browsers by their names", async () => {
