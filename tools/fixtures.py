@@ -46,7 +46,9 @@ def older(config):
     parameters = config.pop("rope_parameters", None)
     if not parameters:
         return config
-    if "sliding_attention" in parameters:
+    if config["model_type"] == "olmo3":  # which had one base, and stretched the angles of the layers that see all
+        parameters = parameters["full_attention"]
+    elif "sliding_attention" in parameters:
         config["rope_local_base_freq"] = parameters["sliding_attention"]["rope_theta"]
         if config["model_type"] != "gemma3n_text":  # which always named its layers
             config["sliding_window_pattern"] = config.pop("layer_types").index("full_attention") + 1
@@ -58,8 +60,9 @@ def older(config):
         config["partial_rotary_factor"] = partial
     if kind == "longrope":
         parameters.pop("original_max_position_embeddings", None)
-    config["rope_scaling"] = None if kind == "default" else {"type": kind, **parameters}
-    if config["model_type"] != "gemma3n_text":
+    key = "rope_type" if config["model_type"] == "olmo3" else "type"
+    config["rope_scaling"] = None if kind == "default" else {key: kind, **parameters}
+    if config["model_type"] not in ("gemma3n_text", "olmo3", "qwen3_5_moe_text"):
         config.pop("layer_types", None)
     if config["model_type"] == "gpt_neox":
         config["rotary_pct"] = config.pop("partial_rotary_factor", 1.0)

@@ -78,6 +78,14 @@ def delta_net(key_heads, heads, key_dim, value_dim, width):
                 linear_value_head_dim=value_dim, linear_conv_kernel_dim=width)
 
 
+def experts(count, used, inner, shared):
+    return dict(num_experts=count, num_experts_per_tok=used, moe_intermediate_size=inner, shared_expert_intermediate_size=shared)
+
+
+def without_ffn(options):
+    return {key: value for key, value in options.items() if key != "intermediate_size"}
+
+
 def latent(q_rank, kv_rank, flat, turned, value, **more):
     return dict(q_lora_rank=q_rank, kv_lora_rank=kv_rank, qk_nope_head_dim=flat, qk_rope_head_dim=turned, v_head_dim=value) | more
 
@@ -141,6 +149,11 @@ FAMILIES = {
     "olmo2-rows": ("olmo2", sizes(2, 40, 30, 5, 1, 61) | rope(theta=5000.0), (F16, F32), "old", 1),
     "olmo2-bias": ("olmo2", sizes(2, 36, 34, 3, 3, 67) | {"attention_bias": True, "tie_word_embeddings": True} | rope(),
                    (BF16, BF16), "new", 1),
+    # the same with windows, whose layers do not stretch their angles
+    "olmo3-yarn": ("olmo3", sizes(5, 36, 30, 3, 1, 61) | {"sliding_window": 6} | layered_rope(rope("yarn", 500000.0,
+                   factor=4.0, original_max_position_embeddings=16), 500000.0), (F16, F32), "old", 1),
+    "olmo3-named": ("olmo3", sizes(3, 40, 26, 5, 5, 67) | {"sliding_window": 5, "layer_types": [FULL, LOCAL, LOCAL],
+                    "attention_bias": True} | layered_rope(rope(theta=3000.0), 500.0), (BF16, F32), "new", 1),
     # all four scales
     "granite-scales": ("granite", sizes(2, 36, 30, 3, 1, 61) | {"embedding_multiplier": 3.0, "logits_scaling": 2.5,
                        "residual_multiplier": 0.4, "attention_multiplier": 0.15, "tie_word_embeddings": True} | rope(),
@@ -205,6 +218,13 @@ FAMILIES = {
     # as llama.cpp knows them: keys and values of one size
     "qwen35-tiled": ("qwen3_5_text", sizes(4, 32, 30, 2, 1, 61, 16) | delta_net(2, 6, 8, 8, 4) | rope(
                      partial_rotary_factor=0.5, mrope_section=[2, 1, 1]), (F16, F32), "new", 1),
+    # the same with experts, one for all tokens among them, with a gate; all experts in one tensor
+    "qwen35moe-shared": ("qwen3_5_moe_text", without_ffn(sizes(4, 32, 30, 2, 1, 61, 16)) | delta_net(2, 4, 8, 8, 4) |
+                         experts(6, 3, 14, 18) | rope(partial_rotary_factor=0.5, mrope_section=[2, 1, 1]), (F16, F32), "new", 1),
+    # a tensor for each expert; named layers
+    "qwen35moe-single": ("qwen3_5_moe_text", without_ffn(sizes(3, 40, 26, 4, 2, 67, 8)) | delta_net(3, 3, 8, 8, 3) |
+                         experts(5, 2, 18, 10) | {"layer_types": ["linear_attention", "full_attention", "linear_attention"],
+                         "tie_word_embeddings": True} | rope(theta=2000.0, partial_rotary_factor=0.25), (BF16, F32), "old", 1),
     # keys and values from one vector of 14 numbers, of which 6 more turn; no experts
     "deepseek2-dense": ("deepseek_v2", sizes(2, 36, 30, 3, 3, 61) | latent(None, 14, 10, 6, 8, first_k_dense_replace=2) |
                         rope(), (F16, F32), "new", 1),

@@ -7,6 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef __wasm__ /* a page reads no folders */
+#define IN_FOLDERS(name) NULL
+#else
+#define IN_FOLDERS(name) name
+#endif
 #define EPSILON_6  .norm_epsilon = 1e-6f
 #define EPSILON_5  .norm_epsilon = 1e-5f
 #define LAYER_NORM EPSILON_5, .layer_norm = true
@@ -18,20 +23,18 @@
 
 const arch_info config_archs[] = {
     [ARCH_LLAMA] = {"llama", "llama", 2048, EPSILON_6, .adjacent_in_gguf = true},
-    [ARCH_MISTRAL] = {"mistral", NULL, 131072, EPSILON_6, .window_tok = 4096, .windows = WINDOW_ALL,
-                      .adjacent_in_gguf = true},
     [ARCH_QWEN2] = {"qwen2", "qwen2", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
     [ARCH_QWEN3] = {"qwen3", "qwen3", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
                     .qk_norm = QK_NORM_HEADS},
     [ARCH_PHI3] = {"phi3", "phi3", 4096, EPSILON_5, .windows = WINDOW_ALL, .fused_qkv = true, .fused_gate = true},
     [ARCH_GEMMA] = {"gemma", "gemma", 8192, 256, GEMMA},
     [ARCH_GEMMA2] = {"gemma2", "gemma2", 8192, 256, 4096, EVERY(2), GEMMA, .post_norms = true},
-    [ARCH_GEMMA3] = {"gemma3_text", "gemma3", 131072, 256, 4096, EVERY(6), GEMMA, .rope_base = 1e6f, .post_norms = true,
-                     .qk_norm = QK_NORM_HEADS},
-    [ARCH_GEMMA3N] = {"gemma3n_text", "gemma3n", 32768, 256, 512, EVERY(5), EPSILON_6, .act = ACT_GELU_TANH,
+    [ARCH_GEMMA3] = {IN_FOLDERS("gemma3_text"), "gemma3", 131072, 256, 4096, EVERY(6), GEMMA, .rope_base = 1e6f,
+                     .post_norms = true, .qk_norm = QK_NORM_HEADS},
+    [ARCH_GEMMA3N] = {IN_FOLDERS("gemma3n_text"), "gemma3n", 32768, 256, 512, EVERY(5), EPSILON_6, .act = ACT_GELU_TANH,
                       .tied_embeddings = true, .scales_embedding = true, .rope_base = 1e6f, .post_norms = true,
                       .qk_norm = QK_NORM_HEADS, .value_norm = true, .unscaled_attention = true},
-    [ARCH_GEMMA4] = {"gemma4_text", "gemma4", 131072, 256, 512, EVERY(6), EPSILON_6, .act = ACT_GELU_TANH,
+    [ARCH_GEMMA4] = {IN_FOLDERS("gemma4_text"), "gemma4", 131072, 256, 512, EVERY(6), EPSILON_6, .act = ACT_GELU_TANH,
                      .tied_embeddings = true, .scales_embedding = true, .rope_base = 1e6f, .post_norms = true,
                      .qk_norm = QK_NORM_HEADS, .value_norm = true, .unscaled_attention = true},
     [ARCH_SMOLLM3] = {"smollm3", "smollm3", 32768, EPSILON_6, .rope_base = 2e6f, .tied_embeddings = true,
@@ -43,43 +46,54 @@ const arch_info config_archs[] = {
                          .norm_bias = true, .tied_embeddings = true, .ungated = true},
     [ARCH_GPT2] = {"gpt2", "gpt2", 1024, LAYER_NORM, .act = ACT_GELU_TANH, .norm_bias = true, .tied_embeddings = true,
                    .ungated = true, .learned_positions = true, .fused_qkv = true},
-    [ARCH_GPT_NEOX] = {"gpt_neox", "gptneox", 2048, LAYER_NORM, .act = ACT_GELU, .norm_bias = true,
+    [ARCH_GPT_NEOX] = {IN_FOLDERS("gpt_neox"), "gptneox", 2048, LAYER_NORM, .act = ACT_GELU, .norm_bias = true,
                        .rotary_share = 0.25f, .parallel = true, .ungated = true, .fused_qkv = true},
-    [ARCH_PHI] = {"phi", "phi2", 2048, LAYER_NORM, .act = ACT_GELU_TANH, .norm_bias = true, .rotary_share = 0.5f,
-                  .parallel = true, .one_norm = true, .ungated = true},
+    [ARCH_PHI] = {IN_FOLDERS("phi"), "phi2", 2048, LAYER_NORM, .act = ACT_GELU_TANH, .norm_bias = true,
+                  .rotary_share = 0.5f, .parallel = true, .one_norm = true, .ungated = true},
     [ARCH_GLM4] = {"glm4", "glm4", 131072, 128, .norm_epsilon = 1.5625e-7f, .rotary_share = 0.5f, .post_norms = true,
                    .adjacent = true, .fused_gate = true},
     [ARCH_EXAONE4] = {"exaone4", "exaone4", 2048, 0, 4096, EVERY(4), EPSILON_5, .qk_norm = QK_NORM_HEADS,
                       .no_pre_norms = true, .post_norms = true},
-    [ARCH_COHERE] = {"cohere", "command-r", 8192, LAYER_NORM, .rope_base = 5e5f, .tied_embeddings = true,
+    [ARCH_COHERE] = {IN_FOLDERS("cohere"), "command-r", 8192, LAYER_NORM, .rope_base = 5e5f, .tied_embeddings = true,
                      .parallel = true, .one_norm = true, .adjacent = true},
     [ARCH_COHERE2] = {"cohere2", "cohere2", 8192, 0, 4096, EVERY(4), LAYER_NORM, .tied_embeddings = true,
                       .parallel = true, .one_norm = true, .adjacent = true},
     [ARCH_STABLELM] = {"stablelm", "stablelm", 4096, LAYER_NORM, .norm_bias = true, .rotary_share = 0.25f},
-    [ARCH_QWEN2_MOE] = {"qwen2_moe", "qwen2moe", 32768, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE},
-    [ARCH_GPT_OSS] = {"gpt_oss", "gpt-oss", 131072, 64, 128, EVERY(2), EPSILON_5, .act = ACT_CLAMPED_GLU,
+    [ARCH_QWEN2_MOE] = {IN_FOLDERS("qwen2_moe"), "qwen2moe", 32768, EPSILON_6, .window_tok = 4096,
+                        .windows = WINDOW_LATE},
+    [ARCH_GPT_OSS] = {IN_FOLDERS("gpt_oss"), "gpt-oss", 131072, 64, 128, EVERY(2), EPSILON_5, .act = ACT_CLAMPED_GLU,
                       .rope_base = 150000},
-    [ARCH_QWEN3_MOE] = {"qwen3_moe", "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096, .windows = WINDOW_LATE,
-                        .qk_norm = QK_NORM_HEADS},
-    [ARCH_QWEN35] = {"qwen3_5_text", "qwen35", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS, .rotary_share = 0.25f,
-                     .norm_adds_one = true, .attention_gated = true},
-    [ARCH_DEEPSEEK2] = {"deepseek_v2", "deepseek2", 2048, EPSILON_6, .adjacent = true},
-    [ARCH_DEEPSEEK3] = {"deepseek_v3", NULL, 4096, EPSILON_6, .adjacent = true},
+    [ARCH_QWEN3_MOE] = {IN_FOLDERS("qwen3_moe"), "qwen3moe", 32768, 128, EPSILON_6, .window_tok = 4096,
+                        .windows = WINDOW_LATE, .qk_norm = QK_NORM_HEADS},
+    [ARCH_QWEN35] = {IN_FOLDERS("qwen3_5_text"), "qwen35", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS,
+                     .rotary_share = 0.25f, .norm_adds_one = true, .attention_gated = true},
+    [ARCH_QWEN35_MOE] = {IN_FOLDERS("qwen3_5_moe_text"), "qwen35moe", 32768, 256, EPSILON_6, .qk_norm = QK_NORM_HEADS,
+                         .rotary_share = 0.25f, .norm_adds_one = true, .attention_gated = true},
+    [ARCH_DEEPSEEK2] = {IN_FOLDERS("deepseek_v2"), "deepseek2", 2048, EPSILON_6, .adjacent = true},
     [ARCH_BERT] = {"bert", "bert", 512, ENCODER, .act = ACT_GELU, .learned_positions = true, .ungated = true},
-    [ARCH_NOMIC_BERT] = {"nomic_bert", "nomic-bert", 2048, ENCODER, .rope_base = 1000, .fused_qkv = true},
+    [ARCH_NOMIC_BERT] = {IN_FOLDERS("nomic_bert"), "nomic-bert", 2048, ENCODER, .rope_base = 1000, .fused_qkv = true},
     [ARCH_GEMMA_EMBEDDING] = {NULL, "gemma-embedding", 2048, 256, 512, EVERY(6), GEMMA, .rope_base = 1e6f,
                               .post_norms = true, .qk_norm = QK_NORM_HEADS, .bidirectional = true},
+#ifndef __wasm__
+    [ARCH_MISTRAL] = {"mistral", NULL, 131072, EPSILON_6, .window_tok = 4096, .windows = WINDOW_ALL,
+                      .adjacent_in_gguf = true},
+    [ARCH_OLMO3] = {"olmo3", NULL, 2048, 0, 4096, EVERY(4), EPSILON_5, .rope_base = 5e5f, .qk_norm = QK_NORM_ROWS,
+                    .no_pre_norms = true, .post_norms = true},
+    [ARCH_DEEPSEEK3] = {"deepseek_v3", NULL, 4096, EPSILON_6, .adjacent = true},
+#endif
 };
 
 enum { ARCH_COUNT = sizeof config_archs / sizeof *config_archs };
 
+#ifndef __wasm__
 /* What config.json also calls some of them. */
 static const struct {
     const char *name;
     model_arch arch;
-} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL}, {"gemma3", ARCH_GEMMA3},
-               {"gemma3n", ARCH_GEMMA3N},   {"gemma4", ARCH_GEMMA4},   {"qwen3_5", ARCH_QWEN35},
-               {"roberta", ARCH_BERT},      {"xlm-roberta", ARCH_BERT}};
+} ALIASES[] = {{"ministral", ARCH_MISTRAL}, {"mixtral", ARCH_MISTRAL},  {"gemma3", ARCH_GEMMA3},
+               {"gemma3n", ARCH_GEMMA3N},   {"gemma4", ARCH_GEMMA4},    {"qwen3_5", ARCH_QWEN35},
+               {"roberta", ARCH_BERT},      {"xlm-roberta", ARCH_BERT}, {"qwen3_5_moe", ARCH_QWEN35_MOE}};
+#endif
 
 const char *config_arch_name(model_arch arch)
 {
@@ -139,11 +153,13 @@ bool config_find_arch(const char *file, const char *key, const char *text, size_
             *arch = i;
             return true;
         }
+#ifndef __wasm__
     for (size_t i = 0; !in_gguf && i < sizeof ALIASES / sizeof *ALIASES; i++)
         if (is_text(ALIASES[i].name, text, length)) {
             *arch = ALIASES[i].arch;
             return true;
         }
+#endif
     char shown[64];
     size_t n = 0;
     for (; n < length && n < sizeof shown - 1; n++)
@@ -198,7 +214,7 @@ void config_set_defaults(model_config *c, model_arch arch)
         .learned_positions = a->learned_positions,
         .attention_gated = a->attention_gated,
         .expert_scale = 1,
-        .shared_gated = arch == ARCH_QWEN2_MOE,
+        .shared_gated = arch == ARCH_QWEN2_MOE || arch == ARCH_QWEN35_MOE,
         .bidirectional = a->bidirectional,
         .norms_after_sum = a->norms_after_sum,
         .rope_factor = 1,

@@ -73,6 +73,7 @@ typedef enum {
     ARCH_GEMMA4,
     ARCH_SMOLLM3,
     ARCH_OLMO2,
+    ARCH_OLMO3, /* GGUF calls it olmo2, too */
     ARCH_GRANITE,
     ARCH_STARCODER2,
     ARCH_GPT2,
@@ -87,6 +88,7 @@ typedef enum {
     ARCH_QWEN3_MOE,
     ARCH_GPT_OSS,
     ARCH_QWEN35,
+    ARCH_QWEN35_MOE,
     ARCH_DEEPSEEK2,
     ARCH_DEEPSEEK3, /* GGUF calls it deepseek2, too */
     ARCH_BERT,      /* and roberta, xlm-roberta */

@@ -292,7 +292,8 @@ static bool gguf_own_keys(gguf_source *s)
         const char *key = gguf_arch_key(s, "use_parallel_residual");
         return !gguf_has(s->g, key) || gguf_get_bool(s->g, key, &c->parallel, s->e);
     }
-    case ARCH_QWEN35: return gguf_recurrence(s);
+    case ARCH_QWEN35:
+    case ARCH_QWEN35_MOE: return gguf_recurrence(s);
     case ARCH_DEEPSEEK2: return gguf_latent(s);
     case ARCH_STABLELM: c->parallel = c->one_norm = !gguf_find_tensor(s->g, "blk.0.ffn_norm.weight"); return true;
     default: return true;
@@ -312,7 +313,8 @@ static bool gguf_experts(gguf_source *s)
 {
     model_config *c = s->c;
     const char *key = gguf_arch_key(s, "expert_count");
-    bool gpt_oss = c->arch == ARCH_GPT_OSS, always = gpt_oss || c->arch == ARCH_QWEN2_MOE || c->arch == ARCH_QWEN3_MOE;
+    bool gpt_oss = c->arch == ARCH_GPT_OSS, shared = c->shared_gated, /* qwen2moe and qwen35moe */
+        always = gpt_oss || shared || c->arch == ARCH_QWEN3_MOE;
     bool deepseek = c->arch == ARCH_DEEPSEEK2, gemma4 = c->arch == ARCH_GEMMA4;
     uint32_t gating = GGUF_GATING_SOFTMAX;
     if (gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &c->expert_count, s->e))
@@ -331,8 +333,7 @@ static bool gguf_experts(gguf_source *s)
         return gguf_router(s);
     if (!gguf_must_be(s, "expert_weights_scale", 1, 0))
         return false;
-    if (c->arch == ARCH_QWEN2_MOE &&
-        !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
+    if (shared && !gguf_size(s, "expert_shared_feed_forward_length", MAX_FFN, c->ffn_dim, &c->shared_ffn_dim))
         return false;
     key = gguf_arch_key(s, "expert_gating_func");
     if (!gpt_oss && gguf_has(s->g, key) && !gguf_get_u32(s->g, key, &gating, s->e))
@@ -443,7 +444,8 @@ bool config_from_gguf(const gguf *g, model_config *c, err *e)
         !gguf_size(s, "attention.head_count", MAX_HEADS, 0, &c->head_count) ||
         !(arch == ARCH_GEMMA4
               ? gguf_first_layer(s)
-              : gguf_size(s, "feed_forward_length", MAX_FFN, 0, &c->ffn_dim) &&
+              : gguf_size(s, "feed_forward_length", MAX_FFN, arch == ARCH_QWEN35_MOE ? c->embedding_dim : 0,
+                          &c->ffn_dim) &&
                     gguf_size(s, "attention.head_count_kv", MAX_HEADS, c->head_count, &c->kv_head_count)) ||
         !gguf_float(s, c->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 0.9e-12, 1,
                     config_archs[arch].norm_epsilon, &c->norm_epsilon))

@@ -207,7 +207,8 @@ static bool hf_own_keys(hf_source *s)
     case ARCH_COHERE2: /* which refuses it */
         return hf_float(s, "logit_scale", 1e-6, 1e6, 0.0625f, &c->logit_scale) && hf_head_norms(s, "use_qk_norm");
     case ARCH_PHI: return hf_head_norms(s, "qk_layernorm");
-    case ARCH_QWEN35: return hf_recurrence(s);
+    case ARCH_QWEN35:
+    case ARCH_QWEN35_MOE: return hf_recurrence(s);
     case ARCH_GPT_NEOX: return hf_bool(s, "use_parallel_residual", true, &c->parallel);
     case ARCH_STABLELM:
         if (!hf_bool(s, "use_parallel_residual", false, &c->parallel))
@@ -275,13 +276,19 @@ static bool hf_text_config(hf_source *s)
 {
     const json_t *text = json_get_present(s->root, "text_config");
     if ((s->c->arch != ARCH_GEMMA3 && s->c->arch != ARCH_GEMMA3N && s->c->arch != ARCH_GEMMA4 &&
-         s->c->arch != ARCH_QWEN35) ||
+         s->c->arch != ARCH_QWEN35 && s->c->arch != ARCH_QWEN35_MOE) ||
         !text)
         return true;
     if (!json_is_object(text))
         return hf_wrong(s, "text_config", "must be an object");
     s->root = text;
     return true;
+}
+
+/* The size of feed-forward layers, where a file need not say it; 0: it must. qwen3_5_moe has none but experts. */
+static uint32_t ffn_dim_unsaid(const model_config *c)
+{
+    return c->arch == ARCH_GPT2 ? 4 * c->embedding_dim : c->arch == ARCH_QWEN35_MOE ? c->embedding_dim : 0;
 }
 
 static bool hf_sizes(hf_source *s)
@@ -305,7 +312,7 @@ static bool hf_sizes(hf_source *s)
                    &c->context_tok) &&
            hf_size(s, hf_one_of(s, "n_embd", "hidden_size", NULL), MAX_EMBEDDING, 0, &c->embedding_dim) &&
            (gemma3n ? hf_ffn_of_layers(s, inner, &c->ffn_dim)
-                    : hf_size(s, inner, MAX_FFN, c->arch == ARCH_GPT2 ? 4 * c->embedding_dim : 0, &c->ffn_dim)) &&
+                    : hf_size(s, inner, MAX_FFN, ffn_dim_unsaid(c), &c->ffn_dim)) &&
            hf_size(s, hf_one_of(s, "n_head", "num_attention_heads", NULL), MAX_HEADS, gemma3 ? 8 : 0, &c->head_count) &&
            hf_size(s, "num_key_value_heads", MAX_HEADS,
                    gemma3n  ? 2

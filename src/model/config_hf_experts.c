@@ -14,6 +14,7 @@ static expert_keys keys_of(model_arch arch)
     switch (arch) {
     case ARCH_QWEN2_MOE: return (expert_keys){"num_experts", "moe_intermediate_size", 60, 4, 1408};
     case ARCH_QWEN3_MOE: return (expert_keys){"num_experts", "moe_intermediate_size", 128, 8, 768};
+    case ARCH_QWEN35_MOE: return (expert_keys){"num_experts", "moe_intermediate_size", 256, 8, 512};
     case ARCH_GPT_OSS: return (expert_keys){"num_local_experts", "intermediate_size", 0, 4, 0};
     default: return (expert_keys){"num_local_experts", "intermediate_size", 8, 2, 0};
     }
@@ -53,7 +54,8 @@ bool hf_experts(hf_source *s)
     model_config *c = s->c;
     const char *type;
     bool mixtral = hf_text(s, s->root, "model_type", &type) && type && strcmp(type, "mixtral") == 0;
-    if (!mixtral && c->arch != ARCH_QWEN2_MOE && c->arch != ARCH_QWEN3_MOE && c->arch != ARCH_GPT_OSS)
+    bool qwen35 = c->arch == ARCH_QWEN35_MOE;
+    if (!mixtral && !qwen35 && c->arch != ARCH_QWEN2_MOE && c->arch != ARCH_QWEN3_MOE && c->arch != ARCH_GPT_OSS)
         return true;
     expert_keys k = keys_of(c->arch);
     k.count = hf_one_of(s, "num_local_experts", k.count, NULL); /* newer files call it so everywhere */
@@ -67,6 +69,8 @@ bool hf_experts(hf_source *s)
     c->expert_weights_normed = true;
     if (mixtral)
         return true;
+    if (qwen35)
+        return hf_size(s, "shared_expert_intermediate_size", MAX_FFN, 512, &c->shared_ffn_dim);
     if (c->arch == ARCH_QWEN2_MOE && !hf_size(s, "shared_expert_intermediate_size", MAX_FFN, 5632, &c->shared_ffn_dim))
         return false;
     return hf_bool(s, "norm_topk_prob", false, &c->expert_weights_normed) && refuse_dense_layers(s);

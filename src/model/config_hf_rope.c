@@ -100,8 +100,8 @@ static bool hf_rope_proportional(hf_source *s, double share)
     return true;
 }
 
-/* gemma3, gemma3n and gemma4: an object for each type of layer. Windowed layers have a base of their own, and
- * nothing is stretched there. */
+/* An object for each type of layer, where families have two. Windowed layers have a base of their own, and nothing is
+ * stretched there. */
 static bool hf_rope_of_layer_types(hf_source *s, const char *where)
 {
     model_config *c = s->c;
@@ -109,12 +109,13 @@ static bool hf_rope_of_layer_types(hf_source *s, const char *where)
                  *all = json_get_present(s->rope, "full_attention");
     const char *type = NULL;
     double base;
-    if ((c->arch != ARCH_GEMMA3 && c->arch != ARCH_GEMMA3N && c->arch != ARCH_GEMMA4) || !json_is_object(local) ||
-        !json_is_object(all))
-        return config_unsupported(s->file, where, "a rope for each type of layer (but for gemma3, gemma3n and gemma4)",
-                                  s->e);
+    bool olmo3 = c->arch == ARCH_OLMO3;
+    if ((c->rope_local_base <= 0 && !olmo3) || !json_is_object(local) || !json_is_object(all))
+        return config_unsupported(s->file, where,
+                                  "a rope for each type of layer (but for gemma3, gemma3n, gemma4 and olmo3)", s->e);
     if (!hf_text(s, local, "rope_type", &type) ||
-        !hf_number_in(s, local, "rope_theta", 1, 1e12, default_rope_base, &base))
+        !hf_number_in(s, local, "rope_theta", 1, 1e12,
+                      olmo3 ? (double)config_archs[ARCH_OLMO3].rope_base : (double)default_rope_base, &base))
         return false;
     if (type && strcmp(type, "default") != 0)
         return config_unsupported(s->file, where, "stretched angles in windowed layers", s->e);
@@ -182,7 +183,9 @@ bool hf_rope(hf_source *s)
     if (share != 1 && a->rotary_share == 0 && c->arch != ARCH_PHI3 && !proportional)
         return config_unsupported(s->file, share_key, "a part of a head (but for families that have it)", s->e);
     c->rope_base = (float)base;
-    if (!c->kv_rank) { /* else it is known which numbers turn */
+    if (c->arch == ARCH_OLMO3 && c->rope_local_base <= 0)
+        c->rope_local_base = c->rope_base; /* not stretched, as the others are */
+    if (!c->kv_rank) {                     /* else it is known which numbers turn */
         c->rope_order = a->adjacent ? ROPE_ADJACENT : ROPE_HALVES;
         c->rope_dims = (uint32_t)(c->head_dim * (proportional ? 1 : share));
     }

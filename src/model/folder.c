@@ -188,11 +188,13 @@ static arch_names names_of(const model_config *c)
     case ARCH_GEMMA2:
     case ARCH_GEMMA3:
     case ARCH_OLMO2:
+    case ARCH_OLMO3:
     case ARCH_EXAONE4: n.own = FOUR_NORMS; return n;
     case ARCH_GEMMA3N: n.own = GEMMA3N_NAMES; return n;
     case ARCH_GEMMA4: n.own = GEMMA4_NAMES; return n;
     case ARCH_GLM4: n.own = GLM4_NAMES; return n;
-    case ARCH_QWEN35: n.own = QWEN35_NAMES; return n;
+    case ARCH_QWEN35:
+    case ARCH_QWEN35_MOE: n.own = QWEN35_NAMES; return n;
     case ARCH_DEEPSEEK2:
     case ARCH_DEEPSEEK3: n.own = DEEPSEEK_NAMES; return n;
     case ARCH_STARCODER2: n.own = STARCODER2_NAMES; return n;

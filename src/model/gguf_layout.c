@@ -8,7 +8,10 @@
 
 model_arch layout_arch_in_gguf(const model_config *c)
 {
-    return c->arch == ARCH_MISTRAL ? ARCH_LLAMA : c->arch == ARCH_DEEPSEEK3 ? ARCH_DEEPSEEK2 : c->arch;
+    return c->arch == ARCH_MISTRAL     ? ARCH_LLAMA
+           : c->arch == ARCH_DEEPSEEK3 ? ARCH_DEEPSEEK2
+           : c->arch == ARCH_OLMO3     ? ARCH_OLMO2
+                                       : c->arch;
 }
 
 /* llama.cpp has no output of its own for some families, and for others it always has one. */
@@ -19,7 +22,8 @@ static bool never_has_output(const model_config *c)
 
 static bool always_has_output(const model_config *c)
 {
-    return c->arch == ARCH_OLMO2 || c->arch == ARCH_PHI || c->arch == ARCH_GPT_NEOX || c->arch == ARCH_STABLELM;
+    return layout_arch_in_gguf(c) == ARCH_OLMO2 || c->arch == ARCH_PHI || c->arch == ARCH_GPT_NEOX ||
+           c->arch == ARCH_STABLELM;
 }
 
 /* ---- what cannot be said ----------------------------------------------------- */
@@ -67,9 +71,9 @@ static bool check_windows(const model_config *c, str *notes, err *e)
             return cannot_say(c, "windows", e);
     if (windowed && !qwen && !names_windows(c) && !layout_has_usual_windows(c))
         return cannot_say(c, "windows in these layers only", e);
-    bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_GEMMA2 || c->arch == ARCH_GEMMA3 ||
-                 c->arch == ARCH_GEMMA3N || c->arch == ARCH_GEMMA4 || c->arch == ARCH_COHERE2 ||
-                 (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
+    bool known = qwen || c->arch == ARCH_GPT_OSS || c->arch == ARCH_OLMO3 || c->arch == ARCH_GEMMA2 ||
+                 c->arch == ARCH_GEMMA3 || c->arch == ARCH_GEMMA3N || c->arch == ARCH_GEMMA4 ||
+                 c->arch == ARCH_COHERE2 || (c->arch == ARCH_EXAONE4 && c->layer_count == 64);
     if (windowed && !known)
         str_addf(notes, "llama.cpp does not know a %s's window of %u positions: beyond them its logits differ\n",
                  config_arch_name(c->arch), c->window_tok);

@@ -158,9 +158,14 @@ static void write_own_keys(keys *k, const model_config *c)
     case ARCH_STABLELM: gguf_write_bool(k->w, key_of(k, "use_parallel_residual"), c->parallel); break;
     case ARCH_GEMMA3N: write_streams(k, c); break;
     case ARCH_GEMMA4: write_layer_sizes(k, c); break;
-    case ARCH_QWEN35: write_recurrence(k, c); break;
+    case ARCH_QWEN35:
+    case ARCH_QWEN35_MOE: write_recurrence(k, c); break;
     case ARCH_DEEPSEEK2:
     case ARCH_DEEPSEEK3: write_latent(k, c); break;
+    case ARCH_OLMO3:
+        if (c->rope_local_base != c->rope_base)
+            key_f32(k, "rope.freq_base_swa", c->rope_local_base);
+        break;
     case ARCH_GEMMA3:
         if (c->rope_local_base != default_rope_base)
             key_f32(k, "rope.freq_base_swa", c->rope_local_base);

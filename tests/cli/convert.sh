@@ -90,7 +90,7 @@ same "$work/llama" q8_0 0.1 0.06
 # more families, from transformers' own tiny models; llama.cpp does not know starcoder2's window of 5
 all_tokens=$tokens
 for folder in cohere-parallel cohere2-windows deepseek2-single deepseek3-groups deepseek3-yarn exaone4-full gemma3-old gemma4-experts gemma4-keys gemma4-small glm4-partial gpt-neox-parallel gpt2-usual \
-    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows phi-partial qwen2moe-shared qwen3moe-single qwen35-tiled smollm3-skip stablelm-norms stablelm-partial stablelm-parallel starcoder2-window; do
+    gpt-oss-blocks gpt-oss-turned granite-scales llama-yarn mixtral-single olmo2-rows olmo3-yarn phi-partial qwen2moe-shared qwen3moe-single qwen35-tiled qwen35moe-shared smollm3-skip stablelm-norms stablelm-partial stablelm-parallel starcoder2-window; do
     limit=2e-5 tokens=1,17,42,5,9,3,28,57,44,23,50,8,31,20
     case $folder in
     gpt-oss-blocks) limit=0.15 ;; # llama.cpp rounds what it multiplies by MXFP4 to 8 bits

@@ -22,11 +22,12 @@ static void the_same_at_all_levels(void **unused)
 {
     (void)unused;
     static const char *const names[] = {
-        GOLDEN_FAMILIES "/gpt2-usual",      GOLDEN_FAMILIES "/phi-partial",    GOLDEN_FAMILIES "/olmo2-rows",
-        GOLDEN_FAMILIES "/cohere2-windows", GOLDEN_FAMILIES "/llama-mlp-bias", GOLDEN_EXPERTS "/qwen2moe",
-        GOLDEN_FAMILIES "/gpt-oss-turned",  GOLDEN_FAMILIES "/qwen3moe-many",  GOLDEN_FAMILIES "/qwen35-named",
-        GOLDEN_EXPERTS "/deepseek3",        GOLDEN_FAMILIES "/gemma4-small",   GOLDEN_FAMILIES "/gemma4-keys",
-        GOLDEN_FAMILIES "/gemma3-local",    GOLDEN_FAMILIES "/stablelm-norms", GOLDEN_FAMILIES "/gemma3n-small"};
+        GOLDEN_FAMILIES "/gpt2-usual",       GOLDEN_FAMILIES "/phi-partial",    GOLDEN_FAMILIES "/olmo2-rows",
+        GOLDEN_FAMILIES "/cohere2-windows",  GOLDEN_FAMILIES "/llama-mlp-bias", GOLDEN_EXPERTS "/qwen2moe",
+        GOLDEN_FAMILIES "/gpt-oss-turned",   GOLDEN_FAMILIES "/qwen3moe-many",  GOLDEN_FAMILIES "/qwen35-named",
+        GOLDEN_EXPERTS "/deepseek3",         GOLDEN_FAMILIES "/gemma4-small",   GOLDEN_FAMILIES "/gemma4-keys",
+        GOLDEN_FAMILIES "/gemma3-local",     GOLDEN_FAMILIES "/stablelm-norms", GOLDEN_FAMILIES "/gemma3n-small",
+        GOLDEN_FAMILIES "/qwen35moe-single", GOLDEN_FAMILIES "/olmo3-yarn"};
     enum { TOKENS = 10 };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint32_t right[TOKENS], tokens[TOKENS];

@@ -173,6 +173,32 @@ static void reads_qwen3_5_from_gguf(void **unused)
     finish_refused(&m, "qwen35.ssm.conv_kernel");
 }
 
+/* Its files have no size of a feed-forward layer without experts. */
+static void reads_qwen3_5_with_experts_from_gguf(void **unused)
+{
+    (void)unused;
+    static const char *const keys[] = {
+        ".block_count",    ".embedding_length",  ".attention.head_count",      ".ssm.conv_kernel",
+        ".ssm.state_size", ".ssm.group_count",   ".ssm.time_step_rank",        ".ssm.inner_size",
+        ".expert_count",   ".expert_used_count", ".expert_feed_forward_length"};
+    static const uint32_t values[] = {4, 64, 4, 4, 8, 2, 6, 60, 6, 3, 14};
+    for (int shared = 1; shared >= 0; shared--) {
+        maker m = {.arch = "qwen35moe"};
+        key_text(&m, "general.architecture", "qwen35moe");
+        for (int i = 0; i < 11; i++)
+            key_u32(&m, keys[i], values[i]);
+        key_u32(&m, ".expert_shared_feed_forward_length", shared ? 18 : 1 << 30);
+        key_tokens(&m, 3);
+        if (!shared) {
+            finish_refused(&m, "\"qwen35moe.expert_shared_feed_forward_length\"");
+            continue;
+        }
+        model_config c = finish_good(&m);
+        assert_true(c.expert_count == 6 && c.expert_used == 3 && c.expert_ffn_dim == 14 && c.shared_ffn_dim == 18);
+        assert_true(c.expert_weights_normed && c.shared_gated && c.is_recurrent[2] && !c.is_recurrent[3]);
+    }
+}
+
 /* Latent attention as newer files describe it; `changed` has another number. */
 static maker make_deepseek(const char *changed, uint32_t value)
 {
@@ -410,6 +436,7 @@ int main(void)
         cmocka_unit_test(reads_gemma_2_from_gguf),
         cmocka_unit_test(reads_gemma_4_from_gguf),
         cmocka_unit_test(reads_qwen3_5_from_gguf),
+        cmocka_unit_test(reads_qwen3_5_with_experts_from_gguf),
         cmocka_unit_test(reads_deepseek_from_gguf),
         cmocka_unit_test(reads_divisors_from_gguf),
         cmocka_unit_test(refuses_wrong_gguf),

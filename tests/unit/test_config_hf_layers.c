@@ -44,6 +44,43 @@ static void reads_qwen3_5(void **unused)
     assert_int_equal(c.recurrent_heads, 48);
 }
 
+/* Its files have no size of a feed-forward layer without experts. */
+static void reads_qwen3_5_with_experts(void **unused)
+{
+    (void)unused;
+    model_config c = parse("{\"model_type\":\"qwen3_5_moe\",\"vision_config\":{},\"text_config\":{"
+                           "\"hidden_size\":2048,\"num_hidden_layers\":40,\"num_attention_heads\":16,"
+                           "\"num_key_value_heads\":2,\"vocab_size\":248320,\"full_attention_interval\":4,"
+                           "\"mtp_num_hidden_layers\":1}}");
+    assert_true(c.arch == ARCH_QWEN35_MOE && c.recurrent_heads == 32 && c.is_recurrent[38] && !c.is_recurrent[39]);
+    assert_true(c.expert_count == 256 && c.expert_used == 8 && c.expert_ffn_dim == 512 && c.shared_ffn_dim == 512);
+    assert_true(c.expert_weights_normed && c.shared_gated && c.attention_gated && c.norm_adds_one && !c.qkv_bias);
+    c = parse_small("qwen3_5_moe_text", "\"num_experts\":6,\"num_experts_per_tok\":3,\"moe_intermediate_size\":14,"
+                                        "\"shared_expert_intermediate_size\":18");
+    assert_true(c.expert_count == 6 && c.expert_used == 3 && c.expert_ffn_dim == 14 && c.shared_ffn_dim == 18);
+}
+
+/* As Olmo-3-7B's first files have it, and as newer ones do: windowed layers have the same base, and are not stretched. */
+static void reads_olmo3(void **unused)
+{
+    (void)unused;
+#define OLMO3 "\"max_position_embeddings\":65536,\"sliding_window\":4096,"
+    static const char *const forms[] = {
+        OLMO3 "\"rope_theta\":500000,\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":8.0,\"beta_fast\":32,"
+              "\"beta_slow\":1,\"attention_factor\":1.2079441541679836,\"original_max_position_embeddings\":8192}",
+        OLMO3 "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"yarn\",\"rope_theta\":500000,"
+              "\"factor\":8.0,\"original_max_position_embeddings\":8192},"
+              "\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":500000}}"};
+#undef OLMO3
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        model_config c = parse_small("olmo3", forms[i]);
+        assert_true(c.arch == ARCH_OLMO3 && c.qk_norm == QK_NORM_ROWS && !c.pre_norms && c.post_norms);
+        assert_true(c.window_tok == 4096 && c.is_windowed[2] && !c.is_windowed[3]);
+        assert_true(c.rope_scaling == ROPE_YARN && c.rope_base == 5e5f && c.rope_local_base == 5e5f);
+        assert_true(near(c.rope_magnitude, 0.1 * log(8) + 1));
+    }
+}
+
 static void reads_deepseek(void **unused)
 {
     (void)unused;
@@ -108,8 +145,12 @@ static void reads_gemma_3n(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_qwen3_5),        cmocka_unit_test(reads_deepseek),
-        cmocka_unit_test(reads_norms_of_heads), cmocka_unit_test(reads_gemma_4s_experts),
+        cmocka_unit_test(reads_qwen3_5),
+        cmocka_unit_test(reads_deepseek),
+        cmocka_unit_test(reads_qwen3_5_with_experts),
+        cmocka_unit_test(reads_olmo3),
+        cmocka_unit_test(reads_norms_of_heads),
+        cmocka_unit_test(reads_gemma_4s_experts),
         cmocka_unit_test(reads_gemma_3n),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
