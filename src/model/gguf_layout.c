@@ -152,6 +152,8 @@ bool layout_check(const model_config *c, str *notes, err *e)
         str_addf(notes, "llama.cpp rounds the bounds of yarn's angles to whole pairs: its logits differ a little\n");
     else if (c->rope_scaling == ROPE_YARN && !c->rope_whole_pairs)
         return cannot_say(c, "angles stretched by yarn between fractions of pairs", e);
+    if (c->rope_scaling == ROPE_YARN && (c->rope_high_factor != 32 || c->rope_low_factor != 1))
+        str_addf(notes, "llama.cpp takes yarn's beta_fast as 32 and beta_slow as 1: its logits may differ\n");
     if (c->kv_rank && (c->norm_epsilon != c->latent_epsilon || c->rope_order != ROPE_ADJACENT))
         return cannot_say(c, "norms of another epsilon inside of attention, or pairs that are not side by side", e);
     if (c->kv_rank && c->rope_scaling != ROPE_PLAIN && (c->rope_scaling != ROPE_YARN || c->rope_magnitude != 1))

@@ -86,7 +86,7 @@ static bool open_folder(model *m, err *e)
 
 static bool split_experts(model *m, err *e)
 {
-    if (!m->config.experts_beside)
+    if (!m->config.experts_beside && m->config.arch != ARCH_QWEN35_MOE)
         return true;
     m->together = mem_alloc(sizeof *m->together);
     m->split = expert_weights_of_gguf(m, e);
@@ -298,7 +298,8 @@ static bool find_part(const model *m, const char *name, model_weight *w)
     if (!dot || layer >= c->layer_count)
         return false;
     uint32_t head_dim = config_head_dim(c, layer), inner = config_ffn_dim(c, layer);
-    uint32_t q = c->head_count * head_dim, kv = config_kv_head_count(c, layer) * head_dim;
+    uint32_t q = (c->attention_gated ? 2 : 1) * c->head_count * head_dim,
+             kv = config_kv_head_count(c, layer) * head_dim;
     const char *gate_up = m->file ? "ffn_up" : "ffn_gate_up";
     const part_of parts[] = {
         {"attn_q", "attn_qkv", 0, q, q + 2 * kv},       {"attn_k", "attn_qkv", q, kv, q + 2 * kv},

@@ -147,6 +147,11 @@ fails "layers without rope that GGUF cannot say" 1 "rope in these layers only" \
 "$SOLO" convert tests/data/families/olmo2-bias "$work/x.gguf" | grep -q "llama.cpp does not load a olmo2 with these biases" &&
     echo "ok what llama.cpp does not load is said" || echo "not ok what llama.cpp does not load is said"
 
+mkdir "$work/yarn" && cp tests/data/families/llama-yarn/model.safetensors "$work/yarn/" &&
+    sed 's/"factor": 4.0/"beta_fast": 8.0, "factor": 4.0/' tests/data/families/llama-yarn/config.json >"$work/yarn/config.json"
+"$SOLO" convert "$work/yarn" "$work/x.gguf" | grep -q "llama.cpp takes yarn's beta_fast as 32" &&
+    echo "ok yarn's bounds that llama.cpp does not read are said" || echo "not ok yarn's bounds that llama.cpp does not read are said"
+
 # the K types and mixes of them: byte by byte what llama.cpp makes of the same file
 python3 $oracle/make_folder.py wide "$work/wide"
 "$SOLO" convert "$work/wide" "$work/wide.gguf" >/dev/null
