@@ -370,14 +370,6 @@ static bool is_of_extra_layer(const model *m, const char *name)
            layer - m->config.layer_count < m->config.extra_layers;
 }
 
-/* What stands beside the quantised weights of a folder; those themselves must be used. */
-static bool is_of_quantised(const model *m, const char *name)
-{
-    static const char *const ends[] = {".qzeros",           ".scales",      ".g_idx", ".weight_scale",
-                                       ".weight_scale_inv", ".input_scale", NULL};
-    return m->parts && m->replaced_count && ends_with_any(name, ends);
-}
-
 /* Heads of an encoder for other tasks than embeddings, and what older files count positions with. */
 static bool is_beside_encoder(const model *m, const char *name)
 {
@@ -418,8 +410,8 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        if (is_harmless(name) || is_of_extra_layer(m, name) || is_of_quantised(m, name) || is_beside_encoder(m, name) ||
-            same)
+        bool quantised = m->parts && m->replaced_count && quantised_leaves_out(folder_tensors(m->parts), i);
+        if (is_harmless(name) || is_of_extra_layer(m, name) || quantised || is_beside_encoder(m, name) || same)
             continue;
         if (second)
             return err_set(e,

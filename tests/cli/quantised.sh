@@ -1,5 +1,6 @@
 #!/bin/sh
-# Folders with weights of int4 (GPTQ, AWQ) and fp8: the logits of a folder with the same numbers in f32; and what is refused.
+# Folders with weights of int4 (GPTQ, AWQ) and fp8, also by compressed-tensors: the logits of a folder with the same numbers
+# in f32; and what is refused.
 SOLO=${SOLO:-build/solo}
 cd "$(dirname "$0")/../.." || exit 1
 if ! command -v python3 >/dev/null; then
@@ -27,8 +28,9 @@ refused() {
 }
 
 python3 tests/oracle/make_folder.py llama "$work/llama"
-for kind in gptq gptq-zeros gptq-order awq fp8 fp8-tensor; do
-    case $kind in gptq-order | fp8*) limit=2e-3 ;; *) limit=2e-5 ;; esac # those become f16, the others stay exact
+for kind in gptq gptq-zeros gptq-order gptq-v2 gptq-bias gptq8 gptq8-zeros awq fp8 fp8-tensor \
+    packed packed-zeros packed-order packed8 packed8-zeros packed-tiny packed-channel bytes floats; do
+    case $kind in *-order | f* | *8-zeros | packed-tiny) limit=2e-3 ;; *) limit=2e-5 ;; esac # those become f16, the others stay exact
     python3 tests/oracle/make_quantised.py "$work/llama" "$work/$kind" $kind
     "$SOLO" logits "$work/$kind/plain" --tokens $tokens >"$work/plain.json"
     "$SOLO" logits "$work/$kind/quantised" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
@@ -43,10 +45,29 @@ config=$work/gptq/quantised/config.json
 cp "$config" "$work/config"
 change() { sed "s/$1/$2/" "$work/config" >"$config"; }
 change '"bits": 4' '"bits": 3'
-refused "another number of bits" "another number of bits than 4"
+refused "another number of bits" "another number of bits than 4 or 8"
 change '"group_size": 32' '"group_size": 48'
 refused "groups of 48" "no multiple of 32"
 change '"group_size": 32' '"group_size": 64'
 refused "another group size than the file's" "do not fit each other"
 change '"gptq", "bits"' '"bitsandbytes", "bits"'
 refused "another method" "the method bitsandbytes"
+
+config=$work/gptq/quantised/config.json
+change '"gptq", "bits"' '"compressed-tensors", "bits"'
+refused "compressed-tensors that say nothing" "a file without \"config_groups\""
+packed() { # a change of what compressed-tensors says
+    sed "s/$1/$2/" "$work/packed/quantised/config.json" >"$config"
+}
+packed pack-quantized nvfp4-pack-quantized
+refused "another format" "the format nvfp4-pack-quantized"
+packed '"num_bits": 4' '"num_bits": 2'
+refused "another number of bits in words" "another number of bits than 4 or 8"
+packed '"group_size": 32' '"group_size": 16'
+refused "groups of 16" "no multiple of 32"
+packed '"strategy": "group"' '"strategy": "token"'
+refused "another strategy" "this \"strategy\""
+packed '"ignore"' '"transform_config": {"a": 1}, "ignore"'
+refused "weights that are turned" "\"transform_config\""
+packed '"config_groups": {' '"config_groups": {"other": {"weights": {"num_bits": 8, "type": "int", "strategy": "channel"}}, '
+refused "two kinds of weights" "more than one kind of weights"

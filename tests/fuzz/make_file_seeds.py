@@ -97,3 +97,14 @@ save("session/text", session(0, [1, 2, 3], [], noise.randbytes(24)))
 save("session/turns", session(2, [5, 6], [(0, "Be brief.", (), []), (1, "Hello", (), []), (2, "", ('[{"function": {}}]', "", ""), []),
                                           (3, "42", ("", "call_1", "add"), [])], noise.randbytes(8)))
 save("session/plain", session(1, [], [(1, "Once", (), [3, 4]), (2, " upon", (), [5])], b""))
+
+for name, form, bits, shape in (("packed", "pack-quantized", 4, [8, 8]), ("bytes", "int-quantized", 8, [8, 64])):
+    weights = {"num_bits": bits, "type": "int", "strategy": "group" if bits == 4 else "channel", "group_size": 32}
+    config = json.dumps({"quantization_config": {"quant_method": "compressed-tensors", "format": form,
+                                                 "config_groups": {"g": {"weights": weights}}}}).encode()
+    stem = "model.layers.0.self_attn.q_proj.weight"
+    save("quantised/" + name, struct.pack("<H", len(config)) + config + safetensors(
+        [(stem + "_packed", "I32", shape, noise.randbytes(256)), (stem + "_zero_point", "I32", [1, 2], noise.randbytes(8)),
+         (stem + "_scale", "BF16", [8, 2], noise.randbytes(32)),
+         (stem + "_g_idx", "I32", [64], struct.pack("<64i", *[noise.randrange(2) for _ in range(64)]))] if bits == 4 else
+        [(stem, "I8", shape, noise.randbytes(512)), (stem + "_scale", "F32", [8, 1], struct.pack("<8f", *range(8)))]))
