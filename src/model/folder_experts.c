@@ -187,9 +187,24 @@ static bool find_single(const finding *f, uint32_t layer, const char *where, con
     return find_apart(f, before, after, name, f->c->expert_count, rows, columns);
 }
 
+/* Are they packed, or bytes with scales? Then quantised.c finds them. */
+static bool are_quantised(const finding *f, uint32_t layer, const char *where, const char *theirs)
+{
+    static const char *const ends[] = {"qweight", "weight_packed", "weight_scale", "weight_scale_inv"};
+    char name[MODEL_NAME_BYTES];
+    bool found = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%slayers.%u.%s.experts.0.%s.%s", f->prefix, layer, where, theirs, ends[i]);
+        found |= safetensors_has(f->folder, name);
+    }
+    return found;
+}
+
 static bool find_singles(const finding *f, uint32_t layer, const char *where, const char *const theirs[3])
 {
     uint32_t inner = f->c->expert_ffn_dim, dim = f->c->embedding_dim;
+    if (are_quantised(f, layer, where, theirs[0]))
+        return true;
     return find_single(f, layer, where, theirs[0], "ffn_gate_exps.weight", inner, dim) &&
            find_single(f, layer, where, theirs[1], "ffn_up_exps.weight", inner, dim) &&
            find_single(f, layer, where, theirs[2], "ffn_down_exps.weight", dim, inner);

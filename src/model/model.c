@@ -410,7 +410,8 @@ bool model_refuse_unused(const model *m, const bool *used, err *e)
         gguf_text text = m->file ? gguf_tensor_at(m->file, i)->name : (gguf_text){folder_tensor_name(m->parts, i), 0};
         snprintf(name, sizeof name, "%.*s", m->file ? (int)text.length : NAME_MAX_BYTES, text.data);
         bool same = false, second = is_second_output(m, i, &same);
-        bool quantised = m->parts && m->replaced_count && quantised_leaves_out(folder_tensors(m->parts), i);
+        bool quantised =
+            m->parts && m->replaced_count && quantised_leaves_out(folder_tensors(m->parts), i, m->config.expert_count);
         if (is_harmless(name) || is_of_extra_layer(m, name) || quantised || is_beside_encoder(m, name) || same)
             continue;
         if (second)

@@ -19,8 +19,8 @@ bool quantised_is_known(const struct json_t *config, const char *file, err *e);
  * "quantization_config". */
 bool quantised_unpack(model *m, const safetensors *folder, const char *config, size_t length, err *e);
 
-/* May a tensor of such a folder be left unused? What stands beside quantised weights may, and biases of nothing but zeros,
- * which AutoGPTQ's folders of before 2024 have for all weights. */
-bool quantised_leaves_out(const safetensors *folder, size_t tensor);
+/* May a tensor of such a folder be left unused? What stands beside quantised weights may, biases of nothing but zeros,
+ * which AutoGPTQ's folders of before 2024 have for all weights, and those of so many experts, which are one weight here. */
+bool quantised_leaves_out(const safetensors *folder, size_t tensor, uint32_t experts);
 
 #endif

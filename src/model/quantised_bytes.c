@@ -3,7 +3,6 @@
 #include "model/quantised_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Four bits of exponent, three of fraction; no infinity. */
@@ -27,15 +26,15 @@ static float scale_at(const safetensor *t, uint64_t i)
     return f;
 }
 
-bool quantised_unpack_bytes(model *m, const safetensors *folder, const quantised_scheme *s, const char *name,
-                            const char *stem, err *e)
+bool quantised_find_bytes(const safetensors *folder, const quantised_scheme *s, const char *stem, quantised_weight *w,
+                          err *e)
 {
     bool int8 = s->method == METHOD_INT8;
     const safetensor *t = quantised_find(folder, stem, "weight"),
                      *scale = quantised_find(folder, stem, "weight_scale_inv");
     scale = scale ? scale : quantised_find(folder, stem, "weight_scale");
     if (!t || strcmp(t->dtype, int8 ? "I8" : "F8_E4M3") != 0)
-        return true;
+        return false;
     if (t->dim_count != 2 || t->dims[0] > UINT32_MAX || t->dims[1] > UINT32_MAX || !scale || !scale->readable)
         return err_set(e, "%s: tensor %s.weight: %s needs a matrix with a scale beside it", s->path, stem,
                        int8 ? "int8" : "fp8");
@@ -52,24 +51,27 @@ bool quantised_unpack_bytes(model *m, const safetensors *folder, const quantised
         return err_set(e, "%s: tensor %s.weight: has %llu scales, and should have %llu", s->path, stem,
                        (unsigned long long)scales, (unsigned long long)(lines * line));
     bool blocks = int8 && columns % 32 == 0 && quantised_scales_fit_blocks(scale);
-    tensor_type type = blocks ? TYPE_Q8_0 : TYPE_F16;
-    model_weight w = {.type = type,
-                      .rows = (uint32_t)rows,
-                      .columns = (uint32_t)columns,
-                      .bytes = type_bytes(type, rows * columns),
-                      .tensor = (size_t)(t - safetensors_at(folder, 0))};
-    uint8_t *data = mem_alloc(w.bytes);
-    for (uint64_t r = 0; r < rows; r++)
-        for (uint64_t c = 0; c < columns; c += blocks ? 32 : 1) {
-            const uint8_t *from = (const uint8_t *)t->data + r * columns + c;
-            float d = scale_at(scale, r / down * line + c / across);
-            uint16_t half = f32_to_f16(blocks ? d : value_of(s, *from) * d);
-            uint8_t *to = data + type_bytes(type, r * columns + c);
-            memcpy(to, &half, 2);
-            if (blocks)
-                memcpy(to + 2, from, 32);
-        }
-    w.data = data;
-    model_replace_weight(m, name, &w);
+    *w = (quantised_weight){.s = s,
+                            .q = t,
+                            .scales = scale,
+                            .in = columns,
+                            .out = rows,
+                            .down = down,
+                            .across = across,
+                            .type = blocks ? TYPE_Q8_0 : TYPE_F16};
     return true;
+}
+
+void quantised_put_bytes(const quantised_weight *w, tensor_type type, uint64_t first, uint64_t rows, uint8_t *to)
+{
+    uint64_t line = (w->in + w->across - 1) / w->across, step = type == TYPE_F16 ? 1 : 32,
+             bytes = type_bytes(type, step);
+    for (uint64_t r = first; r < first + rows; r++)
+        for (uint64_t c = 0; c < w->in; c += step, to += bytes) {
+            const uint8_t *from = (const uint8_t *)w->q->data + r * w->in + c;
+            float d = scale_at(w->scales, r / w->down * line + c / w->across);
+            uint16_t half = f32_to_f16(type == TYPE_F16 ? value_of(w->s, *from) * d : d);
+            memcpy(to, &half, 2);
+            memcpy(to + 2, from, bytes - 2);
+        }
 }

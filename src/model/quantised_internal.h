@@ -30,10 +30,23 @@ const safetensor *quantised_find(const safetensors *folder, const char *stem, co
 /* Blocks have halves for scales: as exact as these, or as f16 would be? Not if one is tiny. */
 bool quantised_scales_fit_blocks(const safetensor *scales);
 
-/* Replace the weight if its tensors are there. */
-bool quantised_unpack_words(model *m, const safetensors *folder, const quantised_scheme *s, const char *name,
-                            const char *stem, err *e);
-bool quantised_unpack_bytes(model *m, const safetensors *folder, const quantised_scheme *s, const char *name,
-                            const char *stem, err *e);
+/* The tensors of one weight, `in` x `out`. Of bytes there are no zeros, and blocks of scales are down x across. */
+typedef struct quantised_weight {
+    const quantised_scheme *s;
+    const safetensor *q, *zeros, *scales, *order; /* `zeros` and `order` may be NULL */
+    uint64_t in, out;
+    uint64_t groups, per;  /* words: groups of inputs; numbers of a word */
+    uint64_t down, across; /* bytes */
+    tensor_type type;      /* the smallest that holds it: Q4_0, Q8_0 or F16 */
+} quantised_weight;
+
+/* False without an error: there is no such weight. */
+bool quantised_find_words(const safetensors *folder, const quantised_scheme *s, const char *stem, quantised_weight *w,
+                          err *e);
+bool quantised_find_bytes(const safetensors *folder, const quantised_scheme *s, const char *stem, quantised_weight *w,
+                          err *e);
+/* Some outputs, one after the other; `type` is the weight's or a larger one. */
+void quantised_put_words(const quantised_weight *w, tensor_type type, uint64_t first, uint64_t rows, uint8_t *to);
+void quantised_put_bytes(const quantised_weight *w, tensor_type type, uint64_t first, uint64_t rows, uint8_t *to);
 
 #endif

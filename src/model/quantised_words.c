@@ -2,15 +2,11 @@
 #include "base/str.h"
 #include "model/quantised_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* The tensors of one weight, `in` x `out`. */
-typedef struct packed {
-    const quantised_scheme *s;
-    const safetensor *q, *zeros, *scales, *order; /* `zeros` and `order` may be NULL */
-    uint64_t in, out, groups, per;                /* numbers of a word */
-} packed;
+enum { BLOCK = 32 };
+
+typedef quantised_weight packed;
 
 static uint32_t word_at(const safetensor *t, uint64_t i)
 {
@@ -36,12 +32,17 @@ static int bits_of(const packed *p, uint32_t word)
     return (int)(word & ((1u << p->s->bits) - 1));
 }
 
-static int number_at(const packed *p, uint64_t in, uint64_t out)
+/* The numbers of BLOCK inputs of an output. */
+static void numbers_at(const packed *p, uint64_t in, uint64_t out, uint8_t numbers[BLOCK])
 {
-    switch (p->s->method) {
-    case METHOD_AWQ: return bits_of(p, word_at(p->q, in * (p->out / p->per) + out / p->per) >> shift_of(p, out));
-    case METHOD_GPTQ: return bits_of(p, word_at(p->q, in / p->per * p->out + out) >> shift_of(p, in));
-    default: return bits_of(p, word_at(p->q, out * (p->in / p->per) + in / p->per) >> shift_of(p, in));
+    bool awq = p->s->method == METHOD_AWQ, gptq = p->s->method == METHOD_GPTQ;
+    uint64_t per = awq ? 1 : p->per, shift = awq ? awq_shift(out) : 0;
+    uint64_t step = awq ? p->out / p->per : gptq ? p->out : 1;
+    uint64_t word = in / per * step + (awq ? out / p->per : gptq ? out : out * (p->in / p->per));
+    for (uint64_t i = 0; i < BLOCK; i += per, word += step) {
+        uint32_t bits = word_at(p->q, word) >> shift;
+        for (uint64_t k = 0; k < per; k++, bits >>= p->s->bits)
+            numbers[i + k] = (uint8_t)bits_of(p, bits);
     }
 }
 
@@ -125,8 +126,20 @@ static bool check_order(packed *p, const char *stem, err *e)
     return true;
 }
 
-/* False without an error: there is no such weight. */
-static bool find_packed(const safetensors *folder, const quantised_scheme *s, const char *stem, packed *p, err *e)
+static tensor_type type_for(const packed *p)
+{
+    int middle = 1 << (p->s->bits - 1);
+    bool symmetric = true;
+    for (uint64_t g = 0; p->zeros && g < p->groups; g++)
+        for (uint64_t out = 0; out < p->out; out++)
+            symmetric &= zero_at(p, g, out) == middle;
+    if (p->order || !quantised_scales_fit_blocks(p->scales) || (p->s->bits == 8 && !symmetric))
+        return TYPE_F16;
+    return p->s->bits == 4 && symmetric ? TYPE_Q4_0 : TYPE_Q8_0;
+}
+
+bool quantised_find_words(const safetensors *folder, const quantised_scheme *s, const char *stem, quantised_weight *p,
+                          err *e)
 {
     bool compressed = s->method == METHOD_COMPRESSED;
     *p = (packed){.s = s, .q = quantised_find(folder, stem, compressed ? "weight_packed" : "qweight")};
@@ -140,65 +153,47 @@ static bool find_packed(const safetensors *folder, const quantised_scheme *s, co
     if (!fits(p))
         return err_set(e, "%s: %s: packed weights, zeros and scales do not fit each other and the group size", s->path,
                        stem);
-    return check_order(p, stem, e);
+    if (!check_order(p, stem, e))
+        return false;
+    p->type = type_for(p);
+    return true;
 }
 
 /* ---- unpacking -------------------------------------------------------------------------------- */
 
-static tensor_type type_for(const packed *p)
-{
-    int middle = 1 << (p->s->bits - 1);
-    bool symmetric = true;
-    for (uint64_t g = 0; p->zeros && g < p->groups; g++)
-        for (uint64_t out = 0; out < p->out; out++)
-            symmetric &= zero_at(p, g, out) == middle;
-    if (p->order || !quantised_scales_fit_blocks(p->scales) || (p->s->bits == 8 && !symmetric))
-        return TYPE_F16;
-    return p->s->bits == 4 && symmetric ? TYPE_Q4_0 : TYPE_Q8_0;
-}
-
-/* 32 inputs of an output, as a block of q4_0 or q8_0 has them: type.c. */
+/* BLOCK inputs of an output, as a block of q4_0 or q8_0 has them: type.c. */
 static void put_block(const packed *p, uint64_t in, uint64_t out, tensor_type type, uint8_t *to)
 {
+    uint8_t numbers[BLOCK];
     uint64_t group = group_of(p, in);
     uint16_t d = f32_to_f16(scale_at(p, group, out));
-    memcpy(to, &d, 2);
     int zero = zero_at(p, group, out);
-    for (uint64_t i = 0; type == TYPE_Q8_0 && i < 32; i++)
-        to[2 + i] = (uint8_t)(int8_t)(number_at(p, in + i, out) - zero);
-    for (uint64_t i = 0; type == TYPE_Q4_0 && i < 16; i++)
-        to[2 + i] = (uint8_t)(number_at(p, in + i, out) | number_at(p, in + 16 + i, out) << 4);
+    numbers_at(p, in, out, numbers);
+    memcpy(to, &d, 2);
+    for (int i = 0; type == TYPE_Q8_0 && i < BLOCK; i++)
+        to[2 + i] = (uint8_t)(int8_t)(numbers[i] - zero);
+    for (int i = 0; type == TYPE_Q4_0 && i < BLOCK / 2; i++)
+        to[2 + i] = (uint8_t)(numbers[i] | numbers[i + BLOCK / 2] << 4);
 }
 
-static void put_half(const packed *p, uint64_t in, uint64_t out, uint8_t *to)
+static void put_halves(const packed *p, uint64_t in, uint64_t out, uint8_t *to)
 {
-    uint64_t group = group_of(p, in);
-    uint16_t h = f32_to_f16((float)(number_at(p, in, out) - zero_at(p, group, out)) * scale_at(p, group, out));
-    memcpy(to, &h, 2);
-}
-
-bool quantised_unpack_words(model *m, const safetensors *folder, const quantised_scheme *s, const char *name,
-                            const char *stem, err *e)
-{
-    packed p;
-    if (!find_packed(folder, s, stem, &p, e))
-        return e->kind == ERR_NONE;
-    tensor_type type = type_for(&p);
-    model_weight w = {.type = type,
-                      .rows = (uint32_t)p.out,
-                      .columns = (uint32_t)p.in,
-                      .bytes = type_bytes(type, p.in * p.out),
-                      .tensor = (size_t)(p.q - safetensors_at(folder, 0))};
-    uint64_t row_bytes = type_bytes(type, p.in);
-    uint8_t *data = mem_alloc(w.bytes);
-    for (uint64_t out = 0; out < p.out; out++) {
-        uint8_t *row = data + out * row_bytes;
-        for (uint64_t in = 0; type == TYPE_F16 && in < p.in; in++)
-            put_half(&p, in, out, row + 2 * in);
-        for (uint64_t in = 0; type != TYPE_F16 && in < p.in; in += 32)
-            put_block(&p, in, out, type, row + type_bytes(type, in));
+    uint8_t numbers[BLOCK];
+    numbers_at(p, in, out, numbers);
+    for (uint64_t i = 0; i < BLOCK; i++) {
+        uint64_t group = group_of(p, in + i);
+        uint16_t h = f32_to_f16((float)(numbers[i] - zero_at(p, group, out)) * scale_at(p, group, out));
+        memcpy(to + 2 * i, &h, 2);
     }
-    w.data = data;
-    model_replace_weight(m, name, &w);
-    return true;
+}
+
+void quantised_put_words(const quantised_weight *p, tensor_type type, uint64_t first, uint64_t rows, uint8_t *to)
+{
+    for (uint64_t out = first; out < first + rows; out++)
+        for (uint64_t in = 0; in < p->in; in += BLOCK, to += type_bytes(type, BLOCK)) {
+            if (type == TYPE_F16)
+                put_halves(p, in, out, to);
+            else
+                put_block(p, in, out, type, to);
+        }
 }

@@ -121,9 +121,9 @@ bool quantised_unpack(model *m, const safetensors *folder, const char *config, s
     return missing(model_get_path(m), e);
 }
 
-bool quantised_leaves_out(const safetensors *folder, size_t tensor)
+bool quantised_leaves_out(const safetensors *folder, size_t tensor, uint32_t experts)
 {
-    (void)folder, (void)tensor;
+    (void)folder, (void)tensor, (void)experts;
     return false;
 }
 

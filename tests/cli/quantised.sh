@@ -36,6 +36,27 @@ for kind in gptq gptq-zeros gptq-order gptq-v2 gptq-bias gptq8 gptq8-zeros awq f
     "$SOLO" logits "$work/$kind/quantised" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
     check "$kind: the logits of its numbers in f32" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" $limit
 done
+# experts, by both families' names; kinds that become q4_0, q8_0 and f16
+python3 tests/oracle/make_folder.py mixtral "$work/mixtral"
+python3 tests/oracle/make_folder.py qwen3-moe "$work/qwen3-moe"
+ln -s "$PWD/tests/data/families/deepseek2-single" "$work/deepseek"
+tokens=1,17,42,5,9,3,28,57,44
+for kind in deepseek:fp8 mixtral:gptq mixtral:awq qwen3-moe:packed qwen3-moe:packed-zeros qwen3-moe:fp8 qwen3-moe:bytes; do
+    case $kind in *fp8) limit=2e-3 ;; *) limit=2e-5 ;; esac
+    folder=$work/${kind%:*}-${kind#*:}
+    python3 tests/oracle/make_quantised.py "$work/${kind%:*}" "$folder" "${kind#*:}"
+    "$SOLO" logits "$folder/plain" --tokens $tokens >"$work/plain.json"
+    "$SOLO" logits "$folder/quantised" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
+    check "${kind#*:}, experts of a ${kind%:*}" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" $limit
+done
+SOLO_THREADS=3 "$SOLO" logits "$work/mixtral-awq/quantised" --tokens $tokens >"$work/got.json"
+"$SOLO" logits "$work/mixtral-awq/plain" --tokens $tokens >"$work/plain.json"
+check "unpacked by three threads" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" 2e-5
+"$SOLO" convert "$work/mixtral-gptq/quantised" "$work/mixtral.gguf" --type f32 >/dev/null
+"$SOLO" logits "$work/mixtral.gguf" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"
+"$SOLO" logits "$work/mixtral-gptq/plain" --tokens $tokens >"$work/plain.json"
+check "quantised experts in a GGUF file" python3 tests/oracle/compare_logits.py "$work/plain.json" "$work/got.json" 2e-5
+
 "$SOLO" convert "$work/gptq/quantised" "$work/gptq.gguf" --type q4_0 >/dev/null
 "$SOLO" logits "$work/gptq/plain" --tokens $tokens >"$work/plain.json"
 "$SOLO" logits "$work/gptq.gguf" --tokens $tokens >"$work/got.json" 2>"$work/err" || cat "$work/err"

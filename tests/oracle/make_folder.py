@@ -33,6 +33,10 @@ VARIANTS = {
     "gemma": {"model_type": "gemma", "head_dim": 32},
     # a window in every other layer
     "gemma2": {"model_type": "gemma2", "head_dim": 32, "query_pre_attn_scalar": 32, "sliding_window": 8},
+    # experts, by two families' names
+    "mixtral": {"model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": None},
+    "qwen3-moe": {"model_type": "qwen3_moe", "head_dim": 32, "num_experts": 4, "num_experts_per_tok": 2,
+                  "moe_intermediate_size": 32, "norm_topk_prob": True},
     # for errors: what GGUF cannot say
     "qwen2-window": {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0},
     # rows of whole blocks of 256
@@ -68,13 +72,23 @@ def shapes_of(c):
                 shapes[f"{attention}{name}_proj.weight"] = [rows, hidden]
                 if kind == "qwen2" or c.get("attention_bias"):
                     shapes[f"{attention}{name}_proj.bias"] = [rows]
-            shapes[mlp + "gate_proj.weight"] = shapes[mlp + "up_proj.weight"] = [ffn, hidden]
         shapes[attention + "o_proj.weight"] = [hidden, q]
         if c.get("attention_bias"):
             shapes[attention + "o_proj.bias"] = [hidden]
-        if kind == "qwen3":
+        if kind.startswith("qwen3"):
             shapes[attention + "q_norm.weight"] = shapes[attention + "k_norm.weight"] = [head]
-        shapes[mlp + "down_proj.weight"] = [hidden, ffn]
+        experts = c.get("num_experts") or c.get("num_local_experts")
+        if experts:
+            mixtral, inner = kind == "mixtral", c.get("moe_intermediate_size", ffn)
+            where, names = (at + "block_sparse_moe.", ("w1", "w3", "w2")) if mixtral else (mlp, ("gate_proj", "up_proj", "down_proj"))
+            shapes[where + "gate.weight"] = [experts, hidden]
+            for e in range(experts):
+                for name, shape in zip(names, ([inner, hidden], [inner, hidden], [hidden, inner])):
+                    shapes[f"{where}experts.{e}.{name}.weight"] = shape
+        else:
+            if kind != "phi3":
+                shapes[mlp + "gate_proj.weight"] = shapes[mlp + "up_proj.weight"] = [ffn, hidden]
+            shapes[mlp + "down_proj.weight"] = [hidden, ffn]
         if c.get("mlp_bias"):
             shapes[mlp + "gate_proj.bias"] = shapes[mlp + "up_proj.bias"] = [ffn]
             shapes[mlp + "down_proj.bias"] = [hidden]

@@ -19,8 +19,13 @@ def read(path):
     data = open(path, "rb").read()
     length = struct.unpack_from("<Q", data)[0]
     header = json.loads(data[8:8 + length])
-    return {name: (t["shape"], list(struct.unpack_from(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 4}f", data,
-                                                       8 + length + t["data_offsets"][0]))) for name, t in header.items()}
+    forms = {"F32": (4, "f"), "F16": (2, "e")}
+    tensors = {}
+    for name, t in header.items():
+        if name != "__metadata__":
+            (size, form), (first, end) = forms[t["dtype"]], t["data_offsets"]
+            tensors[name] = t["shape"], list(struct.unpack_from(f"<{(end - first) // size}{form}", data, 8 + length + first))
+    return tensors
 
 
 def write(path, tensors):

@@ -134,7 +134,7 @@ def main():
     quantised, plain = {}, {}
     for name, (shape, values) in base.items():
         plain[name] = "F32", shape, values
-        if "_proj.weight" not in name:
+        if not name.endswith(("_proj.weight", ".w1.weight", ".w2.weight", ".w3.weight")):
             quantised[name] = plain[name]
             continue
         make = fp8(kind, name[:-7], *shape, numbers) if kind.startswith("f") else \
