@@ -26,11 +26,13 @@ typedef struct adapter {
     const char *path;
     gguf *file; /* one of these two */
     safetensors *folder;
-    float alpha;   /* 0: the scale is as it is (a file), or the adapter does nothing (a folder) */
-    bool by_root;  /* alpha is divided by the root of the rank, not by the rank */
-    uint64_t rank; /* that a folder says all its matrices have */
-    float scale;   /* that the user asks for */
-    size_t used;   /* tensors that were merged */
+    float alpha;    /* 0: the scale is as it is (a file), or the adapter does nothing (a folder) */
+    uint64_t rank;  /* that a folder says its matrices have */
+    json_t *alphas; /* those of some modules, by name; NULL: they all have the same */
+    json_t *ranks;  /* the same of ranks */
+    bool by_root;   /* alpha is divided by the root of the rank, not by the rank */
+    float scale;    /* that the user asks for */
+    size_t used;    /* tensors that were merged */
 } adapter;
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -72,12 +74,57 @@ static bool changes_the_model(const json_t *how)
     return how && !json_is_boolean(how);
 }
 
+/* PEFT takes them for regular expressions. A dot is one of any character there, and is a dot in every name. */
+static bool are_plain_names(json_t *patterns)
+{
+    const char *name;
+    json_t *number;
+    json_object_foreach(patterns, name, number)
+    {
+        if (!json_is_number(number) ||
+            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] || !*name)
+            return false;
+    }
+    return json_is_object(patterns);
+}
+
+/* What PEFT gives the weight that a folder calls so: the number of the first name that is its end. */
+static double number_of(json_t *patterns, const model *m, const char *weight, double otherwise)
+{
+    char theirs[MODEL_NAME_BYTES];
+    const char *name;
+    json_t *number;
+    if (!patterns || !model_name_in_folder(m, weight, theirs))
+        return otherwise;
+    size_t length = strlen(theirs) - strlen(".weight");
+    json_object_foreach(patterns, name, number)
+    {
+        size_t own = strlen(name);
+        if (own <= length && memcmp(theirs + length - own, name, own) == 0 &&
+            (own == length || theirs[length - own - 1] == '.'))
+            return json_number_value(number);
+    }
+    return otherwise;
+}
+
+/* Those of a folder's configuration, which live as long as the adapter. */
+static bool take_patterns(const json_t *root, const char *key, json_t **patterns, const char *file, err *e)
+{
+    json_t *given = json_object_get(root, key);
+    if (is_nothing(given))
+        return true;
+    if (!are_plain_names(given))
+        return err_set(e, "%s: \"%s\" other than names with numbers is not supported", file, key);
+    *patterns = json_incref(given);
+    return true;
+}
+
 /* What PEFT can do and Solo does not. */
 static bool read_config(adapter *a, const json_t *root, const char *file, err *e)
 {
     static const char *const refused[] = {
-        "use_dora",          "fan_in_fan_out",          "rank_pattern", "alpha_pattern",           "modules_to_save",
-        "layer_replication", "trainable_token_indices", "use_qalora",   "alora_invocation_tokens", "arrow_config"};
+        "use_dora",   "fan_in_fan_out",          "modules_to_save", "layer_replication", "trainable_token_indices",
+        "use_qalora", "alora_invocation_tokens", "arrow_config"};
     if (!json_key_equals(root, "peft_type", "LORA"))
         return err_set(e, "%s: \"peft_type\" is not LORA", file);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -99,7 +146,8 @@ static bool read_config(adapter *a, const json_t *root, const char *file, err *e
     a->alpha = (float)json_number_value(alpha);
     a->rank = (uint64_t)json_integer_value(rank);
     a->by_root = json_is_true(by_root);
-    return true;
+    return take_patterns(root, "alpha_pattern", &a->alphas, file, e) &&
+           take_patterns(root, "rank_pattern", &a->ranks, file, e);
 }
 
 static bool open_folder(adapter *a, err *e)
@@ -190,10 +238,12 @@ static bool merge_pair(adapter *a, model *m, const char *name, const model_weigh
             a->path, name, base->rows, base->columns, (unsigned long long)small_b->rows,
             (unsigned long long)small_b->columns, (unsigned long long)small_a->rows,
             (unsigned long long)small_a->columns);
-    if (a->folder && rank != a->rank)
-        return err_set(e, "%s: \"r\" is %llu, and the matrices of weight %s have the rank %llu", a->path,
-                       (unsigned long long)a->rank, name, (unsigned long long)rank);
-    float own = a->alpha == 0 && a->file ? 1 : a->alpha / (a->by_root ? sqrtf((float)rank) : (float)rank),
+    double alpha = number_of(a->alphas, m, name, (double)a->alpha),
+           said = number_of(a->ranks, m, name, (double)a->rank);
+    if (a->folder && (double)rank != said)
+        return err_set(e, "%s: says that weight %s has the rank %.0f, and its matrices have %llu", a->path, name, said,
+                       (unsigned long long)rank);
+    float own = alpha == 0 && a->file ? 1 : (float)alpha / (a->by_root ? sqrtf((float)rank) : (float)rank),
           scale = own * a->scale;
     model_weight merged = {
         .type = base->type == TYPE_F32 ? TYPE_F32 : TYPE_F16, .rows = base->rows, .columns = base->columns};
@@ -278,6 +328,8 @@ bool lora_merge(model *m, const char *path, float scale, err *e)
     bool ok = (folder ? open_folder(&a, e) : open_gguf(&a, m, e)) && merge_all(&a, m, e);
     gguf_close(a.file);
     safetensors_close(a.folder);
+    json_decref(a.alphas);
+    json_decref(a.ranks);
     return ok;
 }
 

@@ -52,6 +52,21 @@ else
     echo "skip llama.cpp's logits (its libraries are not here)"
 fi
 
+# each weight's own alpha, by any end of its name; ranks are those of the matrices
+cp -r "$work/lora/peft" "$work/patterns"
+patterns() { # the alphas, in JSON
+    python3 -c 'import json, sys
+config = json.load(open(sys.argv[1]))
+config |= {"lora_alpha": 3.0, "rank_pattern": {"q_proj": 4}, "alpha_pattern": json.loads(sys.argv[3])}
+json.dump(config, open(sys.argv[2], "w"))' "$work/lora/peft/adapter_config.json" "$work/patterns/adapter_config.json" "$1"
+}
+patterns '{"q_proj": 6, "self_attn.k_proj": 6, "model.layers.0.self_attn.v_proj": 6, "layers.1.self_attn.v_proj": 6,
+           "o_proj": 6, "gate_proj": 6, "down_proj": 6, "proj": 99}'
+same "an alpha of its own for each" 2e-5 "$work/llama" "$work/patterns:2"
+same "the same on a GGUF file" 2e-5 "$work/llama.gguf" "$work/patterns:2"
+patterns '{".*": 6}'
+refused "an alpha by a pattern" "\"alpha_pattern\" other than names" "$SOLO" logits "$work/llama" --lora "$work/patterns" --tokens 1
+
 python3 $oracle/make_folder.py wide "$work/wide"
 python3 $oracle/make_folder.py qwen2 "$work/qwen2"
 "$SOLO" convert "$work/qwen2" "$work/qwen2.gguf" >/dev/null
@@ -71,7 +86,7 @@ option "an adapter for a part of the text" "alora_invocation_tokens" '"alora_inv
 sed 's/"use_rslora": false/"use_rslora": 1/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
 refused "a scale that is no yes or no" '"use_rslora" must be' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
 sed 's/"r": [0-9]*/"r": 64/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
-refused "another rank than the matrices have" '"r" is 64, and the matrices of weight' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
+refused "another rank than the matrices have" 'has the rank 64, and its matrices have' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
 sed 's/"lora_alpha": [0-9.]*/"lora_alpha": "x"/' "$work/lora/peft/adapter_config.json" >"$work/odd/adapter_config.json"
 refused "a strength that is no number" '"lora_alpha" must be a number' "$SOLO" logits "$work/llama" --lora "$work/odd" --tokens 1
 cp "$work/lora/peft/adapter_config.json" "$work/odd/"

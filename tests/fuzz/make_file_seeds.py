@@ -66,7 +66,7 @@ save("gguf_split/twice", struct.pack("<H", len(first)) + first + part(1, [("a", 
 pairs = [("blk.0.attn_q.weight.lora_a", [WIDTH, 1]), ("blk.0.attn_q.weight.lora_b", [1, WIDTH])]
 save("lora/gguf", b"G" + gguf([("general.architecture", string("llama")), ("adapter.type", string("lora")),
                                ("adapter.lora.alpha", struct.pack("<If", 6, 2.0))], pairs))
-config = json.dumps({"peft_type": "LORA", "lora_alpha": 4, "use_rslora": True, "bias": "none", "rank_pattern": {}}).encode()
+config = json.dumps({"peft_type": "LORA", "r": 1, "lora_alpha": 4, "use_rslora": True, "bias": "none", "rank_pattern": {}, "alpha_pattern": {"q_proj": 3, "proj": 2.5}}).encode()
 stem = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
 save("lora/peft", b"P" + struct.pack("<H", len(config)) + config + safetensors([
     (stem + "A.weight", "F16", [1, WIDTH], noise.randbytes(2 * WIDTH)), (stem + "B.weight", "F16", [WIDTH, 1], noise.randbytes(2 * WIDTH))]))
