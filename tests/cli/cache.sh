@@ -53,6 +53,22 @@ repaired "files with other bytes"
 for file in $(blobs "$SOLO_CACHE"); do cp /bin/sh "$file"; done
 repaired "files of something else"
 
+# the first text waits for a token's kernels only, if the prompt is short: they are all that is kept
+kept_by() { # PROMPT: its tokens, and which files
+    rm -rf "$SOLO_CACHE"
+    "$SOLO" run -p "$1" -n 2 --impl dawn >/dev/null 2>&1
+    echo "$(printf '%s' "$1" | "$SOLO" tokenize --bos | wc -w) tokens $(blobs "$SOLO_CACHE" | sed 's/.*blobs//' | cksum)"
+}
+king="Once upon a time there was a king who had a son and he was"
+short=$(kept_by Once) sixteen=$(kept_by "$king") longer=$(kept_by "$king the")
+case "$short, $sixteen, $longer" in
+"2 tokens"*", 16 tokens"*", 17 tokens"*) echo "ok prompts of 2, 16 and 17 tokens" ;;
+*) echo "not ok prompts of 2, 16 and 17 tokens ($short, $sixteen, $longer)" ;;
+esac
+[ "${short#* tokens}" = "${sixteen#* tokens}" ] && echo "ok a prompt of 16 tokens needs no other kernels than a token" ||
+    echo "not ok a prompt of 16 tokens needs no other kernels than a token ($short, $sixteen)"
+[ "${sixteen#* tokens}" != "${longer#* tokens}" ] && echo "ok one of 17 does" || echo "not ok one of 17 does ($longer)"
+
 : >"$work/file"
 SOLO_CACHE="$work/file" generate nowhere
 same "a cache that cannot be" nowhere
