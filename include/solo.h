@@ -127,7 +127,7 @@ bool solo_model_ends(const solo_model *m, uint32_t token);
 
 /* ---- sessions: texts, conversations, logits ----------------------------------------------------------- */
 
-/* How a token is chosen. All zeros: always the most likely one. */
+/* How a token is chosen. All zeros: always the most likely one. What is out of range or no number is an error. */
 typedef struct solo_sampling {
     float temperature; /* 0: always the most likely token, whatever the other settings */
     uint32_t top_k;    /* from the k most likely; 0: from all */

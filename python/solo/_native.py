@@ -63,7 +63,10 @@ def c_text(value: str | os.PathLike[str] | None) -> Any:
     """A string for C, with NULL for None. It lives as long as the result does."""
     if value is None:
         return ffi.NULL
-    raw = os.fspath(value).encode()
+    name = os.fspath(value)
+    if not isinstance(name, str):
+        raise TypeError(f"a text is a str, not {type(name).__name__}")
+    raw = name.encode()
     if b"\0" in raw:
         raise UsageError("a text with a zero byte in it cannot be passed on")
     return ffi.new("char[]", raw)
@@ -74,6 +77,8 @@ class Texts:
 
     def __init__(self, values: Any) -> None:
         self._kept = [c_text(v) for v in values or ()]
+        if ffi.NULL in self._kept:
+            raise TypeError("one of several texts is None")
         self.pointer = ffi.new("char *[]", [*self._kept, ffi.NULL]) if self._kept else ffi.NULL
 
 
@@ -125,13 +130,22 @@ class Handle:
 
 
 class Lock:
-    """A lock that says so, instead of waiting for ever, when a callback uses its own device."""
+    """A lock that says so, instead of waiting for ever, when a callback uses its own device, or a forked process uses
+    that of its parent: the threads that a GPU library works with are not in it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holder = 0
+        self._process = os.getpid()
+
+    def is_here(self) -> bool:
+        """Whether it was made by this process."""
+        return self._process == os.getpid()
 
     def __enter__(self) -> None:
+        if not self.is_here():
+            raise UsageError("a process that was forked cannot use what its parent opened: start it by spawn")
         me = threading.get_ident()
         if self._holder == me:
             raise UsageError("a callback cannot use the device whose work called it")
@@ -144,5 +158,6 @@ class Lock:
 
 
 def _close_locked(lock: Lock, close: Callable[[Any], None], pointer: Any) -> None:
-    with lock:
-        close(pointer)
+    if lock.is_here():
+        with lock:
+            close(pointer)

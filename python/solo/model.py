@@ -258,10 +258,11 @@ class Model(Handle):
                 raise UsageError(f"a message's {sorted(unknown)[0]!r} is not known here")
             if message.get("role") not in _ROLES:
                 raise UsageError(f"there is no role {message.get('role')!r}: {', '.join(_ROLES)}")
-            if not isinstance(message.get("content", ""), str):
+            content = message.get("content", "" if message.get("tool_calls") else None)
+            if not isinstance(content, str):
                 raise UsageError("a message's content is a text")
             place.role = _ROLES[message["role"]]
-            place.content = keep(message.get("content", ""))
+            place.content = keep(content)
             calls = message.get("tool_calls")
             place.tool_calls = keep(json.dumps(calls) if calls else None)
             place.tool_call_id = keep(message.get("tool_call_id"))
@@ -290,9 +291,7 @@ class Model(Handle):
 
     def logits(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
         """The logits after each of the first tokens of a text: float32, (tokens, vocabulary)."""
-        ids = np.ascontiguousarray(tokens, np.uint32)
-        if ids.ndim != 1:
-            raise UsageError("tokens are one row of numbers")
+        ids = self._ids(tokens)
         out = np.empty((len(ids), self.vocabulary), np.float32)
         self._session.call(lib.solo_session_logits, ffi.from_buffer("uint32_t[]", ids), len(ids),
                            ffi.from_buffer("float[]", out))
@@ -301,6 +300,8 @@ class Model(Handle):
     def tokenize(self, value: str, *, plain: bool = False, go_on: bool = False) -> np.ndarray:
         """The tokens of a text. plain: special tokens written in it are text; go_on: without the one that begins one."""
         flags = plain * lib.SOLO_TOKENS_PLAIN | go_on * lib.SOLO_TOKENS_GO_ON
+        if not isinstance(value, str):
+            raise TypeError(f"a text is a str, not {type(value).__name__}")
         room = len(value.encode()) + 8
         while True:
             ids = np.empty(room, np.uint32)
@@ -311,7 +312,7 @@ class Model(Handle):
 
     def detokenize(self, tokens: Sequence[int] | np.ndarray, *, special: bool = False, go_on: bool = False) -> str:
         """The text of tokens; special: special tokens are written out."""
-        ids = np.ascontiguousarray(tokens, np.uint32)
+        ids = self._ids(tokens)
         flags = special * lib.SOLO_TOKENS_SPECIAL | go_on * lib.SOLO_TOKENS_GO_ON
         room = 16 * len(ids) + 16
         while True:
@@ -320,6 +321,15 @@ class Model(Handle):
             if length < room:
                 return bytes(ffi.buffer(out, length)).decode(errors="replace")
             room = length + 1
+
+    def _ids(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Tokens as C has them."""
+        ids = np.asarray(tokens)
+        if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+            raise UsageError("tokens are one row of whole numbers")
+        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < self.vocabulary:
+            raise UsageError(f"a token is from 0 to {self.vocabulary - 1}")
+        return np.ascontiguousarray(ids, np.uint32)
 
     # ---- what it is ------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@
 #include "llm/generation.h"
 
 sampling api_sampling(const solo_sampling *how);
+/* False where a setting is no number, or one that makes no sense. */
 bool api_sampling_is_possible(const solo_sampling *how, err *e);
 bool api_options_are_known(const solo_session_options *o, err *e);
 /* Those about launching, the context and the cache. */

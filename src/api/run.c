@@ -87,7 +87,7 @@ bool solo_run_write(solo_run *r, const char *name, const void *data, size_t byte
 {
     err e = {0};
     graph_tensor t;
-    return api_is_here(r, to) &&
+    return api_is_here(r, to) && api_is_here(name, to) &&
            api_result(to, &e, find(r, name, bytes, true, &t, &e) && graph_tensor_write(r->g, &t, data, &e));
 }
 
@@ -95,7 +95,7 @@ bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo
 {
     err e = {0};
     graph_tensor t;
-    return api_is_here(r, to) &&
+    return api_is_here(r, to) && api_is_here(name, to) &&
            api_result(to, &e, find(r, name, bytes, false, &t, &e) && graph_tensor_read(r->g, &t, data, &e));
 }
 
@@ -113,7 +113,7 @@ bool solo_run_bind(solo_run *r, const char *name, solo_buffer *b, solo_error *to
 {
     err e = {0};
     graph_tensor t;
-    if (!api_is_here(r, to) || !api_result(to, &e, graph_run_find(r->r, 0, name, &t, &e)))
+    if (!api_is_here(r, to) || !api_is_here(name, to) || !api_result(to, &e, graph_run_find(r->r, 0, name, &t, &e)))
         return false;
     uint64_t bytes = (t.bytes + 3) / 4 * 4;
     if (b && (b->g != r->g || gpu_buffer_bytes(b->b) != bytes))

@@ -4,7 +4,6 @@
 #include "api/session.h"
 #include "llm/session.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,12 +30,16 @@ sampling api_sampling(const solo_sampling *how)
                       .seed = how->seed};
 }
 
+static bool is_between(float value, float from, float to)
+{
+    return value >= from && value <= to; /* not so of one that is no number */
+}
+
 bool api_sampling_is_possible(const solo_sampling *how, err *e)
 {
-    return (how->temperature >= 0 && isfinite(how->temperature) && how->top_p >= 0 && how->top_p <= 1 &&
-            how->min_p >= 0 && how->min_p <= 1 && how->repeat_penalty >= 0 && isfinite(how->repeat_penalty)) ||
-           err_set_kind(e, ERR_USAGE,
-                        "a temperature and a penalty are not negative, and top_p and min_p are from 0 to 1");
+    return (is_between(how->temperature, 0, 1000) && is_between(how->top_p, 0, 1) && is_between(how->min_p, 0, 1) &&
+            is_between(how->repeat_penalty, 0, 1000)) ||
+           err_set_kind(e, ERR_USAGE, "temperature and repeat_penalty are from 0 to 1000, top_p and min_p from 0 to 1");
 }
 
 bool api_options_are_known(const solo_session_options *o, err *e)
@@ -186,13 +189,13 @@ static bool answer_to(solo_session *s, text_kind kind, const char *text, uint32_
 bool solo_session_generate(solo_session *s, const char *text, uint32_t most_tok, solo_on_text on_text, void *user,
                            solo_answer *out, solo_error *to)
 {
-    return answer_to(s, CONTINUE, text, most_tok, on_text, user, out, to);
+    return api_is_here(text, to) && answer_to(s, CONTINUE, text, most_tok, on_text, user, out, to);
 }
 
 bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, solo_on_text on_text, void *user,
                        solo_answer *out, solo_error *to)
 {
-    return answer_to(s, SAY, message, most_tok, on_text, user, out, to);
+    return api_is_here(message, to) && answer_to(s, SAY, message, most_tok, on_text, user, out, to);
 }
 
 bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,

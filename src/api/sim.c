@@ -305,7 +305,7 @@ bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 {
     err e = {0};
-    if (!api_is_here(s, to))
+    if (!api_is_here(s, to) || !api_is_here(path, to))
         return false;
     bool ok = s->v ? evolve_save(s->v, path, &e) : err_set_kind(&e, ERR_USAGE, "nothing has evolved yet");
     return api_result(to, &e, ok);
@@ -314,7 +314,7 @@ bool solo_sim_save(solo_sim *s, const char *path, solo_error *to)
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *to)
 {
     err e = {0};
-    if (!api_is_here(s, to))
+    if (!api_is_here(s, to) || !api_is_here(path, to))
         return false;
     bool ok = begin_evolution(s, o, &e) && evolve_load(s->v, path, &e);
     if (ok) {

@@ -342,10 +342,28 @@ static void mistakes_are_errors(void **unused)
     FAILS(solo_session_logits(s, &token, 1, x, &e), 2, "4096 is no token");
     FAILS(solo_session_generate(s, many, 1, NULL, NULL, NULL, &e), 1, "do not fit the context");
     FAILS(solo_session_chat(s, many, 1, NULL, NULL, NULL, &e), 1, "too many for a context of 16");
+    FAILS(solo_session_generate(s, NULL, 1, NULL, NULL, NULL, &e), 2, "NULL");
+    FAILS(solo_session_chat(s, NULL, 1, NULL, NULL, NULL, &e), 2, "NULL");
+    FAILS(solo_session_save(s, NULL, &e), 2, "NULL");
+    FAILS(solo_session_load(s, NULL, &e), 2, "NULL");
+    FAILS(solo_model_tokenize(m, NULL, 0, NULL, 0, &e), 2, "NULL");
+    FAILS(solo_model_add_lora(m, NULL, 1, &e), 2, "NULL");
+    FAILS(solo_graph_open(NULL, &e), 2, "NULL");
+    FAILS(solo_graph_from_torch(NULL, NULL, 0, &e), 2, "NULL");
+    const solo_sampling senseless[] = {{.temperature = -1},    {.temperature = NAN},   {.temperature = INFINITY},
+                                       {.top_p = 1.5f},        {.top_p = NAN},         {.min_p = -1},
+                                       {.repeat_penalty = -1}, {.repeat_penalty = NAN}};
+    for (size_t i = 0; i < sizeof senseless / sizeof *senseless; i++) {
+        FAILS(solo_session_set_sampling(s, &senseless[i], &e), 2, "from 0 to");
+        FAILS(solo_session_open(device, m, &(solo_session_options){.sampling = senseless[i]}, &e), 2, "from 0 to");
+    }
     solo_graph *g = small_graph(weight);
     solo_run *r = solo_run_new(device, g, NULL, &none);
     solo_buffer *b = solo_buffer_new(device, 8, &none);
     ok(r && b, &none);
+    FAILS(solo_run_write(r, NULL, x, sizeof x, &e), 2, "NULL");
+    FAILS(solo_run_read(r, NULL, x, sizeof x, &e), 2, "NULL");
+    FAILS(solo_run_bind(r, NULL, b, &e), 2, "NULL");
     FAILS(solo_run_write(r, "z", x, sizeof x, &e), 2, "no input, output or state z");
     FAILS(solo_run_write(r, "x", x, 4, &e), 2, "x has 24 bytes, not 4");
     FAILS(solo_run_write(r, "y", x, sizeof x, &e), 2, "y is an output");

@@ -97,6 +97,41 @@ class Texts(unittest.TestCase):
             self.model.chat([{"role": "user", "content": "x", "images": []}])
         with self.assertRaises(solo.Error):
             self.model.logits([self.model.vocabulary + 7])
+        with self.assertRaisesRegex(solo.UsageError, "content is a text"):
+            self.model.chat([{"role": "user"}])
+
+    def test_what_is_no_text(self):
+        for wrong in (lambda: self.model.generate(None, 1), lambda: self.model.save(None),
+                      lambda: self.model.load(None), lambda: solo.Graph(None)):
+            with self.assertRaisesRegex(solo.UsageError, "NULL"):
+                wrong()
+        for wrong in (lambda: self.model.generate(b"x", 1), lambda: self.model.tokenize(None),
+                      lambda: self.model.generate("a", 1, stop=[None])):
+            with self.assertRaises(TypeError):
+                wrong()
+
+    def test_numbers_that_make_no_sense(self):
+        for name, value in (("temperature", float("nan")), ("temperature", -1.0), ("top_p", 1.5), ("min_p", -1.0),
+                            ("repeat_penalty", float("nan"))):
+            with self.subTest(name=name, value=value), self.assertRaisesRegex(solo.UsageError, "from 0 to"):
+                self.model.generate(PROMPT, 1, **{name: value})
+        for tokens in ([1.5], [-1], np.array([-1]), [self.model.vocabulary], [[1]], 5):
+            for use in (self.model.logits, self.model.detokenize):
+                with self.subTest(tokens=tokens), self.assertRaises(solo.UsageError):
+                    use(tokens)
+
+    def test_a_forked_process(self):
+        self.model.generate(PROMPT, 1)
+        child = os.fork()
+        if not child:  # it must not return into the tests, whatever happens
+            try:
+                with self.assertRaisesRegex(solo.UsageError, "forked"):
+                    self.model.generate(PROMPT, 1)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(self.model.generate(PROMPT, 1).tokens, 1)
 
 
 class Conversations(unittest.TestCase):
