@@ -9,8 +9,8 @@ const kb = (bytes) => `${(bytes / 1000).toFixed(0)} kB`;
 
 let page = 0, failed = false;
 for (const name of readdirSync(folder).sort()) {
-    // what a visitor fetches: one of the two wasm files, and the model apart
-    if (name.startsWith(".") || name.endsWith(".gguf")) continue;
+    // what a visitor fetches: one of the two wasm files, and the model apart; types are for editors
+    if (name.startsWith(".") || name.endsWith(".gguf") || name.endsWith(".d.ts")) continue;
     const bytes = readFileSync(join(folder, name)), small = gzipSync(bytes, { level: 9 }).length;
     if (name.endsWith(".wasm")) {
         console.log(`${name}: ${kb(bytes.length)}, ${kb(small)} compressed`);

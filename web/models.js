@@ -34,7 +34,7 @@ async function retried(act, signal, gotOn = () => false) {
 }
 
 /** A file that was picked or dropped. */
-export function blobSource(blob, name = blob.name) {
+export function blobSource(blob, name = blob.name ?? "the model") {
     return { name, size: blob.size, read: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()) };
 }
 

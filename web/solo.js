@@ -85,8 +85,18 @@ class Local {
 
     async call(name, args, onEvent = () => {}) {
         if (this.#over) throw ended();
+        let thrown = null; // by the caller's own function: it must not pass through the program
+        const emit = (event) => {
+            try {
+                onEvent(event);
+            } catch (error) {
+                thrown ??= { error };
+            }
+        };
         try {
-            return await (await this.#service).call(name, args, onEvent);
+            const result = await (await this.#service).call(name, args, emit);
+            if (thrown) throw thrown.error;
+            return result;
         } catch (error) {
             if (error instanceof SoloError) throw error;
             const { message, cancelled, noGpu, kept, dead } = error;
@@ -146,7 +156,18 @@ function refuseOthers(others, where = "") {
     for (const [name, value] of Object.entries(others)) if (value != null && !(name === "n" && value === 1)) throw new TypeError(`${where}${name} is not supported here`);
 }
 
-function messageOf({ role, content, ...others }, i) {
+/** The numbers of a request: the largest, and 1 where they are whole. */
+const NUMBERS = { max_tokens: [2 ** 32 - 1, 1], max_completion_tokens: [2 ** 32 - 1, 1], temperature: [1000], top_k: [2 ** 32 - 1, 1], top_p: [1], min_p: [1], repeat_penalty: [1000], seed: [2 ** 53, 1] };
+
+function checkNumbers(given) {
+    for (const [name, [most, step]] of Object.entries(NUMBERS)) {
+        const value = given[name] ?? 0;
+        if (typeof value !== "number" || !(value >= 0 && value <= most) || value % step) throw new TypeError(`${name} is a ${step ? "whole " : ""}number from 0 to ${most}`);
+    }
+}
+
+function messageOf(message, i) {
+    const { role, content, ...others } = message ?? {};
     refuseOthers(others, `messages[${i}].`);
     return { role, content: textOf(content) };
 }
@@ -157,6 +178,8 @@ function toRequest(request) {
     const { messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others } = request;
     refuseOthers(others);
     for (const name in MOST) if (request[name] < 0 || !((request[name] ?? 0) <= MOST[name])) throw new TypeError(`${name} is from 0 to ${MOST[name]}`);
+    if ([stop ?? []].flat().some((text) => typeof text !== "string")) throw new TypeError("stop is a string, or several");
+    if (![undefined, null, "forget", "stop"].includes(on_full)) throw new TypeError('on_full is "forget" or "stop"');
     return { messages: messages?.map(messageOf), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature: temperature ?? 0.8, topK: top_k ?? 40, topP: top_p ?? 0.95, minP: min_p ?? 0,
         repeatPenalty: repeat_penalty ?? 1.1, seed: seed ?? Math.floor(Math.random() * 2 ** 32), stop: stop ?? [], keepAll: on_full === "stop" };
 }
@@ -180,8 +203,11 @@ class Completions {
         };
     }
 
-    async create({ stream = false, stream_options, signal, ...rest }) {
+    async create({ stream, stream_options, signal, ...rest } = {}) {
         const chat = this.kind === "chat";
+        if (![undefined, null, true, false].includes(stream)) throw new TypeError("stream is true or false");
+        if (signal && !signal.throwIfAborted) throw new TypeError("signal is an AbortSignal");
+        checkNumbers(rest);
         if (chat !== (rest.messages !== undefined)) throw new TypeError(chat ? "chat.completions.create needs messages" : "completions.create needs a prompt");
         if (chat ? !Array.isArray(rest.messages) : typeof rest.prompt !== "string") throw new TypeError(chat ? "messages are an array" : "a prompt is one string");
         if (!this.solo.model) throw new Error("no model is loaded: loadModel comes first");
@@ -277,6 +303,7 @@ export class Solo {
 
     async loadModel({ model, sha256, level, allLevels, context, soon, onProgress = () => {} } = {}) {
         const wanted = model instanceof URL ? model.href : model;
+        if (context !== undefined && !Number.isSafeInteger(context)) throw new TypeError("context is a whole number of tokens");
         try {
             this.#take(await this.#service.call("load", { model: wanted, sha256, level, allLevels, context, soon }, ({ progress }) => onProgress(progress)));
         } catch (error) {

@@ -185,6 +185,15 @@ await test("names that do not exist, requests that make no sense", async () => {
     const others = { n: 2, user: "a", logprobs: true, top_logprobs: 2, logit_bias: {}, presence_penalty: 0.5, frequency_penalty: 1, tools: [], tool_choice: "auto", parallel_tool_calls: true, response_format: { type: "text" }, grammar: "root ::= [a]", reasoning_effort: "low", echo: true, best_of: 2, suffix: "b", temprature: 1 };
     for (const [name, value] of Object.entries(others)) await refused(() => chat({ [name]: value }), new RegExp(`^${name} is not supported`));
     await refused(() => chat({ messages: [...messages, { role: "assistant", content: "y", tool_calls: [] }] }), /^messages\[1\]\.tool_calls is not supported/);
+    const senseless = { max_tokens: [10n, -1, 1.5, NaN, "5", true, 2 ** 32], max_completion_tokens: [Symbol("x")], temperature: [NaN, -1, Infinity, "x", {}, 10n], top_k: [0.5, -1, "40"], top_p: [1.5, NaN], min_p: [-1], repeat_penalty: [-1, () => 1],
+        seed: [-1, 0.5, "1"], stop: [5, ["a", null]], on_full: ["never"], stream: ["yes"], signal: [5] };
+    for (const [name, values] of Object.entries(senseless)) for (const value of values) await refused(() => chat({ [name]: value }), new RegExp(`^${name} is `));
+    await refused(() => solo.chat.completions.create(), /needs messages/);
+    await refused(() => chat({ messages: [null] }), /a message's content/);
+    for (const context of [10n, NaN, 0.5, "64"]) await refused(() => solo.loadModel({ context }), /^context is a whole number/);
+    yes(/^the model is no GGUF file/.test((await thrown(() => solo.loadModel({ model: new Blob(["x"]) }))).message), "a Blob has no name");
+    if (gpu) for (const onProgress of [5, () => { throw new Error("mine"); }]) yes(/mine|not a function/.test((await thrown(() => solo.simulate("cartpole", { population: 4, steps: 2, evolve: { generations: 2 }, onProgress }))).message), "a function of the caller's that fails");
+    equal((await solo.simulate("cartpole", { population: 4, steps: 2 })).population, 4, "and breaks nothing");
     await refused(() => chat({ stream: true, stream_options: { include_all: true } }), /^stream_options\.include_all is not supported/);
     for (const [name, value] of Object.entries({ temperature: -3, top_p: 1.01, min_p: "high", repeat_penalty: NaN, top_k: -1, max_tokens: Infinity, max_completion_tokens: -1 })) await refused(() => chat({ [name]: value }), new RegExp(`^${name} is from 0 to 1`));
     equal((await chat({ n: 1, logprobs: null, seed: null, stop: null })).usage.completion_tokens, 1, "what asks for nothing is no fault");
@@ -316,7 +325,8 @@ await test("C that breaks down says why, lets the device go, and leaves the rest
     yes(engine.dead && (await thrown(() => engine.setLevel("ops"))).dead, "it stays so");
     await engine.close();
     const again = await Solo.open({ gpu: counted });
-    yes((await thrown(() => again.loadModel({ level: "ops", context: 64, onProgress }))).lost, "a new device is needed");
+    const theirs = await thrown(() => again.loadModel({ level: "ops", context: 64, onProgress }));
+    yes(theirs.message === "the heap is in pieces" && !theirs.lost, "a caller's function that fails is not C that breaks down");
     await again.loadModel({ level: "ops", context: 64 });
     again.end();
     await thrown(() => Solo.load({ gpu: counted, level: "all" }));
