@@ -199,7 +199,7 @@ static bool newest(str *out, collect_store *s, const collect_view *v, err *e)
     enum { NEWEST = 20 };
     str_add(out, "<h2>Newest records</h2>\n<div class=\"scroll\"><table><thead><tr><th>Measured</th><th>Experiment</th>"
                  "<th>Device</th><th>Implementation</th><th>Backend</th><th>Browser</th></tr></thead><tbody>\n");
-    bool ok = collect_store_list(s, &v->filter, 0, NEWEST, false, newest_row, out, e);
+    bool ok = collect_store_list(s, &v->filter, 0, NEWEST, newest_row, out, e);
     str_add(out, "</tbody></table></div>\n<p>Everything: <a href=\"/api/export.ndjson\">NDJSON</a>, "
                  "<a href=\"/api/export.csv\">CSV</a>, <a href=\"/api/summary\">medians as JSON</a>, "
                  "<a href=\"/api/records\">records as JSON</a>.</p>\n");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_LIST = 100, MOST_LIST = 500, EXPORTED_AT_ONCE = 16 };
+enum { DEFAULT_LIST = 100, MOST_LIST = 500, EXPORTED_AT_ONCE = 16, EXPORT_PIECE = 64 << 10 };
 
 static const char *chosen(const http_request *r, const char *name)
 {
@@ -93,7 +93,7 @@ void collect_answer_list(collect_server *s, http_request *r)
     jsonw_object(&l.j, NULL);
     jsonw_array(&l.j, "records");
     jsonw_rows(&l.j);
-    if (collect_store_list(s->store, &f, before, (uint32_t)limit, false, list_record, &l, &e)) {
+    if (collect_store_list(s->store, &f, before, (uint32_t)limit, list_record, &l, &e)) {
         jsonw_end(&l.j);
         /* the number to go on `before`; null: that was the last page */
         if (l.count == limit)
@@ -160,9 +160,7 @@ void collect_answer_summary(collect_server *s, http_request *r)
 typedef struct export
 {
     collect_store *store;
-    str *out;
     uint64_t before;
-    size_t count; /* of the last few */
     bool is_csv, has_begun;
 }
 export;
@@ -186,42 +184,47 @@ static void export_point(void *user, const collect_stored_point *p)
     str_addf(out, "%d,%.9g,%.9g,%.9g\r\n", q->is_software, q->value, q->lo, q->hi);
 }
 
-/* The ids of some records, whose points are read when the list is. */
-typedef struct some_ids {
-    export *e;
+/* Which records come next; what is in them is read one by one, until a piece is large enough. */
+typedef struct some_records {
+    size_t count;
+    uint64_t numbers[EXPORTED_AT_ONCE];
     char ids[EXPORTED_AT_ONCE][COLLECT_ID_BYTES];
-} some_ids;
+} some_records;
 
-static void export_record(void *user, const collect_listed *c)
+static void note_record(void *user, const collect_listed *c)
 {
-    some_ids *some = user;
-    export *e = some->e;
-    memcpy(some->ids[e->count++], c->id, COLLECT_ID_BYTES);
-    e->before = c->number;
-    if (c->body) {
-        str_add(e->out, c->body);
-        str_add(e->out, "\n");
-    }
+    some_records *some = user;
+    some->numbers[some->count] = c->number;
+    memcpy(some->ids[some->count++], c->id, COLLECT_ID_BYTES);
+}
+
+static bool export_one(const export *e, const char *id, str *out, err *why)
+{
+    if (e->is_csv)
+        return collect_store_points(e->store, &(collect_filter){.id = id}, export_point, out, why);
+    bool ok = collect_store_get(e->store, id, out, why);
+    str_add(out, "\n");
+    return ok;
 }
 
 static bool export_more(void *user, str *out)
 {
     export *e = user;
     err why = {0};
-    some_ids some = {.e = e};
-    e->out = out;
-    e->count = 0;
+    some_records some = {0};
+    size_t i = 0;
     if (e->is_csv && !e->has_begun)
         str_add(out,
                 "id,measured,family,subject,variant,vendor,device,backend,impl,browser,unit,software,median,lo,hi\r\n");
     e->has_begun = true;
-    bool ok = collect_store_list(e->store, &(collect_filter){0}, e->before, EXPORTED_AT_ONCE, !e->is_csv, export_record,
-                                 &some, &why);
-    for (size_t i = 0; ok && e->is_csv && i < e->count; i++)
-        ok = collect_store_points(e->store, &(collect_filter){.id = some.ids[i]}, export_point, out, &why);
+    bool ok = collect_store_list(e->store, &(collect_filter){0}, e->before, EXPORTED_AT_ONCE, note_record, &some, &why);
+    for (; ok && i < some.count && out->length < EXPORT_PIECE; i++) {
+        ok = export_one(e, some.ids[i], out, &why);
+        e->before = some.numbers[i];
+    }
     if (!ok) /* it must not look complete */
         str_addf(out, e->is_csv ? "error,%s\r\n" : "{\"error\": \"%s\"}\n", "the database cannot be read");
-    return ok && e->count == EXPORTED_AT_ONCE;
+    return ok && (i < some.count || some.count == EXPORTED_AT_ONCE);
 }
 
 static void answer_export(collect_server *s, http_request *r, bool is_csv)

@@ -18,7 +18,7 @@ static const double FINISH_S = 10;
 /* The last address in the list is the one that our own proxy saw; those before it anybody may have written. */
 static void address_of(const collect_server *s, http_request *r, char out[64])
 {
-    const char *said = s->o.behind_proxy ? http_header(r, "X-Forwarded-For") : NULL;
+    const char *said = s->o.behind_proxy ? http_last_header(r, "X-Forwarded-For") : NULL;
     if (!said) {
         snprintf(out, 64, "%s", http_address(r));
         return;
@@ -26,7 +26,13 @@ static void address_of(const collect_server *s, http_request *r, char out[64])
     const char *last = strrchr(said, ',');
     last = last ? last + 1 : said;
     last += strspn(last, " ");
-    snprintf(out, 64, "%.*s", (int)strcspn(last, " "), last);
+    size_t length = strcspn(last, " ");
+    const char *port = memchr(last, ':', length);
+    if (*last == '[') /* [2001:db8::1]:443 */
+        length = strcspn(++last, "] ");
+    else if (port && !memchr(port + 1, ':', length - (size_t)(port + 1 - last))) /* 192.0.2.1:443 */
+        length = (size_t)(port - last);
+    snprintf(out, 64, "%.*s", (int)length, last);
 }
 
 static void reply_stored(http_request *r, const char *id, bool is_new)

@@ -46,6 +46,16 @@ static bool step(sqlite3 *db, sqlite3_stmt *s, collect_row_fn *row, void *user, 
     return false;
 }
 
+/* A file that has another name now, or none, is not where records will be looked for. */
+static bool has_moved(sqlite3 *db, err *e)
+{
+    int moved = 0;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || !moved)
+        return false;
+    err_set(e, "SQLite: the file was moved, replaced or deleted while the collector has it open");
+    return true;
+}
+
 static bool run(void *connection, const char *sql, const char *const *params, size_t count, collect_row_fn *row,
                 void *user, uint64_t *changed, err *e)
 {
@@ -53,6 +63,8 @@ static bool run(void *connection, const char *sql, const char *const *params, si
     sqlite3_stmt *s = NULL;
     bool ok = true;
     int before = sqlite3_total_changes(db);
+    if (has_moved(db, e))
+        return false;
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK || !bind(s, params, count))
         ok = fail(db, e);
     while (ok && step(db, s, row, user, &ok, e))

@@ -248,7 +248,6 @@ static size_t add_filter(str *sql, const collect_filter *f, bool of_points, cons
 typedef struct lister {
     void (*each)(void *user, const collect_listed *r);
     void *user;
-    bool with_body;
 } lister;
 
 static bool list_row(void *user, const char *const *c, err *e)
@@ -266,22 +265,19 @@ static bool list_row(void *user, const char *const *c, err *e)
                         .backend = c[8],
                         .impl = c[9],
                         .browser = c[10],
-                        .is_software = strcmp(c[11], "0") != 0,
-                        .body = l->with_body ? c[12] : NULL};
+                        .is_software = strcmp(c[11], "0") != 0};
     l->each(l->user, &r);
     return true;
 }
 
-bool collect_store_list(collect_store *s, const collect_filter *f, uint64_t before, uint32_t limit, bool with_body,
+bool collect_store_list(collect_store *s, const collect_filter *f, uint64_t before, uint32_t limit,
                         void (*each)(void *user, const collect_listed *r), void *user, err *e)
 {
     const char *params[16];
-    lister l = {each, user, with_body};
+    lister l = {each, user};
     str sql = {0};
-    str_addf(&sql,
-             "SELECT number, id, received, measured, experiment, version, vendor, device, backend, impl, browser, "
-             "software%s FROM records WHERE 1 = 1",
-             with_body ? ", body" : "");
+    str_add(&sql, "SELECT number, id, received, measured, experiment, version, vendor, device, backend, impl, browser, "
+                  "software FROM records WHERE 1 = 1");
     size_t count = add_filter(&sql, f, false, params);
     if (before)
         str_addf(&sql, " AND number < %" PRIu64, before);

@@ -28,12 +28,11 @@ typedef struct collect_filter {
 typedef struct collect_listed {
     uint64_t number; /* counts up with each that arrives */
     const char *id, *received, *measured, *experiment, *vendor, *device, *backend, *impl, *browser, *version;
-    const char *body; /* NULL unless it was asked for */
     bool is_software;
 } collect_listed;
 
 /* The newest first, those with a smaller number than `before` (0: from the newest), `limit` at most. */
-bool collect_store_list(collect_store *s, const collect_filter *f, uint64_t before, uint32_t limit, bool with_body,
+bool collect_store_list(collect_store *s, const collect_filter *f, uint64_t before, uint32_t limit,
                         void (*each)(void *user, const collect_listed *r), void *user, err *e);
 /* The text of a record; nothing is added if there is none. */
 bool collect_store_get(collect_store *s, const char *id, str *body, err *e);

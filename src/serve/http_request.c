@@ -30,6 +30,26 @@ const char *http_header(const http_request *r, const char *name)
     return r->s->lib.look_up(r->c, MHD_HEADER_KIND, name);
 }
 
+typedef struct last_value {
+    const char *name, *value;
+} last_value;
+
+static enum MHD_Result keep_last(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    last_value *l = user;
+    if (strcasecmp(name, l->name) == 0)
+        l->value = value;
+    return MHD_YES;
+}
+
+const char *http_last_header(const http_request *r, const char *name)
+{
+    last_value l = {.name = name};
+    r->s->lib.list(r->c, MHD_HEADER_KIND, keep_last, &l);
+    return l.value;
+}
+
 const char *http_query(const http_request *r, const char *name)
 {
     return r->s->lib.look_up(r->c, MHD_GET_ARGUMENT_KIND, name);

@@ -70,10 +70,12 @@ void http_server_stop(http_server *s);
 const char *http_method(const http_request *r);
 const char *http_path(const http_request *r);                     /* decoded, begins with a slash */
 const char *http_header(const http_request *r, const char *name); /* NULL: there is none */
-const char *http_query(const http_request *r, const char *name);  /* of the address, decoded; NULL */
-const char *http_body(const http_request *r, size_t *bytes);      /* terminated by a zero byte */
-const char *http_address(http_request *r);                        /* who asks, as numbers; "-": unknown */
-unsigned http_status(const http_request *r);                      /* of the reply; 0: none yet */
+/* The last of several lines with this name, which the nearest proxy wrote. */
+const char *http_last_header(const http_request *r, const char *name);
+const char *http_query(const http_request *r, const char *name); /* of the address, decoded; NULL */
+const char *http_body(const http_request *r, size_t *bytes);     /* terminated by a zero byte */
+const char *http_address(http_request *r);                       /* who asks, as numbers; "-": unknown */
+unsigned http_status(const http_request *r);                     /* of the reply; 0: none yet */
 /* Has the client closed the connection? To be asked now and then while it waits. */
 bool http_is_gone(const http_request *r);
 

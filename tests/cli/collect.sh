@@ -163,8 +163,50 @@ start_collector "$work/db.sqlite" --rate 2 --behind-proxy --allow-host stats.exa
 check "so many a minute" "$(for _ in 1 2 3; do status POST /api/records "$record" 'X-Forwarded-For: 9.9.9.9, 1.2.3.4'; done | tr '\n' ' ')" '200 200 429 '
 contains "and when to try again" "$(ask POST /api/records "$record" 'X-Forwarded-For: 1.2.3.4')" 'retry-after: '
 check "another address is another" "$(status POST /api/records "$record" 'X-Forwarded-For: 1.2.3.5')" 200
+check "only the line that the nearest proxy added counts" "$(
+    for i in 1 2 3; do
+        node -e '
+            const [url, file, first] = process.argv.slice(1), headers = { "X-Forwarded-For": [first, "1.2.3.6"] };
+            require("http").request(url, { method: "POST", headers }, (reply) => console.log(reply.resume().statusCode)).end(require("fs").readFileSync(file));' \
+            "$url/api/records" "$record" "8.8.8.$i"
+    done | tr '\n' ' ')" '200 200 429 '
+check "an address is one whatever its port" "$(for i in 1 2 3; do status POST /api/records "$record" "X-Forwarded-For: 1.2.3.7:100$i"; done | tr '\n' ' ')" '200 200 429 '
+check "also one with colons" "$(for i in 1 2 3; do status POST /api/records "$record" "X-Forwarded-For: [2001:db8::7]:100$i"; done | tr '\n' ' ')" '200 200 429 '
 check "asked by its name" "$(status GET /health '' 'Host: stats.example')" 200
 check "from a page that may" "$(ask OPTIONS /api/records '' 'Origin: https://page.example' | sed -n '1p; s/^access-control-allow-origin: //p' | tr '\n' ' ')" '204 https://page.example '
+kill "$collector"
+wait "$collector"
+
+# ---- a file that goes away, exports that are read slowly
+
+start_collector "$work/moving.sqlite" --rate 0
+mv "$work/moving.sqlite" "$work/moved.sqlite"
+contains "a file that was moved takes no records" "$(ask POST /api/records "$record")" 'the file was moved, replaced or deleted'
+cp "$work/moved.sqlite" "$work/moving.sqlite"
+check "nor does one that was replaced" "$(status POST /api/records "$record")" 503
+mv "$work/moved.sqlite" "$work/moving.sqlite"
+check "and when it is back it does" "$(status POST /api/records "$record")" 201
+node -e '
+    const fs = require("fs"), http = require("http"), net = require("net"), [url, file, pid] = process.argv.slice(1);
+    const record = JSON.parse(fs.readFileSync(file)), { hostname, port } = new URL(url);
+    record.checks = Array(4000).fill({ what: "x ".repeat(100), ok: true, detail: "y ".repeat(100) });
+    const post = (seed) => new Promise((done) => {
+        record.clock_ns = seed;
+        http.request(`${url}/api/records`, { method: "POST" }, (reply) => reply.resume().on("end", () => done(reply.statusCode))).end(JSON.stringify(record));
+    });
+    const memory = () => Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`))[1]) / 1024;
+    (async () => {
+        for (let i = 1; i <= 16; i++) if (await post(i) !== 201) return console.log("not taken");
+        const before = memory();
+        for (let i = 0; i < 8; i++) net.connect(port, hostname).on("connect", function () { this.pause().write("GET /api/export.ndjson HTTP/1.1\r\nHost: localhost\r\n\r\n"); });
+        await new Promise((done) => setTimeout(done, 1500));
+        console.log(memory() - before < 100 ? "ok" : `${before} MiB, then ${memory()}`);
+        const lines = (await (await fetch(`${url}/api/export.ndjson`)).text()).split("\n");
+        console.log(lines.length - 1);
+        process.exit();
+    })();' "$url" "$record" "$collector" >"$work/slow"
+check "exports that are read slowly are not kept whole" "$(sed -n 1p "$work/slow")" ok
+check "and one that is read has every record" "$(sed -n 2p "$work/slow")" 17
 kill "$collector"
 wait "$collector"
 

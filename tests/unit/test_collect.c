@@ -114,13 +114,13 @@ static void the_same_record_is_kept_once(void **state)
     s = collect_store_open(f->file, &e);
     assert_false(add(s, 1, 1, "NVIDIA Test", NULL));
     size_t listed = 0;
-    assert_true(collect_store_list(s, &(collect_filter){.vendor = "NVIDIA", .experiment = "llm"}, 0, 10, false,
-                                   count_one, &listed, &e));
+    assert_true(collect_store_list(s, &(collect_filter){.vendor = "NVIDIA", .experiment = "llm"}, 0, 10, count_one,
+                                   &listed, &e));
     assert_int_equal(listed, 2);
     listed = 0;
-    assert_true(collect_store_list(s, &(collect_filter){.vendor = "' OR 1 = 1"}, 0, 10, false, count_one, &listed, &e));
+    assert_true(collect_store_list(s, &(collect_filter){.vendor = "' OR 1 = 1"}, 0, 10, count_one, &listed, &e));
     assert_int_equal(listed, 0);
-    assert_true(collect_store_list(s, &(collect_filter){0}, 2, 10, false, count_one, &listed, &e));
+    assert_true(collect_store_list(s, &(collect_filter){0}, 2, 10, count_one, &listed, &e));
     assert_int_equal(listed, 1);
     collect_store_close(s);
     str_free(&body);
