@@ -1,6 +1,7 @@
 /* grammar_schema: rules of a grammar from the parts of a JSON schema. */
 #include "serve/grammar_schema.h"
 #include "serve/grammar.h"
+#include "serve/json_schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +24,16 @@ static const char COMMON[] = "begin ::= (\" \" | \"\\n\" \"\\n\"?)?\n"
                              "boolean ::= \"true\" | \"false\"\n"
                              "null ::= \"null\"\n";
 
-typedef struct converter {
+typedef struct reference {
     const json_t *root;
-    str rules; /* those that are complete */
+    char *text; /* "#/$defs/NAME" */
+} reference;
+
+typedef struct converter {
+    const json_t *root; /* what "#" means */
+    str rules;          /* those that are complete */
     uint32_t rule_count, node_count, depth;
-    char *refs[MOST_REFS]; /* (ref_count) "#/$defs/NAME", whose rule is ref-NUMBER */
+    reference refs[MOST_REFS]; /* (ref_count) whose rules are ref-NUMBER */
     uint32_t ref_count;
     err *e;
 } converter;
@@ -84,17 +90,6 @@ static bool read_limit(converter *c, const json_t *schema, const char *name, con
 
 /* ---- objects ---------------------------------------------------------------------------------------- */
 
-static bool is_required(const json_t *schema, const char *name)
-{
-    const json_t *list = json_object_get(schema, "required");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *one = json_string_value(json_array_get(list, i));
-        if (one && strcmp(one, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* What is required is among the properties: nothing makes other members come. */
 static bool check_required(converter *c, const json_t *schema, const char *place)
 {
@@ -102,6 +97,8 @@ static bool check_required(converter *c, const json_t *schema, const char *place
     char what[128];
     if (list && !json_is_array(list))
         return refuse(c, place, "has a required that is no list");
+    if (json_object_size(properties) > MOST_NODES || json_array_size(list) > MOST_NODES)
+        return refuse(c, place, "has properties, or a required, that are too many");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *one = json_string_value(json_array_get(list, i));
         if (one && json_object_get(properties, one))
@@ -164,7 +161,7 @@ static bool convert_object(converter *c, const json_t *schema, const char *place
         first.length = later.length = 0;
         str_addf(&first, "ws %s %s", member.data, behind.data);
         str_addf(&later, "\",\" ws %s %s", member.data, behind.data);
-        if (!is_required(schema, names[i])) {
+        if (!schema_requires(schema, names[i])) {
             str_addf(&first, " | %s", before.data);
             str_addf(&later, " | %s", behind.data);
         }
@@ -262,36 +259,22 @@ static bool convert_enum(converter *c, const json_t *list, const char *place, st
     return true;
 }
 
-static const json_t *find_ref(const converter *c, const char *ref)
-{
-    static const char *const places[] = {"$defs", "definitions"};
-    if (strcmp(ref, "#") == 0)
-        return c->root;
-    for (int i = 0; i < 2; i++) {
-        char begin[32];
-        size_t length = (size_t)snprintf(begin, sizeof begin, "#/%s/", places[i]);
-        if (strncmp(ref, begin, length) == 0)
-            return json_object_get(json_object_get(c->root, places[i]), ref + length);
-    }
-    return NULL;
-}
-
 /* A schema that is referred to has a rule of its own, so that it may refer to itself. */
 static bool convert_ref(converter *c, const char *ref, const char *place, str *out)
 {
-    const json_t *schema = find_ref(c, ref);
+    const json_t *schema = schema_find_ref(c->root, ref);
     uint32_t number = 0;
     if (!json_is_object(schema))
         return refuse(c, place,
                       "refers to something that is not there: #, #/$defs/NAME and #/definitions/NAME are known");
-    while (number < c->ref_count && strcmp(c->refs[number], ref) != 0)
+    while (number < c->ref_count && (c->refs[number].root != c->root || strcmp(c->refs[number].text, ref) != 0))
         number++;
     str_addf(out, "ref-%u", number);
     if (number < c->ref_count)
         return true;
     if (c->ref_count == MOST_REFS)
         return refuse(c, place, "has too many references");
-    c->refs[c->ref_count++] = mem_dup(ref);
+    c->refs[c->ref_count++] = (reference){c->root, mem_dup(ref)};
     str body = {0};
     bool ok = convert(c, schema, ref, &body);
     str_addf(&c->rules, "ref-%u ::= %s\n", number, body.data);
@@ -341,21 +324,14 @@ static bool is_alone(converter *c, const json_t *schema, const char *word, const
     return true;
 }
 
-static bool is_of_type(const json_t *value, const char *type)
-{
-    static const char *const names[] = {
-        [JSON_OBJECT] = "object", [JSON_ARRAY] = "array",  [JSON_STRING] = "string", [JSON_INTEGER] = "integer",
-        [JSON_REAL] = "number",   [JSON_TRUE] = "boolean", [JSON_FALSE] = "boolean", [JSON_NULL] = "null"};
-    return strcmp(type, names[json_typeof(value)]) == 0 || (json_is_number(value) && strcmp(type, "number") == 0);
-}
-
 /* A value of an enum, or a const, is of one of the types, where there are any. */
 static bool check_value(converter *c, const json_t *schema, const json_t *value, const char *place)
 {
     const json_t *type = json_object_get(schema, "type");
-    bool fits = !type || (json_is_string(type) && is_of_type(value, json_string_value(type)));
+    bool fits = !type || (json_is_string(type) && schema_is_of_type(value, json_string_value(type)));
     for (size_t i = 0; !fits && i < json_array_size(type); i++)
-        fits = json_is_string(json_array_get(type, i)) && is_of_type(value, json_string_value(json_array_get(type, i)));
+        fits = json_is_string(json_array_get(type, i)) &&
+               schema_is_of_type(value, json_string_value(json_array_get(type, i)));
     return fits || refuse(c, place, "has a value that is not of its type");
 }
 
@@ -444,30 +420,78 @@ static bool convert(converter *c, const json_t *schema, const char *place, str *
     return ok;
 }
 
-bool grammar_of_schema_between(const json_t *schema, const char *before, const char *behind, str *out, err *e)
+/* The grammar whose root was converted: that, between two texts. */
+static bool finish(converter *c, bool ok, const str *root, const char *before, const char *behind, str *out, err *e)
 {
-    err fault = {0};
-    converter c = {.root = schema, .e = &fault};
-    str root = {0};
-    bool ok = convert(&c, schema, "", &root);
     if (ok) {
         str_add(out, "root ::= begin ");
         add_literal(out, before);
-        str_addf(out, " %s ", root.data);
+        str_addf(out, " %s ", root->data);
         add_literal(out, behind);
-        str_addf(out, "\n%s%s", COMMON, c.rules.data);
+        str_addf(out, "\n%s%s", COMMON, c->rules.length ? c->rules.data : "");
     } else
-        err_set(e, "%s", fault.text);
-    for (uint32_t i = 0; i < c.ref_count; i++)
-        free(c.refs[i]);
-    str_free(&c.rules);
-    str_free(&root);
+        err_set(e, "%s", c->e->text);
+    for (uint32_t i = 0; i < c->ref_count; i++)
+        free(c->refs[i].text);
+    str_free(&c->rules);
     return ok;
 }
 
 bool grammar_of_schema(const json_t *schema, str *out, err *e)
 {
-    return grammar_of_schema_between(schema, "", "", out, e);
+    err fault = {0};
+    converter c = {.root = schema, .e = &fault};
+    str root = {0};
+    bool ok = finish(&c, convert(&c, schema, "", &root), &root, "", "", out, e);
+    str_free(&root);
+    return ok;
+}
+
+/* ---- calls of functions ------------------------------------------------------------------------------------ */
+
+/* The arguments of a call, which are an object whatever the schema leaves open. Its references are its own. */
+static bool convert_parameters(converter *c, const json_t *schema, const char *place, str *out)
+{
+    err none = {0};
+    converter looks = {.e = &none};
+    if (!schema || json_is_null(schema) || json_is_true(schema) ||
+        (json_is_object(schema) && check_words(&looks, schema, place) && is_alone(&looks, schema, NULL, "", place))) {
+        str_add(out, "object");
+        return true;
+    }
+    c->root = schema;
+    return convert(c, schema, place, out) &&
+           (schema_is_of_objects(schema, schema) ||
+            refuse(c, place, "lets values come that are no object, as arguments are"));
+}
+
+bool grammar_of_calls(const json_t *functions, const char *arguments, const char *before, const char *behind, str *out,
+                      err *e)
+{
+    err fault = {0};
+    converter c = {.e = &fault};
+    str root = {0};
+    char place[64];
+    bool ok = true;
+    snprintf(place, sizeof place, ".%s", arguments);
+    for (size_t i = 0; ok && i < json_array_size(functions); i++) {
+        const json_t *function = json_array_get(functions, i);
+        str body = {0};
+        str_add(&body, "\"{\" ws ");
+        add_key(&body, "name");
+        add_value(&body, json_object_get(function, "name"));
+        str_add(&body, " \",\" ws ");
+        add_key(&body, arguments);
+        ok = convert_parameters(&c, json_object_get(function, "parameters"), place, &body);
+        str_add(&body, " ws \"}\"");
+        str_add(&root, i ? " | " : "(");
+        name_rule(&c, &body, &root);
+        str_free(&body);
+    }
+    str_add(&root, ")");
+    ok = finish(&c, ok, &root, before, behind, out, e);
+    str_free(&root);
+    return ok;
 }
 
 void grammar_of_any_object(str *out)

@@ -15,8 +15,10 @@
 
 /* An error names the place in the schema. */
 bool grammar_of_schema(const json_t *schema, str *out, err *e);
-/* The same, with a text before it and one behind it. */
-bool grammar_of_schema_between(const json_t *schema, const char *before, const char *behind, str *out, err *e);
+/* A call of one of the functions (as in OpenAI's API: "name", "parameters"), with a text before it and one behind it:
+ * {"name": .., "arguments": {..}}, where `arguments` is what that key is called. */
+bool grammar_of_calls(const json_t *functions, const char *arguments, const char *before, const char *behind, str *out,
+                      err *e);
 /* Any object of JSON. */
 void grammar_of_any_object(str *out);
 

@@ -225,36 +225,25 @@ bool openai_check_tools(openai_request *q, openai_fault *f)
 
 /* ---- a call that has to come ------------------------------------------------------------------------ */
 
-/* {"name": "...", "arguments": {...}} as a schema. */
-static json_t *schema_of_call(const json_t *function, const char *arguments)
-{
-    json_t *parameters = json_object_get(function, "parameters");
-    parameters = parameters ? json_incref(parameters) : json_pack("{s:s}", "type", "object");
-    return json_pack("{s:s, s:{s:{s:O}, s:o}, s:[s, s], s:b}", "type", "object", "properties", "name", "const",
-                     json_object_get(function, "name"), arguments, parameters, "required", "name", arguments,
-                     "additionalProperties", 0);
-}
-
 bool openai_force_call(openai_request *q, bool with_tags, openai_fault *f)
 {
     const json_t *tools = json_object_get(q->body, "tools");
-    json_t *calls = json_array(), *schema;
+    json_t *functions = json_array();
     for (size_t i = 0; i < json_array_size(tools); i++) {
-        const json_t *function = json_object_get(json_array_get(tools, i), "function");
+        json_t *function = json_object_get(json_array_get(tools, i), "function");
         const char *name = json_string_value(json_object_get(function, "name"));
         if (!q->only_tool || strcmp(name, q->only_tool) == 0)
-            json_array_append_new(calls, schema_of_call(function, with_tags ? "arguments" : "parameters"));
+            json_array_append(functions, function);
     }
-    size_t count = json_array_size(calls);
-    schema = json_pack("{s:o}", "anyOf", calls);
     err e = {0};
     str gbnf = {0};
-    bool ok = count > 0 || openai_refuse(f, 400, "tool_choice", "invalid_value",
-                                         "tool_choice: there is no tool '%.60s'", q->only_tool ? q->only_tool : "");
-    if (ok && !grammar_of_schema_between(schema, with_tags ? TOOL_CALL_TAG "\n" : "", with_tags ? "\n</tool_call>" : "",
-                                         &gbnf, &e))
+    bool ok = json_array_size(functions) > 0 ||
+              openai_refuse(f, 400, "tool_choice", "invalid_value", "tool_choice: there is no tool '%.60s'",
+                            q->only_tool ? q->only_tool : "");
+    if (ok && !grammar_of_calls(functions, with_tags ? "arguments" : "parameters", with_tags ? TOOL_CALL_TAG "\n" : "",
+                                with_tags ? "\n</tool_call>" : "", &gbnf, &e))
         ok = openai_refuse(f, 400, "tools", "unsupported_value", "tools: %s", e.text);
-    json_decref(schema);
+    json_decref(functions);
     q->gbnf = gbnf.data;
     q->gbnf_field = "tools";
     return ok;

@@ -259,11 +259,80 @@ static void schemas(void **state)
     }
 }
 
+static char *gbnf_of_call(const char *parameters, err *e)
+{
+    str text = {0}, out = {0};
+    str_addf(&text, "[{\"name\":\"f\"%s%s}]", *parameters ? ",\"parameters\":" : "", parameters);
+    json_t *functions = json_loads(text.data, 0, NULL);
+    assert_non_null(functions);
+    bool ok = grammar_of_calls(functions, "arguments", "<", ">", &out, e);
+    json_decref(functions);
+    str_free(&text);
+    if (ok)
+        return out.data;
+    str_free(&out);
+    return NULL;
+}
+
+static void calls_of_functions(void **state)
+{
+    (void)state;
+#define DEFS ",\"$defs\":{\"x\":{\"enum\":[\"y\"]}}"
+    static const struct {
+        const char *parameters, *text, *verdict;
+    } cases[] = {
+        {"", "<{\"name\":\"f\",\"arguments\":{\"a\":1}}>", "yes"},
+        {"", "<{\"name\":\"f\",\"arguments\":5}>", "no"},
+        {"", "<{\"name\":\"g\",\"arguments\":{}}>", "no"},
+        {"{}", "<{\"name\":\"f\",\"arguments\":5}>", "no"},
+        {"null", "<{ \"name\": \"f\", \"arguments\": {} }>", "yes"},
+        {"true", "<{\"name\":\"f\",\"arguments\":[]}>", "no"},
+        {"{\"title\":\"t\"}", "<{\"name\":\"f\",\"arguments\":{}}>", "yes"},
+        {OBJECT("\"a\":{\"$ref\":\"#/$defs/x\"}", DEFS), "<{\"name\":\"f\",\"arguments\":{\"a\":\"y\"}}>", "yes"},
+        {OBJECT("\"a\":{\"$ref\":\"#/$defs/x\"}", DEFS), "<{\"name\":\"f\",\"arguments\":{\"a\":\"z\"}}>", "no"},
+        {OBJECT("\"a\":{\"$ref\":\"#\"}", ""), "<{\"name\":\"f\",\"arguments\":{\"a\":{\"a\":{}}}}>", "yes"},
+        {OBJECT("\"a\":{\"$ref\":\"#\"}", ""),
+         "<{\"name\":\"f\",\"arguments\":{\"a\":{\"name\":\"f\",\"arguments\":{}}}}>", "no"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err e = {0};
+        char *gbnf = gbnf_of_call(cases[i].parameters, &e);
+        if (!gbnf)
+            fail_msg("%s: %s", cases[i].parameters, e.text);
+        if (strcmp(verdict(gbnf, cases[i].text), cases[i].verdict) != 0)
+            fail_msg("%s: '%s' is not '%s'\n%s", cases[i].parameters, cases[i].text, cases[i].verdict, gbnf);
+        free(gbnf);
+    }
+    static const char *const refused[] = {"{\"type\":\"boolean\"}",
+                                          "{\"type\":[\"object\",\"null\"]}",
+                                          "{\"items\":{}}",
+                                          "{\"const\":5}",
+                                          "{\"anyOf\":[{\"type\":\"object\"},{\"type\":\"null\"}]}",
+                                          "{\"anyOf\":[{\"$ref\":\"#/$defs/x\"}]" DEFS "}"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        err e = {0};
+        assert_null(gbnf_of_call(refused[i], &e));
+        if (!strstr(e.text, "no object"))
+            fail_msg("%s: %s", refused[i], e.text);
+    }
+    /* choices that double again and again: neither is known in time */
+    err e = {0};
+    str doubling = {0};
+    str_add(&doubling, "{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for (int i = 0; i < 25; i++)
+        str_addf(&doubling, "\"a%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/a%d\"},{\"$ref\":\"#/$defs/a%d\"}]},", i, i + 1,
+                 i + 1);
+    str_add(&doubling, "\"a25\":{\"type\":\"object\"}}}");
+    assert_null(gbnf_of_call(doubling.data, &e));
+    str_free(&doubling);
+}
+
 static void schemas_that_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
         {"[]", "is no schema"},
+        {OBJECT("\"a\":{}", ",\"required\":[\"a\",5]"), "requires ''"},
         {"{\"type\":\"thing\"}", "type that is not known"},
         {"{\"type\":[]}", "type that is not known"},
         {"{\"type\":\"string\",\"pattern\":\"a\"}", "'pattern'"},
@@ -306,6 +375,21 @@ static void schemas_that_are_refused(void **state)
     free(gbnf);
 }
 
+static void a_schema_that_requires_without_an_end(void **state)
+{
+    (void)state;
+    err e = {0};
+    json_t *schema = json_pack("{s:s, s:{s:{}}, s:[]}", "type", "object", "properties", "a", "required"), *list;
+    list = json_object_get(schema, "required");
+    for (int i = 0; i < 400000; i++)
+        json_array_append_new(list, json_string("a"));
+    str out = {0};
+    assert_false(grammar_of_schema(schema, &out, &e));
+    assert_non_null(strstr(e.text, "too many"));
+    str_free(&out);
+    json_decref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,7 +398,9 @@ int main(void)
         cmocka_unit_test(deep_texts_stay_bounded),
         cmocka_unit_test(what_is_wrong),
         cmocka_unit_test(schemas),
+        cmocka_unit_test(calls_of_functions),
         cmocka_unit_test(schemas_that_are_refused),
+        cmocka_unit_test(a_schema_that_requires_without_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
