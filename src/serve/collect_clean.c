@@ -29,11 +29,22 @@ static const char *last_part(const char *path, size_t length)
     return part;
 }
 
+static const char WRAPPED_IN[] = "'\"(<[{=:,;|";
+
+/* Where a path begins in a word, if not at its beginning behind one of these; an address of the web is none. */
+static const char *find_path(const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((i == 0 || (strchr(WRAPPED_IN, word[i - 1]) && strncmp(word + i - 1, "://", 3) != 0)) && is_path(word + i))
+            return word + i;
+    return NULL;
+}
+
 /* One word, with what it may be wrapped in left as it is. */
 static void add_clean_word(str *out, const char *word, size_t length)
 {
     size_t before = 0;
-    while (before < length && strchr("'\"(<[=:,", word[before]))
+    while (before < length && strchr(WRAPPED_IN, word[before]))
         before++;
     str_add_bytes(out, word, before);
     word += before;
@@ -42,7 +53,11 @@ static void add_clean_word(str *out, const char *word, size_t length)
         str_add(out, "(removed)");
         return;
     }
-    const char *from = length && is_path(word) ? last_part(word, length) : word;
+    const char *path = find_path(word, length), *from = word;
+    if (path) {
+        str_add_bytes(out, word, (size_t)(path - word));
+        from = last_part(path, length - (size_t)(path - word));
+    }
     str_add_bytes(out, from, length - (size_t)(from - word));
 }
 
