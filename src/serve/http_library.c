@@ -17,7 +17,6 @@ bool http_library_load(http_library *l, err *e)
         {(void **)&l->start, "MHD_start_daemon"},
         {(void **)&l->quiesce, "MHD_quiesce_daemon"},
         {(void **)&l->stop, "MHD_stop_daemon"},
-        {(void **)&l->from_file, "MHD_create_response_from_fd_at_offset64"},
         {(void **)&l->from_buffer, "MHD_create_response_from_buffer"},
         {(void **)&l->from_callback, "MHD_create_response_from_callback"},
         {(void **)&l->add_header, "MHD_add_response_header"},

@@ -11,7 +11,6 @@ typedef struct http_library {
                                 void *, ...);
     MHD_socket (*quiesce)(struct MHD_Daemon *);
     void (*stop)(struct MHD_Daemon *);
-    struct MHD_Response *(*from_file)(uint64_t, int, uint64_t);
     struct MHD_Response *(*from_buffer)(size_t, void *, enum MHD_ResponseMemoryMode);
     struct MHD_Response *(*from_callback)(uint64_t, size_t, MHD_ContentReaderCallback, void *,
                                           MHD_ContentReaderFreeCallback);

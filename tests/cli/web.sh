@@ -56,6 +56,23 @@ check "from somewhere on" "$(with "Range: bytes=3-")" "206 m"
 check "behind the end" "$(with "Range: bytes=4-")" "416 the file has no such bytes"
 check "ranges that are not understood" "$(with "Range: bytes=9-1,x") $(with "Range: lines=1")" "200 0asm 200 0asm"
 check "a file that is known" "$(with "If-None-Match: $(header /a.wasm etag)")" "304 "
+check "also by a proxy that compresses, or one of several" "$(with "If-None-Match: \"x\", W/$(header /a.wasm etag)")" "304 "
+check "whatever it is" "$(with "If-None-Match: *")" "304 "
+check "another file is not" "$(with 'If-None-Match: "x", W/"y"')" "200 0asm"
+node -e '
+    const fs = require("fs"), [url, file] = process.argv.slice(1), { port } = new URL(url);
+    fs.writeFileSync(file, "");
+    fs.truncateSync(file, 5e7);
+    const socket = require("net").connect(port, "127.0.0.1", () => socket.write(`GET /long.bin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`));
+    socket.pause(); // until the server cannot send more
+    setTimeout(() => {
+        fs.truncateSync(file, 1000);
+        let bytes = 0;
+        socket.on("data", (data) => bytes += data.length).on("end", () => console.log(bytes > 0 && bytes < 5e7 ? "cut off" : bytes)).on("error", () => console.log("cut off"));
+        socket.resume();
+        setTimeout(() => process.exit(), 5000).unref();
+    }, 500);' "$url" "$work/page/long.bin" >"$work/long"
+check "a file that becomes shorter while it is sent" "$(cat "$work/long")" "cut off"
 mkfifo "$work/page/pipe"
 check "a pipe" "$(status GET /pipe)" 404
 check "wasm is wasm" "$(header /a.wasm content-type)" application/wasm
