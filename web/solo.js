@@ -172,12 +172,8 @@ function messageOf(message, i) {
     return { role, content: textOf(content) };
 }
 
-const MOST = { temperature: 100, top_p: 1, min_p: 1, repeat_penalty: 10, top_k: 1e9, max_tokens: 1e9, max_completion_tokens: 1e9 };
-
-function toRequest(request) {
-    const { messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others } = request;
+function toRequest({ messages, prompt, max_tokens, max_completion_tokens, temperature, top_k, top_p, min_p, repeat_penalty, seed, stop, on_full, model, ...others }) {
     refuseOthers(others);
-    for (const name in MOST) if (request[name] < 0 || !((request[name] ?? 0) <= MOST[name])) throw new TypeError(`${name} is from 0 to ${MOST[name]}`);
     if ([stop ?? []].flat().some((text) => typeof text !== "string")) throw new TypeError("stop is a string, or several");
     if (![undefined, null, "forget", "stop"].includes(on_full)) throw new TypeError('on_full is "forget" or "stop"');
     return { messages: messages?.map(messageOf), prompt, maxTokens: max_completion_tokens ?? max_tokens ?? 0, temperature: temperature ?? 0.8, topK: top_k ?? 40, topP: top_p ?? 0.95, minP: min_p ?? 0,
