@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const TORCH_FIXTURES[] = {"convnet", "encoder", "cache",     "decoder", "window",
-                                             "unusual", "norms",   "operators", "places",  "windows"};
+static const char *const TORCH_FIXTURES[] = {"convnet", "encoder",   "cache",  "decoder", "window", "unusual",
+                                             "norms",   "operators", "places", "windows", "joined"};
 enum { TORCH_FIXTURE_COUNT = sizeof TORCH_FIXTURES / sizeof *TORCH_FIXTURES };
 
 static inline pt2 *torch_open(const char *name)

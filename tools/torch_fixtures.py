@@ -168,6 +168,13 @@ class Places(nn.Module):
         return put, far, added, chosen, *taken, whole, last, sums, table
 
 
+class Joined(nn.Module):
+    """Tensors without elements, as a cache begins: what they are joined with remains."""
+
+    def forward(self, x):
+        return torch.cat([torch.tensor([]), x[:, 1:], x[:, :0]], -1) * torch.cat([x[:, 4:] + 1, x[:, :3]], -1)
+
+
 class Windows(nn.Module):
     """Pools of every form, transposed convolutions, norms in training."""
 
@@ -257,6 +264,7 @@ def main():
     each = torch.stack([torch.randperm(4) for _ in range(3)])
     write("places", Places(), [(torch.randn(3, 4, 5), torch.randn(3, 4), torch.tensor([2, 0, -2]), each)], True)
     write("windows", Windows(), [(torch.randn(2, 4, 6, 7),) for _ in range(2)], True, trains=True)
+    write("joined", Joined(), [(torch.randn(2, 4),)], True)
 
 
 if __name__ == "__main__":

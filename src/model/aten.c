@@ -104,6 +104,8 @@ static bool add_stored(aten_program *p, const char *name, const char *stored, bo
     aten_value v;
     if (!name || !stored)
         return err_set(a->e, "its signature has an entry without a name");
+    if (aten_is_empty(a, name))
+        return true;
     if (!source(user, stored, &t, a->e) || !aten_stored_value(a, stored, &t, &v))
         return false;
     if (is_state)
@@ -197,7 +199,7 @@ static bool read_calls(aten *a, const jsonr *nodes)
 static void need(aten *a, const char *name)
 {
     const uint32_t *call = names_get(&a->call_of, name);
-    if (call) {
+    if (call && !aten_is_empty(a, name)) {
         names_put(&a->asked, name, 1);
         a->calls[*call].needed = true;
     }

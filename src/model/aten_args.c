@@ -220,22 +220,37 @@ bool aten_get(aten *a, const char *name, aten_value *out)
     return true;
 }
 
-bool aten_get_list(aten *a, const char *name, aten_value *out, uint32_t room, uint32_t *count)
+bool aten_get_list(aten *a, const char *name, bool joins, aten_value *out, uint32_t room, uint32_t *count)
 {
-    const jsonr *list = aten_arg(a, name);
-    *count = jsonr_count(list);
-    if (!*count || *count > room)
-        return aten_fail(a, "%u tensors as %s", *count, name);
-    for (uint32_t i = 0; i < *count; i++) {
-        const jsonr *item = jsonr_at(list, i);
+    const jsonr *list = aten_arg(a, name), *item;
+    *count = 0;
+    if (jsonr_count(list) > room)
+        return aten_fail(a, "%u tensors as %s", jsonr_count(list), name);
+    jsonr_each(item, list)
+    {
         const char *which, *tensor = jsonr_get_text(item, "name");
         if (!tensor) /* an optional one: {"as_tensor": {"name": ..}} or as_none */
             tensor = jsonr_get_text(inside(item, &which), "name");
-        out[i] = (aten_value){.rank = UINT32_MAX};
-        if (tensor && !aten_find_value(a, tensor, &out[i]))
+        if (joins && aten_is_empty(a, tensor))
+            continue;
+        out[*count] = (aten_value){.rank = UINT32_MAX};
+        if (tensor && !aten_find_value(a, tensor, &out[*count]))
             return false;
+        ++*count;
     }
-    return true;
+    return *count || aten_fail(a, "0 tensors as %s", name);
+}
+
+bool aten_is_empty(const aten *a, const char *name)
+{
+    const jsonr *size;
+    jsonr_each(size, jsonr_get(jsonr_get(a->metas, name), "sizes"))
+    {
+        const jsonr *number = jsonr_get(size, "as_int");
+        if (jsonr_is(number, JSONR_WHOLE) && jsonr_whole(number) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* The name of an output: {"as_tensor": {"name": ..}}, or the nth of {"as_tensors": [..]}. */

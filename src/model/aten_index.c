@@ -61,7 +61,7 @@ static bool lower_index(aten *a)
 {
     aten_value x, index[ATEN_MAX_RANK], sum, part, out;
     uint32_t given, which[ATEN_MAX_RANK], order[ATEN_MAX_RANK], count = 0, at = 0;
-    if (!aten_get(a, "self", &x) || !aten_get_list(a, "indices", index, ATEN_MAX_RANK, &given))
+    if (!aten_get(a, "self", &x) || !aten_get_list(a, "indices", false, index, ATEN_MAX_RANK, &given))
         return false;
     for (uint32_t i = 0; i < given; i++)
         if (index[i].rank != UINT32_MAX) {
@@ -174,7 +174,7 @@ static bool lower_cat(aten *a)
     aten_value parts[MOST_TENSORS], sum;
     uint32_t count, dim;
     bool stacks = strcmp(a->at->op, "stack") == 0;
-    if (!aten_get_list(a, "tensors", parts, MOST_TENSORS, &count))
+    if (!aten_get_list(a, "tensors", true, parts, MOST_TENSORS, &count))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].rank == UINT32_MAX || parts[i].rank + stacks > ATEN_MAX_RANK)

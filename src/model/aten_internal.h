@@ -107,8 +107,11 @@ const char *aten_text(const aten *a, const char *name);
 const char *aten_tensor_name(const aten *a, const char *name); /* or NULL */
 /* The call's argument as a value; a number becomes a constant. False with an error. */
 bool aten_get(aten *a, const char *name, aten_value *out);
-/* Tensors of a list: returns how many; false with an error. An absent one has rank UINT32_MAX. */
-bool aten_get_list(aten *a, const char *name, aten_value *out, uint32_t room, uint32_t *count);
+/* Has the tensor no elements? Then nothing is made of it, and it adds nothing to what it is joined with. */
+bool aten_is_empty(const aten *a, const char *name);
+/* Tensors of a list, and how many; false with an error. An absent one has rank UINT32_MAX. If the call joins them, those
+ * without elements are left out. */
+bool aten_get_list(aten *a, const char *name, bool joins, aten_value *out, uint32_t room, uint32_t *count);
 bool aten_find_value(aten *a, const char *name, aten_value *out);
 /* The call's outputs. */
 bool aten_put(aten *a, const aten_value *v);

@@ -131,7 +131,7 @@ static bool read_indices(aten *a, const aten_value *x, put_spec *p)
     aten_value given[ATEN_MAX_RANK];
     uint32_t count;
     *p = (put_spec){.neighbours = true};
-    if (!aten_get_list(a, "indices", given, ATEN_MAX_RANK, &count))
+    if (!aten_get_list(a, "indices", false, given, ATEN_MAX_RANK, &count))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         if (given[i].rank == UINT32_MAX)

@@ -163,6 +163,24 @@ class Torch(unittest.TestCase):
         if LEVEL == "token":
             self.assertEqual((steps[0].run.dispatches, run.dispatches), (1, 1))
 
+    def test_a_cache_that_begins_empty(self):
+        """Models of transformers as they are: a cache that grows, and a text that is padded on its left."""
+        if not transformers:
+            self.skipTest("transformers is not installed")
+        model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**DECODER)).eval()
+        ids = torch.randint(2, 100, (2, 5))
+        mask = torch.tensor([[0, 0, 1, 1, 1], [1] * 5])
+        before = len(solo.torch.compiled())
+        with torch.no_grad():
+            want, alone = model(ids, attention_mask=mask), model(ids[:1, 2:]).logits
+            got = torch.compile(model, backend="solo", options={"level": LEVEL}, dynamic=False)(ids, attention_mask=mask)
+        self.near(got.logits, want.logits)
+        self.near(got.logits[:1, 2:], alone)
+        for mine, wanted in zip(got.past_key_values, want.past_key_values, strict=True):
+            self.near(mine[0], wanted[0])
+            self.near(mine[1], wanted[1])
+        self.assertEqual([step.fallback for step in solo.torch.compiled()[before:]], [None])
+
     def test_parameters_that_change(self):
         model = nn.Linear(4, 3).eval()
         compiled = torch.compile(model, backend="solo", dynamic=False, options={"level": "ops"})
