@@ -169,10 +169,11 @@ class Places(nn.Module):
 
 
 class Joined(nn.Module):
-    """Tensors without elements, as a cache begins: what they are joined with remains."""
+    """Tensors without elements, as a cache begins: what they are joined with remains. And one without dimensions."""
 
     def forward(self, x):
-        return torch.cat([torch.tensor([]), x[:, 1:], x[:, :0]], -1) * torch.cat([x[:, 4:] + 1, x[:, :3]], -1)
+        only = x.sum().gather(0, torch.zeros((), dtype=torch.int64))
+        return torch.cat([torch.tensor([]), x[:, 1:], x[:, :0]], -1) * torch.cat([x[:, 4:] + 1, x[:, :3]], -1) + only
 
 
 class Windows(nn.Module):

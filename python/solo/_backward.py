@@ -50,6 +50,40 @@ def convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, bias_sizes: An
     return dx, dw, db
 
 
+def avg_pool2d_backward(grad: Tensor, x: Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int],
+                        ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> Any:
+    """Each mean's share goes to the elements of its window: a transposed convolution with ones."""
+    kernel, padding = ([n[0], n[-1]] for n in (kernel, padding))
+    stride = [stride[0], stride[-1]] if stride else kernel
+    if (ceil_mode and count_include_pad) or not grad.numel():
+        return NotImplemented
+    if divisor_override or count_include_pad:
+        share = grad * (1 / (divisor_override or kernel[0] * kernel[1]))
+    else:
+        whole = torch.ones([1, 1, *x.shape[-2:]], dtype=grad.dtype, device=grad.device)
+        share = grad / torch.ops.aten.avg_pool2d.default(whole, kernel, stride, padding, ceil_mode, False, 1)[0]
+    window = torch.ones([1, 1, *kernel], dtype=grad.dtype, device=grad.device)
+    reached = _convolution(share.reshape(-1, 1, *grad.shape[-2:]), window, None, stride, [0, 0], [1, 1], True, [0, 0], 1)
+    for dim in (2, 3):
+        reached = reached.narrow(dim, padding[dim - 2], min(x.shape[dim - 4], reached.shape[dim] - padding[dim - 2]))
+    missing = [x.shape[d] - reached.shape[d] for d in (-2, -1)]
+    return torch.ops.aten.constant_pad_nd.default(reached, [0, missing[1], 0, missing[0]]).reshape(x.shape)
+
+
+def _shares(count: int, parts: int, like: Tensor) -> Tensor:
+    """[parts, count]: how much of each of `count` elements is in each of so many adaptive means."""
+    shares = torch.zeros(parts, count)
+    for i in range(parts):
+        first, end = i * count // parts, -(-(i + 1) * count // parts)
+        shares[i, first:end] = 1 / (end - first)
+    return shares.to(like.device, like.dtype)
+
+
+def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Any:
+    down, right = (_shares(x.shape[d], grad.shape[d], grad) for d in (-2, -1))
+    return down.t() @ grad @ right if grad.numel() else NotImplemented
+
+
 def _scores(q: Tensor, k: Tensor, causal: bool, mask: Tensor | None, scale: float | None) -> tuple[Tensor, float]:
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = q @ k.transpose(-1, -2) * scale
@@ -88,6 +122,8 @@ def decompositions() -> dict[Any, Any]:
     aten = torch.ops.aten
     return {
         aten.convolution_backward.default: convolution_backward,
+        aten.avg_pool2d_backward.default: avg_pool2d_backward,
+        aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default: attention_backward,
     }

@@ -14,7 +14,7 @@ import torch
 
 from ._host import by_host, copy, resize, tensors_in
 from ._native import Error
-from ._record import MOST_NODES, Recording, Spec, Value, recorder
+from ._record import MOST_NODES, Recording, Spec, Value, called, recorder
 from ._storage import WORDS, contiguous_strides, is_ours, new_from_host, new_tensor
 from ._values import aten, can_cast, is_recordable, new_of, overlaps, read
 
@@ -53,12 +53,15 @@ FLOAT_OPERATORS = frozenset(
 ANY_OPERATORS = frozenset(
     "eq ne lt le gt ge logical_not logical_and logical_or logical_xor where masked_fill any all cat stack index gather"
     " index_select embedding slice_scatter select_scatter repeat flip triu tril".split())
+# Their first operand says which rule holds: floats, and integers of which none are added
+PLACES = frozenset("scatter scatter_add scatter_reduce index_put index_add index_copy max_pool2d_with_indices_backward".split())
+MOVES = frozenset(["scatter.src", "scatter.value", "index_copy.default"])
 BOOL_OPERATORS = frozenset("bitwise_not bitwise_and bitwise_or bitwise_xor sum".split())
 # Arguments that the lowering does not read, and powers of negative numbers, which WebGPU has not
 NOT_LOWERED = frozenset(["round.decimals", "pow.Tensor_Tensor", "pow.Scalar"])
 # Their numbers are data, not part of the program: they change from step to step, as a learning rate does
 LIFTED = frozenset("add sub rsub mul div".split())
-CHOICES = frozenset("where masked_fill".split())  # the same, and -infinity stays what it is
+CHOICES = frozenset("where masked_fill scatter".split())  # the same, and -infinity stays what it is
 
 
 class Scalar:
@@ -115,13 +118,6 @@ def _positional(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[A
     return (*args, *(kwargs.get(a.name, a.default_value) for a in rest))
 
 
-def _call(op: Any, args: Sequence[Any]) -> Any:
-    """With those arguments by name that have to be."""
-    schema = op._schema.arguments
-    first = next((i for i, a in enumerate(schema) if a.kwarg_only), len(schema))
-    return op(*args[:first], **{a.name: v for a, v in zip(schema[first:], args[first:], strict=True)})
-
-
 def _meta(what: Any) -> Any:
     """An operand without elements of its own."""
     if isinstance(what, Scalar):
@@ -135,7 +131,7 @@ _plans: dict[Any, tuple[list[Spec], bool] | None] = {}
 def _plan(op: Any, args: tuple[Any, ...]) -> tuple[list[Spec], bool] | None:
     """Results of a call, and whether they are several; None if Solo does not lower it."""
     try:
-        result = _call(op, _mapped(args, _meta))
+        result = called(op, _mapped(args, _meta))
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return None  # the host says what is wrong with it
     many = isinstance(result, (list, tuple))
@@ -158,6 +154,13 @@ def _plan(op: Any, args: tuple[Any, ...]) -> tuple[list[Spec], bool] | None:
     return specs, many
 
 
+def _may_place(op: Any, arguments: Sequence[Any]) -> bool:
+    """Are values put to places of which nobody needs more than 32 bits?"""
+    name = str(op)[5:]
+    only_moves = name in MOVES or (name == "index_put.default" and not arguments[3])
+    return is_ours(arguments[0]) and (arguments[0].dtype.is_floating_point or only_moves)
+
+
 def record(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value] | None:
     """Values of the results; None if it cannot be recorded."""
     name = op._schema.name[6:]
@@ -165,7 +168,7 @@ def record(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value] 
     operands = tensors_in(everything)
     ours = [t for t in operands if is_ours(t)]
     floats = (any if name in LIFTED else all)(t.dtype.is_floating_point for t in ours)
-    allowed = (name in ANY_OPERATORS or (floats and name in FLOAT_OPERATORS)
+    allowed = (name in ANY_OPERATORS or (name in PLACES and _may_place(op, everything)) or (floats and name in FLOAT_OPERATORS)
                or (name in BOOL_OPERATORS and all(t.dtype == torch.bool for t in ours)))
     if str(op)[5:] in NOT_LOWERED or not allowed or not ours or not all(is_recordable(t) for t in ours):
         return None
@@ -215,7 +218,7 @@ def _nothing(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch
     if not operands or not all(is_ours(t) for t in operands) or all(t.numel() for t in operands):
         return None
     try:
-        made = _call(op, _mapped(everything, _meta))
+        made = called(op, _mapped(everything, _meta))
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return None
     results = list(made) if isinstance(made, (list, tuple)) else [made]

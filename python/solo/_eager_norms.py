@@ -1,4 +1,4 @@
-"""Convolutions' backward passes, and batch norm, of ``device="webgpu"`` in terms of other operators (see _eager_ops.py)."""
+"""Convolutions' and pools' backward passes, and batch norm, of ``device="webgpu"`` in terms of other operators."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._backward import convolution_backward
+from ._backward import adaptive_avg_pool2d_backward, avg_pool2d_backward, convolution_backward
 from ._eager_ops import are_floats, written_out
 from ._values import aten
 
@@ -17,6 +17,27 @@ from ._values import aten
 @written_out("convolution_backward.default")
 def _convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, *rest: Any) -> Any:
     result = convolution_backward(grad, x, weight, *rest) if are_floats(grad, x, weight) else None
+    return None if result is NotImplemented else result
+
+
+@written_out("avg_pool2d_backward.default")
+def _avg_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Any:
+    result = avg_pool2d_backward(grad, x, *rest) if are_floats(grad, x) else None
+    return None if result is NotImplemented else result
+
+
+@written_out("max_pool2d_with_indices_backward.default")
+def _max_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Any:
+    """Of a single image: of a batch of it."""
+    if x.dim() != 3 or not are_floats(grad, x):
+        return None
+    *how, indices = rest
+    return aten.max_pool2d_with_indices_backward.default(grad[None], x[None], *how, indices[None])[0]
+
+
+@written_out("_adaptive_avg_pool2d_backward.default")
+def _adaptive_avg_pool_backward(grad: Tensor, x: Tensor) -> Any:
+    result = adaptive_avg_pool2d_backward(grad, x) if are_floats(grad, x) else None
     return None if result is NotImplemented else result
 
 

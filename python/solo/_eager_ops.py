@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 
 from ._eager import WRITTEN_OUT, record
 from ._storage import is_ours
@@ -86,6 +87,54 @@ def _dot(x: Tensor, y: Tensor) -> Any:
     return (x * y).sum() if are_floats(x, y) else None
 
 
+# ---- as PyTorch itself writes them in terms of others ------------------------------------------------------------------
+
+
+def _decomposed(op: Any) -> Callable[..., Any]:
+    rewritten = decomposition_table[op]
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return rewritten(*args, **kwargs) if are_floats(args[0]) else None
+
+    return function
+
+
+for _name in ("_prelu_kernel _prelu_kernel_backward elu_backward glu glu_backward hardsigmoid_backward hardswish_backward"
+              " huber_loss huber_loss_backward mish mish_backward native_group_norm_backward nll_loss2d_backward"
+              " nll_loss2d_forward smooth_l1_loss smooth_l1_loss_backward softplus_backward").split():
+    WRITTEN_OUT[f"{_name}.default"] = _decomposed(getattr(aten, _name).default)
+WRITTEN_OUT["std.correction"] = _decomposed(aten.std.correction)
+
+
+# ---- places --------------------------------------------------------------------------------------------------------------
+
+
+@written_out("_index_put_impl.default")
+def _index_put(x: Tensor, indices: Sequence[Any], values: Tensor, adds: bool = False, unsafe: bool = False) -> Any:
+    made = record(aten.index_put.default, (x, indices, values, adds), {})
+    return None if made is None else new_of(made[0])
+
+
+@written_out("roll.default")
+def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    if not x.numel():
+        return None
+    if not dims:
+        return _roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        by = shift % x.shape[dim]
+        x = torch.cat([x.narrow(dim, x.shape[dim] - by, by), x.narrow(dim, 0, x.shape[dim] - by)], dim) if by else x
+    return x.clone() if not any(shift % x.shape[dim] for shift, dim in zip(shifts, dims, strict=True)) else x
+
+
+@written_out("index_fill.int_Scalar")
+def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+    if index.dim() > 1 or not x.dim():
+        return None
+    filled = torch.full((), value, dtype=x.dtype, device=x.device)
+    return _index_put(x, [None] * (dim % x.dim()) + [index.reshape(-1)], filled)
+
+
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -133,6 +182,11 @@ def _hardsigmoid(x: Tensor) -> Any:
 @written_out("hardswish.default")
 def _hardswish(x: Tensor) -> Any:
     return x * (x + 3).clamp(0, 6) / 6 if are_floats(x) else None
+
+
+@written_out("xlogy.Tensor")
+def _xlogy(x: Tensor, y: Tensor) -> Any:
+    return torch.where(x == 0, 0, x * y.log()) if are_floats(x, y) else None
 
 
 @written_out("isneginf.default")

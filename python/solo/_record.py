@@ -55,6 +55,15 @@ def replaced(argument: Any, by: Callable[[Value], Any]) -> Any:
     return argument
 
 
+def called(op: Any, args: Sequence[Any]) -> Any:
+    """An operator with all its arguments in the order of the schema: by name those that have to be, and as numbers."""
+    schema = op._schema.arguments
+    args = [a.item() if isinstance(a, torch.Tensor) and isinstance(parameter.type, torch.NumberType) else a
+            for parameter, a in zip(schema, args, strict=False)]
+    first = next((i for i, parameter in enumerate(schema) if parameter.kwarg_only), len(schema))
+    return op(*args[:first], **{parameter.name: a for parameter, a in zip(schema[first:], args[first:], strict=False)})
+
+
 class Recording:
     """Values are numbered in the order in which they were made."""
 
@@ -155,7 +164,7 @@ class Recording:
                 made[value.number] = buffer.read(value.dtype)
         for i in nodes:
             op, args, results, many = self.nodes[i]
-            result = op(*replaced(args, lambda value: made[value.number]))
+            result = called(op, replaced(args, lambda value: made[value.number]))
             for value, tensor in zip(results, result if many else [result], strict=False):
                 made[value.number] = tensor.contiguous()
         return [made[value.number] for value in outputs]

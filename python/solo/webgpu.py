@@ -21,7 +21,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.backend_registration import _DummyPrivateUse1Hook, _setup_privateuseone_for_python_backend
 
-from . import _eager, _eager_norms, _eager_ops, _host, _storage
+from . import _eager, _eager_cells, _eager_norms, _eager_ops, _host, _storage
 from ._eager import lock
 from ._host import HOST_KEYS
 from ._native import Error, UsageError
@@ -380,5 +380,5 @@ def _set_up() -> None:
     register_optimizer_step_post_hook(lambda *unused: flush())
 
 
-assert _eager_ops and _eager_norms  # fill the table of operators that are written out
+assert _eager_ops and _eager_norms and _eager_cells  # fill the table of operators that are written out
 _set_up()

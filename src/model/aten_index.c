@@ -110,7 +110,12 @@ static bool lower_gather(aten *a)
 {
     aten_value x, index, out;
     uint32_t dim;
-    if (!aten_get(a, "self", &x) || !aten_get(a, "index", &index) || !aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim))
+    if (!aten_get(a, "self", &x) || !aten_get(a, "index", &index))
+        return false;
+    bool is_single = index.rank == 0;
+    x = x.rank ? x : aten_unsqueezed(&x, 0);
+    index = is_single ? aten_unsqueezed(&index, 0) : index;
+    if (!aten_dim(a, aten_int(a, "dim", 0), x.rank, &dim))
         return false;
     if (index.rank != x.rank)
         return aten_fail(a, "an index of %u dimensions for %u", index.rank, x.rank);
@@ -121,7 +126,10 @@ static bool lower_gather(aten *a)
             return aten_fail(a, "an index of %u for %u", index.dims[d], x.dims[d]);
         x.dims[d] = index.dims[d];
     }
-    return aten_take(a, &x, &index, stride, count, &out) && aten_put(a, &out);
+    if (!aten_take(a, &x, &index, stride, count, &out))
+        return false;
+    out = is_single ? aten_without_dim(&out, 0) : out;
+    return aten_put(a, &out);
 }
 
 /* ---- beside one another --------------------------------------------------------------------------------- */
