@@ -39,6 +39,8 @@ def convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, bias_sizes: An
     dx = dw = None
     if mask[0] and transposed:
         dx = _convolution(grad, weight, None, stride, padding, dilation, False, none, groups)
+        for dim in range(2, x.dim()):  # what was added to the output's end may be a whole stride
+            dx = dx.narrow(dim, 0, x.shape[dim])
     elif mask[0]:
         reached = [(grad.shape[2 + d] - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel[d] - 1) + 1
                    for d in range(count)]
@@ -72,11 +74,10 @@ def avg_pool2d_backward(grad: Tensor, x: Tensor, kernel: Sequence[int], stride: 
 
 def _shares(count: int, parts: int, like: Tensor) -> Tensor:
     """[parts, count]: how much of each of `count` elements is in each of so many adaptive means."""
-    shares = torch.zeros(parts, count)
-    for i in range(parts):
-        first, end = i * count // parts, -(-(i + 1) * count // parts)
-        shares[i, first:end] = 1 / (end - first)
-    return shares.to(like.device, like.dtype)
+    part = torch.arange(parts, dtype=torch.float32, device=like.device).unsqueeze(1) * count
+    element = torch.arange(count, dtype=torch.float32, device=like.device) * parts
+    inside = ((element + parts > part) & (element < part + count)).to(like.dtype)
+    return inside / inside.sum(1, keepdim=True)
 
 
 def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Any:

@@ -3,13 +3,14 @@
 Dynamo and AOTAutograd trace the model; the graph they make is lowered by the same C code as .pt2 files, and runs as one
 dispatch where the device allows it. Tensors that the model changes in place (a static cache) are states on the device:
 they are uploaded again only if someone else wrote to them. What cannot be lowered runs in eager mode, with one warning
-that says why, and is counted. In training the forward pass is one graph and the backward pass another.
+that says why, and is counted; what comes before and after it in the graph runs on the device. In training the forward pass is one graph and the backward pass another.
 """
 from __future__ import annotations
 
 import json
 import math
 import operator
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
+from . import _pieces
 from ._backward import decompositions
 from ._native import Error, NoGpuError
 from .graph import Run, _Program
@@ -122,6 +124,17 @@ def _call(node: torch.fx.Node) -> dict[str, Any]:
             "metadata": {"stack_trace": node.meta.get("stack_trace") or ""}}
 
 
+def _wrong_types(node: torch.fx.Node) -> str | None:
+    """Why a node cannot be lowered whatever its operator: it is none of ATen's, or has elements of another type."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return f"{node.name} calls {node.target}, which is no ATen operator"
+    results = (user.meta.get("val") for user in node.users if user.target is operator.getitem)
+    for value in (node.meta.get("val"), *results, *(given.meta.get("val") for given in node.all_input_nodes)):
+        if isinstance(value, torch.Tensor) and value.dtype not in _TYPES:
+            return f"{node.name} has elements of {value.dtype}, which are not supported"
+    return None
+
+
 class _Traced:
     """What a graph module is made of: its nodes, which inputs it changes, what it returns."""
 
@@ -199,16 +212,53 @@ class Step:
     """
 
     def __init__(self, module: torch.fx.GraphModule, static: set[int], level: str, trains: bool = False) -> None:
-        self._module, self._level = module, level
-        self._traced = _Traced(module)
-        names = [node.name for node in self._traced.placeholders]
-        self._place = {name: i for i, name in enumerate(names)}
-        known = {i: names[i] for i in static if i < len(names) and names[i] not in self._traced.changed}
-        self._static, self._kept = ({}, set(known)) if trains else (known, set())
-        self._states = {i: name for i, name in enumerate(names) if name in self._traced.changed}
-        self._seen: dict[int, tuple[int, int]] = {}
-        self.run: Run | None = None
+        self._module, self._level, self._trains = module, level, trains
+        self._pieces: list[tuple[_pieces.Piece, Callable[..., Any]]] = []
         self._eager: _Eager | None = None
+        self.run: Run | None = None
+        self._names = [node.name for node in module.graph.nodes if node.op == "placeholder"]
+        self._fixed = {self._names[i] for i in static if i < len(self._names)} - {
+            str(node.args[0]) for node in module.graph.nodes if _pieces.copies_back(node)}
+        why = {node: why for node in module.graph.nodes if node.op == "call_function" and node.target is not operator.getitem
+               and (why := _wrong_types(node))}
+        if why:
+            self._split(why.__contains__, next(iter(why.values())))
+            return
+        self._traced = _Traced(module)
+        known = {i: name for i, name in enumerate(self._names) if name in self._fixed}
+        self._place = {name: i for i, name in enumerate(self._names)}
+        self._static, self._kept = ({}, set(known)) if trains else (known, set())
+        self._states = {i: name for i, name in enumerate(self._names) if name in self._traced.changed}
+        self._seen: dict[int, tuple[int, int]] = {}
+
+    def _split(self, refused: Callable[[torch.fx.Node], bool], why: str) -> None:
+        """Runs in pieces from now on: those without such nodes as steps of their own."""
+        for piece in _pieces.split(self._module, refused):
+            if piece.refused:
+                self._pieces.append((piece, _Eager(piece.module, why)))
+            elif all(_pieces.is_view(node) for node in piece.nodes):
+                self._pieces.append((piece, piece.module))
+            else:
+                self._pieces.append((piece, self._step_of(piece)))
+
+    def _step_of(self, piece: _pieces.Piece) -> Callable[..., Any]:
+        static = {i for i, name in enumerate(piece.inputs) if name in self._fixed}
+        try:
+            return Step(piece.module, static, self._level, self._trains)
+        except Error as why:
+            return _Eager(piece.module, str(why))
+
+    def _give_up(self, why: str) -> None:
+        """On the node that cannot be lowered, and all others of an operator that is not known; or on the whole graph."""
+        found = re.search(r"\bnode (\S+) \(", why)
+        unknown = "the operator is not supported" in why
+        nodes = {node.name: node for node in self._module.graph.nodes}
+        if found and found[1] in nodes:
+            node = nodes[found[1]]
+            self._split(lambda other: other is node or (unknown and other.target is node.target), why)
+        else:
+            self._eager = _Eager(self._module, why)
+            _compiled.append(self)
 
     def _mark(self, tensor: torch.Tensor) -> tuple[int, int]:
         """What tells whether someone else wrote to a tensor."""
@@ -263,17 +313,20 @@ class Step:
         return self._eager.fallback if self._eager else None
 
     def _is_ready(self, args: Sequence[Any]) -> bool:
-        changed = self.run is None or any(self._mark(args[i]) != self._seen.get(i) for i in self._static)
-        if self._eager is None and changed:
+        if self._eager or self._pieces:
+            return False
+        if self.run is None or any(self._mark(args[i]) != self._seen.get(i) for i in self._static):
             try:
                 self._build(args)
             except NoGpuError:
                 raise
             except Error as why:
-                self._eager, self.run = _Eager(self._module, str(why)), None
+                self.run = None
+                self._give_up(str(why))
+                return False
             if self not in _compiled:
                 _compiled.append(self)
-        return self._eager is None
+        return True
 
     def __call__(self, *args: Any) -> list[Any]:
         with torch.no_grad():
@@ -282,6 +335,8 @@ class Step:
                 self._upload(args)
                 self.run.go()
                 return self._download(args)
+            if self._pieces:
+                return _pieces.run(self._pieces, self._module, args)
         assert self._eager is not None
         return self._eager(*args)
 

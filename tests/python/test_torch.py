@@ -224,7 +224,8 @@ class Torch(unittest.TestCase):
     def test_training_of_convolutions(self):
         """Also batch norm, whose statistics are changed by the compiled graph; groups, pools."""
         model = Classes(nn.Conv2d(3, 6, 3, 2, 1, bias=False), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2, 1),
-                        nn.Conv2d(6, 6, 3, groups=3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 5))
+                        nn.Conv2d(6, 6, 3, groups=3), nn.AvgPool2d(2, 1, 1), nn.AdaptiveAvgPool2d((3, 2)), nn.Flatten(),
+                        nn.Linear(36, 5))
         trained = self.check_training(model, [(torch.randn(4, 3, 12, 12), torch.randint(0, 5, (4,)))], 20)
         for mine, wanted in zip(*(m.layers[1].buffers() for m in trained), strict=True):  # two means and a count
             self.assertLess((mine - wanted).abs().max().item(), 1e-4)
@@ -260,18 +261,54 @@ class Torch(unittest.TestCase):
             self.assertEqual(compiled(torch.ones(3)).tolist(), [22, 22, 22])
 
     def test_what_falls_back_says_so_once(self):
+        """Nodes that cannot be lowered run in eager mode, and those around them on the device."""
         def function(x):
-            return torch.fft.rfft(x).abs() + torch.linalg.det(x.view(2, 2))
+            return torch.fft.rfft(x * 2 - 1).abs() + torch.linalg.det(x.view(2, 2)) * x[0]
 
-        x = torch.randn(4)
+        x, before = torch.randn(4), len(solo.torch.compiled())
         with torch.no_grad(), warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            compiled = torch.compile(function, backend="solo", dynamic=False)
+            compiled = torch.compile(function, backend="solo", dynamic=False, options={"level": "ops"})
             for _ in range(2):
                 self.near(compiled(x), function(x))
-        said = [str(w.message) for w in seen if "runs in eager mode" in str(w.message)]
-        self.assertEqual(len(said), 1, said)
-        self.assertTrue(any(why in said[0] and count == 2 for why, count in solo.torch.fallbacks().items()))
+        said = sorted(str(w.message).partition("runs in eager mode: ")[2] for w in seen if "runs in eager mode" in str(w.message))
+        self.assertEqual(len(said), 2, said)
+        self.assertIn("_fft_r2c has elements of torch.complex64", said[0])
+        self.assertRegex(said[1], r"^node _linalg_det \(torch.ops.aten._linalg_det.default\), test_torch.py:")
+        self.assertEqual([solo.torch.fallbacks()[why] for why in said], [2, 2])
+        self.assertEqual([step.fallback for step in solo.torch.compiled()[before:]], [None, None, None])
+
+    def test_states_and_dropout_around_what_falls_back(self):
+        class Sorted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last, self.dropout = nn.Linear(8, 16), nn.Linear(16, 8), nn.Dropout(0.5)
+                self.register_buffer("sum", torch.zeros(16))
+
+            def forward(self, x):
+                y = self.first(x).relu()
+                self.sum.add_(y.detach().sum(0))
+                return self.last(self.dropout(y).sort(-1).values) + self.sum.mean()
+
+        model, x = Sorted(), torch.randn(3, 8)
+        results = []
+        for way in (lambda m: m, lambda m: torch.compile(m, backend="solo", dynamic=False, options={"level": "ops"})):
+            mine, before = copy.deepcopy(model), len(solo.torch.compiled())
+            step, optimizer = way(mine), torch.optim.SGD(mine.parameters(), 0.01)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for i in range(3):
+                    torch.manual_seed(i)  # which elements are dropped
+                    optimizer.zero_grad()
+                    step(x).square().mean().backward()
+                    optimizer.step()
+                with torch.no_grad():
+                    results.append((step(x.flip(0)), mine.sum, mine.first.weight))
+        for wanted, got in zip(*results, strict=True):
+            self.near(got, wanted)
+        steps = solo.torch.compiled()[before:]
+        self.assertGreaterEqual(len(steps), 4)
+        self.assertEqual({step.fallback for step in steps}, {None})
 
     def test_a_device_that_fails(self):
         """An error while a graph runs is one: it does not run on the CPU in silence."""

@@ -171,6 +171,7 @@ class Webgpu(unittest.TestCase):
         image = torch.randn(2, 4, 7, 6)
         for function in (lambda x: F.max_pool2d(x, 3, 2, 1), lambda x: F.avg_pool2d(x, (2, 3), 2, 1),
                          lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+                         lambda x: F.conv_transpose2d(x, x[0, :, None, :2, :3], output_padding=(0, 1), dilation=2),
                          lambda x: F.avg_pool2d(x, 2, divisor_override=3), lambda x: F.adaptive_avg_pool2d(x, (3, 5)),
                          lambda x: F.max_pool1d(x[0, 0], 2), lambda x: F.group_norm(x, 2), lambda x: F.glu(x, 1) + F.mish(x[:, :2]),
                          lambda x: F.huber_loss(x, x.flip(0)) + F.smooth_l1_loss(x, x.flip(1)), lambda x: x.std(1)):
