@@ -138,7 +138,7 @@ wheel:
 # The Python package with everything it can work with (Ray, mypy): PYTHON must have them, as docs/python.md says.
 test-python:
 	$(SETUP) test
-	$(COMPILE_ALL) $(BUILD)/solo $(LIBS)
+	$(COMPILE_ALL) $(BUILD)/solo $(LIBS) $(FAULTS)
 	@sh tools/python_package.sh $(BUILD)
 	@cd $(BUILD)/python && $(or $(PYTHON),python3) -m mypy --config-file pyproject.toml
 	@SOLO=$(CURDIR)/$(BUILD)/solo PYTHONPATH=$(CURDIR)/$(BUILD)/python PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) tests/python/run.py
