@@ -53,7 +53,7 @@ OTHER_SYSTEMS := $(filter-out src/base/os_$(SYSTEM)%,$(wildcard src/base/os_*.c)
 OTHER_SYSTEMS := $(if $(filter windows,$(SYSTEM)),$(OTHER_SYSTEMS),$(filter-out src/base/os_posix.c,$(OTHER_SYSTEMS)))
 # left out on Windows: servers, since there is no libmicrohttpd in the packages that are used, and reading standard error back
 NOT_HERE  := $(if $(filter windows,$(SYSTEM)),src/base/abort_line.c src/serve/http_% src/serve/server% src/cli/collect_import.c \
-    $(filter-out %_check.c %_clean.c %_points.c,$(wildcard src/serve/collect_*.c)),src/cli/no_servers.c)
+    $(filter-out %_check.c %_clean.c %_json.c %_memory.c %_points.c,$(wildcard src/serve/collect_*.c)),src/cli/no_servers.c)
 SOURCES   := $(sort $(filter-out src/web/% src/gpu/web/% $(OTHER_SYSTEMS) $(NOT_HERE),$(shell find src -name '*.c')))
 OBJECTS   := $(SOURCES:%.c=$(BUILD)/%.o) $(GENERATED:.c=.o)
 LIBRARY   := $(filter-out $(BUILD)/src/cli/main.o,$(OBJECTS))

@@ -6,9 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int add_bytes(const char *bytes, size_t count, void *out)
+{
+    str_add_bytes(out, bytes, count);
+    return 0;
+}
+
 const char *record_value_text(record_reader *r, json_t *value)
 {
     char number[32];
+    str dumped = {0};
     if (json_is_string(value))
         return record_keep_text(r->view, json_string_value(value));
     if (json_is_number(value)) {
@@ -17,10 +24,9 @@ const char *record_value_text(record_reader *r, json_t *value)
         snprintf(number, sizeof number, whole ? "%.0f" : "%.9g", x);
         return record_keep_text(r->view, number);
     }
-    char *dumped = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    const char *text = record_keep_text(r->view, dumped ? dumped : "?");
-    free(dumped);
-    return text;
+    if (json_dump_callback(value, add_bytes, &dumped, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) != 0)
+        str_free(&dumped);
+    return record_keep_str(r->view, &dumped);
 }
 
 static int by_key(const void *a, const void *b)

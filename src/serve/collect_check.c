@@ -6,6 +6,7 @@
 #include "lab/record_fields.h"
 #include "serve/collect_clean.h"
 #include "serve/collect_json.h"
+#include "serve/collect_memory.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -224,10 +225,11 @@ static bool write_body(collect_record *r, const char *name, json_t *cleaned, err
 bool collect_check(const char *name, const char *text, size_t length, collect_record *out, err *e)
 {
     *out = (collect_record){0};
+    collect_memory_begin();
     json_t *cleaned = collect_clean(name, text, length, e);
     bool ok = cleaned && record_view_from(&out->view, name, cleaned, true, e) && check_view(&out->view, e) &&
               write_body(out, name, cleaned, e);
-    json_decref(cleaned);
+    collect_memory_end();
     if (!ok)
         collect_record_free(out);
     return ok;

@@ -143,18 +143,18 @@ static json_t *clean_values(const cleaner *c, const char *key, json_t *object)
     const char *name;
     json_t *value, *out = json_object();
     if (!json_is_object(object))
-        return json_decref(out), refuse(c, key, "must be an object");
+        return refuse(c, key, "must be an object");
     if (json_object_size(object) > COLLECT_MAX_KEYS)
-        return json_decref(out), refuse(c, key, "has more than 64 keys");
+        return refuse(c, key, "has more than 64 keys");
     json_object_foreach(object, name, value)
     {
         json_t *cleaned;
         if (strlen(name) > COLLECT_MAX_KEY)
-            return json_decref(out), refuse(c, key, "has a key of more than 64 bytes");
+            return refuse(c, key, "has a key of more than 64 bytes");
         if (!is_name(name) || json_is_object(value) || (json_is_array(value) && !is_list_of_numbers(value)))
             continue;
         if (!(cleaned = clean_scalar(c, name, value, true)))
-            return json_decref(out), NULL;
+            return NULL;
         json_object_set_new(out, name, cleaned);
     }
     return out;
@@ -220,12 +220,12 @@ static json_t *clean_list(const cleaner *c, const known_key *k, json_t *list)
     size_t i;
     json_t *item, *out = json_array();
     if (!json_is_array(list))
-        return json_decref(out), refuse(c, k->name, "must be an array");
+        return refuse(c, k->name, "must be an array");
     json_array_foreach(list, i, item)
     {
         json_t *cleaned = clean_object(c, k->name, item, k->keys, k->other_numbers);
         if (!cleaned)
-            return json_decref(out), NULL;
+            return NULL;
         json_array_append_new(out, cleaned);
     }
     return out;
@@ -284,17 +284,17 @@ static json_t *clean_object(const cleaner *c, const char *key, json_t *object, c
 {
     json_t *out = json_object();
     if (!json_is_object(object))
-        return json_decref(out), refuse(c, key, "must be an object");
+        return refuse(c, key, "must be an object");
     for (const known_key *k = keys; k->name; k++) {
         json_t *value = json_object_get(object, k->name), *cleaned;
         if (!value || json_is_null(value))
             continue;
         if (!(cleaned = clean_value(c, k, value)))
-            return json_decref(out), NULL;
+            return NULL;
         json_object_set_new(out, k->name, cleaned);
     }
     if (other_numbers && !keep_other_numbers(c, key, object, out))
-        return json_decref(out), NULL;
+        return NULL;
     return out;
 }
 
@@ -318,7 +318,6 @@ static json_t *parse(const char *name, const char *text, size_t length, err *e)
         err_set(e, "%s: not a record: the outermost value must be an object", name);
     else
         err_set(e, "%s: not JSON: line %d, column %d: %s", name, why.line, why.column, why.text);
-    json_decref(root);
     return NULL;
 }
 
@@ -328,7 +327,5 @@ json_t *collect_clean(const char *name, const char *text, size_t length, err *e)
     if (!root)
         return NULL;
     cleaner c = {name, e};
-    json_t *cleaned = clean_object(&c, "record", root, RECORD_KEYS, false);
-    json_decref(root);
-    return cleaned;
+    return clean_object(&c, "record", root, RECORD_KEYS, false);
 }

@@ -18,7 +18,7 @@ enum {
     COLLECT_MAX_KEYS = 64,       /* in one object */
 };
 
-/* What is kept of the record, or NULL. */
+/* What is kept of the record, or NULL. To be called with collect_memory_begin: nothing is freed one by one. */
 json_t *collect_clean(const char *name, const char *text, size_t length, err *e);
 
 #endif

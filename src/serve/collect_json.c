@@ -212,13 +212,15 @@ json_t *collect_json_read(const char *text, size_t length, json_error_t *why)
 
 enum { FLAGS = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS), MOST_KEYS = 128 };
 
+static int add_bytes(const char *bytes, size_t count, void *out)
+{
+    str_add_bytes(out, bytes, count);
+    return 0;
+}
+
 static bool write_by_jansson(json_t *value, str *out)
 {
-    char *text = json_dumps(value, FLAGS);
-    if (text)
-        str_add(out, text);
-    free(text);
-    return text != NULL;
+    return json_dump_callback(value, add_bytes, out, FLAGS) == 0;
 }
 
 /* The digits of a number, with zeros in front up to `least`, before `end`. */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "serve/collect_clean.h"
+#include "serve/collect_memory.h"
 #include "serve/http_json.h"
 
 #include <stdio.h>
@@ -156,6 +157,7 @@ static void handle(void *user, http_request *r)
 collect_server *collect_server_start(collect_store *store, const collect_options *o, err *e)
 {
     collect_server *s = mem_alloc(sizeof *s);
+    collect_memory_use();
     s->o = *o;
     s->store = store;
     s->rate = collect_rate_new(o->per_minute);

@@ -1,6 +1,7 @@
 /* What a collector reads and writes by itself is what jansson reads and writes. */
 #include "base/rng.h"
 #include "serve/collect_json.h"
+#include "serve/collect_memory.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -177,10 +178,38 @@ static void damaged_texts_are_what_jansson_says(void **unused)
     }
 }
 
+/* Values of a record go with its memory; those from before and afterwards are like any other. */
+static void memory_is_a_records(void **unused)
+{
+    (void)unused;
+    enum { LARGE = 200000 };
+    json_t *before = json_string("before"), *kept = json_array();
+    char *large = calloc(LARGE + 1, 1);
+    assert_non_null(large);
+    memset(large, 'x', LARGE);
+    for (int round = 0; round < 3; round++) {
+        collect_memory_begin();
+        json_t *list = json_array();
+        for (int i = 0; i < 10000; i++)
+            json_array_append_new(list, json_integer(i));
+        json_array_append_new(list, json_string(large));
+        assert_int_equal(json_integer_value(json_array_get(list, 9999)), 9999);
+        assert_int_equal(json_string_length(json_array_get(list, 10000)), LARGE);
+        json_decref(json_object()); /* may be freed by itself, too */
+        json_decref(before);
+        before = NULL;
+        collect_memory_end();
+        json_array_append_new(kept, json_integer(round));
+    }
+    assert_int_equal(json_integer_value(json_array_get(kept, 2)), 2);
+    json_decref(kept);
+    free(large);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_those_of_jansson),
-                                       cmocka_unit_test(odd_texts_are_what_jansson_says),
-                                       cmocka_unit_test(damaged_texts_are_what_jansson_says)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_those_of_jansson), cmocka_unit_test(odd_texts_are_what_jansson_says),
+        cmocka_unit_test(damaged_texts_are_what_jansson_says), cmocka_unit_test(memory_is_a_records)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* src/hub: names of models and files, checksums, lists of files, and which of them a name means. What needs a server is in
  * tests/cli/pull.sh. */
+#include "base/rng.h"
+#include "hub/checksum_block.h"
 #include "hub/choose.h"
 
 #include <setjmp.h>
@@ -143,7 +145,23 @@ static void checksums_are_those_of_the_standard(void **unused)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-#define GIT         "\"oid\": \"0123456789012345678901234567890123456789\""
+#define GIT "\"oid\": \"0123456789012345678901234567890123456789\""
+static void processors_have_the_same_checksum(void **unused)
+{
+    (void)unused;
+    rng r = rng_seed(5);
+    uint32_t plain[8] = {1, 2, 3, 4, 5, 6, 7, 8}, fast[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (int i = 0; i < 1000; i++) {
+        uint8_t block[1 + CHECKSUM_BLOCK_BYTES];
+        for (size_t k = 0; k < sizeof block; k++)
+            block[k] = (uint8_t)rng_next(&r);
+        checksum_block_plain(plain, block + i % 2);
+        if (!checksum_block_fast(fast, block + i % 2))
+            skip();
+        assert_memory_equal(plain, fast, sizeof plain);
+    }
+}
+
 #define SHA         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define PLAIN(path) "{\"type\": \"file\", \"path\": \"" path "\", \"size\": 10, " GIT "}"
 
@@ -333,6 +351,7 @@ int main(void)
         cmocka_unit_test(types_are_words),
         cmocka_unit_test(texts_for_people_and_urls),
         cmocka_unit_test(checksums_are_those_of_the_standard),
+        cmocka_unit_test(processors_have_the_same_checksum),
         cmocka_unit_test(lists_are_read),
         cmocka_unit_test(bad_lists_are_refused),
         cmocka_unit_test(models_are_chosen),
