@@ -9,6 +9,13 @@
 
 enum { TUNING_HINT_POSITION = 512 }; /* of a conversation that has begun */
 
+static void mark(building *b, const model_weight *w)
+{
+    b->used[w->tensor < model_tensor_count(b->m) ? w->tensor : model_tensor_count(b->m)] = true;
+    if (w->rows_from)
+        model_rows_mark(w->rows_from, b->used);
+}
+
 node decoder_weight(building *b, uint32_t rows, uint32_t columns, const char *fmt, ...)
 {
     char name[96];
@@ -23,9 +30,7 @@ node decoder_weight(building *b, uint32_t rows, uint32_t columns, const char *fm
         err_set(b->e, "weight %s is %u x %u and should be %u x %u", name, w.rows, w.columns, rows, columns);
         return 0;
     }
-    b->used[w.tensor < model_tensor_count(b->m) ? w.tensor : model_tensor_count(b->m)] = true;
-    if (w.rows_from)
-        model_rows_mark(w.rows_from, b->used);
+    mark(b, &w);
     return graph_weight(b->g, name, w.type, rows == 1 ? shape1(columns) : shape2(rows, columns));
 }
 
@@ -307,7 +312,9 @@ static void leave_head(building *b)
     model_weight head;
     for (size_t i = 0; i < (b->o->whole ? 2 : sizeof parts / sizeof *parts); i++)
         if (model_has_whole(b->m, parts[i], &head))
-            b->used[head.tensor] = true;
+            mark(b, &head);
+    if (b->c->streams && model_find_weight(b->m, "altup_unembd_proj.weight", &head, b->e))
+        mark(b, &head);
 }
 
 /* The rows of a whole text; of them, by the shares that the caller gives, the embedding. */

@@ -64,6 +64,8 @@ static const struct {
     {.folder = "tests/data/families/deepseek2-dense", .slots = 8, .cache = "f32"},
     {.folder = "tests/data/families/qwen35-shared", .slots = 3, .cache = "f16", .all_levels = true},
     {.folder = "tests/data/families/qwen35-tiled", .slots = 8, .cache = "f32"},
+    {.folder = "tests/data/families/gemma3n-small", .slots = 3, .cache = "f16"},
+    {.folder = "tests/data/families/gemma4-experts", .slots = 2, .cache = "f16"},
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 
