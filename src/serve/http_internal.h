@@ -28,7 +28,8 @@ struct http_server {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     http_connection *connections;
-    uint32_t requests; /* that are being answered */
+    uint32_t requests;  /* that are arriving, or being answered */
+    uint32_t answering; /* of those, which are here as a whole */
     bool door_closed, stops;
 };
 
@@ -41,7 +42,7 @@ struct http_request {
     const char *method, *path;
     str body;
     uint64_t dropped_bytes; /* of a body that is too large */
-    bool is_counted;        /* among the server's requests */
+    bool is_answering;      /* it is here as a whole */
     bool is_refused;        /* replied to before its body came */
     unsigned status;
     enum MHD_Result queued;

@@ -100,7 +100,6 @@ static enum MHD_Result begin_request(http_server *s, struct MHD_Connection *c, c
     pthread_mutex_lock(&s->mutex);
     s->requests++;
     pthread_mutex_unlock(&s->mutex);
-    r->is_counted = true;
     const char *length = http_header(r, "Content-Length"), *framing = http_framing_fault(r),
                *fault = framing ? NULL : http_origin_fault(r);
     if (framing) {
@@ -124,6 +123,14 @@ static enum MHD_Result take_body(http_request *r, const char *data, size_t *byte
     return r->dropped_bytes < MOST_DROPPED ? MHD_YES : MHD_NO;
 }
 
+static void count_answering(http_request *r, bool begins)
+{
+    pthread_mutex_lock(&r->s->mutex);
+    r->s->answering = begins ? r->s->answering + 1 : r->s->answering - 1;
+    pthread_mutex_unlock(&r->s->mutex);
+    r->is_answering = begins;
+}
+
 static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const char *path, const char *method,
                                   const char *version, const char *data, size_t *bytes, void **state)
 {
@@ -136,6 +143,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
     if (r->is_refused)
         return MHD_YES;
     set_receiving(r->s, r->connection, false);
+    count_answering(r, true);
     http_pause_timeout(r);
     str_add(&r->body, "");
     if (r->dropped_bytes)
@@ -158,6 +166,8 @@ static void on_completed(void *user, struct MHD_Connection *c, void **state, enu
     if (r->stream.done)
         r->stream.done(r->stream.user);
     set_receiving(s, r->connection, true);
+    if (r->is_answering)
+        count_answering(r, false);
     for (uint32_t i = 0; i < r->header_count; i++) {
         free(r->headers[i][0]);
         free(r->headers[i][1]);
@@ -366,7 +376,7 @@ bool http_server_finish(http_server *s, double seconds)
         soon.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&s->changed, &s->mutex, &soon);
     }
-    bool finished = s->requests == 0;
+    bool finished = s->answering == 0; /* one that never arrived is nobody's that was not answered */
     pthread_mutex_unlock(&s->mutex);
     return finished;
 }
