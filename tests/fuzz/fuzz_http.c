@@ -54,22 +54,22 @@ static struct MHD_Response *from_buffer(size_t count, void *bytes, enum MHD_Resp
     return (struct MHD_Response *)&now;
 }
 
-static struct MHD_Response *from_file(uint64_t bytes, int fd, uint64_t from)
-{
-    struct stat info;
-    require(fstat(fd, &info) == 0 && info.st_size == PAGE_BYTES, "another file than the page's");
-    require(bytes > 0 && from <= PAGE_BYTES && bytes <= PAGE_BYTES - from, "bytes that the file does not have");
-    close(fd);
-    return (struct MHD_Response *)&now;
-}
-
+/* A stream, which has no size, or a part of the page's file. */
 static struct MHD_Response *from_callback(uint64_t size, size_t block, MHD_ContentReaderCallback more, void *user,
                                           MHD_ContentReaderFreeCallback done)
 {
-    (void)size, (void)done;
     char *room = mem_alloc(block);
-    while (more(user, 0, room, block) > 0) {
+    uint64_t at = 0;
+    ssize_t got;
+    while (at < size && (got = more(user, at, room, size - at < block ? size - at : block)) > 0) {
+        for (ssize_t i = 0; i < got && size != MHD_SIZE_UNKNOWN; i++)
+            require(strchr("page", room[i]), "another file than the page's");
+        at += (uint64_t)got;
     }
+    require(size == MHD_SIZE_UNKNOWN || (size > 0 && size <= PAGE_BYTES && at == size),
+            "bytes that the file does not have");
+    if (done)
+        done(user);
     free(room);
     return (struct MHD_Response *)&now;
 }
@@ -106,8 +106,7 @@ static enum MHD_Result set_option(struct MHD_Connection *c, enum MHD_CONNECTION_
     return MHD_YES;
 }
 
-static http_server server = {.lib = {.from_file = from_file,
-                                     .from_buffer = from_buffer,
+static http_server server = {.lib = {.from_buffer = from_buffer,
                                      .from_callback = from_callback,
                                      .add_header = add_header,
                                      .queue = queue,
