@@ -71,9 +71,12 @@ done
 elsewhere=$(mktemp -d -p /var/tmp)
 trap 'rm -rf "$work" "$elsewhere"' EXIT
 case $SOLO in /*) ;; *) SOLO=$PWD/$SOLO ;; esac
-# cramped COMMAND...: with its own /tmp, which is full
+mkdir "$elsewhere/here"
+# cramped COMMAND...: with its own /tmp, which is full. This folder may lie in the other one, so it is bound to where it was.
 cramped() {
-    TMPDIR=/nowhere SOLO_CACHE=$elsewhere/cache unshare -rm sh -c 'mount -t tmpfs -o size=4k none /tmp && { cat /dev/zero >/tmp/full 2>/dev/null; exec "$@"; }' cramped "$@"
+    TMPDIR=/nowhere SOLO_CACHE=$elsewhere/cache unshare -rm sh -c 'here=$1 there=$2 && shift 2 && mount --rbind "$here" "$there" &&
+        mount -t tmpfs -o size=4k none /tmp && mkdir -p "$here" && mount --rbind "$there" "$here" &&
+        { cat /dev/zero >/tmp/full 2>/dev/null; exec "$@"; }' cramped "$PWD" "$elsewhere/here" "$@"
 }
 # without_room NAME STATUS LINES TEXT COMMAND...: so many lines of errors, the last of which is TEXT
 without_room() {
