@@ -268,12 +268,15 @@ const loadUrl = (path, origin = server.url) => browser.evaluate((url) => {
     document.getElementById("from-url").requestSubmit();
 }, `${origin}${path}`);
 
+// Each request asks for the rest of what has come; of the first one nothing may have come, where the cut overtook it.
+const wentOn = (requests) => requests.length >= 3 && requests.every(({ range }, i) => (range ? /^bytes=[1-9]\d+-$/.test(range) : i < 2));
+
 await test("a model from another origin that lets no header be read, and whose connection breaks", async () => {
     await loadUrl("/models/far.gguf?break=1500000", far.url);
     await browser.until(() => document.getElementById("model-name").textContent === "far.gguf" || !document.getElementById("trouble").hidden);
     await ready();
     equal(await textOf("model-name"), "far.gguf", await textOf("trouble-text"));
-    yes(far.requests.length >= 3 && far.requests.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(far.requests)}`);
+    yes(wentOn(far.requests), `it went on where it broke off: ${JSON.stringify(far.requests)}`);
     await browser.evaluate(async () => {
         for (const { key } of await soloPage.solo.models.list()) await soloPage.solo.models.delete(key);
     });
@@ -285,7 +288,7 @@ await test("a model from a URL whose connection breaks again and again, checked 
     await browser.until(() => document.getElementById("model-name").textContent === "tale.gguf");
     await ready();
     const parts = server.requests.filter((r) => r.path.startsWith("/models/"));
-    yes(parts.length >= 3 && parts.slice(1).every((r) => /^bytes=[1-9]\d+-$/.test(r.range)), `it went on where it broke off: ${JSON.stringify(parts)}`);
+    yes(wentOn(parts), `it went on where it broke off: ${JSON.stringify(parts)}`);
     server.requests.length = 0;
     await loadUrl("/models/tale.gguf?break=1500000&tag=sha256");
     await browser.until(() => soloPage.busy, 5000).catch(() => {});

@@ -69,10 +69,10 @@ export async function serve(root, { models = {}, isolated = true, open = false }
         let sent = 0;
         stream.on("data", (piece) => {
             sent += piece.length;
-            response.write(piece);
-            if (sent >= most && from + sent <= to) {
+            const cut = sent >= most && from + sent <= to;
+            response.write(piece, () => cut && request.socket.end()); // behind what was sent: a reset would overtake it
+            if (cut) {
                 stream.destroy();
-                setTimeout(() => response.destroy(), 50);
             } else if (pause) {
                 stream.pause();
                 setTimeout(() => stream.resume(), pause);
