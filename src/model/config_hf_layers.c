@@ -58,8 +58,10 @@ bool hf_layer_sizes(hf_source *s)
     c->kv_head_count = kv_heads;
     c->late_ffn_dim = wide && c->kv_shared_layers ? 2 * c->ffn_dim : 0;
     c->layer_scales = true;
-    if (!hf_bool(s, "enable_moe_block", false, &c->experts_beside) || !c->experts_beside)
-        return !c->experts_beside;
+    if (!hf_bool(s, "enable_moe_block", false, &c->experts_beside))
+        return false;
+    if (!c->experts_beside)
+        return true;
     c->expert_weights_normed = true;
     return hf_size(s, "num_experts", CONFIG_MAX_EXPERTS, 0, &c->expert_count) &&
            hf_size(s, "top_k_experts", c->expert_count, 0, &c->expert_used) &&

@@ -126,6 +126,7 @@ static void refuses_what_is_not_supported(void **unused)
     assert_refused("gemma3_text", "\"rope_parameters\":{\"full_attention\":{}}", "a rope for each type of layer");
     assert_refused("gemma3_text", "\"enable_moe_block\":true", "a mixture of experts beside the feed-forward layer");
     assert_refused("gemma4", "\"enable_moe_block\":true", "\"num_experts\" is missing");
+    assert_refused("gemma4", "\"enable_moe_block\":\"gelu\"", "\"enable_moe_block\"");
     assert_refused("gemma4", "\"enable_moe_block\":true,\"num_experts\":4,\"top_k_experts\":5",
                    "\"top_k_experts\" is 5");
     assert_refused("gemma4", "\"use_bidirectional_attention\":\"all\"", "attention to later positions");
