@@ -70,7 +70,8 @@ export async function serve(root, { models = {}, isolated = true, open = false }
         stream.on("data", (piece) => {
             sent += piece.length;
             const cut = sent >= most && from + sent <= to;
-            response.write(piece, () => cut && request.socket.end()); // behind what was sent: a reset would overtake it
+            // behind what was sent, which a reset would overtake, and after a pause to read it
+            response.write(piece, () => cut && setTimeout(() => request.socket.end(), 50));
             if (cut) {
                 stream.destroy();
             } else if (pause) {
