@@ -145,8 +145,9 @@ static bool is_time(const char *text)
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year = atoi(text), month = atoi(text + 5), day = atoi(text + 8);
     bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return year >= 2000 && month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] - (month == 2 && !is_leap) &&
-           atoi(text + 11) < 24 && atoi(text + 14) < 60 && atoi(text + 17) <= 60;
+    return year >= 2000 && year < 2100 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= days[month - 1] - (month == 2 && !is_leap) && atoi(text + 11) < 24 && atoi(text + 14) < 60 &&
+           atoi(text + 17) <= 60;
 }
 
 static const char *unit_of(const char *experiment)

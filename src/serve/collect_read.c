@@ -53,6 +53,23 @@ static bool read_whole(http_request *r, const char *name, uint64_t low, uint64_t
     return false;
 }
 
+/* A name that is not known would ask for something else than what comes. The page itself takes any: links get some on
+ * their way. */
+static bool knows(http_request *r, const char *const known[])
+{
+    const char *name = http_unknown_query(r, known);
+    str line = {0};
+    if (!name)
+        return true;
+    str_addf(&line, "there is no parameter \"%.40s\" here", name);
+    err_one_line(line.data);
+    http_reply_line(r, 400, line.data);
+    str_free(&line);
+    return false;
+}
+
+#define FILTERS "experiment", "vendor", "device", "backend", "impl", "browser"
+
 typedef struct list {
     jsonw j;
     uint64_t last;
@@ -88,7 +105,9 @@ void collect_answer_list(collect_server *s, http_request *r)
     str out = {0};
     list l = {.j = jsonw_to(&out)};
     collect_filter f = collect_filter_of(r);
-    if (!read_whole(r, "limit", 1, MOST_LIST, &limit) || !read_whole(r, "before", 1, INT64_MAX, &before))
+    static const char *const known[] = {FILTERS, "limit", "before", NULL};
+    if (!knows(r, known) || !read_whole(r, "limit", 1, MOST_LIST, &limit) ||
+        !read_whole(r, "before", 1, INT64_MAX, &before))
         return;
     jsonw_object(&l.j, NULL);
     jsonw_array(&l.j, "records");
@@ -141,6 +160,9 @@ void collect_answer_summary(collect_server *s, http_request *r)
     collect_summary summary;
     collect_filter f = collect_filter_of(r);
     collect_by by = COLLECT_BY_DEVICE;
+    static const char *const known[] = {FILTERS, "show", "by", NULL};
+    if (!knows(r, known))
+        return;
     if (chosen(r, "by") && !collect_by_named(chosen(r, "by"), &by)) {
         http_reply_line(r, 400, "by must be device, vendor, backend, browser or impl");
         return;
@@ -229,6 +251,9 @@ static bool export_more(void *user, str *out)
 
 static void answer_export(collect_server *s, http_request *r, bool is_csv)
 {
+    static const char *const none[] = {NULL};
+    if (!knows(r, none))
+        return;
     export *e = mem_alloc(sizeof *e);
     *e = (export){.store = s->store, .is_csv = is_csv};
     http_reply_stream(r, 200, is_csv ? "text/csv; charset=utf-8" : "application/x-ndjson",

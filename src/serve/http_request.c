@@ -56,6 +56,29 @@ const char *http_query(const http_request *r, const char *name)
     return r->s->lib.look_up(r->c, MHD_GET_ARGUMENT_KIND, name);
 }
 
+typedef struct unknown_name {
+    const char *const *known;
+    const char *name;
+} unknown_name;
+
+static enum MHD_Result find_unknown(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind, (void)value;
+    unknown_name *u = user;
+    const char *const *known = u->known;
+    while (*known && strcmp(*known, name) != 0)
+        known++;
+    u->name = *known ? NULL : name;
+    return *known ? MHD_YES : MHD_NO;
+}
+
+const char *http_unknown_query(const http_request *r, const char *const known[])
+{
+    unknown_name u = {.known = known};
+    r->s->lib.list(r->c, MHD_GET_ARGUMENT_KIND, find_unknown, &u);
+    return u.name;
+}
+
 const char *http_body(const http_request *r, size_t *bytes)
 {
     *bytes = r->body.length;

@@ -186,12 +186,16 @@ static void on_completed(void *user, struct MHD_Connection *c, void **state, enu
 
 /* ---- starting and stopping ---------------------------------------------------------------- */
 
+/* A terminal that is closed ends a server as well, unless that was to be ignored (nohup). */
 static sigset_t ending_signals(void)
 {
     sigset_t ends;
+    struct sigaction hangup;
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
+        sigaddset(&ends, SIGHUP);
     return ends;
 }
 

@@ -73,9 +73,11 @@ const char *http_header(const http_request *r, const char *name); /* NULL: there
 /* The last of several lines with this name, which the nearest proxy wrote. */
 const char *http_last_header(const http_request *r, const char *name);
 const char *http_query(const http_request *r, const char *name); /* of the address, decoded; NULL */
-const char *http_body(const http_request *r, size_t *bytes);     /* terminated by a zero byte */
-const char *http_address(http_request *r);                       /* who asks, as numbers; "-": unknown */
-unsigned http_status(const http_request *r);                     /* of the reply; 0: none yet */
+/* The first name in it that is none of these, up to NULL; NULL: there is none. */
+const char *http_unknown_query(const http_request *r, const char *const known[]);
+const char *http_body(const http_request *r, size_t *bytes); /* terminated by a zero byte */
+const char *http_address(http_request *r);                   /* who asks, as numbers; "-": unknown */
+unsigned http_status(const http_request *r);                 /* of the reply; 0: none yet */
 /* Has the client closed the connection? To be asked now and then while it waits. */
 bool http_is_gone(const http_request *r);
 

@@ -81,7 +81,11 @@ READER(read_top_k)
 
 READER(read_repeat_penalty)
 {
-    return read_float(&REQUEST->how.repeat_penalty, value, 0, 10, at, f);
+    float *penalty = &REQUEST->how.repeat_penalty;
+    if (!read_float(penalty, value, 0, 10, at, f))
+        return false;
+    return json_number_value(value) == 0 || *penalty >= 0.01f ||
+           openai_refuse(f, 400, at->name, "invalid_value", "%s is from 0.01 to 10, or 0 for none", at->name);
 }
 
 READER(read_frequency_penalty)
@@ -205,6 +209,16 @@ static bool read_schema(openai_request *q, const json_t *format, const field_pla
     if (!schema || count != json_object_size(described))
         return openai_refuse(f, 400, here.name, "invalid_value",
                              "%s needs a schema, and takes name, description, strict", here.name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const json_t *value = json_object_get(described, known[i]);
+        field_place place = field_member(&here, known[i]);
+        const char *text;
+        bool yes;
+        if (value && schema != value &&
+            !(strcmp(known[i], "strict") == 0 ? json_is_null(value) || field_bool(value, &yes, &place, f)
+                                              : field_text(value, &text, &place, f)))
+            return false;
+    }
     err e = {0};
     str gbnf = {0};
     here = field_member(&here, "schema");

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 void server_make_id(server *s, const char *prefix, char out[40])
@@ -144,19 +145,25 @@ static void reply_site(server *s, http_request *r, log_entry *entry)
 
 /* ---- keys ------------------------------------------------------------------------------------------- */
 
-/* One for each line that is not empty. */
+/* One for each line that is not empty. What a header could not say, an end of text or a byte order mark say, would make a
+ * key that nobody can give. */
 static bool read_keys(server *s, err *e)
 {
     size_t length;
     char *text = s->o.key_file ? file_read(s->o.key_file, 1 << 20, &length, e) : NULL;
     if (!s->o.key_file)
         return true;
-    for (char *line = text ? strtok(text, "\r\n") : NULL; line; line = strtok(NULL, "\r\n")) {
+    bool ok = text != NULL;
+    for (size_t i = 0; ok && i < length; i++)
+        if (text[i] != '\n' && text[i] != '\r' && (text[i] <= ' ' || text[i] > '~'))
+            ok = err_set(e, "%s: byte %zu is no part of a key: keys are lines of visible ASCII characters",
+                         s->o.key_file, i);
+    for (char *line = ok ? strtok(text, "\r\n") : NULL; line; line = strtok(NULL, "\r\n")) {
         s->keys = mem_grow(s->keys, (s->key_count + 1) * sizeof *s->keys);
         s->keys[s->key_count++] = mem_dup(line);
     }
     free(text);
-    return text && (s->key_count || err_set(e, "%s: there is no key in it", s->o.key_file));
+    return ok && (s->key_count || err_set(e, "%s: there is no key in it", s->o.key_file));
 }
 
 /* Takes the same time wherever they differ. */
@@ -174,7 +181,7 @@ static bool has_key(const server *s, const http_request *r)
     static const char scheme[] = "Bearer ";
     const char *said = http_header(r, "Authorization");
     bool found = s->key_count == 0;
-    if (!found && said && strncmp(said, scheme, sizeof scheme - 1) == 0)
+    if (!found && said && strncasecmp(said, scheme, sizeof scheme - 1) == 0)
         for (size_t i = 0; i < s->key_count; i++)
             found |= is_same_key(said + sizeof scheme - 1, s->keys[i]);
     return found;

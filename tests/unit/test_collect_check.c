@@ -66,6 +66,7 @@ static void each_fault_is_refused(void **state)
         {"when", "\"2026-02-29T08:46:39Z\"", "\"when\" must be a time"},
         {"when", "\"2026-13-18T08:46:39Z\"", "\"when\" must be a time"},
         {"when", "\"2026-11-18T24:46:39Z\"", "\"when\" must be a time"},
+        {"when", "\"9999-01-01T00:00:00Z\"", "\"when\" must be a time"},
         {"when", "\"0000-01-01T00:00:00Z\"", "\"when\" must be a time"},
         {"host", NULL, "\"host\" must have"},
         {"host", "[1]", "\"host\" must be an object"},
