@@ -2,7 +2,7 @@
 //
 // It runs wherever there is WebGPU: in a worker of a page (worker.js), in Node, in Deno. One thing at
 // a time: calls wait for those before them, but for stop().
-import { adapterNumber, fetchBeside, LEVELS, placeOf, Program, signed } from "./program.js";
+import { adapterNumber, fetchBeside, LEVELS, nothingElse, placeOf, Program, signed } from "./program.js";
 import { Templates } from "./template.js";
 
 export const SUBMITS = ["auto", "sync", "each", "pass", "batch"];
@@ -164,16 +164,18 @@ export class Engine extends Program {
     }
 
     /** What a dispatch costs here: a record. */
-    benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {} } = {}) {
+    benchDispatch({ quick = true, rounds = 0, processes = 0, seed = 1, onProgress = () => {}, ...others } = {}) {
         return this.#undisturbed(async () => {
+            nothingElse(others);
             this.onProgress = onProgress;
             return signed(await this.ask("solo_bench_dispatch", Number(quick), rounds, processes, seed));
         });
     }
 
     /** How fast the loaded model is, in more and in fewer dispatches: a record. */
-    benchLlm({ levels = LEVELS.slice(1), submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {} } = {}) {
+    benchLlm({ levels = LEVELS.slice(1), submits = ["batch"], prompt = 0, tokens = 32, depth = 32, repetitions = 3, seed = 1, onProgress = () => {}, ...others } = {}) {
         return this.#undisturbed(async () => {
+            nothingElse(others);
             this.onProgress = onProgress;
             const args = [bitsOf(LEVELS, levels, "level"), bitsOf(SUBMITS, submits, "way to submit"), prompt, tokens, depth, repetitions, seed];
             return signed(await this.ask("solo_bench_llm", ...args));

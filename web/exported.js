@@ -7,8 +7,8 @@ const MOST_SHOWN = 8;
 
 const READERS = { "<f4": ["getFloat32", 4], "<f8": ["getFloat64", 8], "<i4": ["getInt32", 4], "<i8": ["getBigInt64", 8], "|b1": ["getUint8", 1], "|u1": ["getUint8", 1], "|i1": ["getInt8", 1] };
 
-/** The numbers of a .npy file, or of a JSON file with lists. */
-export async function numbersIn(file) {
+/** The numbers of a .npy file, or of a JSON file with lists; `shape`: what the former has to say. */
+export async function numbersIn(file, shape) {
     const buffer = await file.arrayBuffer(), view = new DataView(buffer), text = (from, to) => new TextDecoder("latin1").decode(buffer.slice(from, to));
     if (buffer.byteLength < 10 || view.getUint8(0) !== 0x93 || text(1, 6) !== "NUMPY") {
         try {
@@ -20,13 +20,15 @@ export async function numbersIn(file) {
     const begins = 10 + view.getUint16(8, true), header = text(10, begins);
     const [read, size] = READERS[header.match(/'descr': '([^']*)'/)?.[1]] ?? [];
     if (view.getUint8(6) !== 1 || !read || begins > buffer.byteLength || /'fortran_order': True/.test(header)) throw new Error(`${file.name}: its elements must be floats or integers, little-endian and in C order`);
+    const said = header.match(/'shape': \(([^)]*)\)/)?.[1].split(",").map((size) => size.trim()).filter(Boolean).join("×");
+    if (shape && said !== shape.join("×")) throw new Error(`${file.name} has the shape ${said || "of one number"}, not ${shape.join("×") || "of one number"}`);
     return Array.from({ length: Math.floor((buffer.byteLength - begins) / size) }, (_, i) => Number(view[read](begins + i * size, true)));
 }
 
 /** @returns inputs by name; those without a file are missing */
 async function inputsOf(fields) {
     const inputs = {};
-    for (const [name, field] of fields) if (field.files[0]) inputs[name] = await numbersIn(field.files[0]);
+    for (const [{ name, shape }, field] of fields) if (field.files[0]) inputs[name] = await numbersIn(field.files[0], shape);
     return inputs;
 }
 
@@ -56,7 +58,7 @@ export async function showProgram(solo, dialog, file) {
         label.append(field);
         item.append(label);
         inputs.append(item);
-        fields.set(port.name, field);
+        fields.set(port, field);
     }
     const run = element("button", "Run", { type: "button" }), again = element("button", "Begin anew", { type: "button", hidden: !program.states.length });
     const keep = element("button", "Save the outputs", { type: "button", hidden: true }), said = element("span", "", { className: "soft", role: "status" });

@@ -47,6 +47,12 @@ export function placeOf(names, name, what) {
     return at;
 }
 
+/** What nobody reads is a mistake of whoever wrote it. */
+export function nothingElse(others, where = "") {
+    const name = Object.keys(others).find((key) => others[key] !== undefined);
+    if (name) throw new TypeError(`there is no option "${where}${name}"`);
+}
+
 /** A record, with what C does not know: where it runs. */
 export function signed(record) {
     const { navigator, crossOriginIsolated = false } = globalThis;

@@ -5,7 +5,7 @@
 //     const simulator = await Simulator.create({ gpu });
 //     await simulator.open();
 //     const { scores } = await simulator.simulate("cartpole", { population: 1000 });
-import { adapterNumber, placeOf, Program, signed } from "./program.js";
+import { adapterNumber, nothingElse, placeOf, Program, signed } from "./program.js";
 
 const FUSIONS = ["loop", "none"];
 const MOST_PARAMETERS = 64; // as in src/web/sim.c
@@ -48,7 +48,8 @@ function parametersOf(params) {
 }
 
 /** As C takes it: 0 means the default. */
-function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mutation = 0, sigma = 0 }) {
+function evolutionOf({ generations, tournament = 0, elite = 0, crossover = 0, mutation = 0, sigma = 0, ...others }) {
+    nothingElse(others, "evolve.");
     const unlikely = Object.entries({ crossover, mutation, sigma: sigma / 1000 }).find(([, value]) => !(value >= 0 && value <= 1));
     if (!generations) throw new TypeError("evolve.generations is how many there will be");
     if (unlikely) throw new TypeError(`evolve.${unlikely[0]} is out of range`);
@@ -88,7 +89,8 @@ export class Simulator extends Program {
     });
 
     /** What a caller asked for, checked, as C takes it. */
-    #asked(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, trace = {}, chunkMs = 500 }) {
+    #asked(source, { name, population = 0, steps = 0, seed = 1, params = {}, data, trace = {}, chunkMs = 500, ...others }) {
+        nothingElse(others);
         const builtin = /^\w+$/.test(source), table = tableOf(data, "data");
         const sizes = Object.entries({ population, steps, seed }).map(([what, value]) => count(value, what));
         const traced = [count(trace.count ?? 0, "trace.count"), count(trace.every ?? 1, "trace.every"), count(chunkMs, "chunkMs") || 0xffffffff];
@@ -156,8 +158,9 @@ export class Simulator extends Program {
     }
 
     /** How long a small decoder takes as 1,024 dispatches, by every launch strategy, and as one: a record. */
-    benchDecoder({ repetitions = 20, seed = 1, onProgress = () => {} } = {}) {
+    benchDecoder({ repetitions = 20, seed = 1, onProgress = () => {}, ...others } = {}) {
         return this.next(async () => {
+            nothingElse(others);
             if (count(repetitions, "repetitions") < 2) throw new TypeError("repetitions are 2 or more");
             this.onProgress = onProgress;
             return signed(await this.ask("decoder_bench", this.#adapter, repetitions, count(seed, "seed")));

@@ -273,7 +273,8 @@ export class Solo {
      * Opens a device, without a model; `builtin`: the built-in one may be fetched meanwhile; `base`: where the files of this
      * module lie, if not beside it.
      */
-    static async open({ adapter, environment, jspi, gpu, base, builtin = false } = {}) {
+    static async open({ adapter, environment, jspi, gpu, base, builtin = false, ...others } = {}) {
+        refuseOthers(others);
         const inPlace = gpu !== undefined || typeof Worker === "undefined" || typeof document === "undefined";
         const solo = new Solo(inPlace ? new Local() : new Remote(base));
         try {
@@ -297,7 +298,8 @@ export class Solo {
         return solo;
     }
 
-    async loadModel({ model, sha256, level, allLevels, context, soon, onProgress = () => {} } = {}) {
+    async loadModel({ model, sha256, level, allLevels, context, soon, onProgress = () => {}, ...others } = {}) {
+        refuseOthers(others);
         const wanted = model instanceof URL ? model.href : model;
         if (context !== undefined && !Number.isSafeInteger(context)) throw new TypeError("context is a whole number of tokens");
         try {
@@ -386,7 +388,8 @@ export class Solo {
      *     const program = await solo.openProgram(file);
      *     const { y } = await program.run({ x: new Float32Array(16) });
      */
-    async openProgram(file, { level, onProgress = () => {} } = {}) {
+    async openProgram(file, { level, onProgress = () => {}, ...others } = {}) {
+        refuseOthers(others);
         if (!(file instanceof Blob || file instanceof URL || typeof file === "string")) throw new TypeError("a program is a Blob or a URL");
         const { number, ...known } = await this.#service.call("openProgram", { file: file instanceof URL ? file.href : file, level }, ({ progress }) => onProgress(progress));
         return {

@@ -190,6 +190,12 @@ await test("names that do not exist, requests that make no sense", async () => {
     for (const [name, values] of Object.entries(senseless)) for (const value of values) await refused(() => chat({ [name]: value }), new RegExp(`^${name} is `));
     await refused(() => solo.chat.completions.create(), /needs messages/);
     await refused(() => chat({ messages: [null] }), /a message's content/);
+    await refused(() => Solo.open({ gpu, adaptor: "any" }), /^adaptor is not supported here/);
+    await refused(() => solo.loadModel({ contxt: 64 }), /^contxt is not supported here/);
+    await refused(() => solo.benchDispatch({ reps: 3 }), /^there is no option "reps"/);
+    await refused(() => solo.benchLlm({ token: 3 }), /^there is no option "token"/);
+    if (gpu) await refused(() => solo.simulate("cartpole", { popullation: 4 }), /^there is no option "popullation"/);
+    if (gpu) await refused(() => solo.simulate("cartpole", { evolve: { generations: 2, mutate: 1 } }), /^there is no option "evolve.mutate"/);
     for (const context of [10n, NaN, 0.5, "64"]) await refused(() => solo.loadModel({ context }), /^context is a whole number/);
     yes(/^the model is no GGUF file/.test((await thrown(() => solo.loadModel({ model: new Blob(["x"]) }))).message), "a Blob has no name");
     if (gpu) for (const onProgress of [5, () => { throw new Error("mine"); }]) yes(/mine|not a function/.test((await thrown(() => solo.simulate("cartpole", { population: 4, steps: 2, evolve: { generations: 2 }, onProgress }))).message), "a function of the caller's that fails");

@@ -118,8 +118,7 @@ await test("what is wrong is said: files that are cut or lie, inputs, levels", a
 if (page)
     await test("the page: a file that is dropped, numbers for it as .npy and JSON, what comes out, one that is cut", async () => {
         const { browser, server } = page, { runs } = JSON.parse(readFileSync(`${FOLDER}/cache.json`, "utf8")), textOf = (what) => browser.evaluate((which) => document.querySelector(which)?.textContent, what);
-        const header = `{'descr': '<f8', 'fortran_order': False, 'shape': (${runs[0].inputs.x.length},), }`.padEnd(117) + "\n";
-        const npy = Buffer.concat([Buffer.from("\x93NUMPY\x01\x00\x76\x00", "latin1"), Buffer.from(header), Buffer.from(Float64Array.from(runs[0].inputs.x).buffer)]);
+        const npyOf = (shape, header = `{'descr': '<f8', 'fortran_order': False, 'shape': (${shape.join(", ")},), }`.padEnd(117) + "\n") => Buffer.concat([Buffer.from("\x93NUMPY\x01\x00\x76\x00", "latin1"), Buffer.from(header), Buffer.from(Float64Array.from(runs[0].inputs.x).buffer)]);
         await browser.goto(`${server.url}/`);
         await browser.until(() => globalThis.soloPage?.solo && !soloPage.busy);
         const drop = (name, bytes) => browser.evaluate(([called, base64]) => {
@@ -144,8 +143,12 @@ if (page)
             files.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], called));
             document.querySelectorAll("#program input")[which].files = files.files;
         }, [index, name, bytes.toString("base64")]);
-        await give(0, "x.npy", npy);
         await give(1, "position.json", Buffer.from(JSON.stringify(runs[0].inputs.position)));
+        const shape = (await textOf("#program li label")).match(/\d+(×\d+)* *$/)[0].trim().split("×");
+        await give(0, "x.npy", npyOf([1, ...shape]));
+        await press("Run");
+        await said(/x\.npy has the shape 1×[\d×]+, not /);
+        await give(0, "x.npy", npyOf(shape));
         await press("Run");
         await said(/^took /);
         const shown = (await textOf("#program code")).match(/-?[\d.]+(e-?\d+)?/g).map(Number);
