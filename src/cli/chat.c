@@ -123,6 +123,7 @@ static void write_out(chat *c, const char *text, size_t bytes, bool dimmed)
     cli_print_text(text, bytes);
     fputs(dimmed ? "\033[0m" : "", stdout);
     cli_flush();
+    c->unheard = ferror(stdout) != 0;
     c->at_line_start = text[bytes - 1] == '\n';
 }
 
@@ -159,7 +160,7 @@ static void print_end(chat *c, const answer_report *r)
     if (!c->at_line_start)
         putchar('\n');
     cli_flush();
-    if (r->end == ANSWER_INTERRUPTED)
+    if (r->end == ANSWER_INTERRUPTED && !c->unheard)
         chat_note(c, "(stopped)");
     if (r->end == ANSWER_FULL)
         chat_note(c, c->slides
@@ -180,6 +181,7 @@ static bool make_answer(chat *c, chat_asked asked, const char *text, answer_repo
     static const char *const call = TOOL_CALL_TAG;
     answer_options o = {.most_tok = (uint32_t)c->o->tokens,
                         .interrupted = &interrupted,
+                        .unheard = &c->unheard,
                         .print = print,
                         .print_thought = prompt_on_terminal(c->input) ? print_thought : NULL,
                         .context = c,
@@ -295,7 +297,7 @@ static bool converse(chat *c, err *e)
 {
     str message = {0};
     bool ok = true;
-    while (ok && read_message(c, &message)) {
+    while (ok && !c->unheard && read_message(c, &message)) {
         if (message.length == 0 || is_blank(message.data))
             continue;
         if (message.data[0] == '/') {
@@ -336,20 +338,20 @@ static bool begin_session(chat *c, const model *m, gpu *g, err *e)
     return cli_prepare_session(c->s, m, e);
 }
 
-static bool give_tools(const chat *c, err *e)
+static bool give_tools(chat *c, err *e)
 {
     size_t length;
     const chat_template *t = session_template(c->s);
-    char *json = c->o->tools ? file_read(c->o->tools, MAX_TOOLS_BYTES, &length, e) : NULL;
-    if (!json)
+    c->tools = c->o->tools ? file_read(c->o->tools, MAX_TOOLS_BYTES, &length, e) : NULL;
+    if (!c->tools)
         return !c->o->tools;
-    const char *fault = tool_list_fault(json);
-    bool ok = fault ? err_set(e, "%s is no list of tools: %s", c->o->tools, fault)
-                    : (t && chat_template_takes_tools(t)) || err_set(e, "this model's template takes no tools");
-    if (ok)
-        conversation_set_tools(session_conversation(c->s), json);
-    free(json);
-    return ok;
+    const char *fault = tool_list_fault(c->tools);
+    if (fault)
+        return err_set(e, "%s is no list of tools: %s", c->o->tools, fault);
+    if (!t || !chat_template_takes_tools(t))
+        return err_set(e, "this model's template takes no tools");
+    conversation_set_tools(session_conversation(c->s), c->tools);
+    return true;
 }
 
 /* What the command line says counts more than the file. */
@@ -373,6 +375,7 @@ static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, err
     chat c = {.o = o};
     if (!begin_session(&c, m, g, e) || !give_tools(&c, e) || !load_session(&c, seed_is_given, e)) {
         session_free(c.s);
+        free(c.tools);
         return false;
     }
     c.input = prompt_open(chat_commands);
@@ -390,6 +393,7 @@ static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, err
     ok = ok && (!o->session || session_save(c.s, o->session, e));
     prompt_close(c.input);
     free(c.waiting);
+    free(c.tools);
     session_free(c.s);
     return ok;
 }

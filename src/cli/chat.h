@@ -38,7 +38,9 @@ typedef struct chat {
     bool slides; /* a full context drops its oldest turns; otherwise it is said, and the message waits: */
     char *waiting;
     bool said_forgotten, at_line_start;
-    stops calls; /* of an answer with tools: what is passed on ends where a call begins */
+    bool unheard; /* standard output takes no more */
+    stops calls;  /* of an answer with tools: what is passed on ends where a call begins */
+    char *tools;  /* their list; NULL: none */
 } chat;
 
 /* Something to know that is not part of the conversation. */

@@ -75,13 +75,20 @@ static bool ask_person(const chat *c, const tool_call *call, str *result, err *e
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
+/* What is not in the list is called by nobody: the model is told. */
 static bool call_tool(chat *c, const tool_call *call, err *e)
 {
     str line = {0}, result = {0};
-    str_addf(&line, "calls %s(%s)", call->name, call->arguments);
+    bool listed = tool_list_has(c->tools, call->name), ok = true;
+    str_addf(&line, "calls %s(%s)%s", call->name, call->arguments, listed ? "" : ", which is no tool of the list");
     err_one_line(line.data); /* the model may have written anything */
     chat_note(c, line.data);
-    bool ok = c->o->tool_command ? run_command(c->o->tool_command, call, &result, e) : ask_person(c, call, &result, e);
+    if (!listed)
+        str_add(&result, "{\"error\": \"there is no tool of this name\"}");
+    else if (c->o->tool_command)
+        ok = run_command(c->o->tool_command, call, &result, e);
+    else
+        ok = ask_person(c, call, &result, e);
     while (ok && result.length && result.data[result.length - 1] == '\n')
         result.data[--result.length] = 0;
     if (ok)

@@ -106,10 +106,15 @@ static bool read_prompt(const options *o, str *text, err *e)
     return true;
 }
 
-static void print(void *printed, const char *text, size_t bytes)
+typedef struct printed {
+    bool any, unheard;
+} printed;
+
+static void print(void *context, const char *text, size_t bytes)
 {
+    printed *p = context;
     cli_print_text(text, bytes);
-    *(bool *)printed = true;
+    *p = (printed){true, ferror(stdout) != 0};
 }
 
 /* Only on a terminal, not in a pipe. */
@@ -130,9 +135,9 @@ static void print_speed(const answer_report *r, fusion_level level)
  * are looked for in what follows. */
 static bool talk(const options *o, session *s, const str *text, err *e)
 {
-    bool printed = false;
+    printed p = {0};
     answer_report report = {0};
-    answer_options how = {.most_tok = (uint32_t)o->tokens, .print = print, .context = &printed};
+    answer_options how = {.most_tok = (uint32_t)o->tokens, .print = print, .context = &p, .unheard = &p.unheard};
     bool ok = o->session ? session_continue_on(s, text->data, text->length, true, &how, &report, e)
                          : session_continue(s, text->data, text->length, true, &how, &report, e);
     generation *n = session_generation(s);
@@ -141,7 +146,7 @@ static bool talk(const options *o, session *s, const str *text, err *e)
             stderr,
             "\nsolo: the context of %u tokens is full: -c N makes it longer, --slide goes on without its older half\n",
             generation_context(n));
-    if (ok || printed)
+    if (ok || p.any)
         putchar('\n');
     cli_flush();
     cli_print_notice(n);

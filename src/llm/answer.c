@@ -6,7 +6,7 @@
 
 bool answer_interrupted(const answer_options *o)
 {
-    return o->interrupted && *o->interrupted;
+    return (o->interrupted && *o->interrupted) || (o->unheard && *o->unheard);
 }
 
 static bool is_interrupted(void *options)

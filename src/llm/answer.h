@@ -27,6 +27,7 @@ typedef struct answer_options {
     const char *const *stops;
     size_t stop_count;
     volatile sig_atomic_t *interrupted; /* checked between tokens; may be NULL */
+    const bool *unheard; /* `print` sets it where nobody gets what it prints, and the answer ends; may be NULL */
     void (*print)(void *context, const char *text, size_t bytes);
     /* Gets the thoughts, and `print` the rest, both without the tags; NULL: `print` gets all as it is. */
     void (*print_thought)(void *context, const char *text, size_t bytes);

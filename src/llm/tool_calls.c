@@ -136,3 +136,15 @@ const char *tool_list_fault(const char *json)
     json_decref(list);
     return fault;
 }
+
+bool tool_list_has(const char *json, const char *name)
+{
+    json_t *list = json_loads(json, 0, NULL);
+    bool found = false;
+    for (size_t i = 0; !found && i < json_array_size(list); i++) {
+        const json_t *function = json_object_get(json_array_get(list, i), "function");
+        found = strcmp(json_string_value(json_object_get(function, "name")), name) == 0;
+    }
+    json_decref(list);
+    return found;
+}

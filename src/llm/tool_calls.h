@@ -29,5 +29,6 @@ void tool_call_add(const tool_call *call, str *out);
 
 /* Is this a list of tools as in OpenAI's API: objects with a function that has a name? NULL, or what is wrong with it. */
 const char *tool_list_fault(const char *json);
+bool tool_list_has(const char *json, const char *name); /* a list without a fault */
 
 #endif
