@@ -30,6 +30,8 @@ int cli_end_output(int status);
 
 /* "solo: TEXT" on stderr; returns the exit status that belongs to the error. */
 int cli_fail(const err *e);
+/* Are the environment's numbers numbers? */
+bool cli_check_environment(err *e);
 /* Where a server is, as a browser takes it; at once. NULL: localhost. */
 void cli_print_address(const char *host, uint32_t port);
 
@@ -80,6 +82,12 @@ extern const option RECORD_TABLE[];  /* --json FILE, into a const char * */
  * (unless it goes to standard output) and frees it. */
 bool cli_record_writable(const char *path, err *e);
 bool cli_record_write(str *record, const char *path, err *e);
+
+typedef struct cli_output {
+    const char *option, *path; /* path: NULL and "-" are no files */
+} cli_output;
+/* Do results go into files of their own? */
+bool cli_outputs_differ(const cli_output *list, size_t count, err *e);
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 

@@ -254,6 +254,10 @@ static int run_command(void *chosen)
         err_set_kind(&e, ERR_USAGE, "--type goes with --kernel");
         return cli_fail(&e);
     }
+    if (o->json && o->svg && strcmp(o->svg, "-") == 0) {
+        err_set_kind(&e, ERR_USAGE, "--json and --svg - both go to standard output: give the picture a file");
+        return cli_fail(&e);
+    }
     if (o->kernel)
         return print_kernel(o, &e) ? 0 : cli_fail(&e);
     if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))

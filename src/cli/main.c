@@ -105,6 +105,8 @@ static int run(int count, char *const *words)
         return 0;
     }
     const cli_command *c = command_find(count, words, &used);
+    if (c && !cli_check_environment(&e))
+        return cli_fail(&e);
     if (c)
         return run_command(c, count - used, words + used);
     if (count > 1 && command_family_find(words[0]) && is_help(words[1]))

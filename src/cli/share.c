@@ -22,7 +22,7 @@ static const option TABLE[] = {
     {.name = "yes", .kind = OPTION_FLAG, INTO(options, yes), .help = "do not ask"},
     {0}};
 
-enum { TIMEOUT_S = 60, MOST_REPLY_BYTES = 1 << 20 };
+enum { TIMEOUT_S = 30, MOST_REPLY_BYTES = 1 << 20 };
 
 /* ---- asking -------------------------------------------------------------------------------- */
 

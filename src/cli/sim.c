@@ -89,7 +89,10 @@ static bool check(void *chosen, err *e)
     size_t n = o->out ? strlen(o->out) : 0;
     if (o->out && !is_csv(o->out) && (n < 6 || strcmp(o->out + n - 5, ".json") != 0))
         return err_set_kind(e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
-    return (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, e)) &&
+    const cli_output files[] = {
+        {"-o", o->out}, {"--trace", o->trace}, {"--save", o->evolve.save}, {"--best", o->evolve.best}};
+    return cli_outputs_differ(files, sizeof files / sizeof *files, e) &&
+           (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, e)) &&
            (!o->trace || file_writable(o->trace, e));
 }
 

@@ -10,7 +10,8 @@
 
 const char worker_own[] = "process";
 
-enum { PATIENCE_S = 300 }; /* for a worker that says nothing: compiling takes minutes on a busy machine */
+/* For a worker that says nothing: compiling takes minutes on a busy machine. */
+enum { PATIENCE_S = 300, MOST_PATIENCE_S = 1000000 };
 
 /* What a worker is given: this, the options, and the implementation's name. */
 typedef struct task {
@@ -48,6 +49,8 @@ static void give_up(worker *w)
 static bool speaks(worker *w)
 {
     uint32_t patience_s = launch_setting("SOLO_WORKER_SECONDS", PATIENCE_S);
+    if (patience_s > MOST_PATIENCE_S)
+        patience_s = MOST_PATIENCE_S;
     int ready = os_process_speaks(&w->process, patience_s * 1000);
     if (ready < 0)
         give_up(w);

@@ -76,6 +76,7 @@ ok "the picture on standard output, alone" cmp "$work/plan.svg" "$work/stdout.sv
 
 fails "rows that do not fit" 2 "do not fit a context of 16" "$SOLO" explain $model --rows 8 --depth 12 --context 16
 fails "a bandwidth that is none" 2 "--bandwidth" "$SOLO" explain $model --bandwidth fast
+fails "two things on standard output" 2 "both go to standard output" "$SOLO" explain $model --svg - --json
 fails "a picture that cannot be written" 1 "/no/such" "$SOLO" explain $model --svg /no/such/place.svg
 fails "a missing file" 1 "/no/such.gguf" "$SOLO" explain /no/such.gguf
 "$SOLO" explain --help | grep -q "usage: solo explain" && echo "ok help of explain" || echo "not ok help of explain"

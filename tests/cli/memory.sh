@@ -35,8 +35,14 @@ assert 0 < memory["free_bytes"] <= memory["bytes"], memory
 done
 SOLO_GPU_MEMORY=3221225472 "$SOLO" info --impl vulkan >"$work/info"
 ok "what the environment says is believed" grep -q "memory 3 GiB, 3 GiB of it free" "$work/info"
-SOLO_GPU_MEMORY=lots "$SOLO" info --impl vulkan >"$work/info"
-ok "unless it is no number" grep -q "memory .* of it free" "$work/info"
+for number in lots -1 '1 GiB' 1e9 1000000000000000; do
+    fails "the environment's number is $number" 2 "^solo: SOLO_GPU_MEMORY: takes a whole number" \
+        env "SOLO_GPU_MEMORY=$number" "$SOLO" info --impl vulkan
+done
+fails "the environment's seconds" 2 "^solo: SOLO_WORKER_SECONDS: takes a whole number .of up to 15 digits., not .x.$" \
+    env SOLO_WORKER_SECONDS=x "$SOLO" info
+SOLO_GPU_MEMORY='' "$SOLO" info --impl vulkan >"$work/info"
+ok "nothing is no number" grep -q "memory .* of it free" "$work/info"
 "$SOLO" info --impl stub --json >"$work/info.json"
 ok "the stub has none to speak of" grep -q '"memory": {"bytes": null, "free_bytes": null}' "$work/info.json"
 

@@ -71,6 +71,7 @@ check "--help" sh -c "'$SOLO' sim --help | grep -q -- --timeout"
 # ---- mistakes ------------------------------------------------------------------------------
 edit() { sed "$1" "$work/spring.wgsl" >"$work/$2.wgsl"; }
 edit 's/s\.x + DT/s.y + DT/' wrong
+fails "two results into one file" 2 "-o and --trace are one file" pi -o "$work/one.csv" --trace "$work/../${work##*/}/one.csv"
 fails "a mistake in the file is an error with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
 fails "on wgpu, too" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
 edit 's/State(s\.x + DT \* v, v)/State(t, v)/' wrong
