@@ -72,6 +72,14 @@ solo_buffer *solo_buffer_new(solo_device *d, uint64_t bytes, solo_error *to)
         api_result(to, &e, err_set_kind(&e, ERR_USAGE, "a buffer of %llu bytes", (unsigned long long)bytes));
         return NULL;
     }
+    /* asked before the device is, which a failure would leave unusable */
+    uint64_t most = gpu_get_info(d->g)->max_buffer_bytes;
+    if (bytes > most) {
+        api_result(to, &e,
+                   err_set(&e, "a buffer of %llu bytes: the device has up to %llu", (unsigned long long)bytes,
+                           (unsigned long long)most));
+        return NULL;
+    }
     gpu_buffer *b = gpu_ok(d->g, &e) ? gpu_buffer_new(d->g, bytes, GPU_USE_STORAGE) : NULL;
     if (!api_result(to, &e, b && gpu_ok(d->g, &e))) {
         gpu_buffer_free(b);

@@ -43,8 +43,16 @@ static shape shape_of(solo_shape s)
                   : shape1(d[0]);
 }
 
+/* Is the number that of a member of its enum, which ends with `last`? */
+static bool is_known(solo_graph *g, const char *what, unsigned kind, unsigned last)
+{
+    return kind <= last || graph_refuse(g->g, what, kind);
+}
+
 solo_node solo_graph_input(solo_graph *g, const char *name, solo_type type, solo_shape s)
 {
+    if (!is_known(g, "type of inputs", type, SOLO_U32))
+        return 0;
     return graph_input(g->g, name, (dtype)type, shape_of(s));
 }
 
@@ -57,6 +65,8 @@ solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type ty
 
 solo_node solo_graph_state(solo_graph *g, const char *name, solo_type type, solo_shape s)
 {
+    if (!is_known(g, "type of states", type, SOLO_F16))
+        return 0;
     return graph_state(g->g, name, (dtype)type, shape_of(s));
 }
 
@@ -67,6 +77,8 @@ void solo_graph_output(solo_graph *g, const char *name, solo_node n)
 
 solo_node solo_graph_unary(solo_graph *g, solo_unary kind, solo_node x)
 {
+    if (!is_known(g, "unary function", kind, SOLO_GELU_ERF))
+        return 0;
     return graph_unary(g->g, (unary_kind)kind, x);
 }
 
@@ -77,11 +89,15 @@ solo_node solo_graph_scale(solo_graph *g, solo_node x, float factor, float added
 
 solo_node solo_graph_binary(solo_graph *g, solo_binary kind, solo_node a, solo_node b)
 {
+    if (!is_known(g, "binary function", kind, SOLO_MIN))
+        return 0;
     return graph_binary(g->g, (binary_kind)kind, a, b);
 }
 
 solo_node solo_graph_reduce(solo_graph *g, solo_reduce kind, solo_node x)
 {
+    if (!is_known(g, "reduction", kind, SOLO_ARGMAX))
+        return 0;
     return graph_reduce(g->g, (reduce_kind)kind, x);
 }
 

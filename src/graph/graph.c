@@ -141,6 +141,11 @@ bool graph_wrong_shapes(graph *g, const graph_node *n, const char *why)
     return err_set(&g->error, "graph: %s of %s%s%s: %s", graph_op_names[n->op], a, b[0] ? " and " : "", b, why);
 }
 
+bool graph_refuse(graph *g, const char *what, unsigned number)
+{
+    return err_set(&g->error, "graph: there is no %s %u", what, number);
+}
+
 static const graph_node *operand(const graph *g, const graph_node *n, int i)
 {
     return &g->nodes[n->operands[i]];

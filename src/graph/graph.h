@@ -255,6 +255,8 @@ typedef struct graph_node {
 graph *graph_new(void);
 void graph_free(graph *g);
 bool graph_ok(const graph *g, err *e);
+/* From now on it is invalid: there is no such `what`. False. */
+bool graph_refuse(graph *g, const char *what, unsigned number);
 
 uint32_t graph_count(const graph *g); /* nodes are 1 .. count */
 const graph_node *graph_at(const graph *g, node n);

@@ -370,11 +370,27 @@ static void mistakes_are_errors(void **unused)
     FAILS(solo_run_bind(r, "x", b, &e), 2, "a buffer of 24 bytes");
     FAILS(solo_buffer_read(b, 4, x, 8, &e), 2, "of a buffer of 8");
     FAILS(solo_buffer_new(device, 6, &e), 2, "a buffer of 6 bytes");
+    FAILS(solo_buffer_new(device, 1ull << 60, &e), 1, "the device has up to");
+    solo_buffer *after = solo_buffer_new(device, 8, &none);
+    ok(after, &none);
+    solo_buffer_free(after);
     solo_graph *bad = solo_graph_new();
     solo_graph_output(bad, "o",
                       solo_graph_matmul(bad, solo_graph_input(bad, "x", SOLO_F32, (solo_shape){{1, 3}}),
                                         solo_graph_weight(bad, "w", SOLO_WEIGHT_F32, (solo_shape){{4, 4}}, x)));
     FAILS(solo_run_new(device, bad, NULL, &e), 1, "matmul");
+    for (int i = 0; i < 5; i++) {
+        solo_graph *unknown = solo_graph_new();
+        solo_node in = solo_graph_input(unknown, "x", i == 3 ? SOLO_F16 : SOLO_F32, (solo_shape){{4}});
+        solo_node out = i == 0   ? solo_graph_unary(unknown, (solo_unary)(SOLO_GELU_ERF + 1), in)
+                        : i == 1 ? solo_graph_binary(unknown, (solo_binary)99, in, in)
+                        : i == 2 ? solo_graph_reduce(unknown, (solo_reduce)-1, in)
+                        : i == 3 ? in
+                                 : solo_graph_state(unknown, "s", (solo_type)7, (solo_shape){{4}});
+        solo_graph_output(unknown, "o", out);
+        FAILS(solo_run_new(device, unknown, NULL, &e), 1, "graph: there is no ");
+        solo_graph_free(unknown);
+    }
     /* the first error stays, whatever fails after it */
     solo_error first = {0};
     solo_session *never = solo_session_open(device, solo_model_open("/no/such", &first), NULL, &first);
