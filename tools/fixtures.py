@@ -169,15 +169,19 @@ def golden(model, vocab, seed):
     random = torch.Generator().manual_seed(seed)
     tokens = torch.randint(3, vocab, (1, PROMPT_TOK), generator=random)
     prompt, greedy, margins = tokens[0].tolist(), [], []
+    # Without a cache, so that angles for long texts are those of all positions; but dynamic ones are of the position alone:
+    # what is in a cache keeps them.
+    cached = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
     with torch.no_grad():
-        first = model(tokens, use_cache=False).logits[0]
-        logits = first
+        made = model(tokens, use_cache=cached)
+        first = logits = made.logits[0]
         while len(greedy) < GREEDY_TOK:
             best = torch.topk(logits[-1], 2)
             greedy.append(best.indices[0].item())
             margins.append(round((best.values[0] - best.values[1]).item(), 5))
             tokens = torch.cat([tokens, best.indices[:1, None]], 1)
-            logits = model(tokens, use_cache=False).logits[0]
+            made = model(tokens[:, -1:] if cached else tokens, use_cache=cached, past_key_values=made.past_key_values)
+            logits = made.logits[0]
     assert model.dtype == F32 and first.dtype == F32
     return {
         "about": f"float32 logits of transformers {transformers.__version__} on the stored weights, at some positions of the "

@@ -278,6 +278,8 @@ CROSSING = {
     "phi3": ("phi3", sizes(2, 36, 38, 3, 1, 61) | {"original_max_position_embeddings": 29} |
              rope("longrope", short_factor=[1.0, 1.1, 1.3, 1.7, 2.0, 2.5], long_factor=[1.5, 2.5, 4.0, 6.0, 9.0, 16.0]),
              (F16, F32), "old", 1),
+    "llama": ("llama", sizes(2, 36, 30, 3, 1, 61, 12) | {"max_position_embeddings": 29} | rope("dynamic", 1000.0, factor=4.0),
+              (F16, F32), "old", 1),
 }
 
 

@@ -10,11 +10,15 @@ fn body(args: u32, v: u32, local: u32) {
     let half = arg(args, ROPE_ROTATED) / 2u;
     let computed = arg(args, ROPE_X_COMPUTED) == 1u;
 //!for _ ALONE
-    let position = f32(load_word(arg(args, ROPE_POSITION)) + v / arg(args, ROPE_HEADS));
+    let at = load_word(arg(args, ROPE_POSITION)) + v / arg(args, ROPE_HEADS);
 //!end
 //!for _ SLOTTED
-    let position = f32(load_word(arg(args, ROPE_POSITION) + v / arg(args, ROPE_HEADS)));
+    let at = load_word(arg(args, ROPE_POSITION) + v / arg(args, ROPE_HEADS));
 //!end
+    let position = f32(at);
+    let rows = arg(args, ROPE_FACTOR_ROWS);
+    let row = min(max(at, arg(args, ROPE_FACTORS_FROM)) - arg(args, ROPE_FACTORS_FROM), max(rows, 1u) - 1u);
+    let factors = arg(args, ROPE_FACTORS) + row * half;
     for (var i = local; i < arg(args, ROPE_HEAD_SIZE); i += THREADS) {
         if (i >= arg(args, ROPE_ROTATED)) {
             store(arg(args, ARG_OUT) + head + i, polled(arg(args, ARG_X) + head + i, computed));
@@ -24,7 +28,7 @@ fn body(args: u32, v: u32, local: u32) {
         let a = head + select(i, 2u * i, arg(args, ROPE_INTERLEAVED) == 1u);
         let b = head + select(i + half, 2u * i + 1u, arg(args, ROPE_INTERLEAVED) == 1u);
         var angle = angles_of(position, vec2<f32>(f32(i)), arg_float(args, ROPE_LOG2_RATIO)).x;
-        if (arg(args, ROPE_HAS_FACTORS) == 1u) { angle *= bitcast<f32>(load_word(arg(args, ROPE_FACTORS) + i)); }
+        if (rows > 0u) { angle *= bitcast<f32>(load_word(factors + i)); }
         angle = within_a_turn(vec2<f32>(angle)).x;
         let c = cos(angle) * arg_float(args, ROPE_MAGNITUDE);
         let s = sin(angle) * arg_float(args, ROPE_MAGNITUDE);

@@ -146,6 +146,7 @@ static bool run_timed(explain *x, const graph *g, const model *m, gpu *on, err *
         ok = ok && explain_time(x, r, e);
     }
     free(tokens);
+    decoder_weights_free(&weights);
     graph_run_free(r);
     return ok;
 }

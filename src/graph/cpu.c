@@ -213,10 +213,15 @@ static void run_rope(cpu_run *r, const graph_node *n, float *out)
     uint32_t heads = n->s.dims[2], size = n->s.dims[3];
     const float *x = r->values[n->operands[0]].f;
     const float *factors = n->operand_count > 2 ? r->values[n->operands[2]].f : NULL;
+    uint32_t rows = graph_rope_factor_rows(r->g, n);
     for (uint32_t t = 0; t < n->s.dims[1]; t++)
         for (uint32_t h = 0; h < heads; h++) {
             size_t at = ((size_t)t * heads + h) * size;
-            rope_head(&n->as.rope, factors, x + at, out + at, size, position_at(r, n->operands[1], t));
+            uint32_t position = position_at(r, n->operands[1], t), from = n->as.rope.factors_from;
+            uint32_t row = position > from ? position - from : 0;
+            row = row < rows ? row : rows - 1;
+            rope_head(&n->as.rope, factors ? factors + (size_t)row * (n->as.rope.rotated / 2) : NULL, x + at, out + at,
+                      size, position);
         }
 }
 

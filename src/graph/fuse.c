@@ -356,7 +356,7 @@ static bool can_turn(const plan *p, const plan_part *part, node rope)
 {
     const graph_node *n = graph_at(p->g, rope);
     uint32_t size = n->s.dims[LAST];
-    return !part->rope && n->as.rope.rotated == size && size % 4 == 0 &&
+    return !part->rope && graph_rope_factor_rows(p->g, n) <= 1 && n->as.rope.rotated == size && size % 4 == 0 &&
            graph_at(p->g, part->matmul)->s.dims[LAST] == n->s.dims[2] * size;
 }
 

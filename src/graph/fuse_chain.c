@@ -20,7 +20,8 @@ static bool are_heads(const plan *p, node n, uint32_t size)
 static bool goes_on(const plan *p, const plan_step *a, const plan_step *b)
 {
     const graph_node *n = graph_at(p->g, b->at);
-    if (b->x || !are_heads(p, a->at, n->s.dims[LAST]))
+    const graph_node *rope = a->op == OP_ROPE ? graph_at(p->g, a->at) : b->op == OP_ROPE ? n : NULL;
+    if (b->x || !are_heads(p, a->at, n->s.dims[LAST]) || (rope && graph_rope_factor_rows(p->g, rope) > 1))
         return false;
     if (b->op == OP_ROPE)
         return a->op == OP_RMSNORM && plan_root(p->g, n->operands[0]) == a->at;

@@ -355,9 +355,15 @@ node graph_rope(graph *g, node x, node position, rope_spec spec)
     if (n.s.dims[0] != 1 || !is_position_of(g, position, n.s.dims[1]) || spec.rotated % 2 ||
         spec.rotated > n.s.dims[LAST])
         return graph_wrong_shapes(g, &n, "rows of heads, a position and an even part of a head are needed"), 0;
-    if (spec.factors && shape_count(operand(g, &n, 2)->s) != spec.rotated / 2)
+    uint32_t rows = spec.rotated ? graph_rope_factor_rows(g, &n) : 0;
+    if (spec.factors && (!rows || shape_count(operand(g, &n, 2)->s) != (uint64_t)rows * (spec.rotated / 2)))
         return graph_wrong_shapes(g, &n, "a factor for each pair is needed"), 0;
     return graph_add(g, n);
+}
+
+uint32_t graph_rope_factor_rows(const graph *g, const graph_node *rope)
+{
+    return rope->operand_count > 2 ? (uint32_t)(shape_count(operand(g, rope, 2)->s) / (rope->as.rope.rotated / 2)) : 0;
 }
 
 node graph_store(graph *g, node state, node x, node position)

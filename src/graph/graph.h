@@ -121,7 +121,9 @@ typedef struct rope_spec {
     bool interleaved; /* pairs (2i, 2i+1); otherwise (i, i + rotated/2) */
     float base;       /* theta */
     node factors; /* of the angles: a weight or input [rotated/2], or 0. With a base of 1, the angle of a position. */
-    float magnitude; /* scales the result; 0 means 1 */
+    uint32_t
+        factors_from; /* factors [n, rotated/2]: the first row up to this position, the next ones for the next ones */
+    float magnitude;  /* scales the result; 0 means 1 */
 } rope_spec;
 
 /* Integers for the next run. target[i] = value[i] + added; with an index, one value goes into a list: target[index +
@@ -295,7 +297,8 @@ node graph_gather_from(graph *g, node weight, node first, uint32_t count);     /
 /* A position is u32 [1], that of row 0; or [t]: rows are then texts of their own (slots), each with its position, and a
  * state is [t, capacity, ..]: each has its part of it. A row whose position is beyond the capacity is idle: it stores
  * nothing, and what it makes does not matter. All operators of a graph have the one or the other. */
-node graph_rope(graph *g, node x, node position, rope_spec spec); /* x [t, heads, size] */
+node graph_rope(graph *g, node x, node position, rope_spec spec);        /* x [t, heads, size] */
+uint32_t graph_rope_factor_rows(const graph *g, const graph_node *rope); /* 0: it has no factors */
 /* Rows of x [t, ..] into state [capacity, ..] from row `position` on. Its value is the state. */
 node graph_store(graph *g, node state, node x, node position);
 /* q [t, heads, size] over stored keys and values [capacity, kv heads, size], row i seeing positions

@@ -142,7 +142,8 @@ static void lower_rope(const lowering *c, dispatch_desc *l, const graph_node *n)
     l->args[ROPE_INTERLEAVED] = spec->interleaved;
     l->args[ROPE_LOG2_RATIO] = rope_log2_ratio(spec, spec->rotated);
     l->args[ROPE_MAGNITUDE] = as_word(spec->magnitude > 0 ? spec->magnitude : 1);
-    l->args[ROPE_HAS_FACTORS] = n->operand_count > 2;
+    l->args[ROPE_FACTOR_ROWS] = graph_rope_factor_rows(c->p->g, n);
+    l->args[ROPE_FACTORS_FROM] = spec->factors_from;
     l->args[ROPE_FACTORS] = n->operand_count > 2 ? at(c, n->operands[2]) : 0;
     l->args[ROPE_X_COMPUTED] = lower_is_computed(c, n->operands[0]);
     l->polls_epoch = l->epoch_only = true;

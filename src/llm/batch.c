@@ -98,8 +98,10 @@ static graph_run *make_run(batch *b, const model *m, const batch_options *o, err
         b->reader_programs[i] = count;
         uses[count++] = (graph_use){.g = b->readers[i], .level = reads_at, .later = true};
     }
-    return graph_run_new(b->g, uses, count, decoder_find_weight,
-                         &(decoder_weights){.m = m, .context_tok = b->context_tok}, e);
+    decoder_weights weights = {.m = m, .context_tok = b->context_tok};
+    graph_run *r = graph_run_new(b->g, uses, count, decoder_find_weight, &weights, e);
+    decoder_weights_free(&weights);
+    return r;
 }
 
 /* Levels that are not possible here: ops instead, with the reason. */

@@ -79,8 +79,9 @@ static bool make_run(embedder *n, err *e)
             return false;
         uses[i] = (graph_use){.g = n->graphs[i], .level = n->level, .later = n->level < LEVEL_TOKEN};
     }
-    n->run = graph_run_new(n->g, uses, n->program_count, decoder_find_weight,
-                           &(decoder_weights){.m = n->m, .context_tok = longest}, e);
+    decoder_weights weights = {.m = n->m, .context_tok = longest};
+    n->run = graph_run_new(n->g, uses, n->program_count, decoder_find_weight, &weights, e);
+    decoder_weights_free(&weights);
     return n->run && graph_run_possible(n->run, 0, e);
 }
 

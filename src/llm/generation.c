@@ -95,8 +95,10 @@ static graph_run *make_run(generation *n, const model *m, const generation_optio
     for (int level = LEVEL_TOKEN; level < LEVEL_COUNT; level++)
         for (uint32_t i = 1; n->has_level[level] && i < n->program_count; i++)
             n->programs[level][i] = n->programs[LEVEL_OPS][i];
-    return graph_run_new(n->g, uses, count, decoder_find_weight,
-                         &(decoder_weights){.m = m, .context_tok = n->context_tok}, e);
+    decoder_weights weights = {.m = m, .context_tok = n->context_tok};
+    graph_run *r = graph_run_new(n->g, uses, count, decoder_find_weight, &weights, e);
+    decoder_weights_free(&weights);
+    return r;
 }
 
 /* Levels that are not possible here: ops instead, with the reason. */

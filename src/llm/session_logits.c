@@ -17,9 +17,11 @@ static bool make_run(session *s, uint32_t count, err *e)
     s->logits_run = NULL;
     s->logits_tok = 0;
     s->logits_graph = decoder_graph(s->m, &o, e);
+    decoder_weights weights = {.m = s->m, .context_tok = count};
     if (s->logits_graph)
         s->logits_run = graph_run_new(s->g, &(graph_use){.g = s->logits_graph, .level = level}, 1, decoder_find_weight,
-                                      &(decoder_weights){.m = s->m, .context_tok = count}, e);
+                                      &weights, e);
+    decoder_weights_free(&weights);
     if (!s->logits_run || !graph_run_possible(s->logits_run, 0, e))
         return false;
     s->logits_tok = count;

@@ -54,6 +54,7 @@ static bool hash_model(const session *s, uint64_t *hash, err *e)
     for (node i = 1; ok && i <= graph_count(g); i++)
         if (graph_at(g, i)->op == OP_WEIGHT && strcmp(graph_at(g, i)->name, DECODER_ROPE_ANGLES) != 0)
             ok = hash_weight(hash, &weights, graph_at(g, i), e);
+    decoder_weights_free(&weights);
     graph_free(g);
     hash_tokens(hash, s->t, model_get_config(s->m)->vocab_tok);
     return ok;

@@ -126,7 +126,7 @@ typedef enum {
     ROPE_LLAMA3,   /* slow angles by rope_factor, fast ones not at all, those between in between */
     ROPE_LONGROPE, /* each by a number of its own, from one list for short and one for long contexts */
     ROPE_YARN,     /* as llama3, but between two numbers of turns, and the magnitude grows with the factor */
-    ROPE_DYNAMIC,  /* only beyond context_tok, so that longer contexts are refused */
+    ROPE_DYNAMIC,  /* only beyond context_tok, by rope_factor and the position: the longer the text, the slower */
     ROPE_SHARE,    /* the first pairs as they are, as if all rotated; the others stay */
     ROPE_GIVEN     /* each by a number of its own, from the file (what GGUF makes of llama3), and by rope_factor */
 } rope_scaling;

@@ -87,7 +87,10 @@ static bool hf_rope_dynamic(hf_source *s)
 {
     double factor;
     s->c->rope_scaling = ROPE_DYNAMIC;
-    return hf_number_in(s, s->rope, "factor", 1e-3, 1e6, NAN, &factor);
+    if (!hf_number_in(s, s->rope, "factor", 1e-3, 1e6, NAN, &factor))
+        return false;
+    s->c->rope_factor = (float)factor;
+    return true;
 }
 
 /* A part of the pairs turns, whose angles are those of all pairs. */

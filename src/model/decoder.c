@@ -79,6 +79,7 @@ node decoder_rope(building *b, node x, uint32_t layer)
                       .interleaved = c->rope_order == ROPE_ADJACENT,
                       .base = 1, /* the factors are all */
                       .factors = local ? b->local_angles : b->angles,
+                      .factors_from = c->context_tok - 1,
                       .magnitude = local ? 1 : c->rope_magnitude};
     return graph_rope(b->g, x, b->position, spec);
 }
@@ -369,11 +370,6 @@ graph *decoder_graph(const model *m, const decoder_options *o, err *e)
     if (c->learned_positions && o->context_tok > c->context_tok) {
         err_set(e, "a context of %u tokens: %s has learned %u positions", o->context_tok, model_get_path(m),
                 c->context_tok);
-        return NULL;
-    }
-    if (c->rope_scaling == ROPE_DYNAMIC && o->context_tok > c->context_tok) {
-        err_set(e, "a context of %u tokens: %s changes its angles beyond %u, which is not supported", o->context_tok,
-                model_get_path(m), c->context_tok);
         return NULL;
     }
     building b = {.g = graph_new(), .m = m, .c = c, .o = o, .e = e};

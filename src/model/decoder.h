@@ -50,7 +50,9 @@ typedef struct decoder_weights {
     const model *m;
     uint32_t context_tok;
     float made[3][CONFIG_MAX_HEAD_DIM]; /* what no file has: angles, angles of windowed layers, ones */
+    float *angles;                      /* of each position, where they depend on it */
 } decoder_weights;
+void decoder_weights_free(decoder_weights *w); /* what it made; the graph's run has copied it */
 const void *decoder_find_weight(void *weights, const char *name, uint64_t first, uint64_t bytes, err *e);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ONES       "ones"
@@ -48,13 +49,32 @@ void decoder_angles(const model_config *c, bool long_text, float *out)
         out[i] /= c->rope_divisors[long_text][i];
 }
 
+/* How many rows of angles: one for all positions up to context_tok, and where it depends on the position one for each of
+ * those beyond. */
+static uint32_t angle_rows(const model_config *c, uint32_t context_tok)
+{
+    return c->rope_scaling == ROPE_DYNAMIC && context_tok > c->context_tok ? context_tok - c->context_tok + 1 : 1;
+}
+
+/* A position is the last one of the text then, and the base is that for a text of this length (NTK). */
+static void dynamic_angles(const model_config *c, uint32_t context_tok, float *out)
+{
+    uint32_t pairs = c->rope_dims / 2, rows = angle_rows(c, context_tok);
+    for (uint32_t row = 0; row < rows; row++) {
+        float length = (float)(c->context_tok + row) * c->rope_factor / (float)c->context_tok - (c->rope_factor - 1);
+        float base = c->rope_base * powf(length, (float)c->rope_dims / ((float)c->rope_dims - 2));
+        plain_angles(row ? base : c->rope_base, c->rope_dims, out + (size_t)row * pairs);
+    }
+}
+
 void decoder_add_angles(building *b)
 {
     const model_config *c = b->c;
     bool global = false, local = false;
     for (uint32_t i = 0; c->rope_dims && i < c->layer_count; i++)
         *(decoder_has_local_angles(c, i) ? &local : &global) |= !c->is_unrotated[i] && !c->is_recurrent[i];
-    shape s = shape1(c->rope_dims / 2);
+    uint32_t rows = angle_rows(c, b->o->context_tok);
+    shape s = rows > 1 ? shape2(rows, c->rope_dims / 2) : shape1(c->rope_dims / 2);
     if (global && b->o->angles_given && decoder_changes_angles(c, b->o->context_tok))
         b->angles = graph_input(b->g, DECODER_ROPE_ANGLES, DTYPE_F32, s);
     else if (global)
@@ -78,6 +98,13 @@ node decoder_ones(building *b, uint32_t layer)
 const void *decoder_made_weight(decoder_weights *d, const char *name)
 {
     const model_config *c = model_get_config(d->m);
+    if (strcmp(name, DECODER_ROPE_ANGLES) == 0 && angle_rows(c, d->context_tok) > 1) {
+        if (!d->angles) {
+            d->angles = mem_alloc((size_t)angle_rows(c, d->context_tok) * (c->rope_dims / 2) * sizeof *d->angles);
+            dynamic_angles(c, d->context_tok, d->angles);
+        }
+        return d->angles;
+    }
     if (strcmp(name, DECODER_ROPE_ANGLES) == 0) {
         decoder_angles(c, c->rope_original_tok && d->context_tok > c->rope_original_tok, d->made[0]);
         return d->made[0];
@@ -91,6 +118,12 @@ const void *decoder_made_weight(decoder_weights *d, const char *name)
     for (uint32_t i = 0; i < CONFIG_MAX_HEAD_DIM; i++)
         d->made[2][i] = 1;
     return d->made[2];
+}
+
+void decoder_weights_free(decoder_weights *w)
+{
+    free(w->angles);
+    w->angles = NULL;
 }
 
 /* ---- layers --------------------------------------------------------------------------- */

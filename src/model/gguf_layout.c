@@ -138,6 +138,9 @@ bool layout_check(const model_config *c, str *notes, err *e)
         return cannot_say(c, "angles stretched as llama3's are", e);
     if (c->rope_scaling == ROPE_LONGROPE && !llama && c->arch != ARCH_PHI3)
         return cannot_say(c, "angles stretched by longrope", e);
+    if (c->rope_scaling == ROPE_DYNAMIC)
+        str_addf(notes, "a GGUF file cannot say how angles change beyond %u tokens: longer texts differ\n",
+                 c->context_tok);
     if (c->rope_scaling == ROPE_PLAIN && c->arch == ARCH_GEMMA4)
         str_addf(notes, "llama.cpp does not load a %s without divisors of its angles\n", config_arch_name(c->arch));
     if (c->rope_scaling == ROPE_SHARE && c->arch != ARCH_GEMMA4)

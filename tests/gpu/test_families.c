@@ -46,10 +46,8 @@ static void the_same_at_all_levels(void **unused)
 
 /* A text that grows beyond the length at which its angles change goes on as if it had always had the others; and one that
  * is cut short has the first again. */
-static void angles_change_in_the_middle(void **unused)
+static void goes_beyond(const char *folder)
 {
-    (void)unused;
-    static const char folder[] = "tests/data/crossing/phi3";
     json_t *golden = golden_of(folder), *prompt = json_object_get(golden, "prompt"),
            *greedy = json_object_get(golden, "greedy");
     uint32_t tokens[GOLDEN_CONTEXT], count = (uint32_t)json_array_size(prompt), token;
@@ -57,7 +55,8 @@ static void angles_change_in_the_middle(void **unused)
     for (uint32_t i = 0; i < count; i++)
         tokens[i] = number_at(prompt, i);
     model *m = model_open(folder, &e);
-    uint32_t changes = m ? model_get_config(m)->rope_original_tok : 0;
+    const model_config *c = m ? model_get_config(m) : NULL;
+    uint32_t changes = !c ? 0 : c->rope_scaling == ROPE_DYNAMIC ? c->context_tok : c->rope_original_tok;
     assert_in_range(changes, count + 1, count + json_array_size(greedy) - 3);
     for (int level = LEVEL_OPS; level < LEVEL_COUNT; level++) {
         generation_options o = {
@@ -80,6 +79,13 @@ static void angles_change_in_the_middle(void **unused)
     }
     model_close(m);
     json_decref(golden);
+}
+
+static void angles_change_in_the_middle(void **unused)
+{
+    (void)unused;
+    goes_beyond("tests/data/crossing/phi3");
+    goes_beyond("tests/data/crossing/llama");
 }
 
 /* Everything on one implementation; the kernels are the same on the others. */

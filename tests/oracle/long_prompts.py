@@ -39,14 +39,30 @@ def arguments():
     return options
 
 
+def is_dynamic(model):
+    return (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
+
+
+@torch.no_grad()
+def logits_of(model, tokens):
+    """Of all tokens at once; but where angles beyond what was trained depend on how far a text has come, token by token
+    from there on."""
+    trained = model.config.max_position_embeddings if is_dynamic(model) else len(tokens)
+    made = model(torch.tensor([tokens[:trained]]), use_cache=len(tokens) > trained)
+    rows = [made.logits[0]]
+    for token in tokens[trained:]:
+        made = model(torch.tensor([[token]]), past_key_values=made.past_key_values)
+        rows.append(made.logits[0])
+    return torch.cat(rows)
+
+
 def difference(solo, fuse, folder, model, tokens):
     """The largest share, or what solo said."""
     command = [solo, "logits", folder, "--fuse", fuse, "--tokens", ",".join(map(str, tokens))]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         return run.stderr.strip()
-    with torch.no_grad():
-        right = model(torch.tensor([tokens]), use_cache=False).logits[0].double()
+    right = logits_of(model, tokens).double()
     got = torch.tensor(json.loads(run.stdout)["logits"], dtype=torch.float64)
     spread = right.max(1).values - right.min(1).values
     return ((got - right).abs().max(1).values / spread).max().item()
@@ -72,9 +88,7 @@ def main():
     failed = False
     for folder in o.folders:
         model = read_model(folder)
-        # learned positions end somewhere, and dynamic angles are refused beyond what was trained
-        dynamic = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
-        ends = hasattr(model.config, "n_positions") or dynamic
+        ends = hasattr(model.config, "n_positions")  # learned positions end somewhere
         most = model.config.max_position_embeddings if ends else max(o.lengths)
         worst, where, said = 0, 0, None
         for length in o.lengths:
