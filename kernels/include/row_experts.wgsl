@@ -38,7 +38,8 @@ fn fetch_here(args: u32, row4: u32, chunk: u32) -> row4_bits {
 // Element i of x as it is multiplied.
 fn weighed(i: u32, value: f32) -> f32 {
     if (MIXES == 0u) { return value; }
-    return value * chosen_weights[min(i / (LENGTH / SLOTS), SLOTS - 1u)];
+    // (where nothing is mixed, a row may be shorter than there are slots)
+    return value * chosen_weights[min(i / max(LENGTH / SLOTS, 1u), SLOTS - 1u)];
 }
 
 fn biases_at(args: u32, bias: u32, rows: vec4<u32>) -> vec4<f32> {

@@ -45,6 +45,18 @@ static const char *look_up(struct MHD_Connection *c, enum MHD_ValueKind kind, co
     return NULL;
 }
 
+static int list(struct MHD_Connection *c, enum MHD_ValueKind kind, MHD_KeyValueIterator each, void *user)
+{
+    bool of_header = kind == MHD_HEADER_KIND;
+    const field *f = of_header ? now.headers : now.queries;
+    int count = (int)(of_header ? now.header_count : now.query_count);
+    (void)c;
+    for (int i = 0; i < count; i++)
+        if (each(user, kind, f[i].name, f[i].value) == MHD_NO)
+            return i + 1;
+    return count;
+}
+
 static struct MHD_Response *from_buffer(size_t count, void *bytes, enum MHD_ResponseMemoryMode mode)
 {
     volatile unsigned char sum = 0;
@@ -112,6 +124,7 @@ static http_server server = {.lib = {.from_buffer = from_buffer,
                                      .queue = queue,
                                      .destroy = destroy,
                                      .look_up = look_up,
+                                     .list = list,
                                      .connection_info = connection_info,
                                      .set_option = set_option},
                              .mutex = PTHREAD_MUTEX_INITIALIZER};
