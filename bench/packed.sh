@@ -194,7 +194,7 @@ serve() {
     cuda=$(lib llama-cuda)
     for name in $list; do
         file=$(model "$name") || { status=1; continue; }
-        words=(--waiting-seconds "$waiting" --json "$results/serve/$name.serve.json" --solo-flags "$SOLO_FLAGS")
+        words=(--waiting-seconds "$waiting" --json "$results/serve/$name.serve.json" --solo-flags "--impl dawn")
         if [ -n "$quick" ]; then words+=(-p 24 -n 16 --tokens 400 --seconds 4 --warm 2 --streams "1,2" --parallel 2 --waiting 6); fi
         if [ -n "$cuda" ] && [ -x "$work/http/llama-server" ]; then words+=(--llama-server "$work/http/llama-server" --lib "$cuda"); fi
         if [ -n "$quick" ]; then words+=(--llama-flags "-t 2"); fi

@@ -13,11 +13,9 @@
 #define FUZZ_MUTATIONS 20000
 #include "base/err.h"
 #include "base/str.h"
-#include "fuzz/require.h"
-#include "model/config_test.h"
+#include "fuzz/config_rules.h"
 #include "model/safetensors_test.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,15 +83,7 @@ static void read_config(const uint8_t *bytes, size_t length)
         check_error(&e);
         return;
     }
-    require(c.layer_count && c.layer_count <= CONFIG_MAX_LAYERS && c.vocab_tok && c.context_tok && c.embedding_dim &&
-                c.ffn_dim && c.head_count && c.kv_head_count && c.head_dim,
-            "a size is absurd");
-    require(c.head_count % c.kv_head_count == 0, "heads cannot be shared");
-    require(c.rope_dims >= 2 && c.rope_dims % 2 == 0 && c.rope_dims <= c.head_dim, "rope is wrong");
-    for (uint32_t i = 0; i < c.rope_dims / 2; i++)
-        require(c.rope_divisors[0][i] > 0 && c.rope_divisors[1][i] > 0, "a divisor is not positive");
-    require(isfinite(c.attention_scale) && isfinite(c.rope_base) && isfinite(c.rope_magnitude) && c.norm_epsilon > 0,
-            "a number is not finite");
+    check_config(&c);
     for (uint32_t i = 0; i < c.layer_count; i++)
         require(config_window(&c, i, 1000) > 0 && (c.window_tok || !c.is_windowed[i]), "a layer sees nothing");
 }
