@@ -67,8 +67,7 @@ static void print_pipeline(VkDevice d, VkPipeline p, VkShaderModule module)
     uint32_t count = MOST_NUMBERS;
     VkPipelineExecutableInfoKHR first = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, .pipeline = p};
     for (int i = 0; i < MOST_NUMBERS; i++)
-        numbers[i] =
-            (VkPipelineExecutableStatisticKHR){.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
+        numbers[i] = (VkPipelineExecutableStatisticKHR){.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
     if (!out)
         return;
     pthread_mutex_lock(&lock);

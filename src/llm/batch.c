@@ -53,12 +53,22 @@ static void add_choices(const batch *b, bool steered)
                       graph_find(g, "slot_positions"), history, control, steering);
 }
 
+/* Tokens of a piece: together, since each piece has a price of its own, but a GPU should read them in some milliseconds,
+ * for so long the other texts wait. */
+static uint32_t piece_for(const batch *b)
+{
+    enum { SOFTWARE_TOK = 32, TOK = 256, SMALL_MODEL_TOK = 512, SMALL_MODEL_BYTES = 1 << 30 };
+    uint64_t bytes = 0;
+    if (gpu_get_info(b->g)->type == GPU_TYPE_SOFTWARE)
+        return SOFTWARE_TOK;
+    for (node n = 1; n <= graph_count(b->making); n++)
+        bytes += graph_at(b->making, n)->op == OP_WEIGHT ? graph_weight_bytes(graph_at(b->making, n)) : 0;
+    return bytes <= SMALL_MODEL_BYTES ? SMALL_MODEL_TOK : TOK;
+}
+
 static bool make_graphs(batch *b, const model *m, const batch_options *o, err *e)
 {
-    enum { FEW_TOK = 8, SOME_TOK = 32, SOFTWARE_PIECE_TOK = 32, GPU_PIECE_TOK = 256 };
-    bool software = gpu_get_info(b->g)->type == GPU_TYPE_SOFTWARE;
-    uint32_t piece = o->piece_tok ? o->piece_tok : software ? SOFTWARE_PIECE_TOK : GPU_PIECE_TOK;
-    uint32_t sizes[] = {FEW_TOK, SOME_TOK, piece};
+    enum { FEW_TOK = 8, SOME_TOK = 32 };
     dtype cache;
     if (!generation_find_cache(o->cache, &cache, e))
         return false;
@@ -67,6 +77,7 @@ static bool make_graphs(batch *b, const model *m, const batch_options *o, err *e
     if (!b->making)
         return false;
     add_choices(b, o->steered);
+    uint32_t piece = o->piece_tok ? o->piece_tok : piece_for(b), sizes[] = {FEW_TOK, SOME_TOK, piece};
     for (int i = 0; i < BATCH_READERS; i++) {
         if (i + 1 < BATCH_READERS && sizes[i] >= piece)
             continue;
