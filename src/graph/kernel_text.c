@@ -222,8 +222,7 @@ bool kernel_expand(const kernel_variant *v, const char *path, str *out, err *e)
 {
     str text = {0};
     if (v->matrix)
-        str_add(&text, "enable f16;\nenable chromium_experimental_subgroup_matrix;\n"
-                       "diagnostic(off, chromium.subgroup_matrix_uniformity);\n");
+        str_add(&text, KERNEL_MATRIX_LINES);
     if (v->subgroup)
         str_addf(&text, "enable subgroups;\nconst SUBGROUP = %uu;\n", v->subgroup);
     if (v->slots)

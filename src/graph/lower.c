@@ -34,17 +34,21 @@ static uint32_t floats_of_x(const device_profile *t)
     return floats > LEAST ? floats : LEAST;
 }
 
+/* SOLO_MATRIX=texts: also for products of several texts, of which one dispatch makes other tokens on an H200
+ * (docs/speed.md says what is known). */
 static void choose_matrix_shape(device_profile *t, const gpu_info *info)
 {
     enum { SHAPE = 16, SUBGROUP = 32 };
-    const char *wish = getenv("SOLO_TUNE");
+    const char *wish = getenv("SOLO_TUNE"), *set = getenv("SOLO_MATRIX");
     t->matrix_lanes = wish && strcmp(wish, "matrix") == 0;
-    if (t->matrix_lanes)
+    if (t->matrix_lanes) {
         t->matrix_rows = t->matrix_columns = t->matrix_depth = SHAPE;
-    else if (info->has_matrix && t->subgroup == SUBGROUP) {
+        t->matrix_texts = SHAPE / 2;
+    } else if (info->has_matrix && t->subgroup == SUBGROUP) {
         t->matrix_rows = info->matrix_rows;
         t->matrix_columns = info->matrix_columns;
         t->matrix_depth = info->matrix_depth;
+        t->matrix_texts = set && strcmp(set, "texts") == 0 && strstr(info->matrix_shapes, "16x8x16") ? SHAPE / 2 : 0;
     }
 }
 

@@ -34,6 +34,7 @@ typedef struct device_profile {
     bool blocks;          /* workgroup memory is large enough for matmul_block.wgsl */
     uint32_t matrix_rows, matrix_columns, matrix_depth; /* the shape of matrix units; 0: none */
     bool matrix_lanes;     /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
+    uint32_t matrix_texts; /* columns of a shape of 16 rows and 16 of depth that suits a few rows of x; 0: none */
     uint32_t most_threads; /* of a workgroup; 0 unless specialize */
     bool int8_dot;         /* four products of bytes are one instruction: x becomes int8 where weights are integers */
     bool slots_fit;        /* x_floats was found with such products, and leaves room for their sums */

@@ -73,6 +73,8 @@ bool lower_row4s_are_whole(const dispatch_desc *l);
 /* matmul_slots.wgsl: rows that are texts of their own. False if the product is not for it. */
 bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
                  const layout *lies);
+/* The same by matrix units, of weights that are f16: matmul_slots_matrix.wgsl. */
+bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows);
 /* The arguments of a part of a matrix product. */
 static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 {

@@ -346,8 +346,8 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     if (tiled) {
         l->args[MATMUL_ROW_GROUPS] = filled / each;
         l->args[ARG_GROUPS] *= l->args[MATMUL_ROW_GROUPS];
-    } else if (!plain && !lower_slots(c, l, row4s, rows, chunks, lies) && !choose_row_by_words(c, l, row4s, rows) &&
-               !choose_row(c, l, row4s, rows, chunks, lies))
+    } else if (!plain && !lower_slots_matrix(c, l, s, row4s, rows) && !lower_slots(c, l, row4s, rows, chunks, lies) &&
+               !choose_row_by_words(c, l, row4s, rows) && !choose_row(c, l, row4s, rows, chunks, lies))
         choose_teams(c, l, row4s, rows, chunks);
     if (c->t->specialize)
         leave_out(l, s->part_count);

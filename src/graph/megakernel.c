@@ -96,15 +96,20 @@ static bool find_kernels(megakernel *o, err *e)
     o->uniform_table = phase_table_bytes(k) <= info->max_uniform_binding_bytes;
     o->epoch_marked = !o->single && k->polls_epoch && schedule_possible(k->kind_of, k->phases);
     uint32_t most = max_weight_bindings(info, o->uniform_table);
-    o->one_view = 2 * k->arenas > most;
-    return k->arenas <= most ||
+    o->one_view = 2 * k->arenas + k->half_arenas > most;
+    return k->arenas + k->half_arenas <= most ||
            err_set(e, "one dispatch binds %u buffers of weights on this device, and this model has %u", most,
-                   k->arenas);
+                   k->arenas + k->half_arenas);
+}
+
+static uint32_t weight_views(const megakernel *o)
+{
+    return (o->one_view ? 1 : 2) * o->kernels.arenas;
 }
 
 static uint32_t binding_count(const megakernel *o)
 {
-    return MEGAKERNEL_BINDINGS + (o->one_view ? 1 : 2) * o->kernels.arenas;
+    return MEGAKERNEL_BINDINGS + weight_views(o) + o->kernels.half_arenas;
 }
 
 static gpu_source *make_text(megakernel *o)
@@ -113,6 +118,7 @@ static gpu_source *make_text(megakernel *o)
     gpu_source *source = megakernel_link(&(megakernel_module){.kernels = k->items,
                                                               .kernel_count = k->count,
                                                               .arenas = k->arenas,
+                                                              .half_arenas = k->half_arenas,
                                                               .one_view = o->one_view,
                                                               .single = o->single,
                                                               .epoch_marked = o->epoch_marked,
@@ -158,9 +164,9 @@ static gpu_bindings *bind(const megakernel *o)
                                         {.buffer = memory_states(m, 0)},
                                         {.buffer = o->params_buffer},
                                         {.buffer = o->grid}};
-    uint32_t views = o->one_view ? 1 : 2;
-    for (uint32_t i = 0; i < views * o->kernels.arenas; i++)
-        parts[MEGAKERNEL_BINDINGS + i].buffer = memory_weights(m, i / views);
+    uint32_t views = weight_views(o), each = o->one_view ? 1 : 2;
+    for (uint32_t i = 0; i < views + o->kernels.half_arenas; i++)
+        parts[MEGAKERNEL_BINDINGS + i].buffer = memory_weights(m, i < views ? i / each : i - views);
     return gpu_bindings_new(o->from.g, o->kernel, parts, binding_count(o));
 }
 

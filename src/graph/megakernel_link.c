@@ -77,14 +77,14 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Kernels are laid out so that declarations begin in the first column: const and var end with the
+/* Kernels are laid out so that declarations begin in the first column: const, alias and var end with the
  * line, fn and struct with the brace that closes them. */
 static void take_apart(const char *text, declarations *d)
 {
-    static const char *const begins[] = {"fn ", "const ", "struct ", "var<workgroup> ", "var<private> "};
+    static const char *const begins[] = {"fn ", "const ", "struct ", "alias ", "var<workgroup> ", "var<private> "};
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n") + 1, taken = length;
-        for (int b = 0; b < 5; b++) {
+        for (size_t b = 0; b < sizeof begins / sizeof *begins; b++) {
             size_t begin = strlen(begins[b]);
             if (strncmp(line, begins[b], begin) != 0)
                 continue;
@@ -110,7 +110,7 @@ static void take_apart(const char *text, declarations *d)
 /* Buffers of weights beyond the first have names of their own. */
 static bool is_weights(const char *name, size_t length)
 {
-    static const char *const names[] = {"weights", "weight_words", "weight_word"};
+    static const char *const names[] = {"weights", "weight_words", "weight_word", "weight_halves"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && memcmp(name, names[i], length) == 0)
             return true;
@@ -338,10 +338,14 @@ static void add_choice(uint32_t count, str *out)
 
 static void add_weights(const megakernel_module *m, str *out)
 {
+    uint32_t views = m->one_view ? 1 : 2;
     for (uint32_t a = 0; a < m->arenas; a++) {
         char suffix[16] = "";
         if (a)
             snprintf(suffix, sizeof suffix, "_of_%u", a);
+        if (a < m->half_arenas)
+            str_addf(out, "@group(0) @binding(%u) var<storage, read> weight_halves%s: array<f16>;\n",
+                     MEGAKERNEL_BINDINGS + views * m->arenas + a, suffix);
         if (m->one_view) {
             str_addf(out, "@group(0) @binding(%u) var<storage, read> weights%s: array<vec4<u32>>;\n",
                      MEGAKERNEL_BINDINGS + a, suffix);
@@ -363,6 +367,8 @@ gpu_source *megakernel_link(const megakernel_module *m)
     const uint32_t *kinds = m->phase_kinds ? m->phase_kinds : m->phase_kernels;
     bool written_out = !m->compact && schedule_possible(kinds, m->phases);
     str text = {0}, launch = {0};
+    if (m->half_arenas)
+        str_add(&text, KERNEL_MATRIX_LINES);
     for (uint32_t i = 0; i < m->kernel_count; i++)
         if (m->kernels[i].kernel.subgroup) {
             str_add(&text, "enable subgroups;\n");

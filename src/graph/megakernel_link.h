@@ -35,6 +35,7 @@ typedef struct phase_kernel {
 typedef struct megakernel_module {
     const phase_kernel *kernels; /* they agree on THREADS and on the sizes of workgroup memory */
     uint32_t kernel_count, arenas;
+    uint32_t half_arenas; /* of the first, so many are bound as f16, too, for matrix units */
     bool one_view; /* a buffer of weights is bound once, as vectors; else also as words, which a compiler reads best */
     bool single;   /* memory without atomics: for one workgroup only */
     const uint32_t *phase_kernels; /* [phase] the number of its kernel */

@@ -147,6 +147,8 @@ static bool add_phases(phase_kernels *k, const lowered_plan *plan, uint32_t grou
             kernel->slots[w] |= kernel->words[w] != d->args[w] || depends_on_groups(d, w);
         if (d->kernel.type && d->weight_arena >= k->arenas)
             k->arenas = d->weight_arena + 1;
+        if (d->kernel.matrix && d->weight_arena >= k->half_arenas)
+            k->half_arenas = d->weight_arena + 1;
         kernel->single_pass &= d->single_pass || d->args[ARG_GROUPS] <= groups;
         kernel->epoch_only &= d->epoch_only;
         kernel->warms_cache &= d->warms_cache;

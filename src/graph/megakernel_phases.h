@@ -14,11 +14,12 @@ typedef struct phase_kernels {
     uint32_t *of_phase; /* [phase] the number of its kernel */
     uint32_t *kind_of;  /* [phase] of kernels that may stand at one place in the text the first one's */
     uint32_t phases;
-    uint32_t arenas;    /* buffers of weights that are bound */
-    uint32_t row_words; /* of the table */
-    uint32_t threads;   /* of a workgroup */
-    bool polls_epoch;   /* all kernels poll the epoch bit of the floats they read */
-    bool compact;       /* as little code as possible; every argument has its own word in a row */
+    uint32_t arenas;      /* buffers of weights that are bound */
+    uint32_t half_arenas; /* of these, the first so many are also bound as f16 */
+    uint32_t row_words;   /* of the table */
+    uint32_t threads;     /* of a workgroup */
+    bool polls_epoch;     /* all kernels poll the epoch bit of the floats they read */
+    bool compact;         /* as little code as possible; every argument has its own word in a row */
 } phase_kernels;
 
 /* Layers with other types of weights may have more or fewer phases. If the phases then make a loop, shorter layers get

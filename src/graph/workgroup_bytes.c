@@ -188,6 +188,10 @@ static uint64_t type_size(reading *r, uint64_t *align)
     }
     if (take(r, "atomic<u32>") || take(r, "u32") || take(r, "i32") || take(r, "f32") || take(r, "bool"))
         return 4;
+    if (take(r, "f16")) {
+        *align = 2;
+        return 2;
+    }
     if (take(r, "vec2<")) {
         *align = 8;
         type_size(r, &(uint64_t){0});

@@ -88,13 +88,18 @@ static bool give_x_the_rest(const fitting *f, device_profile *t)
     return true;
 }
 
-/* With several texts x is as often as large: the more of it there is room for, the fewer segments it has. */
+/* With several texts x is as often as large: the more of it there is room for, the fewer segments it has. Products by
+ * matrix units have memory of their own for it, and are left out where that does not fit. */
 static void fit_slots(const fitting *f, device_profile *profile)
 {
     device_profile most = *profile;
     most.slots_fit = true;
-    if (give_x_the_rest(f, &most) &&
-        (most.x_floats > profile->x_floats || bytes_with(f, profile) > profile->workgroup_bytes))
+    bool fits = give_x_the_rest(f, &most);
+    if (!fits && profile->matrix_texts) {
+        profile->matrix_texts = most.matrix_texts = 0;
+        fits = give_x_the_rest(f, &most);
+    }
+    if (fits && (most.x_floats > profile->x_floats || bytes_with(f, profile) > profile->workgroup_bytes))
         *profile = most;
 }
 

@@ -1,7 +1,9 @@
-/* unavailable: what a page does not have: mapped files, Hugging Face folders, embeddings, and the model in the binary,
- * which it fetches like any other. model.c and tokenizer.c call these functions, which return an error. */
+/* unavailable: what a page does not have: mapped files, Hugging Face folders, embeddings, several texts at a time, and the
+ * model in the binary, which it fetches like any other. model.c and tokenizer.c call these functions, which return an
+ * error, and matmul_tiling.c those that find no kernel. */
 #include "base/file.h"
 #include "base/map.h"
+#include "graph/lower_internal.h"
 #include "model/builtin.h"
 #include "model/config_gguf_internal.h"
 #include "model/decoder_internal.h"
@@ -27,6 +29,19 @@ bool map_open(map *m, const char *path, err *e)
 {
     (void)m;
     return missing(path, e);
+}
+
+bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
+                 const layout *lies)
+{
+    (void)c, (void)l, (void)row4s, (void)rows, (void)chunks, (void)lies;
+    return false;
+}
+
+bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows)
+{
+    (void)c, (void)l, (void)s, (void)row4s, (void)rows;
+    return false;
 }
 
 void map_close(map *m)

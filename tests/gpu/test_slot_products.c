@@ -7,7 +7,7 @@ static weight_box box;
 typedef struct product_case {
     uint32_t rows, width, out;
     tensor_type type;
-    bool normed, gated;
+    bool normed, gated, turned;
 } product_case;
 
 /* One part with a bias, or a gate and its partner; x is computed. */
@@ -26,6 +26,9 @@ static graph *product_of(const product_case *c)
         one = graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, one), other);
     } else
         one = graph_binary(g, BINARY_ADD, one, weight(g, &box, "bias", TYPE_F32, shape1(c->out)));
+    if (c->turned)
+        one = graph_rope(g, graph_reshape(g, one, shape3(c->rows, 1, c->out)), at,
+                         (rope_spec){.rotated = c->out, .base = 10});
     graph_output(g, "y", one);
     return g;
 }
@@ -46,7 +49,7 @@ static float *answer(graph_run *r, uint64_t count)
     return y;
 }
 
-static void compare_product(const product_case *c, uint64_t seed)
+static void compare_product(const product_case *c, const char *kernel, uint64_t seed)
 {
     err e = {0};
     box.r = rng_seed(seed);
@@ -57,9 +60,9 @@ static void compare_product(const product_case *c, uint64_t seed)
         fail_msg("%s", e.text);
     bool found = false;
     for (uint32_t i = 0; i < graph_run_stages(r, 0); i++)
-        found |= strncmp(graph_run_dispatch(r, 0, i).kernel, "matmul_slots", 12) == 0;
+        found |= strncmp(graph_run_dispatch(r, 0, i).kernel, kernel, strlen(kernel)) == 0;
     if (!found)
-        fail_msg("%u rows of %u by another kernel", c->rows, c->width);
+        fail_msg("%u rows of %u not by %s", c->rows, c->width, kernel);
     /* Positions are 0, so that x is what it was; whole numbers, of which bytes lose nothing unless they are normed. */
     whole_inputs = !c->normed;
     uint64_t inputs = (uint64_t)c->rows * c->width, outputs = (uint64_t)c->rows * c->out;
@@ -70,7 +73,8 @@ static void compare_product(const product_case *c, uint64_t seed)
     send(r, cpu);
     float *y = answer(r, outputs);
     bool bytes = c->type != TYPE_F16 && c->type != TYPE_F32;
-    double squares = 0, far = !c->normed ? 2e-4 : bytes ? 0.05 : 2e-3;
+    bool halves = strcmp(kernel, "matmul_slots_matrix") == 0; /* of x */
+    double squares = 0, far = !c->normed ? 2e-4 : bytes ? 0.05 : halves ? 5e-3 : 2e-3;
     for (uint64_t i = 0; i < outputs; i++)
         squares += (double)cpu_floats(cpu, "y")[i] * cpu_floats(cpu, "y")[i] / (double)outputs;
     for (uint64_t i = 0; i < outputs; i++)
@@ -96,13 +100,13 @@ static void compare_product(const product_case *c, uint64_t seed)
  * several, the last of them smaller; teams of one subgroup, and of several; columns that are no multiple of four; more
  * row4s than teams. Few rows, since compilers take long for many. */
 static const product_case CASES[] = {
-    {3, 64, 37, TYPE_F16, true, false},    {2, 9000, 9, TYPE_F16, false, false},
-    {2, 160, 33, TYPE_Q8_0, false, false}, {2, 256, 10, TYPE_IQ4_NL, false, true},
-    {2, 256, 11, TYPE_Q6_K, false, false}, {9, 64, 21, TYPE_F16, false, false},
-    {3, 256, 270, TYPE_Q4_0, true, true},  {2, 32768, 6, TYPE_Q4_0, false, false},
-    {7, 128, 130, TYPE_F32, true, false},  {5, 64, 37, TYPE_F16, true, false},
-    {9, 160, 33, TYPE_Q8_0, false, false}, {2, 1032, 21, TYPE_F16, true, true},
-    {8, 4864, 5, TYPE_F16, true, false},
+    {3, 64, 37, TYPE_F16, true, false, false},    {2, 9000, 9, TYPE_F16, false, false, false},
+    {2, 160, 33, TYPE_Q8_0, false, false, false}, {2, 256, 10, TYPE_IQ4_NL, false, true, false},
+    {2, 256, 11, TYPE_Q6_K, false, false, false}, {9, 64, 21, TYPE_F16, false, false, false},
+    {3, 256, 270, TYPE_Q4_0, true, true, false},  {2, 32768, 6, TYPE_Q4_0, false, false, false},
+    {7, 128, 130, TYPE_F32, true, false, false},  {5, 64, 37, TYPE_F16, true, false, false},
+    {9, 160, 33, TYPE_Q8_0, false, false, false}, {2, 1032, 21, TYPE_F16, true, true, false},
+    {8, 4864, 5, TYPE_F16, true, false, false},
 };
 
 static void products_are_right(void **unused)
@@ -112,21 +116,56 @@ static void products_are_right(void **unused)
         skip();
     setenv("SOLO_TUNE", "gpu", 1);
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-        compare_product(&CASES[i], 50 + i);
+        compare_product(&CASES[i], "matmul_slots", 50 + i);
     unsetenv("SOLO_TUNE");
+}
+
+/* Where there are none, threads stand in for them. Units of one tile, and of two; x as one segment, or as several, the last one
+ * shorter; teams of all subgroups, and of fewer; more rows than a fragment has columns. */
+static const product_case MATRIX_CASES[] = {
+    {3, 64, 32, TYPE_F16, true, false, false},    {8, 96, 64, TYPE_F16, true, true, false},
+    {2, 128, 64, TYPE_F16, false, false, true},   {5, 512, 48, TYPE_F16, true, false, false},
+    {2, 1040, 16, TYPE_F16, true, false, false},  {8, 4864, 32, TYPE_F16, false, false, false},
+    {9, 64, 32, TYPE_F16, true, true, false},     {2, 32, 41 * 1024, TYPE_F16, false, false, false},
+    {16, 96, 160, TYPE_F16, false, false, false},
+};
+
+static void use_matrix_units(void)
+{
+    setenv("SOLO_MATRIX", "texts", 1);
+    setenv("SOLO_TUNE", "gpu", 1);
+    if (!device_profile_for(gpu_get_info(device)).matrix_texts)
+        setenv("SOLO_TUNE", "matrix", 1);
+}
+
+static void products_by_matrix_units_are_right(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    use_matrix_units();
+    for (size_t i = 0; i < sizeof MATRIX_CASES / sizeof *MATRIX_CASES; i++)
+        compare_product(&MATRIX_CASES[i], "matmul_slots_matrix", 70 + i);
+    unsetenv("SOLO_TUNE");
+    unsetenv("SOLO_MATRIX");
 }
 
 /* In one dispatch of two workgroups, whose threads poll x, as by separate dispatches. */
 static void levels_make_the_same_bits(void **unused)
 {
     (void)unused;
-    static const product_case cases[] = {{2, 64, 260, TYPE_F16, true, true}, {2, 96, 37, TYPE_Q8_0, true, false}};
+    static const product_case cases[] = {{2, 64, 260, TYPE_F16, true, true, false},
+                                         {2, 96, 37, TYPE_Q8_0, true, false, false},
+                                         {2, 64, 256, TYPE_F16, true, true, false},
+                                         {2, 1040, 64, TYPE_F16, true, false, false}};
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
-    setenv("SOLO_TUNE", "gpu", 1);
     setenv("SOLO_ONE_GROUPS", "2", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const product_case *c = &cases[i];
+        setenv("SOLO_TUNE", "gpu", 1);
+        if (i >= 2)
+            use_matrix_units();
         err e = {0};
         box.r = rng_seed(80 + i);
         graph *g = product_of(c);
@@ -157,11 +196,13 @@ static void levels_make_the_same_bits(void **unused)
     }
     unsetenv("SOLO_ONE_GROUPS");
     unsetenv("SOLO_TUNE");
+    unsetenv("SOLO_MATRIX");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
+                                       cmocka_unit_test(products_by_matrix_units_are_right),
                                        cmocka_unit_test(levels_make_the_same_bits)};
     return RUN_ON_EACH(tests);
 }

@@ -1,5 +1,5 @@
-/* Products for several texts, on a GPU with subgroups of 32 and 48 KiB of workgroup memory: how their threads share them,
- * and that one dispatch has room for x. */
+/* Products for several texts, on a GPU with subgroups of 32 and 48 KiB of workgroup memory, with matrix units or without:
+ * how their threads share them, and that one dispatch has room for x. */
 #include "graph/sample.h"
 #include "graph/workgroup_fit.h"
 #include "kernel_args.h"
@@ -33,28 +33,34 @@ static uint32_t constant_of(const kernel_variant *v, kernel_constant_name name)
 typedef struct outcome {
     uint32_t bytes, x_floats;
     uint32_t products, segmented; /* all; those whose x does not fit at once */
+    uint32_t matrix;              /* by matrix units */
 } outcome;
 
 static void look_at(const dispatch_desc *d, outcome *o)
 {
-    uint32_t chunk = 4 * constant_of(&d->kernel, CONSTANT_CHUNK_VEC4S);
+    bool matrix = strcmp(d->kernel.name, "matmul_slots_matrix") == 0;
+    uint32_t chunk = matrix ? 8 : 4 * constant_of(&d->kernel, CONSTANT_CHUNK_VEC4S);
     uint32_t segment = constant_of(&d->kernel, CONSTANT_SEGMENT_CHUNKS) * chunk, length = d->args[MATMUL_LENGTH];
     if (strncmp(d->kernel.name, "matmul_", 7) != 0)
         return;
-    assert_string_equal(d->kernel.name, "matmul_slots");
+    assert_true(matrix || strcmp(d->kernel.name, "matmul_slots") == 0);
     o->products++;
+    o->matrix += matrix;
     o->segmented += segment < length;
     if (getenv("SOLO_TEST_TABLE"))
-        print_message("    %u x %u row4s: team %u, %u of %u elements, alone %u, %u workgroups\n", length,
-                      d->args[MATMUL_ROW4S], constant_of(&d->kernel, CONSTANT_TEAM), segment, length,
-                      constant_of(&d->kernel, CONSTANT_ALONE_AT_ONCE), d->args[ARG_GROUPS]);
+        print_message("    %u x %u row4s: %s, team %u, %u of %u elements, alone %u, tiles %u, %u workgroups\n", length,
+                      d->args[MATMUL_ROW4S], d->kernel.name, constant_of(&d->kernel, CONSTANT_TEAM), segment, length,
+                      constant_of(&d->kernel, CONSTANT_ALONE_AT_ONCE), constant_of(&d->kernel, CONSTANT_TILES),
+                      d->args[ARG_GROUPS]);
 }
 
-static outcome outcome_of(const char *preset, const char *type, uint32_t texts)
+static outcome outcome_of(const char *preset, const char *type, uint32_t texts, bool matrix)
 {
     err e = {0};
     gpu *g = open_device(WORKGROUP_BYTES >> 10, 32);
     device_profile profile = device_profile_for(gpu_get_info(g));
+    profile.matrix_rows = profile.matrix_columns = profile.matrix_depth = matrix ? 16 : 0;
+    profile.matrix_texts = matrix ? 8 : 0;
     make_outline(preset, type, LAYERS);
     model *m = model_open(path, &e);
     if (!m)
@@ -93,12 +99,12 @@ static void all_texts_fit(void **unused)
 {
     (void)unused;
     static const char *const models[][2] = {{"qwen2.5-0.5b", "f16"}, {"llama-3-8b", "q4_0"}};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         for (uint32_t texts = 2; texts <= 16; texts *= 2) {
-            outcome o = outcome_of(models[i][0], models[i][1], texts);
+            outcome o = outcome_of(models[i / 2][0], models[i / 2][1], texts, i % 2);
             if (o.bytes > WORKGROUP_BYTES)
-                fail_msg("%s, %u texts: %u bytes", models[i][0], texts, o.bytes);
-            assert_true(o.products > 0);
+                fail_msg("%s, %u texts: %u bytes", models[i / 2][0], texts, o.bytes);
+            assert_true(o.products > 0 && (i == 1 ? o.matrix == o.products : o.matrix == 0));
         }
 }
 
@@ -106,9 +112,11 @@ static void all_texts_fit(void **unused)
 static void x_of_eight_texts_is_shared_once(void **unused)
 {
     (void)unused;
-    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8), large = outcome_of("llama-3-8b", "q4_0", 8);
+    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8, false);
+    outcome large = outcome_of("llama-3-8b", "q4_0", 8, false), matrix = outcome_of("qwen2.5-0.5b", "f16", 8, true);
     assert_int_equal(small.segmented, 1);
     assert_int_equal(large.segmented, 1);
+    assert_int_equal(matrix.segmented, 1);
 }
 
 int main(void)
