@@ -58,7 +58,8 @@ static void reserve(str *s, size_t more)
 void str_add_bytes(str *s, const char *bytes, size_t n)
 {
     reserve(s, n);
-    memcpy(s->data + s->length, bytes, n);
+    if (n) /* no bytes may be NULL, which memcpy may not be given */
+        memcpy(s->data + s->length, bytes, n);
     s->length += n;
     s->data[s->length] = 0;
 }

@@ -61,6 +61,8 @@ static void strings_grow(void **unused)
     assert_int_equal(s.length, 4000);
     assert_memory_equal(s.data, "000 001 ", 8);
     assert_string_equal(s.data + 3996, "999 ");
+    str_add_bytes(&s, NULL, 0); /* a sanitizer looks whether memcpy is given it */
+    assert_int_equal(s.length, 4000);
     str_free(&s);
     assert_null(s.data);
 }
