@@ -3,6 +3,7 @@
 #define SOLO_TEST_BLOB_FOLDER_H
 
 #include "base/blob_cache_test.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,13 +19,12 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
 static int set_up(void **unused)
 {
     (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-blobs-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!temporary_folder(folder, "blobs"))
         return -1;
     blob_cache_set_limit(BLOB_CACHE_BYTES);
     return setenv("SOLO_CACHE", folder, 1);
@@ -33,7 +33,7 @@ static int set_up(void **unused)
 static int tear_down(void **unused)
 {
     (void)unused;
-    char command[128];
+    char command[2 * TEMPORARY_BYTES + 64];
     snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", folder, folder);
     return system(command);
 }
@@ -45,7 +45,7 @@ static char *path_of(const char *key)
 
 static int entries(uint64_t *total_bytes)
 {
-    char path[128];
+    char path[TEMPORARY_FILE_BYTES];
     int count = 0;
     *total_bytes = 0;
     snprintf(path, sizeof path, "%s/blobs", folder);

@@ -3,6 +3,7 @@
 #define SOLO_TEST_OPEN_TINY_H
 
 #include "model/model.h"
+#include "temporary.h"
 #include "tiny_model.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 static model *open_tiny(const tiny_model *tiny, uint64_t seed)
 {
     err e = {0};
-    char path[] = "/tmp/solo-tiny-XXXXXX";
-    close(mkstemp(path));
+    char path[TEMPORARY_BYTES];
+    close(temporary_file(path, "tiny"));
     model *m = tiny_model_write(tiny, seed, path, &e) ? model_open(path, &e) : NULL;
     unlink(path);
     if (!m)

@@ -4,6 +4,7 @@
 
 #include "gpu/gpu.h"
 #include "model/synth_test.h"
+#include "temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,13 +34,12 @@ static gpu *open_device(uint32_t workgroup_kib, uint32_t subgroup)
     return g;
 }
 
-static char path[64]; /* of the outline */
+static char path[TEMPORARY_BYTES]; /* of the outline */
 
 static int make_path(void **state)
 {
     (void)state;
-    strcpy(path, "/tmp/solo-outline-XXXXXX");
-    int file = mkstemp(path);
+    int file = temporary_file(path, "outline");
     return file < 0 || close(file) != 0;
 }
 

@@ -3,18 +3,18 @@
 #define SOLO_TEST_OWN_CACHE_H
 
 #include "remove_folder.h"
+#include "temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
 static int use_own_cache(void **unused)
 {
     (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-cache-XXXXXX");
-    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
+    return temporary_folder(folder, "cache") ? setenv("SOLO_CACHE", folder, 1) : -1;
 }
 
 static int remove_own_cache(void **unused)

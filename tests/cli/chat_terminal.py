@@ -99,7 +99,7 @@ t.type("Größe\\\n")
 check("line_goes_on", t.wait_for(r"\.\.\. "), t.seen)
 t.type("漢字\n")
 check("answers_lines", t.wait_for(r"4 tokens"), t.seen)
-path = f"/tmp/solo_chat_{os.getpid()}.json"
+path = f"{os.path.dirname(bigram)}/saved.json"
 t.type(f"/save {path}\n/quit\n")
 status = t.status()
 check("quits", status == 0, status)

@@ -1,10 +1,11 @@
 /* A tokenizer converted to a GGUF file makes the tokens of the folder it came from, or is refused: for a fuzz target. */
 #include "model/convert.h"
 #include "model/tokenizer_json_internal.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
-static char converted_path[64];
+static char converted_path[TEMPORARY_BYTES];
 
 static void forget_converted(void)
 {
@@ -14,8 +15,7 @@ static void forget_converted(void)
 static const char *path_of_converted(void)
 {
     if (!*converted_path) {
-        strcpy(converted_path, "/tmp/solo-converted-XXXXXX");
-        require(close(mkstemp(converted_path)) == 0, "no temporary file");
+        require(close(temporary_file(converted_path, "converted")) == 0, "no temporary file");
         atexit(forget_converted);
     }
     return converted_path;

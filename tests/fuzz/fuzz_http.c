@@ -12,6 +12,7 @@
 #include "serve/http_files.h"
 #include "serve/http_internal.h"
 #include "serve/http_json.h"
+#include "temporary.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -131,7 +132,7 @@ static http_server server = {.lib = {.from_buffer = from_buffer,
 
 /* ---- what there is ------------------------------------------------------------------------ */
 
-static char folder[PATH_MAX], page_folder[PATH_MAX + 8];
+static char folder[TEMPORARY_BYTES], page_folder[PATH_MAX + 8];
 static collect_server collector = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static char known_id[COLLECT_ID_BYTES];
 
@@ -144,9 +145,7 @@ static void make_page(void)
 {
     static const char bytes[PAGE_BYTES] = "page";
     char path[PATH_MAX + 32];
-    const char *where = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/solo-fuzz-http-XXXXXX", where ? where : "/tmp");
-    require(mkdtemp(folder) != NULL, "no folder can be made");
+    require(temporary_folder(folder, "fuzz-http"), "no folder can be made");
     atexit(remove_all);
     snprintf(page_folder, sizeof page_folder, "%s/page", folder);
     snprintf(path, sizeof path, "%s/page.js", page_folder);

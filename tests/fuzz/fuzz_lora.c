@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "fuzz/require.h"
 #include "model/lora.h"
+#include "temporary.h"
 #include "tiny_model.h"
 
 #include <stdint.h>
@@ -22,8 +23,9 @@
 #include <unistd.h>
 
 static volatile uint64_t seen; /* what was read goes here, so that it is read */
-static char folder[] = "/tmp/solo-fuzz-lora-XXXXXX";
-static char config[64], weights[64], file[64], base[64];
+static char folder[TEMPORARY_BYTES];
+static char config[TEMPORARY_FILE_BYTES], weights[TEMPORARY_FILE_BYTES], file[TEMPORARY_FILE_BYTES],
+    base[TEMPORARY_FILE_BYTES];
 
 static void remove_folder(void)
 {
@@ -38,7 +40,7 @@ static void make_folder(void)
 {
     if (*config)
         return;
-    require(mkdtemp(folder) != NULL, "no folder in /tmp");
+    require(temporary_folder(folder, "fuzz-lora"), "no folder can be made");
     snprintf(config, sizeof config, "%s/adapter_config.json", folder);
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", folder);
     snprintf(file, sizeof file, "%s/a.gguf", folder);

@@ -1,5 +1,6 @@
 /* include/solo.h as someone else's program uses it: nothing else of Solo is included here. */
 #include "solo.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -128,9 +129,9 @@ static void evolution_is_stopped_saved_and_resumed(void **unused)
     solo_error e = {0};
     static float genomes[2][POPULATION][GENES];
     float scores[2][POPULATION];
-    char path[] = "/tmp/solo-api-XXXXXX";
+    char path[TEMPORARY_BYTES];
     double best;
-    close(mkstemp(path));
+    close(temporary_file(path, "api"));
     const solo_sim_options o = {.population = POPULATION, .seed = 2, .evolves = true};
     solo_sim *s = solo_sim_new(device, "sphere", NULL, &o, &e);
     ok(s, &e);
@@ -249,6 +250,9 @@ static void failing_leaves_nothing_behind(void **unused)
     for (int n = 0; n < 2; n++) {
         solo_error e = {0};
         float scores[20], genomes[40];
+        char never[TEMPORARY_BYTES]; /* the name of a file that is not there */
+        close(temporary_file(never, "api"));
+        unlink(never);
         solo_sim *s = solo_sim_new(device, "mine", texts[n],
                                    &(solo_sim_options){.population = 20, .steps = 1, .evolves = true}, &e);
         ok(s, &e);
@@ -260,13 +264,13 @@ static void failing_leaves_nothing_behind(void **unused)
             if (good || !strstr(why.text, parts[n]))
                 fail_msg("'%s' was expected in '%s'", parts[n], why.text);
             memset(&why, 0, sizeof why);
-            assert_false(solo_sim_save(s, "/tmp/solo-api-never", &why));
+            assert_false(solo_sim_save(s, never, &why));
             assert_string_equal(why.text, "nothing has evolved yet");
-            assert_int_equal(access("/tmp/solo-api-never", F_OK), -1);
+            assert_int_equal(access(never, F_OK), -1);
             memset(&why, 0, sizeof why);
             assert_false(solo_sim_evolved(s, genomes, scores, &why));
             memset(&why, 0, sizeof why);
-            assert_false(solo_sim_resume(s, "/tmp/solo-api-never", NULL, &why));
+            assert_false(solo_sim_resume(s, never, NULL, &why));
         }
         solo_sim_free(s);
     }

@@ -1,5 +1,6 @@
 /* Models, sessions and graphs of include/solo.h as someone else's program uses them: nothing else of Solo is included here. */
 #include "solo.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -144,8 +145,8 @@ static void messages_tools_and_saved_sessions(void **unused)
     const solo_message talk[] = {{.role = SOLO_ROLE_USER, .content = "1+3?"},
                                  {.role = SOLO_ROLE_ASSISTANT, .content = "", .tool_calls = "[]"},
                                  {.role = SOLO_ROLE_TOOL, .content = "4", .tool_call_id = "c1", .name = "add"}};
-    char path[] = "/tmp/solo-api-XXXXXX";
-    close(mkstemp(path));
+    char path[TEMPORARY_BYTES];
+    close(temporary_file(path, "api"));
     solo_error e = {0};
     heard one = {0}, two = {0}, other = {0}, none = {0};
     solo_answer a, b;

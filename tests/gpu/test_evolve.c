@@ -5,6 +5,7 @@
 #include "sim/builtin.h"
 #include "sim/evolve.h"
 #include "sim/threefry.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -180,8 +181,8 @@ static void a_break_changes_nothing(void **unused)
 {
     (void)unused;
     err e = {0};
-    char path[] = "/tmp/solo-evolve-XXXXXX";
-    close(mkstemp(path));
+    char path[TEMPORARY_BYTES];
+    close(temporary_file(path, "evolve"));
     run *r = mem_alloc(sizeof *r);
     open_run(r, 3);
     go(r, 7, LEVEL_TOKEN);
@@ -274,8 +275,8 @@ static void scores_that_are_no_numbers_end_it(void **unused)
         go(r, evolve_generation(r->v), level);
         assert_memory_equal(before, r->scores, sizeof before);
         /* and what is saved now goes on to the same end */
-        char path[] = "/tmp/solo-evolve-XXXXXX";
-        close(mkstemp(path));
+        char path[TEMPORARY_BYTES];
+        close(temporary_file(path, "evolve"));
         err_clear(&e);
         if (!evolve_save(r->v, path, &none) || !evolve_load(r->v, path, &none))
             fail_msg("%s", none.text);
@@ -298,8 +299,8 @@ static void a_table_of_another_shape_is_another_one(void **unused)
                                "fn step(s: State) -> State { return s; }\nfn score(s: State) -> f32 { return s.x; }\n";
     static float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const table tables[] = {{4, 2, values}, {2, 4, values}};
-    char path[] = "/tmp/solo-evolve-XXXXXX";
-    close(mkstemp(path));
+    char path[TEMPORARY_BYTES];
+    close(temporary_file(path, "evolve"));
     for (int n = 0; n < 2; n++) {
         run *r = mem_alloc(sizeof *r);
         err e = {0};

@@ -309,12 +309,12 @@ static void a_result_is_remembered_for_what_it_was_of(void **unused)
 /* The key of the only file there is: as long as its first line says, behind that line. */
 static char *only_key(void)
 {
-    char command[128], path[256] = "";
+    char command[TEMPORARY_BYTES + 64], path[TEMPORARY_FILE_BYTES] = "";
     snprintf(command, sizeof command, "find '%s' -maxdepth 1 -type f",
              folder); /* compiled kernels have a folder there */
     FILE *list = popen(command, "r");
     assert_non_null(list);
-    assert_int_equal(fscanf(list, "%255s", path), 1);
+    assert_int_equal(fscanf(list, "%300s", path), 1);
     pclose(list);
     size_t length, key_length;
     err e = {0};

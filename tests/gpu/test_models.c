@@ -5,6 +5,7 @@
 #include "llm/generation.h"
 #include "model/decoder.h"
 #include "open_tiny.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
@@ -79,8 +80,8 @@ static void models_of_our_own(void **unused)
     (void)unused;
     for (int i = 0; i < TINY_COUNT; i++) {
         err e = {0};
-        char path[] = "/tmp/solo-tiny-XXXXXX";
-        close(mkstemp(path));
+        char path[TEMPORARY_BYTES];
+        close(temporary_file(path, "tiny"));
         if (!tiny_model_write(&TINY[i], (uint64_t)i + 1, path, &e))
             fail_msg("%s", e.text);
         AT_EACH_LEVEL follow(path, &TINY[i]);

@@ -62,7 +62,7 @@ static kept files[MOST_FILES];
 
 static void read_files(void)
 {
-    char blobs[128];
+    char blobs[TEMPORARY_FILE_BYTES];
     snprintf(blobs, sizeof blobs, "%s/blobs", folder);
     DIR *d = opendir(blobs);
     assert_non_null(d);

@@ -2,6 +2,7 @@
 #include "gpu/devices.h"
 #include "base/file.h"
 #include "llm/session.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -254,7 +255,6 @@ static void none_and_ops_part_by_rounding_only(void **unused)
 /* ---- saved sessions ---------------------------------------------------------------------- */
 
 static const sampling DRAWN = {.temperature = 0.9f, .top_k = 50, .repeat_penalty = 1.1f, .seed = 11};
-#define SAVED "/tmp/solo_test_session_%d"
 
 static session *new_at(const model *m, fusion_level level, uint32_t context_tok)
 {
@@ -280,9 +280,9 @@ static void saved_sessions_go_on_as_if_nothing_had_been(void **unused)
 {
     (void)unused;
     err e = {0};
-    char path[64];
+    char path[TEMPORARY_BYTES];
     model *m = open_model();
-    snprintf(path, sizeof path, SAVED, (int)getpid());
+    close(temporary_file(path, "session"));
     for (int kind = 0; kind < 2; kind++) {
         const fusion_level level = kind ? LEVEL_LOOP : LEVEL_OPS;
         session *a = new_at(m, level, 256), *b = new_at(m, level, 200); /* another length of context, too */
@@ -356,11 +356,11 @@ static void damaged_and_foreign_sessions_are_refused(void **unused)
 {
     (void)unused;
     err e = {0};
-    char path[64];
+    char path[TEMPORARY_BYTES];
     size_t length;
     model *m = open_model(), *other = model_open("../shared/models/stories260K/f32.gguf", &e);
     err_clear(&e);
-    snprintf(path, sizeof path, SAVED, (int)getpid());
+    close(temporary_file(path, "session"));
     session *s = new_at(m, LEVEL_OPS, 96);
     shown first = said(s, TEXT, 4);
     assert_true(session_save(s, path, &e));

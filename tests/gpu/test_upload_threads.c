@@ -5,6 +5,7 @@
 #include "devices.h"
 #include "graph/layout.h"
 #include "graph/memory_internal.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <sys/mman.h>
@@ -313,8 +314,8 @@ static void a_file_that_is_cut_short(void **unused)
         skip();
     }
     munmap(page, 4096);
-    char path[] = "/tmp/solo-upload-XXXXXX";
-    shrinking = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    shrinking = temporary_file(path, "upload");
     assert_true(shrinking >= 0);
     unlink(path);
     unsigned char *own = w.data[TYPE_COUNT - 1];

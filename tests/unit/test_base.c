@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/scan.h"
 #include "base/stats.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -236,8 +237,8 @@ static void shuffling_keeps_everything(void **unused)
 static void a_file_comes_back_as_written(void **unused)
 {
     (void)unused;
-    char folder[] = "/tmp/solo-test-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_FILE_BYTES];
+    assert_true(temporary_folder(folder, "test"));
     snprintf(path, sizeof path, "%s/a.txt", folder);
     err e = {0};
     size_t n = 0;

@@ -158,7 +158,7 @@ static void another_versions_file_is_not_believed(void **unused)
 static void a_folder_that_cannot_be_written_is_no_error(void **unused)
 {
     (void)unused;
-    char path[128];
+    char path[TEMPORARY_FILE_BYTES];
     put("k", "kept");
     snprintf(path, sizeof path, "%s/blobs", folder);
     assert_int_equal(chmod(path, 0500), 0);
@@ -218,7 +218,7 @@ static void switched_off_nothing_is_kept(void **unused)
 static void what_is_no_plain_file_is_left_alone(void **unused)
 {
     (void)unused;
-    char target[128];
+    char target[TEMPORARY_FILE_BYTES];
     put("other", "makes the folder");
     snprintf(target, sizeof target, "%s/target", folder);
     char *path = path_of("k");

@@ -106,7 +106,7 @@ static void what_is_too_large_is_not_kept(void **unused)
 static void what_others_left_behind_goes_too(void **unused)
 {
     (void)unused;
-    char path[128];
+    char path[TEMPORARY_FILE_BYTES];
     blob_cache_set_limit(16 * 1024);
     put_numbered(1);
     snprintf(path, sizeof path, "%s/blobs/0123456789abcdef.x1Y2z3", folder);
@@ -127,7 +127,7 @@ static void what_others_have_there_stays(void **unused)
     (void)unused;
     static const char *const names[] = {"sha256-0123456789abcdef", "notes.txt", ".hidden", "0123456789abcdef0", "0123"};
     enum { NAMES = sizeof names / sizeof *names };
-    char path[NAMES][128];
+    char path[NAMES][TEMPORARY_FILE_BYTES];
     blob_cache_set_limit(16 * 1024);
     put_numbered(1);
     char *theirs = mem_alloc(15 * 1024);

@@ -2,6 +2,7 @@
 #include "base/cache_test.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -17,13 +18,12 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
 static int set_up(void **unused)
 {
     (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-cache-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!temporary_folder(folder, "cache"))
         return -1;
     return setenv("SOLO_CACHE", folder, 1);
 }
@@ -31,7 +31,7 @@ static int set_up(void **unused)
 static int tear_down(void **unused)
 {
     (void)unused;
-    char command[128];
+    char command[2 * TEMPORARY_BYTES + 64];
     snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", folder, folder);
     return system(command);
 }
@@ -68,7 +68,7 @@ static void what_is_put_is_found(void **unused)
 static void folders_are_chosen_by_the_environment(void **unused)
 {
     (void)unused;
-    char expected[128];
+    char expected[TEMPORARY_FILE_BYTES];
     unsetenv("SOLO_CACHE");
     setenv("XDG_CACHE_HOME", folder, 1);
     char *path = cache_path("k");
@@ -179,7 +179,7 @@ static void what_is_too_large_is_not_kept(void **unused)
 static void a_folder_that_cannot_be_written_is_no_error(void **unused)
 {
     (void)unused;
-    char path[128];
+    char path[TEMPORARY_FILE_BYTES];
     cache_put("k", "kept");
     assert_int_equal(chmod(folder, 0500), 0);
     cache_put("new", "1");
@@ -203,7 +203,7 @@ static void a_folder_that_cannot_be_written_is_no_error(void **unused)
 static void what_is_no_plain_file_is_left_alone(void **unused)
 {
     (void)unused;
-    char target[128];
+    char target[TEMPORARY_FILE_BYTES];
     snprintf(target, sizeof target, "%s/target", folder);
     char *path = cache_path("k");
     assert_int_equal(mkfifo(path, 0600), 0);

@@ -3,6 +3,7 @@
 #include "serve/collect_rate.h"
 #include "serve/collect_schema.h"
 #include "serve/collect_summary.h"
+#include "temporary.h"
 
 #include "base/file.h"
 
@@ -20,14 +21,13 @@
 /* ---- storing --------------------------------------------------------------------------------- */
 
 typedef struct folder {
-    char path[64], file[96];
+    char path[TEMPORARY_BYTES], file[TEMPORARY_FILE_BYTES];
 } folder;
 
 static int make_folder(void **state)
 {
     folder *f = mem_alloc(sizeof *f);
-    snprintf(f->path, sizeof f->path, "/tmp/solo-collect-XXXXXX");
-    if (!mkdtemp(f->path))
+    if (!temporary_folder(f->path, "collect"))
         return 1;
     snprintf(f->file, sizeof f->file, "%s/db", f->path);
     *state = f;
@@ -39,7 +39,7 @@ static int remove_folder(void **state)
     folder *f = *state;
     static const char *const endings[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        char path[128];
+        char path[TEMPORARY_FILE_BYTES + 8];
         snprintf(path, sizeof path, "%s%s", f->file, endings[i]);
         unlink(path);
     }

@@ -1,5 +1,6 @@
 /* A mapped file that others cut short, which only systems with fork let them do. */
 #include "base/map.h"
+#include "temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +19,10 @@ static int read_behind_a_cut(char *said, size_t room)
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        char path[] = "/tmp/solo-cut-XXXXXX";
+        char path[TEMPORARY_BYTES];
         map m;
         err e = {0};
-        int fd = mkstemp(path);
+        int fd = temporary_file(path, "cut");
         dup2(ends[1], STDERR_FILENO);
         map_survive_cuts();
         bool ok = ftruncate(fd, 1 << 20) == 0 && map_open(&m, path, &e) && ftruncate(fd, 0) == 0;

@@ -2,6 +2,7 @@
 #include "base/blob_cache_test.h"
 #include "gpu/webgpu/device.h"
 #include "remove_folder.h"
+#include "temporary.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -148,13 +149,12 @@ static bool compile(fake_dawn *d, const char *key, const char *value)
 
 /* ---- tests --------------------------------------------------------------- */
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
 static int set_up(void **unused)
 {
     (void)unused;
-    snprintf(folder, sizeof folder, "/tmp/solo-dawn-XXXXXX");
-    return mkdtemp(folder) ? setenv("SOLO_CACHE", folder, 1) : -1;
+    return temporary_folder(folder, "dawn") ? setenv("SOLO_CACHE", folder, 1) : -1;
 }
 
 static int tear_down(void **unused)

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "gguf_bytes.h"
 #include "model/gguf_test.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -196,8 +197,8 @@ static void alignment_is_the_files(void **unused)
 static void files_are_mapped(void **unused)
 {
     (void)unused;
-    char path[] = "/tmp/solo-gguf-XXXXXX";
-    int fd = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    int fd = temporary_file(path, "gguf");
     assert_true(fd >= 0);
     close(fd);
     err e = {0};

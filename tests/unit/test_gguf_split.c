@@ -3,12 +3,13 @@
 #include "base/file.h"
 #include "gguf_bytes.h"
 #include "model/model.h"
+#include "temporary.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/solo-split-XXXXXX";
+static char folder[TEMPORARY_BYTES];
 
 /* What a part says of itself. */
 typedef struct claims {
@@ -18,7 +19,7 @@ typedef struct claims {
 
 static const char *path_of(const char *name)
 {
-    static char path[256];
+    static char path[TEMPORARY_FILE_BYTES];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
@@ -141,7 +142,7 @@ static void a_reader_has_one_file(void **unused)
 static int make_folder(void **unused)
 {
     (void)unused;
-    return mkdtemp(folder) ? 0 : -1;
+    return temporary_folder(folder, "split") ? 0 : -1;
 }
 
 static int remove_folder(void **unused)

@@ -5,6 +5,7 @@
 #include "model/gguf_test.h"
 #include "model/gguf_write.h"
 #include "model/synth_test.h"
+#include "temporary.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -19,13 +20,12 @@
 
 #include <cmocka.h>
 
-static char folder[64], path[96];
+static char folder[TEMPORARY_BYTES], path[TEMPORARY_FILE_BYTES];
 
 static int make_folder(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/solo-gguf-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!temporary_folder(folder, "gguf"))
         return 1;
     snprintf(path, sizeof path, "%s/out.gguf", folder);
     return 0;
@@ -272,7 +272,7 @@ static void a_link_stays_a_link(void **state)
 {
     (void)state;
     err e = {0};
-    char real[96];
+    char real[TEMPORARY_FILE_BYTES];
     struct stat info;
     snprintf(real, sizeof real, "%s/real.gguf", folder);
     assert_true(file_write(real, "old", 3, &e));

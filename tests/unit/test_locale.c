@@ -7,6 +7,7 @@
 #include "remove_folder.h"
 #include "sim/source.h"
 #include "sim/table.h"
+#include "temporary.h"
 
 #include <locale.h>
 #include <setjmp.h>
@@ -19,13 +20,13 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/solo-locale-XXXXXX";
+static char folder[TEMPORARY_BYTES];
 
 /* One that is made here of the system's sources of locales, or one that it has. A name that was not found once is not looked for
  * again, so it has to be there before. */
 static bool set_one(const char *name)
 {
-    char whole[64], command[256], made[128];
+    char whole[64], command[TEMPORARY_FILE_BYTES + 64], made[TEMPORARY_FILE_BYTES];
     snprintf(whole, sizeof whole, "%s.UTF-8", name);
     snprintf(made, sizeof made, "%s/%s", folder, whole);
     snprintf(command, sizeof command, "localedef -c -i %s -f UTF-8 %s >/dev/null 2>&1", name, made);
@@ -109,7 +110,7 @@ static void turkish(void **unused)
 static int begin(void **unused)
 {
     (void)unused;
-    return mkdtemp(folder) ? 0 : 1;
+    return temporary_folder(folder, "locale") ? 0 : 1;
 }
 
 static int end(void **unused)

@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "lab/record_read.h"
 #include "lab/report.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -290,8 +291,8 @@ static void refuses_too_many_results(void **state)
 static void loads_from_a_file(void **state)
 {
     (void)state;
-    char path[] = "/tmp/solo_record_XXXXXX";
-    int fd = mkstemp(path);
+    char path[TEMPORARY_BYTES];
+    int fd = temporary_file(path, "record");
     assert_true(fd >= 0);
     assert_int_equal(write(fd, small, sizeof small - 1), sizeof small - 1);
     close(fd);

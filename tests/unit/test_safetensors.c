@@ -5,6 +5,7 @@
 #include "model/config.h"
 #include "model/safetensors_test.h"
 #include "remove_folder.h"
+#include "temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +19,12 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[TEMPORARY_BYTES];
 
 static int make_folder(void **unused)
 {
     (void)unused;
-    strcpy(folder, "/tmp/solo-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return temporary_folder(folder, "test") ? 0 : -1;
 }
 
 static int remove_made_folder(void **unused)
@@ -73,7 +73,7 @@ static void assert_refused(const char *header, size_t data_bytes, const char *pa
 
 static void put(const char *name, const char *bytes, size_t length)
 {
-    char path[256];
+    char path[TEMPORARY_FILE_BYTES];
     err e = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
     assert_true(file_write(path, bytes, length, &e));
@@ -88,7 +88,7 @@ static void put_built(const char *name, const char *header, size_t data_bytes)
 
 static void take_away(const char *name)
 {
-    char path[256];
+    char path[TEMPORARY_FILE_BYTES];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
 }
@@ -106,7 +106,7 @@ static void reads_a_file(void **unused)
     (void)unused;
     err e = {0};
     put_built("one.safetensors", small, 24);
-    char path[256];
+    char path[TEMPORARY_FILE_BYTES];
     snprintf(path, sizeof path, "%s/one.safetensors", folder);
     safetensors *s = safetensors_open(path, &e);
     assert_non_null(s);
@@ -242,7 +242,7 @@ static void refuses_what_is_not_a_file(void **unused)
     assert_null(safetensors_open(folder, &e));
     assert_non_null(strstr(e.text, "neither model.safetensors nor"));
     put("empty", "", 0);
-    char path[256];
+    char path[TEMPORARY_FILE_BYTES];
     snprintf(path, sizeof path, "%s/empty", folder);
     err_clear(&e);
     assert_null(safetensors_open(path, &e));
@@ -284,7 +284,7 @@ static void reads_shards(void **unused)
     assert_memory_equal(b->data, "\0\1\2\3", 4);
     safetensors_close(s);
 
-    char slash[80]; /* the same folder, by another name */
+    char slash[TEMPORARY_BYTES + 1]; /* the same folder, by another name */
     snprintf(slash, sizeof slash, "%s/", folder);
     s = safetensors_open(slash, &e);
     assert_non_null(s);
@@ -330,7 +330,7 @@ static void refuses_wrong_indices(void **unused)
                          "tensor a: is in two files");
     assert_index_refused("{\"weight_map\":{\"a\":\"model-1.safetensors\"},\"weight_map\":{}}", "duplicate");
 
-    char path[256];
+    char path[TEMPORARY_FILE_BYTES];
     take_away(index_name);
     snprintf(path, sizeof path, "%s/%s", folder, index_name);
     assert_int_equal(mkdir(path, 0700), 0);

@@ -1,6 +1,7 @@
 /* No tensor of a file is left out without a word: a decoder uses it, it is known not to matter, or it is an error. */
 #include "graph/cpu.h"
 #include "model/decoder.h"
+#include "temporary.h"
 #include "tiny_model.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ static const tiny_model PLAIN = {"llama", 3, EMBEDDING, 48, 2, 1, 16, VOCAB, TYP
 /* The model's decoder, or NULL with its error. */
 static graph *decoder_of(const tiny_model *tiny, model **m, err *e)
 {
-    char path[] = "/tmp/solo-unused-XXXXXX";
-    close(mkstemp(path));
+    char path[TEMPORARY_BYTES];
+    close(temporary_file(path, "unused"));
     assert_true(tiny_model_write(tiny, 5, path, e));
     *m = model_open(path, e);
     unlink(path);
@@ -148,7 +149,7 @@ static void factors_multiply_divisors(void **unused)
 
 static void write_folder(const char *folder, float first_of_output)
 {
-    char path[128];
+    char path[TEMPORARY_FILE_BYTES];
     err e = {0};
     str header = {0}, file = {0};
     snprintf(path, sizeof path, "%s/config.json", folder);
@@ -189,8 +190,8 @@ static void write_folder(const char *folder, float first_of_output)
 static void a_tied_output_is_the_embedding(void **unused)
 {
     (void)unused;
-    char folder[] = "/tmp/solo-tied-XXXXXX", path[128];
-    assert_non_null(mkdtemp(folder));
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_FILE_BYTES];
+    assert_true(temporary_folder(folder, "tied"));
     for (int differs = 0; differs < 2; differs++) {
         err e = {0};
         write_folder(folder, (float)differs);

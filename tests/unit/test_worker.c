@@ -1,6 +1,7 @@
 /* Bench devices in processes of their own: they measure, and when one dies the others go on and the error has the
  * reason. */
 #include "lab/worker.h"
+#include "temporary.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -139,8 +140,8 @@ static void it_ends_with_its_parent(void **state)
 {
 #ifdef __linux__
     (void)state;
-    char path[] = "/tmp/solo-worker-XXXXXX";
-    int fd = mkstemp(path), status;
+    char path[TEMPORARY_BYTES];
+    int fd = temporary_file(path, "worker"), status;
     pid_t parent = fork();
     if (parent == 0) {
         os_process p;
