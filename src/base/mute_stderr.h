@@ -3,8 +3,14 @@
 #ifndef SOLO_MUTE_STDERR_H
 #define SOLO_MUTE_STDERR_H
 
-/* Standard error goes nowhere until unmute_stderr, for the whole process. */
-int mute_stderr(void);
-void unmute_stderr(int was);
+/* What was there before, for unmute_stderr. */
+typedef struct muted {
+    int descriptor, stream;
+} muted;
+
+/* Standard error goes nowhere until unmute_stderr, for the whole process: its descriptor, and the stream of C, which
+ * abort_line gives another one. */
+muted mute_stderr(void);
+void unmute_stderr(muted was);
 
 #endif

@@ -31,6 +31,13 @@ echo a | "$SOLO" tokenize >&- 2>"$work/err"
 "$SOLO" explain --svg "$work/b.svg" >/dev/null 2>&1 <&- && echo "ok a closed standard input" || echo "not ok a closed standard input"
 rm -f "$work/b.svg" "$work/err"
 
+# a driver that cannot keep its own files, since the home cannot be written, has nothing to say about it
+for impl in dawn wgpu vulkan; do
+    env -u XDG_CACHE_HOME HOME=/dev/null "$SOLO" run --impl $impl -n 1 -p It >/dev/null 2>"$work/err" && [ ! -s "$work/err" ] &&
+        echo "ok a home that cannot be written: $impl" || echo "not ok a home that cannot be written: $impl ($(cat "$work/err"))"
+done
+rm -f "$work/err"
+
 # a pipe where a folder should have a file is refused, not waited for
 mkdir "$work/folder" "$work/adapter" && cp tests/data/models/llama-linear/* "$work/folder"
 mkfifo "$work/adapter/adapter_config.json"

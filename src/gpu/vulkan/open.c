@@ -2,6 +2,7 @@
 #include "gpu/vulkan/heaps.h"
 #include "gpu/vulkan/vulkan.h"
 
+#include "base/mute_stderr.h"
 #include "base/os.h"
 #include "base/str.h"
 
@@ -351,11 +352,13 @@ static gpu *vulkan_open(const gpu_choice *choice, err *e)
     g->base.backend = &gpu_vulkan_backend;
     snprintf(g->base.info.impl, sizeof g->base.info.impl, "vulkan");
     PFN_vkGetInstanceProcAddr get = g->get = load_library(g, e);
-    if (get && create_instance(g, get, e) && choose_device(g, choice->adapter, e)) {
-        bool has_1_3 = fill_info(g, &there);
-        if (create_device(g, &there, has_1_3, e) && create_timeline(g) && vulkan_open_memory(g))
-            return &g->base;
-    }
+    muted terminal = mute_stderr(); /* drivers have warnings of their own, where a home cannot be written, for one */
+    bool chosen = get && create_instance(g, get, e) && choose_device(g, choice->adapter, e);
+    bool has_1_3 = chosen && fill_info(g, &there);
+    bool opened = chosen && create_device(g, &there, has_1_3, e) && create_timeline(g) && vulkan_open_memory(g);
+    unmute_stderr(terminal);
+    if (opened)
+        return &g->base;
     gpu_ok(&g->base, e);
     vulkan_close(&g->base);
     return NULL;

@@ -396,7 +396,7 @@ gpu *webgpu_open(const gpu_choice *choice, err *e)
     if (lib->abi == WEBGPU_WGPU)
         abort_line_begin(lib->family); /* it panics where a submit or a wait fails */
     /* Without a driver Dawn prints warnings of its own. */
-    int terminal = mute_stderr();
+    muted terminal = mute_stderr();
     bool connected = e->kind == ERR_NONE && connect(w, choice, e);
     unmute_stderr(terminal);
     if (!connected) {
@@ -437,7 +437,7 @@ memory_size webgpu_memory(gpu *g)
     const webgpu *w = (const webgpu *)g;
     if (g->info.type == GPU_TYPE_SOFTWARE)
         return memory_size_of_host();
-    int terminal = mute_stderr(); /* loaders have warnings of their own */
+    muted terminal = mute_stderr(); /* loaders have warnings of their own */
     memory_size size = memory_size_by_vulkan(w->vendor_id, w->device_id);
     unmute_stderr(terminal);
     return size;
