@@ -17,7 +17,8 @@ nm -D --defined-only "$build/libsolo.so.0" | awk '{ print $NF }' | grep -v '^sol
 nm -g --defined-only "$build/libsolo.a" | awk 'NF == 3 { print $3 }' | grep -v '^solo_' >>"$work/log"
 [ ! -s "$work/log" ]; report $? "the libraries export solo_* and nothing else"
 
-sed -n 's/.*[ *]\(solo_[a-z_]*\)(.*/\1/p' include/solo.h | sort -u >"$work/declared"
+# (in a Turkish locale [a-z] has no i)
+LC_ALL=C sed -n 's/.*[ *]\(solo_[a-z_]*\)(.*/\1/p' include/solo.h | sort -u >"$work/declared"
 for library in "-D $build/libsolo.so.0" "-g $build/libsolo.a"; do
     # shellcheck disable=SC2086 # an option and a file
     nm --defined-only $library | awk 'NF == 3 { print $3 }' | sort -u >"$work/exported"
@@ -62,7 +63,7 @@ report $? "embed: a text is most similar to itself"
 sed -n '/^#include <solo.h>/,/^}/p' "$root/docs/api.md" >ten.c
 # shellcheck disable=SC2046 # several options
 [ "$(wc -l <ten.c)" -le 12 ] && $cc -std=c11 -Wall -Wextra -Werror ten.c $(pkg-config --cflags --libs solo) -o ten >"$work/log" 2>&1 &&
-    echo "Once upon a time" | shared ./ten | grep -q '[a-z] [a-z]'
+    echo "Once upon a time" | shared ./ten | LC_ALL=C grep -q '[a-z] [a-z]'
 report $? "the program of docs/api.md chats"
 
 # shellcheck disable=SC2046 # several options

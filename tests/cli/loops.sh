@@ -2,6 +2,7 @@
 # Loops that every token goes through in one dispatch: compilers that check bounds (all browsers) have a loop count its turns, unless it
 # goes by ones to a constant (docs/facts.md, "What Tint adds").
 cd "$(dirname "$0")/../.." || exit 1
+export LC_ALL=C # in a Turkish locale [a-z] has no i
 
 constant='[A-Z0-9_u+*/ ()]*\|firstTrailingBit([A-Z]*)\|%uu' # names of constants, or a number that the text is given
 for file in kernels/graph/matmul_row.wgsl kernels/graph/attention_vec.wgsl kernels/include/floats.wgsl kernels/include/subgroup_sum.wgsl \

@@ -36,7 +36,7 @@ echo "$commands" | while read -r command; do
     # shellcheck disable=SC2086
     fails "an unknown option of $command" "unknown option '--nonsense' (solo $command --help)" "$SOLO" $command --nonsense
     # every option of the help that takes a value misses it
-    sed -n 's/^  \(-., \|    \)\{0,1\}\(--*[a-z0-9-]*\) [A-Z].*/\2/p' "$work/help" | while read -r option; do
+    LC_ALL=C sed -n 's/^  \(-., \|    \)\{0,1\}\(--*[a-z0-9-]*\) [A-Z].*/\2/p' "$work/help" | while read -r option; do
         # shellcheck disable=SC2086
         fails "$option of $command without its value" "$option needs a value" "$SOLO" $command $option
     done
