@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the compiler and the linker put into the program and the library against mistakes in memory (HARDENED in the Makefile).
 # Not with sanitizers, and on Linux only.
+export LC_ALL=C # readelf speaks many languages
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(dirname "$SOLO")
 case $(basename "$build") in build-*) echo "ok (with sanitizers the program is not hardened)"; exit 0 ;; esac
