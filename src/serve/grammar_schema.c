@@ -1,5 +1,6 @@
 /* grammar_schema: rules of a grammar from the parts of a JSON schema. */
 #include "serve/grammar_schema.h"
+#include "serve/grammar_json.h"
 #include "serve/grammar.h"
 #include "serve/json_schema.h"
 
@@ -8,21 +9,6 @@
 #include <string.h>
 
 enum { MOST_DEPTH = 64, MOST_NODES = 2000, MOST_REFS = 256, MOST_REPEATS = 1000 };
-
-/* Blanks may stand where people lay JSON out, and only so many: a model would never come to an end. */
-static const char COMMON[] = "begin ::= (\" \" | \"\\n\" \"\\n\"?)?\n"
-                             "ws ::= (\" \" | \"\\n\" [ \\t]{0,16})?\n"
-                             "colon ::= \":\" \" \"?\n"
-                             "value ::= object | array | string | number | boolean | null\n"
-                             "object ::= \"{\" (ws member (\",\" ws member)*)? ws \"}\"\n"
-                             "member ::= string colon value\n"
-                             "array ::= \"[\" (ws value (\",\" ws value)*)? ws \"]\"\n"
-                             "char ::= [^\"\\\\\\x00-\\x1F\\x7F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" [0-9a-fA-F]{4})\n"
-                             "string ::= \"\\\"\" char* \"\\\"\"\n"
-                             "integer ::= \"-\"? (\"0\" | [1-9] [0-9]{0,15})\n"
-                             "number ::= integer (\".\" [0-9]{1,16})? ([eE] [-+]? [0-9]{1,3})?\n"
-                             "boolean ::= \"true\" | \"false\"\n"
-                             "null ::= \"null\"\n";
 
 typedef struct reference {
     const json_t *root;
@@ -428,7 +414,7 @@ static bool finish(converter *c, bool ok, const str *root, const char *before, c
         add_literal(out, before);
         str_addf(out, " %s ", root->data);
         add_literal(out, behind);
-        str_addf(out, "\n%s%s", COMMON, c->rules.length ? c->rules.data : "");
+        str_addf(out, "\n%s%s", grammar_json_rules, c->rules.length ? c->rules.data : "");
     } else
         err_set(e, "%s", c->e->text);
     for (uint32_t i = 0; i < c->ref_count; i++)
@@ -496,5 +482,5 @@ bool grammar_of_calls(const json_t *functions, const char *arguments, const char
 
 void grammar_of_any_object(str *out)
 {
-    str_addf(out, "root ::= begin object\n%s", COMMON);
+    str_addf(out, "root ::= begin object\n%s", grammar_json_rules);
 }

@@ -217,6 +217,16 @@ static void schemas(void **state)
         {"{\"type\":\"integer\"}", "01", "no"},
         {"{\"type\":\"integer\"}", "1.5", "no"},
         {"{\"type\":\"number\"}", "1.5e-7", "yes"},
+        {"{\"type\":\"number\"}", "9999999999999999e99", "yes"},
+        {"{\"type\":\"number\"}", "1e+99", "yes"},
+        {"{\"type\":\"number\"}", "1e-300", "yes"},
+        {"{\"type\":\"number\"}", "1e999", "no"}, /* no double */
+        {"{\"type\":\"string\"}", "\"\\uD83d\\uDE00\\u001f\\u0100\\ud7FF\\uE000\"", "yes"},
+        {"{\"type\":\"string\"}", "\"\\u0000\"", "no"},
+        {"{\"type\":\"string\"}", "\"\\ud800\"", "no"}, /* half of a pair */
+        {"{\"type\":\"string\"}", "\"\\ud800\\u0041\"", "no"},
+        {"{\"type\":\"string\"}", "\"\\udc00\"", "no"},
+        {"{\"type\":\"string\",\"maxLength\":1}", "\"\\ud83d\\ude00\"", "yes"},
         {"{\"type\":[\"string\",\"null\"]}", "null", "yes"},
         {"{\"type\":[\"string\",\"null\"]}", "\"a\\u00e9\\n\"", "yes"},
         {"{\"type\":\"string\"}", "\"a\nb\"", "no"},
