@@ -95,10 +95,9 @@ static const option TABLE[] = {
 static bool check(void *chosen, err *e)
 {
     options *o = chosen;
-    (void)e;
     o->lab.choice.own_kernels = !o->checked;
     o->lab.for_record = o->json != NULL;
-    return true;
+    return cli_keeps_input("--json", o->json, o->model, e);
 }
 
 static int run(void *chosen)

@@ -49,7 +49,8 @@ static const option TABLE[] = {{.value = "FILE.pt2",
 
 static bool measure(const options *o, program_lab *lab, err *e)
 {
-    pt2 *file = cli_record_writable(o->json, e) ? pt2_open(o->path, e) : NULL;
+    pt2 *file =
+        cli_keeps_input("--json", o->json, o->path, e) && cli_record_writable(o->json, e) ? pt2_open(o->path, e) : NULL;
     const char *slash = strrchr(o->path, '/');
     if (!file)
         return false;

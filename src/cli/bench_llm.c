@@ -96,8 +96,9 @@ static bool check(void *chosen, err *e)
 {
     options *o = chosen;
     o->lab.choice.own_kernels = !o->checked;
-    return o->lab.prompt_tok || o->lab.made_tok ||
-           err_set_kind(e, ERR_USAGE, "-p 0 -n 0 leaves nothing to measure (solo bench llm --help)");
+    if (!o->lab.prompt_tok && !o->lab.made_tok)
+        return err_set_kind(e, ERR_USAGE, "-p 0 -n 0 leaves nothing to measure (solo bench llm --help)");
+    return cli_keeps_input("--json", o->json, o->model, e);
 }
 
 static int run(void *chosen)

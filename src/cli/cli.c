@@ -246,6 +246,17 @@ bool cli_read_text(const char *path, str *text, err *e)
     return true;
 }
 
+char *cli_read_whole_text(const char *path, size_t limit_bytes, err *e)
+{
+    size_t length;
+    char *text = file_read(path, limit_bytes, &length, e);
+    if (!text || strlen(text) == length)
+        return text;
+    free(text);
+    err_set(e, "%s is not text: it has a zero byte", path);
+    return NULL;
+}
+
 /* ---- texts that models and files make --------------------------------------------------------- */
 
 /* Below a space but tab and line end, DEL, U+0080 to U+009F: how many bytes that is, or 0. */

@@ -88,10 +88,14 @@ typedef struct cli_output {
 } cli_output;
 /* Do results go into files of their own? */
 bool cli_outputs_differ(const cli_output *list, size_t count, err *e);
+/* Does a result leave alone what it is made from? NULL and "-" are no files. */
+bool cli_keeps_input(const char *option, const char *path, const char *input, err *e);
 
 /* ---- texts ------------------------------------------------------------------------------------- */
 
 /* All of a file, or of standard input if `path` is "-". */
 bool cli_read_text(const char *path, str *text, err *e);
+/* A file that is used as a C text, and so is refused with a zero byte in it; NULL: it cannot be read. */
+char *cli_read_whole_text(const char *path, size_t limit_bytes, err *e);
 
 #endif

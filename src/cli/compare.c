@@ -48,7 +48,8 @@ static bool print(const options *o, const compared *c, const record_view *a, con
 static bool compare(const options *o, err *e)
 {
     record_view a = {0}, b = {0};
-    bool ok = record_view_load(&a, o->a, e) && record_view_load(&b, o->b, e);
+    bool ok = cli_keeps_input("--json", o->json_path, o->a, e) && cli_keeps_input("--json", o->json_path, o->b, e) &&
+              record_view_load(&a, o->a, e) && record_view_load(&b, o->b, e);
     if (ok) {
         compared c = compare_records(&a, &b);
         ok = c.count ? print(o, &c, &a, &b, e)

@@ -90,7 +90,7 @@ static bool check(void *chosen, err *e)
         o->reads_input = true;
         o->file = "-";
     }
-    return true;
+    return cli_keeps_input("--json", o->json, o->file, e) && cli_keeps_input("--json", o->json, o->model.path, e);
 }
 
 /* ---- texts and their tokens ----------------------------------------------------------------- */

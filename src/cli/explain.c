@@ -261,7 +261,8 @@ static int run_command(void *chosen)
     }
     if (o->kernel)
         return print_kernel(o, &e) ? 0 : cli_fail(&e);
-    if (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e))
+    if (!cli_keeps_input("--svg", o->svg, o->model.path, &e) ||
+        (o->svg && strcmp(o->svg, "-") != 0 && !file_writable(o->svg, &e)))
         return cli_fail(&e);
     if (o->model.path && pt2_is_path(o->model.path))
         return run_program(o, &e) ? 0 : cli_fail(&e);

@@ -1,4 +1,4 @@
-/* outputs: two results into one file would leave one of them. */
+/* outputs: two results into one file would leave one of them, and one into a file that is read would end that. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -38,5 +38,15 @@ bool cli_outputs_differ(const cli_output *list, size_t count, err *e)
             free(first);
             free(second);
         }
+    return ok;
+}
+
+bool cli_keeps_input(const char *option, const char *path, const char *input, err *e)
+{
+    char *to = is_file(path) ? place_of(path) : NULL, *from = is_file(input) ? place_of(input) : NULL;
+    bool ok = !to || !from || strcmp(to, from) != 0 ||
+              err_set_kind(e, ERR_USAGE, "%s would replace %s, which is read", option, input);
+    free(to);
+    free(from);
     return ok;
 }

@@ -31,7 +31,8 @@ static bool report(const options *o, err *e)
 {
     record_view *records = mem_alloc(o->records.count * sizeof *records);
     size_t loaded = 0;
-    while (loaded < o->records.count && record_view_load(&records[loaded], o->records.items[loaded], e))
+    while (loaded < o->records.count && cli_keeps_input("-o", o->out_path, o->records.items[loaded], e) &&
+           record_view_load(&records[loaded], o->records.items[loaded], e))
         loaded++;
     bool ok = loaded == o->records.count;
     if (ok) {

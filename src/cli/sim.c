@@ -82,6 +82,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "--fuse token is for --evolve: a generation at a time");
     if (o->evolve.generations && o->trace)
         return err_set_kind(e, ERR_USAGE, "--trace is for one generation: write the best (--best FILE) and trace that");
+    if (o->evolve.resume && o->sim.genomes_path)
+        return err_set_kind(e, ERR_USAGE, "--resume goes on with the genes of its file: what is --genomes for?");
     if (!o->trace && (o->trace_count != 1 || o->every != 1))
         return err_set_kind(e, ERR_USAGE, "--trace-count and --every are for --trace");
     if (!cli_evolve_check(&o->evolve, e))
@@ -91,6 +93,14 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "-o takes a name that ends in .json or .csv, or -, not '%s'", o->out);
     const cli_output files[] = {
         {"-o", o->out}, {"--trace", o->trace}, {"--save", o->evolve.save}, {"--best", o->evolve.best}};
+    const char *inputs[] = {o->sim.path && !sim_builtin(o->sim.path) ? o->sim.path : NULL, o->sim.data_path,
+                            o->sim.genomes_path};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t j = 0; j < sizeof inputs / sizeof *inputs; j++)
+            if (!cli_keeps_input(files[i].option, files[i].path, inputs[j], e))
+                return false;
+    if (o->trace && strcmp(o->trace, "-") == 0)
+        return err_set_kind(e, ERR_USAGE, "--trace takes a file: standard output has the result");
     return cli_outputs_differ(files, sizeof files / sizeof *files, e) &&
            (!o->out || strcmp(o->out, "-") == 0 || file_writable(o->out, e)) &&
            (!o->trace || file_writable(o->trace, e));

@@ -106,15 +106,12 @@ static bool read_source(cli_sim *s, err *e)
     const char *builtin = sim_builtin(s->path);
     if (builtin)
         return sim_source_read(&s->source, s->path, builtin, e);
-    size_t n = strlen(s->path), length;
+    size_t n = strlen(s->path);
     if (n < 5 || strcmp(s->path + n - 5, ".wgsl") != 0)
         return err_set(e, "there is no built-in simulation '%s' (solo sim --list), and no .wgsl file is named so",
                        s->path);
-    char *text = file_read(s->path, LIMIT_BYTES, &length, e);
-    if (!text)
-        return false;
-    bool ok = strlen(text) == length ? sim_source_read(&s->source, s->path, text, e)
-                                     : err_set(e, "%s is not text: it has a zero byte", s->path);
+    char *text = cli_read_whole_text(s->path, LIMIT_BYTES, e);
+    bool ok = text && sim_source_read(&s->source, s->path, text, e);
     free(text);
     return ok;
 }

@@ -61,6 +61,34 @@ timeout 20 "$SOLO" logits "$work/folder" --tokens 1 --lora "$work/adapter" --imp
 [ $? -eq 2 ] && grep -q "is a part of the model" "$work/err" && echo "ok the parts of a split file stay" || echo "not ok the parts of a split file stay ($(cat "$work/err"))"
 rm -r "$work/folder" "$work/adapter" "$work/err"
 
+# what is read is not replaced by what is made of it
+mkdir "$work/in"
+cp results/h200/llm/qwen2.5-0.5b-f32.torch.json "$work/in/a.json" && cp "$work/in/a.json" "$work/in/b.json" && echo text >"$work/in/lines"
+cp models/builtin.gguf tests/data/torch/convnet.pt2 "$work/in" && printf '1\n2\n' >"$work/in/table.csv" && ln -s a.json "$work/in/link.json"
+"$SOLO" sim pi --show | sed 's/^const STEPS.*/const STEPS = 1;/' >"$work/in/own.wgsl"
+(cd "$work/in" && sha256sum -- * >../sums)
+stays() { # NAME COMMAND...
+    name=$1
+    shift
+    "$@" >/dev/null 2>"$work/err" </dev/null
+    [ $? -eq 2 ] && grep -q "would replace .*, which is read" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ] && (cd "$work/in" && sha256sum --quiet -c ../sums) &&
+        echo "ok not replaced by $name" || echo "not ok not replaced by $name ($(cat "$work/err"))"
+}
+stays report "$SOLO" report "$work/in/b.json" "$work/in/a.json" -o "$work/in/a.json"
+stays "report, by another name" "$SOLO" report "$work/in/link.json" -o "$work/in/../in/a.json"
+stays "compare, A" "$SOLO" compare "$work/in/a.json" "$work/in/b.json" --json "$work/in/a.json"
+stays "compare, B" "$SOLO" compare "$work/in/a.json" "$work/in/b.json" --json "$work/in/b.json"
+stays embed "$SOLO" embed --pooling mean -f "$work/in/lines" --json "$work/in/lines"
+stays "embed, the model" "$SOLO" embed "$work/in/builtin.gguf" --pooling mean -p a --json "$work/in/builtin.gguf"
+stays explain "$SOLO" explain "$work/in/builtin.gguf" --svg "$work/in/builtin.gguf"
+stays "bench llm" "$SOLO" bench llm "$work/in/builtin.gguf" -p 1 -n 1 -r 1 --json "$work/in/builtin.gguf"
+stays "bench batch" "$SOLO" bench batch "$work/in/builtin.gguf" -p 1 -n 1 -r 1 --json "$work/in/builtin.gguf"
+stays "bench graph" "$SOLO" bench graph "$work/in/convnet.pt2" --json "$work/in/convnet.pt2"
+stays "sim, the table" "$SOLO" sim "$work/in/own.wgsl" --data "$work/in/table.csv" -o "$work/in/table.csv"
+stays "sim, the genes" "$SOLO" sim sphere --genomes "$work/in/table.csv" --trace "$work/in/table.csv"
+stays "sim, the simulation" "$SOLO" sim "$work/in/own.wgsl" --evolve 1 --save "$work/in/own.wgsl"
+rm -r "$work/in" "$work/sums" "$work/err"
+
 # killed at any moment, a command leaves the old file or the new one, and nothing beside it
 echo old >"$work/a.svg"
 left=0

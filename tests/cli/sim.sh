@@ -72,6 +72,8 @@ check "--help" sh -c "'$SOLO' sim --help | grep -q -- --timeout"
 edit() { sed "$1" "$work/spring.wgsl" >"$work/$2.wgsl"; }
 edit 's/s\.x + DT/s.y + DT/' wrong
 fails "two results into one file" 2 "-o and --trace are one file" pi -o "$work/one.csv" --trace "$work/../${work##*/}/one.csv"
+fails "a trace among the results" 2 "--trace takes a file" pi --trace -
+fails "genes for what goes on" 2 "what is --genomes for?" sphere --evolve 3 --resume none --genomes "$work/push.csv"
 fails "a mistake in the file is an error with its line" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3
 fails "on wgpu, too" 1 "wrong.wgsl:8: " "$work/wrong.wgsl" --data "$work/push.csv" --steps 3 --impl wgpu
 edit 's/State(s\.x + DT \* v, v)/State(t, v)/' wrong
