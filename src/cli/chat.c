@@ -298,6 +298,10 @@ static bool converse(chat *c, err *e)
     str message = {0};
     bool ok = true;
     while (ok && !c->unheard && read_message(c, &message)) {
+        if (prompt_is_cut(c->input)) {
+            ok = err_set(e, "the message is not text: it has a zero byte");
+            break;
+        }
         if (message.length == 0 || is_blank(message.data))
             continue;
         if (message.data[0] == '/') {
@@ -323,12 +327,11 @@ static bool begin_session(chat *c, const model *m, gpu *g, err *e)
 {
     const options *o = c->o;
     session_options how = {.template = o->template};
-    size_t length;
     char *text = NULL;
     if (o->think)
         chat_find_think(o->think, &how.think, e);
     if (o->template && file_exists(o->template))
-        how.template = text = file_read(o->template, MAX_TEMPLATE_BYTES, &length, e);
+        how.template = text = cli_read_whole_text(o->template, MAX_TEMPLATE_BYTES, e);
     c->s = e->kind == ERR_NONE ? cli_begin_session(&o->model, &o->sampling, how, m, g, e) : NULL;
     free(text);
     if (!c->s || !session_read_texts(c->s, e))
@@ -340,9 +343,8 @@ static bool begin_session(chat *c, const model *m, gpu *g, err *e)
 
 static bool give_tools(chat *c, err *e)
 {
-    size_t length;
     const chat_template *t = session_template(c->s);
-    c->tools = c->o->tools ? file_read(c->o->tools, MAX_TOOLS_BYTES, &length, e) : NULL;
+    c->tools = c->o->tools ? cli_read_whole_text(c->o->tools, MAX_TOOLS_BYTES, e) : NULL;
     if (!c->tools)
         return !c->o->tools;
     const char *fault = tool_list_fault(c->tools);

@@ -13,8 +13,8 @@ enum { MOST_ROUNDS = 16, MOST_RESULT_BYTES = 1 << 20 };
 
 /* ---- a command ------------------------------------------------------------------------------ */
 
-/* False: it writes more than a result has. */
-static bool read_all(int fd, str *out)
+/* Nothing behind a limit: whoever calls sees that there is more. */
+static void read_all(int fd, str *out)
 {
     char piece[4096];
     ssize_t got = 0;
@@ -23,9 +23,6 @@ static bool read_all(int fd, str *out)
         if (got > 0)
             str_add_bytes(out, piece, (size_t)got);
     str_add(out, "");
-    bool ok = out->length <= MOST_RESULT_BYTES;
-    out->length = strlen(out->data); /* a message is a text */
-    return ok;
 }
 
 /* Runs the command with the call on its standard input, as a line of JSON; what it writes is the result. What the model
@@ -47,10 +44,13 @@ static bool run_command(const char *command, const tool_call *call, str *result,
     fclose(in);
     if (!started)
         return err_set(e, "the tool's command cannot be run: %s", strerror(why));
-    if (!read_all(p.from, result)) {
+    read_all(p.from, result);
+    bool is_long = result->length > MOST_RESULT_BYTES;
+    if (is_long || strlen(result->data) < result->length) {
         os_process_kill(&p);
         os_process_end(&p, NULL, NULL);
-        return err_set(e, "the tool's command wrote more than %d bytes for %s", MOST_RESULT_BYTES, call->name);
+        return is_long ? err_set(e, "the tool's command wrote more than %d bytes for %s", MOST_RESULT_BYTES, call->name)
+                       : err_set(e, "the tool's command wrote a zero byte for %s: that is no text", call->name);
     }
     if (!os_process_end(&p, &status, how))
         return err_set(e, "the tool's command was ended for %s, %s", call->name, how);
@@ -67,7 +67,7 @@ static bool ask_person(const chat *c, const tool_call *call, str *result, err *e
     err_one_line(label);
     strcat(label, " = ");
     char *line = prompt_read(c->input, label, &cancelled);
-    bool ok = line && !cancelled;
+    bool ok = line && !cancelled && !prompt_is_cut(c->input);
     str_add(result, ok ? line : "");
     free(line);
     return ok || err_set(e, "%s has no result: the model waits for one", call->name);

@@ -1,6 +1,7 @@
 /* solo collect: takes records over HTTP and shows them; or adds those of files. */
 #include "cli/cli.h"
 #include "cli/collect_import.h"
+#include "cli/server_names.h"
 #include "serve/collect_server.h"
 
 #include <stdio.h>
@@ -82,7 +83,7 @@ static bool check(void *chosen, err *e)
                             o->action);
     if (o->action && !o->paths.count)
         return err_set_kind(e, ERR_USAGE, "import what? A record or a folder (solo collect --help)");
-    return true;
+    return cli_check_server_names(&o->names, &o->origins, e);
 }
 
 static bool serve(const options *o, collect_store *store, err *e)

@@ -18,7 +18,7 @@
 #endif
 
 struct prompt {
-    bool on_terminal;
+    bool on_terminal, is_cut;
     const char *label;
     bool cancelled;
     const char *const *words; /* that Tab completes */
@@ -183,6 +183,7 @@ static char *read_plain(prompt *p, const char *label)
     }
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         line[--length] = 0;
+    p->is_cut |= strlen(line) < (size_t)length;
     return line;
 }
 
@@ -211,6 +212,11 @@ void prompt_close(prompt *p)
 bool prompt_on_terminal(const prompt *p)
 {
     return p->on_terminal;
+}
+
+bool prompt_is_cut(const prompt *p)
+{
+    return p->is_cut;
 }
 
 char *prompt_read(prompt *p, const char *label, bool *cancelled)

@@ -17,6 +17,9 @@ bool prompt_on_terminal(const prompt *p);
  * on a terminal. Ctrl-C there cancels the line: *cancelled is set and the line empty. */
 char *prompt_read(prompt *p, const char *label, bool *cancelled);
 
+/* Did a line have a zero byte? It was no text then, and what stood behind that byte was not returned. */
+bool prompt_is_cut(const prompt *p);
+
 /* A text to be found again with the arrow keys; of several lines only the first. */
 void prompt_remember(prompt *p, const char *text);
 

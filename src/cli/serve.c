@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/page_folder.h"
+#include "cli/server_names.h"
 #include "serve/http_server.h"
 
 #include <errno.h>
@@ -172,11 +173,10 @@ static void close_gpu(void *user, gpu *g)
 /* The template's text, to be freed, or its name. */
 static bool read_template(const options *o, char **text, err *e)
 {
-    size_t length;
     if (!o->template || strcmp(o->template, "none") == 0 || strcmp(o->template, "chatml") == 0)
         *text = o->template ? mem_dup(o->template) : NULL;
     else
-        *text = file_read(o->template, MAX_TEMPLATE_BYTES, &length, e);
+        *text = cli_read_whole_text(o->template, MAX_TEMPLATE_BYTES, e);
     return *text || !o->template;
 }
 
@@ -237,6 +237,12 @@ static bool serve(options *o, const model *m, err *e)
     return ok;
 }
 
+static bool check(void *chosen, err *e)
+{
+    const options *o = chosen;
+    return cli_check_server_names(&o->hosts, &o->origins, e);
+}
+
 static int run(void *chosen)
 {
     err e = {0};
@@ -262,4 +268,5 @@ const cli_command command_serve = {
                {NULL, DEVICE_TABLE, offsetof(options, model)}},
     .defaults = &DEFAULTS,
     .bytes = sizeof(options),
+    .check = check,
     .run = run};

@@ -126,8 +126,8 @@ void tool_call_add(const tool_call *call, str *out)
 
 const char *tool_list_fault(const char *json)
 {
-    json_t *list = json_loads(json, 0, NULL);
-    const char *fault = !list ? "it is not JSON" : !json_is_array(list) ? "it is no list" : NULL;
+    json_t *list = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+    const char *fault = !list ? "it is not JSON, or has a key twice" : !json_is_array(list) ? "it is no list" : NULL;
     for (size_t i = 0; !fault && i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         if (!json_is_string(json_object_get(json_object_get(item, "function"), "name")))

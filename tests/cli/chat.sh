@@ -42,6 +42,29 @@ fails stop_is_not_empty 2 "--stop takes a text" "$solo" chat x.gguf --stop ''
 fails context_is_a_number 2 "-c takes a whole number" "$solo" chat x.gguf -c none
 "$solo" chat --help | grep -q '/regenerate' && echo "ok help" || echo "not ok help"
 
+# a zero byte would end a text: what stands behind it is not left out, but refused
+zero() { # NAME PART COMMAND...: with a message on standard input
+    name=$1 part=$2
+    shift 2
+    "$@" >"$work/out" 2>"$work/errors"
+    got=$?
+    if [ $got -eq 1 ] && grep -qF -- "$part" "$work/errors"; then echo "ok $name"; else echo "not ok $name exit status $got: $(head -c 200 "$work/errors")"; fi
+}
+printf '{{ messages[0].content }}\0{{ raise_exception("x") }}' >"$work/zero.jinja"
+printf '[]\0x' >"$work/zero.json"
+echo hi | zero zero_byte_of_a_template "zero.jinja is not text: it has a zero byte" "$solo" chat -n 1 --template "$work/zero.jinja"
+fails zero_byte_of_a_served_template 1 "zero.jinja is not text" timeout 20 "$solo" serve --port 0 --template "$work/zero.jinja"
+echo hi | zero zero_byte_of_tools "zero.json is not text: it has a zero byte" "$solo" chat -n 1 --template chatml --tools "$work/zero.json"
+printf 'Tom\nA\0nn\n' | zero zero_byte_of_a_message "the message is not text: it has a zero byte" "$solo" chat -n 1 --template chatml
+python3 tests/cli/make_bigram.py "$work/zero"
+echo '[{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]' >"$work/zero.json"
+echo "{{ messages[-1].content }}{{ '<|ask|>' if tools else '<|say|>' }}" >"$work/zero.jinja"
+for command in "printf 'a\\0b'" "cat /dev/zero"; do
+    echo hi | zero "zero_byte_of_a_tool $command" "the tool's command wrote " "$solo" chat "$work/zero" --temp 0 --template "$work/zero.jinja" --tools "$work/zero.json" --tool-command "$command"
+done
+echo '[{"type": "function", "function": {"name": "add", "name": "sub"}}]' >"$work/twice.json"
+fails tools_with_a_key_twice 1 "or has a key twice" "$solo" chat "$work/zero" --template "$work/zero.jinja" --tools "$work/twice.json"
+
 if [ ! -e $model ]; then
     echo "skip chat (no ../shared here)"
     exit 0
