@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/jsonw.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static bool word_of(const aten_port *port, double number, uint32_t *word, err *e
     float f = (float)number;
     memcpy(word, &f, sizeof *word);
     if (is_float(port))
-        return true;
+        return isfinite(f) || !isfinite(number) ||
+               err_set(e, "%s takes numbers up to %g, not %g", port->name, (double)FLT_MAX, number);
     if (!(number >= INT32_MIN && number <= INT32_MAX) || number != (int32_t)number)
         return err_set(e, "%s takes whole numbers from %d to %d, not %.17g", port->name, INT32_MIN, INT32_MAX, number);
     *word = (uint32_t)(int32_t)number;
@@ -48,13 +50,18 @@ static void shape_text(const aten_port *port, str *out)
 /* The element type of a header: torch's number, or 0. */
 static int npy_type(const char *header)
 {
+    static const char key[] = "'descr': ";
+    const char *at = strstr(header, key);
+    if (!at || strstr(at + 1, key))
+        return 0;
+    at += sizeof key - 1;
     static const struct {
         const char *text;
         int type;
     } types[] = {{"'<f4'", ATEN_F32},  {"'<f8'", ATEN_F64}, {"'<i4'", ATEN_I32}, {"'<i8'", ATEN_I64},
                  {"'|b1'", ATEN_BOOL}, {"'|u1'", ATEN_U8},  {"'|i1'", ATEN_I8}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strstr(header, types[i].text))
+        if (strncmp(at, types[i].text, strlen(types[i].text)) == 0)
             return types[i].type;
     return 0;
 }
@@ -122,11 +129,35 @@ static bool read_npy(const aten_port *port, const char *bytes, size_t length, ui
 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */
 
-static bool add_numbers(const aten_port *port, const jsonr *value, uint32_t *words, uint64_t *count, int depth, err *e)
+/* Lists in lists have the port's shape; one list has all numbers in a row, whatever the shape is. */
+static bool has_lists(const jsonr *value)
 {
+    const jsonr *item;
+    jsonr_each(item, value) if (jsonr_is(item, JSONR_LIST)) return true;
+    return false;
+}
+
+static bool fits(const aten_port *port, const jsonr *value, uint32_t depth)
+{
+    if (!jsonr_is(value, JSONR_LIST))
+        return depth == port->rank;
+    return depth < port->rank && jsonr_count(value) == port->dims[depth];
+}
+
+/* `nested`: the lists are to have the shape. */
+static bool add_numbers(const aten_port *port, const jsonr *value, uint32_t *words, uint64_t *count, uint32_t depth,
+                        bool nested, err *e)
+{
+    if (nested && !fits(port, value, depth)) {
+        str shape = {0};
+        shape_text(port, &shape);
+        err_set(e, "%s has the shape %s, and these lists have another", port->name, shape.data);
+        str_free(&shape);
+        return false;
+    }
     if (jsonr_is(value, JSONR_LIST) && depth <= ATEN_MAX_RANK) {
         const jsonr *item;
-        jsonr_each(item, value) if (!add_numbers(port, item, words, count, depth + 1, e)) return false;
+        jsonr_each(item, value) if (!add_numbers(port, item, words, count, depth + 1, nested, e)) return false;
         return true;
     }
     bool is_bool = jsonr_is(value, JSONR_BOOL);
@@ -140,7 +171,7 @@ static bool read_json(const aten_port *port, const char *bytes, size_t length, u
 {
     jsonr *json = jsonr_read(bytes, length, e);
     uint64_t count = 0;
-    bool ok = json && add_numbers(port, json, words, &count, 0, e);
+    bool ok = json && add_numbers(port, json, words, &count, 0, has_lists(json), e);
     if (ok && count != port->count)
         ok = err_set(e, "%s has %llu elements, not %llu", port->name, (unsigned long long)port->count,
                      (unsigned long long)count);

@@ -63,6 +63,30 @@ static bool has_session(const options *o)
     return o->session && file_exists(o->session);
 }
 
+/* The first option that says something about a text, which a program does not make; NULL: there is none. */
+static const char *text_option(const options *o)
+{
+    const cli_model *m = &o->model;
+    const struct {
+        bool given;
+        const char *name;
+    } options[] = {{m->loras.count, "--lora"},
+                   {m->check_tensors, "--check-tensors"},
+                   {m->wait, "--wait"},
+                   {m->chunk_ms, "--chunk"},
+                   {o->tokens != DEFAULTS.tokens, "-n"},
+                   {o->slide, "--slide"},
+                   {o->sampling.stops.count, "--stop"},
+                   {o->sampling.context_tok, "-c"},
+                   {o->sampling.cache, "--cache-type"},
+                   {memcmp(&o->sampling.how, &DEFAULTS.sampling.how, sizeof o->sampling.how) != 0,
+                    "how tokens are chosen (--temp and the like)"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given)
+            return options[i].name;
+    return NULL;
+}
+
 static bool check(void *chosen, err *e)
 {
     options *o = chosen;
@@ -71,6 +95,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "a .pt2 file is run with --input, not with a text");
     if (!is_program && (o->program.inputs.count || o->program.folder))
         return err_set_kind(e, ERR_USAGE, "--input and --out go with a .pt2 file");
+    if (is_program && text_option(o))
+        return err_set_kind(e, ERR_USAGE, "%s: of models that make texts, which a .pt2 file does not", text_option(o));
     if (is_program)
         return true;
     if (o->prompt && o->file)

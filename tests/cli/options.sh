@@ -67,6 +67,19 @@ same "and not the default" "$("$SOLO" sim pi --pop=16 --steps=8 -o - | cmp -s - 
 same "an earlier name is the same option" "$("$SOLO" sim pi --pop=16 --steps=8 --patience 9 -o - | wc -l)" 17
 same "words behind -- are no options" "$("$SOLO" compare -- --a.json b.json 2>&1)" "solo: --a.json: No such file or directory"
 
+# ---- what would not be heard ------------------------------------------------------------------------
+for word in "" "a b" http://a models.example.org/ "[::1" a:b; do
+    fails "serve --allow-host '$word'" "--allow-host takes a name" timeout 20 "$SOLO" serve --port 0 --allow-host "$word"
+done
+for word in "" x https://example.org/ https:// "https://a b" ://a; do
+    fails "serve --allow-origin '$word'" "--allow-origin takes an origin" timeout 20 "$SOLO" serve --port 0 --allow-origin "$word"
+    fails "collect --allow-origin '$word'" "--allow-origin takes an origin" timeout 20 "$SOLO" collect --db "$work/db" --port 0 --allow-origin "$word"
+done
+for words in "--lora x" --check-tensors --wait "--chunk 5" "-n 3" --slide "--stop x" "-c 8" "--cache-type f16" "--temp 1" "--top-p 0.5"; do
+    # shellcheck disable=SC2086 # two words are two
+    fails "run PROGRAM.pt2 $words" "of models that make texts" "$SOLO" run tests/data/torch/convnet.pt2 $words
+done
+
 # ---- the text of run -----------------------------------------------------------------------------
 run() { "$SOLO" run -n 6 "$@" 2>&1; }
 text="There was once a king"

@@ -111,6 +111,25 @@ fails "a NumPy file that is cut" 1 "cut.npy: it is cut" "$SOLO" run $data/convne
 fails "constants that take too long" 1 "is too much to compute here" timeout 60 "$SOLO" explain "$work/large.pt2" --impl stub --bandwidth 1
 
 fails "an input of another shape" 1 "x has 486 elements, not 1" sh -c "echo 3 >'$work/one'; '$SOLO' run $data/convnet.pt2 --input '$work/one'"
+for lists in '[[[[1,2]]]]' "[$(printf '[1%.0s,' 1)2]]" '[1,[2]]'; do
+    echo "$lists" >"$work/lists.json"
+    fails "lists of another shape: $lists" 1 "x has the shape 2x3x9x9, and these lists have another" "$SOLO" run $data/convnet.pt2 --input "$work/lists.json"
+done
+python3 -c 'import json, sys
+x = json.load(open(sys.argv[1] + "/x.json"))
+rows = [x[i : i + 9] for i in range(0, 486, 9)]
+planes = [rows[i : i + 9] for i in range(0, 54, 9)]
+json.dump([planes[:3], planes[3:]], open(sys.argv[1] + "/nested.json", "w"))
+json.dump([planes], open(sys.argv[1] + "/other.json", "w"))
+json.dump([1e300] + x[1:], open(sys.argv[1] + "/large.json", "w"))
+npy = open(sys.argv[1] + "/x.npy", "rb").read()
+twice = npy[10:128].strip().replace(b"}", b"\x27descr\x27: \x27<i4\x27, }").ljust(117) + b"\n"
+open(sys.argv[1] + "/twice.npy", "wb").write(npy[:10] + twice + npy[128:])' "$work"
+"$SOLO" run $data/convnet.pt2 --input "$work/nested.json" >"$work/nested.out" && "$SOLO" run $data/convnet.pt2 --input "$work/x.json" >"$work/flat.out"
+ok "lists of this shape are as one list" cmp "$work/nested.out" "$work/flat.out"
+fails "as many numbers in lists of another shape" 1 "these lists have another" "$SOLO" run $data/convnet.pt2 --input "$work/other.json"
+fails "a number beyond floats" 1 "x takes numbers up to 3.40282e+38, not 1e+300" "$SOLO" run $data/convnet.pt2 --input "$work/large.json"
+fails "a type that is there twice" 1 "its elements must be" "$SOLO" run $data/convnet.pt2 --input "$work/twice.npy"
 fails "an input that is none" 2 "none of the program's inputs, which are: x" "$SOLO" run $data/convnet.pt2 --input "z=$work/x.npy"
 fails "a text for a program" 2 "with --input" "$SOLO" run $data/convnet.pt2 -p hello
 fails "--input for a language model" 2 "go with a .pt2 file" "$SOLO" run -p hello --input "$work/x.npy"
