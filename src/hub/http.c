@@ -307,11 +307,15 @@ static CURLcode perform(transfer *t, const char *url, bool with_token)
 }
 
 /* A server chose the address, as a rule: it is shown without what may stand behind a question mark, which are signatures,
- * and without what a terminal would obey. */
+ * without a name and a password, and without what a terminal would obey. */
 static http_result say(http_result result, err *e, const char *what, const char *url)
 {
     char shown[300];
-    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(url, "?"), url);
+    const char *host = strstr(url, "://");
+    int scheme = host ? (int)(host + 3 - url) : 0;
+    const char *at_sign = url + scheme + strcspn(url + scheme, "@/?#");
+    const char *rest = *at_sign == '@' ? at_sign + 1 : url + scheme;
+    snprintf(shown, sizeof shown, "%.*s%.*s", scheme, url, (int)strcspn(rest, "?"), rest);
     for (char *at = shown; *at; at++)
         if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
             *at = '?';

@@ -14,7 +14,7 @@
 
 static bool is_path(const char *word)
 {
-    return word[0] == '/' || word[0] == '\\' || (word[0] == '~' && word[1] == '/') ||
+    return word[0] == '/' || word[0] == '\\' || (word[0] == '~' && word[1 + strcspn(word + 1, "/ \t")] == '/') ||
            (word[0] == '.' && (word[1] == '/' || (word[1] == '.' && word[2] == '/'))) ||
            (isalpha((unsigned char)word[0]) && word[1] == ':' && (word[2] == '\\' || word[2] == '/')) ||
            strncasecmp(word, "file:", 5) == 0;

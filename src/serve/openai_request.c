@@ -5,6 +5,7 @@
 #include "serve/openai_messages.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,9 +65,14 @@ READER(read_temperature)
     return read_float(&REQUEST->how.temperature, value, 0, 2, at, f);
 }
 
+/* 0 is the likeliest token alone, as with other servers of this API; to the sampling it would be no filter. */
 READER(read_top_p)
 {
-    return read_float(&REQUEST->how.top_p, value, 0, 1, at, f);
+    if (!read_float(&REQUEST->how.top_p, value, 0, 1, at, f))
+        return false;
+    if (!(REQUEST->how.top_p >= FLT_MIN))
+        REQUEST->how.top_p = FLT_MIN;
+    return true;
 }
 
 READER(read_min_p)

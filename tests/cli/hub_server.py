@@ -142,6 +142,8 @@ class Hub(BaseHTTPRequestHandler):
             return self.reply(307, Location=f"{self.path}?again")
         if owner == "circle":
             return self.reply(302, Location=f"{here}{self.path}")
+        if owner == "password":
+            return self.reply(302, Location=f"http://user:secret@{self.headers['Host']}{self.path}")
         if owner == "local":
             return self.reply(302, Location="file:///etc/passwd")
         if owner == "escape":

@@ -227,6 +227,8 @@ in_new_cache "a file that is gone" "story-Q8_0.gguf: the hub has no such thing" 
 in_new_cache "asked too often" "asked too often" "$SOLO" pull busy/one
 in_new_cache "redirects in a circle" "redirects too often" "$SOLO" pull circle/one
 in_new_cache "a redirect to a file" "refused" "$SOLO" pull local/one
+in_new_cache "a redirect with a password" "redirects too often" "$SOLO" pull password/one
+same "which is not shown" "$(grep -c secret "$work/err")" 0
 in_new_cache "a redirect with control characters" "127.0.0.1" "$SOLO" pull escape/one
 same "which no terminal gets" "$(tr -d '[:print:]\n' <"$work/err" | wc -c)" 0
 in_new_cache "a list without an end" "too long" "$SOLO" pull endless/one

@@ -50,6 +50,9 @@ const TESTS = {
         assert.notEqual(await textOf(sampled), await textOf({ ...sampled, seed: 6 }));
         assert.notEqual(await textOf({ ...sampled, seed: undefined }), await textOf({ ...sampled, seed: undefined }));
     },
+    async "a top_p of 0, or of next to nothing, leaves the likeliest token"() {
+        for (const top_p of [0, 1e-50, 1e-40, 1e-30]) assert.equal(await textOf({ temperature: 1, top_p, seed: 5 }), await textOf());
+    },
     async "n texts, of which the first is that of n = 1"() {
         const sampled = { temperature: 1, seed: 9, n: 3 };
         const choices = (await complete(sampled)).choices.map((c) => c.text);

@@ -202,6 +202,7 @@ static void personal_things_are_left_out(void **state)
     change(root, "checks/0/detail", "\"read from '/home/alice/x.gguf' by alice@alices-laptop, at 3/4 us\"");
     change(root, "host/cpu", "\"a CPU\\u001b[2J, \\u0085 \\u0007/home/alice/x\"");
     change(root, "params/data", "\"data=/home/alice/p.csv\"");
+    change(root, "params/home", "\"~alice/lab/p.csv\"");
     change(root, "params/more", "\"as {\\\"x\\\":\\\"/home/alice/q.csv, https://example.org/a\"");
     change(root, "gpu/driver", "\"C:\\\\Users\\\\alice\\\\driver.dll\"");
     assert_true(check_json(root, &r, &e));
@@ -212,6 +213,7 @@ static void personal_things_are_left_out(void **state)
     assert_non_null(strstr(r.body.data, "\"model\":\"secret.gguf\""));
     assert_non_null(strstr(r.body.data, "read from 'x.gguf' by (removed) at 3/4 us"));
     assert_non_null(strstr(r.body.data, "\"data\":\"data=p.csv\""));
+    assert_non_null(strstr(r.body.data, "\"home\":\"p.csv\""));
     assert_non_null(strstr(r.body.data, "q.csv, https://example.org/a\""));
     assert_non_null(strstr(r.body.data, "\"driver\":\"driver.dll\""));
     assert_non_null(strstr(r.body.data, "\"cpu\":\"a CPU [2J,     x\""));
