@@ -141,12 +141,19 @@ static bool set_sampling(chat *c, const char *name, const char *value, err *e)
 static const struct {
     const char *name;
     bool (*run)(chat *c, const char *value, err *e);
-} COMMANDS[] = {{"help", help},   {"system", set_system}, {"reset", reset}, {"regenerate", again}, {"compact", compact},
-                {"slide", slide}, {"think", set_think},   {"save", save},   {"load", load}};
+    bool takes_value;
+} COMMANDS[] = {{"help", help, false},        {"system", set_system, true}, {"reset", reset, false},
+                {"regenerate", again, false}, {"compact", compact, false},  {"slide", slide, false},
+                {"think", set_think, true},   {"save", save, true},         {"load", load, true}};
 
 const char *const chat_commands[] = {"/compact",        "/help",  "/load",  "/min-p", "/quit",  "/regenerate",
                                      "/repeat-penalty", "/reset", "/save",  "/seed",  "/slide", "/system",
                                      "/temp",           "/think", "/top-k", "/top-p", NULL};
+
+static bool takes_nothing(const char *name, err *e)
+{
+    return err_set(e, "/%s takes nothing (/help)", name);
+}
 
 bool chat_command(chat *c, const char *line)
 {
@@ -155,14 +162,15 @@ bool chat_command(chat *c, const char *line)
     const char *value = line + 1 + length;
     value += strspn(value, " \t\n");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), line + 1);
-    if (strcmp(name, "quit") == 0 || strcmp(name, "exit") == 0)
+    bool quits = strcmp(name, "quit") == 0 || strcmp(name, "exit") == 0;
+    if (quits && !*value)
         return false;
     err e = {0};
-    bool ok = true, known = false;
+    bool ok = !quits || takes_nothing(name, &e), known = quits;
     for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS && !known; i++)
         if (strcmp(name, COMMANDS[i].name) == 0) {
             known = true;
-            ok = COMMANDS[i].run(c, value, &e);
+            ok = COMMANDS[i].takes_value || !*value ? COMMANDS[i].run(c, value, &e) : takes_nothing(name, &e);
         }
     if (!known)
         ok = set_sampling(c, name, value, &e);

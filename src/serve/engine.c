@@ -9,8 +9,9 @@ engine *engine_new(const engine_options *o, err *e)
     err not_so = {0};
     engine *n = rows > 1 ? engine_batch_new(o, rows, o->rows ? e : &not_so) : engine_single_new(o, e);
     if (!n && rows > 1 && !o->rows && gpu_ok(o->g, e)) {
-        fprintf(stderr, "solo: one text at a time: %s\n", not_so.text);
         n = engine_single_new(o, e);
+        if (n)
+            fprintf(stderr, "solo: one text at a time: %s\n", not_so.text);
     }
     if (n)
         n->end_count = tokenizer_list_ends(o->t, n->ends);

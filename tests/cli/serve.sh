@@ -71,6 +71,7 @@ start tests/data/embeddings/bert-mean --quiet
 "$SOLO" embed tests/data/embeddings/bert-mean -p 'the fox' -p hello --json "$work/vectors.json" 2>/dev/null
 node tests/cli/serve_embed.mjs "$url" "$work/vectors.json" || echo "not ok serve_embed ended early"
 stop "a server of embeddings ends"
+check "a context that does not fit is one line" "$(SOLO_GPU_MEMORY=2000000000 timeout 60 "$SOLO" serve --port 0 -c 16777216 2>&1 | grep -c '^solo: ')" 1
 
 if said=$(node bench/serve_load.mjs --solo "$SOLO" --clients 6 --seconds 4 --tokens 10 --parallel 3 --queue 2); then
     echo "ok clients that come and go: $(echo "$said" | head -n 1)"
