@@ -55,9 +55,9 @@ class Layer:
         return dict(os.environ, VK_LAYER_PATH=self.work, VK_INSTANCE_LAYERS="VK_LAYER_SOLO_faults", FAULT_FILE=self.file,
                     SOLO_CACHE=os.path.join(self.work, "cache"), SOLO_COMPILERS="0", **stalls)
 
-    def panics(self, library, calls, result):
+    def panics(self, library, calls):
         """wgpu-native ends the process there, and a program with sanitizers keeps standard error for their reports"""
-        return self.sanitized and library == "wgpu" and calls in ("submit", "wait") and result != TIMEOUT
+        return self.sanitized and library == "wgpu" and calls in ("submit", "wait")
 
     def prepare(self, kind, result, number):
         with open(self.file, "wb") as f:
@@ -121,7 +121,7 @@ def main():
                     continue
                 for kind, calls in enumerate(KINDS):
                     for result in RESULTS[calls]:
-                        if layer.panics(library, calls, result):
+                        if layer.panics(library, calls):
                             print(f"skip {title}: {NAMES[result]} at {calls} calls (with sanitizers a panic is no line)")
                             continue
                         tried = numbers(good[3][kind], chosen.points if settled else chosen.points or BENCH_POINTS)

@@ -93,7 +93,7 @@ def main():
                 continue
             for kind, calls in enumerate(KINDS):
                 for result in RESULTS[calls]:
-                    if layer.panics(library, calls, result):
+                    if layer.panics(library, calls):
                         print(f"skip serve on {library}: {NAMES[result]} at {calls} calls (with sanitizers a panic is no line)")
                         continue
                     tried = numbers(counts[kind], chosen.points)
