@@ -53,15 +53,18 @@ static bool read_whole(http_request *r, const char *name, uint64_t low, uint64_t
     return false;
 }
 
-/* A name that is not known would ask for something else than what comes. The page itself takes any: links get some on
+/* A name that is not known, or a second value, would ask for something else than what comes. The page itself takes any: links get some on
  * their way. */
 static bool knows(http_request *r, const char *const known[])
 {
-    const char *name = http_unknown_query(r, known);
+    const char *name = http_unknown_query(r, known), *twice = name ? NULL : http_repeated_query(r, known);
     str line = {0};
-    if (!name)
+    if (!name && !twice)
         return true;
-    str_addf(&line, "there is no parameter \"%.40s\" here", name);
+    if (name)
+        str_addf(&line, "there is no parameter \"%.40s\" here", name);
+    else
+        str_addf(&line, "%s is there more than once", twice);
     err_one_line(line.data);
     http_reply_line(r, 400, line.data);
     str_free(&line);

@@ -79,6 +79,30 @@ const char *http_unknown_query(const http_request *r, const char *const known[])
     return u.name;
 }
 
+typedef struct repeated_name {
+    const char *name;
+    uint32_t times;
+} repeated_name;
+
+static enum MHD_Result count_name(void *user, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind, (void)value;
+    repeated_name *n = user;
+    n->times += strcmp(name, n->name) == 0;
+    return MHD_YES;
+}
+
+const char *http_repeated_query(const http_request *r, const char *const known[])
+{
+    for (; *known; known++) {
+        repeated_name n = {.name = *known};
+        r->s->lib.list(r->c, MHD_GET_ARGUMENT_KIND, count_name, &n);
+        if (n.times > 1)
+            return *known;
+    }
+    return NULL;
+}
+
 const char *http_body(const http_request *r, size_t *bytes)
 {
     *bytes = r->body.length;

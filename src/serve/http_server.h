@@ -75,6 +75,8 @@ const char *http_last_header(const http_request *r, const char *name);
 const char *http_query(const http_request *r, const char *name); /* of the address, decoded; NULL */
 /* The first name in it that is none of these, up to NULL; NULL: there is none. */
 const char *http_unknown_query(const http_request *r, const char *const known[]);
+/* One of these that is there more than once: which of its values counts would be a guess. */
+const char *http_repeated_query(const http_request *r, const char *const known[]);
 const char *http_body(const http_request *r, size_t *bytes); /* terminated by a zero byte */
 const char *http_address(http_request *r);                   /* who asks, as numbers; "-": unknown */
 unsigned http_status(const http_request *r);                 /* of the reply; 0: none yet */

@@ -73,6 +73,7 @@ check "refused: sending elsewhere" "$(status POST / "$record")" 405
 check "refused: an address that is none" "$(status GET /api/records/zzz)" 404
 check "refused: a group that is none" "$(status GET '/?by=nothing')" 400
 check "refused: a parameter that is none" "$(status GET '/api/records?vendro=AMD') $(status GET '/api/summary?limit=3') $(status GET '/api/export.csv?vendor=AMD') $(status GET '/?from=elsewhere') $(body GET '/api/records?vendro=AMD')" '400 400 400 200 there is no parameter "vendro" here'
+check "refused: two values" "$(status GET '/api/records?limit=1&limit=2') $(status GET '/api/summary?by=vendor&by=device') $(body GET '/api/records?limit=1&limit=2')" '400 400 limit is there more than once'
 check "refused: a page that is none" "$(status GET '/api/records?limit=0') $(status GET '/api/records?before=x')" '400 400'
 check "refused: another name for this machine" "$(status GET / '' 'Host: evil.example')" 403
 check "refused: a page of someone else's" "$(status POST /api/records "$record" 'Origin: https://evil.example')" 403
