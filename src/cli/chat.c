@@ -79,6 +79,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "--tool-command needs --tools (solo chat --help)");
     if (o->session && strcmp(o->session, "-") == 0)
         return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo chat --help)");
+    if (o->session && !file_writable(o->session, e)) /* before there is something to lose */
+        return false;
     return !o->think || chat_find_think(o->think, &think, e);
 }
 

@@ -103,6 +103,8 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
     if (o->session && strcmp(o->session, "-") == 0)
         return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo run --help)");
+    if (o->session && !file_writable(o->session, e)) /* before there is something to lose */
+        return false;
     if (!o->prompt && !o->file && has_session(o) && isatty(STDIN_FILENO))
         o->prompt = "";
     if (!o->prompt && !o->file) {

@@ -164,6 +164,18 @@ same think_off "$(thinks --think off)" "$("$solo" run "$work/folder" -p hiY -n 6
 same think_auto "$(thinks)" "$("$solo" run "$work/folder" -p hiZ -n 6 | cut -c 4-)"
 same think_later "$(printf '/think on\nhi\n' | "$solo" chat "$work/folder" --temp 0 -n 6 2>/dev/null)" "$(thinks --think on)"
 
+# a file that /save did not write stays, and a session's folder is looked at before there is a text
+echo 'a letter' >"$work/letter"
+echo '{"model_type": "llama"}' >"$work/letter.json"
+for file in letter letter.json; do
+    printf 'Tom\n/save %s/%s\n' "$work" "$file" | chat -n 2 >"$work/out"
+    same "save_leaves_$file" "$(cat "$work/$file") $(grep -c 'stays as it is' "$work/errors")" "$(case $file in *.json) echo '{"model_type": "llama"}' ;; *) echo 'a letter' ;; esac) 1"
+done
+printf 'Tom\n/save %s/again.json\n/save %s/again.json\n/save %s/again\n/save %s/again\n' "$work" "$work" "$work" "$work" | chat -n 2 >"$work/out"
+same save_again "$(grep -c "stays as it is" "$work/errors")" 0
+fails no_session_folder 1 'cannot write' "$solo" chat -n 2 --session "$work/nowhere/x"
+fails no_session_folder_run 1 'cannot write' "$solo" run -n 2 -p x --session "$work/nowhere/x"
+
 # sessions: what was saved goes on as if nothing had been between
 run -p 'Once upon a time' -n 24 --temp 0.9 --seed 4 >"$work/whole"
 run -p 'Once upon a time' -n 12 --temp 0.9 --seed 4 --session "$work/text.session" >"$work/half"
