@@ -1,6 +1,7 @@
 # What of the Makefile runs for long: fuzzing under libFuzzer, and a server under load. `make fuzz`: each target for
 # FUZZ_SECONDS; `make fuzz-long HOURS=N`: all of them for N hours together, on all processors, and the counts into
-# docs/reliability.md; tools/fuzz.mjs runs them and says how. `make soak MINUTES=N`: bench/soak.mjs.
+# docs/reliability.md; tools/fuzz.mjs runs them and says how. `make soak MINUTES=N`: bench/soak.mjs; `make soak-page
+# MINUTES=N`: bench/soak_page.mjs, a page in a browser.
 
 FUZZ_SECONDS ?= 300
 FUZZ_CC      ?= clang-19
@@ -32,11 +33,16 @@ fuzz-corpus: fuzz-build
 
 # bench/stress.py is the same for one dispatch; it has options of its own.
 MINUTES ?= 20
-.PHONY: soak
+.PHONY: soak soak-page
 soak:
 	$(SETUP) test
 	$(COMPILE_ALL) $(BUILD)/solo
 	@node bench/soak.mjs --solo $(BUILD)/solo --minutes $(MINUTES)
+
+soak-page:
+	$(SETUP) test
+	$(COMPILE_ALL) $(BUILD)/solo $(WEB)/.done
+	@node bench/soak_page.mjs --solo $(BUILD)/solo --page $(WEB) --minutes $(MINUTES)
 
 FUZZ_LIBRARY := $(filter-out $(BUILD)/src/cli/%,$(OBJECTS))
 $(BUILD)/libfuzz.a: $(FUZZ_LIBRARY)
