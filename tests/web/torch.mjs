@@ -8,11 +8,11 @@ const [, , host] = process.argv, { SOLO, SOLO_PAGE } = process.env, FOLDER = "te
 const NAMES = ["convnet", "encoder", "cache"], level = "ops"; // what software devices run natively
 
 /** In a page or here: opens the file, runs it by the seed twice, the second time from the beginning. */
-async function runTwice(solo, file, options) {
+async function runTwice(solo, file, { seed, ...options }) {
     const program = await solo.openProgram(file, options), plain = (outputs) => Object.fromEntries(Object.entries(outputs).map(([name, { shape, data }]) => [name, { shape, data: [...data] }]));
-    const first = plain(await program.run({}, { seed: options.seed }));
+    const first = plain(await program.run({}, { seed }));
     await program.reset();
-    const again = plain(await program.run({}, { seed: options.seed }));
+    const again = plain(await program.run({}, { seed }));
     await program.close();
     return { first, same: JSON.stringify(first) === JSON.stringify(again), level: program.level, dispatches: program.dispatches, inputs: program.inputs };
 }
