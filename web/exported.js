@@ -47,6 +47,8 @@ function save(name, outputs) {
     URL.revokeObjectURL(link.href);
 }
 
+let leave = () => {}; // the program in the dialog
+
 /** Opens the file and shows it in the dialog until that is closed. */
 export async function showProgram(solo, dialog, file) {
     const program = await solo.openProgram(file), fields = new Map();
@@ -81,7 +83,8 @@ export async function showProgram(solo, dialog, file) {
     });
     again.onclick = acting(() => program.reset().then(() => `its ${program.states.length} states are as the file has them`));
     dialog.replaceChildren(head, element("p", facts, { className: "soft" }), element("h3", "Inputs"), element("p", "From .npy or JSON files; those without one get random numbers.", { className: "soft" }), inputs, row, outputs);
-    dialog.onclose?.(); // another program may be in it
-    dialog.onclose = () => program.close().catch(() => {});
+    leave(); // another program may be in it
+    leave = () => program.close().catch(() => {});
+    dialog.onclose = () => dialog.open || leave(); // browsers say so with their next picture, when another one may be shown
     if (!dialog.open) dialog.showModal();
 }

@@ -170,6 +170,10 @@ if (page)
         await drop("second.pt2", readFileSync(`${FOLDER}/cache.pt2`));
         await browser.until(() => /^second/.test(document.getElementById("program-title").textContent) && document.getElementById("program").open);
         equal(await browser.evaluate(() => ended), ["first.pt2"], "another program takes the place of the first");
+        await browser.evaluate(() => document.getElementById("program").dispatchEvent(new Event("close"))); // the first one's, which comes with a picture that may be late
+        await press("Run");
+        await said(/^took /);
+        equal(await browser.evaluate(() => ended), ["first.pt2"], "and stays there");
         await press("✕");
         await drop("cut.pt2", readFileSync(`${FOLDER}/cache.pt2`).subarray(0, 3000));
         await browser.until(() => !document.getElementById("trouble").hidden);
