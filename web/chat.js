@@ -54,7 +54,14 @@ export function startChat(page) {
     // ---- what is shown
 
     let follows = true; // the end of the conversation is in sight, and stays so
-    const toEnd = () => follows && (list.scrollTop = list.scrollHeight);
+    let placed = 0; // where the end was put last: who is above that has scrolled, and the event may be late
+    const follow = () => { follows = true; placed = 0; };
+    function toEnd() {
+        follows &&= list.scrollTop >= Math.min(placed, list.scrollHeight - list.clientHeight) - 80;
+        if (!follows) return;
+        list.scrollTop = list.scrollHeight;
+        placed = list.scrollTop;
+    }
     list.onscroll = () => (follows = list.scrollHeight - list.scrollTop - list.clientHeight < 80);
     new ResizeObserver(toEnd).observe(list);
 
@@ -174,7 +181,7 @@ export function startChat(page) {
     /** What is shown is another conversation, or another part of it. */
     function changed() {
         messages = talks.messages;
-        follows = true;
+        follow();
         edited();
         draw();
         buttons();
@@ -232,7 +239,8 @@ export function startChat(page) {
 
     async function answer() {
         if (page.busy || !answerer()) return;
-        page.busy = follows = true;
+        page.busy = true;
+        follow();
         edited();
         page.calm();
         unsay("full");
