@@ -10,6 +10,7 @@ const BINDING_TYPES = ["read-only-storage", "storage", "uniform"];
 const TIME_BEGIN = 1, TIME_END = 2;
 const SPARE_BYTES = 256, SPARE_COUNT = 4; // read buffers that are kept: a token comes back every time
 const NOTHING_BYTES = 4096, UNIFORM = 2; // of buffers that kernels run on beforehand; a kind of binding
+const LOSS_MS = 500; // so long after what failed for it may a loss be said
 const SOFTWARE = 2; // which adapter to request
 const TYPE_UNKNOWN = 0, TYPE_SOFTWARE = 3;
 
@@ -129,6 +130,11 @@ class Device {
             promise.then(end, fail).finally(() => this.waiting.delete(end));
             if (this.lost) end();
         });
+    }
+
+    /** What failed may have failed for a loss that is said only later (Chromium): then that is the error. */
+    lossSaid() {
+        return Promise.race([this.device.lost, new Promise((next) => setTimeout(next, LOSS_MS))]);
     }
 
     /** A promise of the queue's, and something for those who look only when asked to. */
@@ -293,6 +299,7 @@ export function gpuImports(gpu, memory, { read, write }) {
                 const [begin, end] = new BigUint64Array((await device.bytesOf(resolved, 0, 16)).buffer);
                 return end >= begin ? Number(end - begin) : -1;
             } catch (error) {
+                await device.lossSaid();
                 device.fail(error.message);
                 return -1;
             }
@@ -346,7 +353,7 @@ export function gpuImports(gpu, memory, { read, write }) {
             device.bytesOf(buffer, offset, bytes).then((read) => {
                 new Uint8Array(memory().buffer, data >>> 0, bytes).set(read);
                 over(true);
-            }).catch(() => over(false));
+            }).catch(() => device.lossSaid().then(() => over(false)));
         },
         kernel(id, nameAt, wgslAt, entryAt, kindsAt, count, idle, ahead) {
             const device = things[id], wgsl = read(wgslAt);

@@ -352,6 +352,30 @@ await test("a lost device says so, and can be followed by another", async () => 
     yes(EXPECTED.startsWith(PROMPT + made.choices[0].text), made.choices[0].text);
 });
 
+await test("a device that is lost in the middle of an answer says so, at whatever moment", async () => {
+    let device = null;
+    const seen = {
+        async requestAdapter(options) {
+            const adapter = await (gpu ?? navigator.gpu).requestAdapter(options), requestDevice = adapter.requestDevice.bind(adapter);
+            adapter.requestDevice = async (wanted) => {
+                device = await requestDevice(wanted);
+                const { lost } = device; // Chromium says it after all reads have failed
+                Object.defineProperty(device, "lost", { value: lost.then((info) => new Promise((next) => setTimeout(() => next(info), 20))) });
+                return device;
+            };
+            return adapter;
+        },
+    };
+    for (const after of [0, 1, 3, 10]) {
+        const engine = await Engine.create({ gpu: seen });
+        await engine.open();
+        await engine.load(await builtinSource(), { level: "ops", context: 64 });
+        const error = await thrown(() => engine.answer({ prompt: PROMPT, maxTokens: 50, onText: () => setTimeout(() => device.destroy(), after) }));
+        yes(/device lost/.test(error.message), `${after} ms later: ${error.message}`);
+        await engine.close();
+    }
+});
+
 await test("simulations: the same bits in one dispatch and in one for each step, and the native run's scores", async () => {
     const scores = SIM_EXPECTED.split(",").map(Number);
     const cartpole = await both(solo, "cartpole", { population: 33, steps: 60, seed: 5, chunkMs: 0 });
