@@ -2,13 +2,13 @@
 // right and whose memory stays flat. `make soak-page MINUTES=N`; bench/soak.mjs is the same for a server.
 //
 // One visitor in one page, which `solo serve` sends, so that the model of the page and the server's answer by turns: short answers,
-// which have to be the server's own words, answers that are stopped, messages that are edited, conversations, settings, views, a
+// which have to be the native program's words, answers that are stopped, messages that are edited, conversations, settings, views, a
 // second tab. Beside that, at random: models that are cut, hostile, no models, or whose connection ends; a lost device, also in the
 // middle of an answer; the server stopped, or killed in the middle of one; no network. After each of these a question is asked
 // again. What ends the page or its worker (reloads, a tab that takes the GPU, a measurement that is cancelled) is done in the first
-// third only, which is for warming up: the rest is one life of both. Between two of these things every few seconds, with a new
-// conversation, the page is looked at. Prints a line for each act and measure; exit
-// status 1 if an answer was wrong, if the page's code let an error go, or if something grew.
+// sixth only: the rest is one life of both, and the first third is for warming up. Between two of these things every few seconds,
+// with a new conversation, the page is looked at. Prints a line for each act and measure; exit status 1 if an answer was wrong, if
+// the page's code let an error go, or if something grew. A browser's processes take some minutes to become as large as they stay.
 //
 //   --minutes N   (20)        --browser NAME  chromium, or firefox, of which less is known     --json FILE  what was seen, as JSON
 //   --sample S    seconds between looks (5)   --solo FILE  the program (build/solo)            --page FOLDER  (build/web)
@@ -50,6 +50,7 @@ async function look(began) {
     if (!found.some((p) => p.pid === ofPage)) ofPage = found.filter((p) => p.kind === "renderer").sort((a, b) => b.ticks - a.ticks)[0]?.pid;
     const seen = { s: Math.round((Date.now() - began) / 1000), page_mib: found.find((p) => p.pid === ofPage)?.mib ?? 0, gpu_process_mib: sum("gpu"), browser_mib: sum("browser"), other_mib: sum("other") };
     if (!cdp) return seen;
+    await evaluate(() => ["conversation-list", "kept"].forEach((id) => document.getElementById(id).replaceChildren())); // made anew when they are shown
     await cdp.send("HeapProfiler.collectGarbage");
     const { breakdown } = await evaluate(() => performance.measureUserAgentSpecificMemory()), heap = (scope) => breakdown.filter((b) => b.attribution.some((a) => a.scope === scope)).reduce((all, b) => all + b.bytes, 0) / 2 ** 20;
     const { nodes, jsEventListeners } = await cdp.send("Memory.getDOMCounters"), counts = {};
@@ -69,7 +70,7 @@ await named(BUILTIN);
 const keep = (idle) => options.json && writeFileSync(options.json, JSON.stringify({ minutes: options.minutes, browser: options.browser, acts, asked, samples, idle, wrong }, null, 1) + "\n");
 const left = () => began + lasts - Date.now();
 while (left() > 0 && wrong.length < MOST_WRONG && !gone) {
-    const isWarming = options.only !== "." || left() > lasts * 2 / 3, name = coming.pop() ?? oneOf(isWarming ? names : names.filter((n) => ![RELOAD, TAKEN, CANCELLED].includes(n)));
+    const mayEnd = options.only !== "." || left() > lasts * 5 / 6, name = coming.pop() ?? oneOf(mayEnd ? names : names.filter((n) => ![RELOAD, TAKEN, CANCELLED].includes(n)));
     trail.push(name);
     trail.splice(0, trail.length - 6);
     acts[name] = (acts[name] ?? 0) + 1;
@@ -96,8 +97,8 @@ await browser.close();
 far.close();
 rmSync(folder, { recursive: true });
 
-// The last third beside the middle one. What a browser gives back only after a minute comes and goes by twice as much as the page
-// has: so it is the lowest tenth that must not rise; the median is said beside it.
+// The last third beside the middle one. What a browser gives back only after minutes comes and goes, and what is shown differs: only
+// what raises both the median and the lowest tenth has grown.
 const third = Math.floor(samples.length / 3);
 const part = (list, key, of) => list.map((s) => s[key]).sort((a, b) => a - b)[Math.floor(list.length * of)];
 const MEASURES = [["page_mib", "the page's process", 1.03, 4], ["gpu_process_mib", "the GPU's process", 1.03, 4], ["browser_mib", "the browser's process", 1.03, 4], ["other_mib", "its other processes", 1.03, 4],
@@ -106,11 +107,11 @@ const MEASURES = [["page_mib", "the page's process", 1.03, 4], ["gpu_process_mib
 for (const [name, n] of Object.entries(acts)) console.log(`${String(n).padStart(5)}× ${name}`);
 console.log(`${asked} answers looked at, ${samples.length} looks in ${options.minutes} minutes`);
 for (const [key, name, room, more] of MEASURES) {
-    const thirds = [samples.slice(third, 2 * third), samples.slice(2 * third)], [first, last] = thirds.map((list) => part(list, key, 0.1));
-    if (first === undefined) continue;
-    const grew = last > first * room + more, digits = key.endsWith("_mib") ? 1 : 0, [before, after] = thirds.map((list) => `${part(list, key, 0.1).toFixed(digits)} (median ${part(list, key, 0.5).toFixed(digits)})`);
+    const thirds = [samples.slice(third, 2 * third), samples.slice(2 * third)], parts = [0.5, 0.1].map((of) => thirds.map((list) => part(list, key, of)));
+    if (parts[0][0] === undefined) continue;
+    const grew = parts.every(([before, after]) => after > before * room + more), digits = key.endsWith("_mib") ? 1 : 0, [before, after] = [0, 1].map((which) => parts[0][which].toFixed(digits) + ` (lowest tenth ${parts[1][which].toFixed(digits)})`);
     console.log(`${name}${digits ? ", MiB" : ""}: middle third ${before}, last third ${after}, afterwards ${idle[key]?.toFixed(digits)}${grew ? ": grew" : ""}`);
-    if (grew) wrong.push(`${name} grew from ${first} to ${last}`);
+    if (grew) wrong.push(`${name} grew from ${before} to ${after}`);
 }
 if (third < 2) wrong.push("too short to say what grows: at least six looks");
 for (const what of wrong) console.log(`wrong: ${what.slice(0, 1000)}`);

@@ -1,6 +1,6 @@
 // What the page of bench/soak_page.mjs comes from: its options and its chance, the files and their servers, and what the native
 // program says.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ export function same(got, wanted, what) {
     if (got !== wanted) throw new Error(`${what}: ${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`);
 }
 
-/** In the page's worker, before anything else of it: what is there of a GPU's buffers and of programs' memories. */
+/** In the page's worker, before anything else of it: what is there of a GPU's buffers and of programs' memories; a way to lose the GPU. */
 function watch() {
     const devices = new Set(), of = new WeakMap(), memories = [], free = GPUBuffer.prototype.destroy;
     const { createBuffer } = GPUDevice.prototype, { instantiate } = WebAssembly;
@@ -39,7 +39,7 @@ function watch() {
         const made = createBuffer.call(this, wanted);
         let mine = of.get(this);
         if (!mine) {
-            of.set(this, (mine = { buffers: 0, bytes: 0 }));
+            of.set(this, (mine = { buffers: 0, bytes: 0, device: this }));
             devices.add(mine);
             this.lost.then(() => devices.delete(mine));
         }
@@ -62,6 +62,7 @@ function watch() {
         if (memory) memories.push(new WeakRef(memory));
         return made;
     };
+    globalThis.soakLose = () => [...devices].sort((a, b) => b.bytes - a.bytes)[0].device.destroy(); // the model's
     globalThis.soakCounts = () => {
         globalThis.gc?.();
         const live = memories.map((m) => m.deref()?.buffer.byteLength).filter(Boolean), sum = (key) => [...devices].reduce((all, d) => all + d[key], 0);
@@ -101,10 +102,10 @@ export async function startServer() {
 }
 await startServer();
 
-// What the native program says: from the server, without a page.
+// What the native program says, one prompt after the other.
 export const texts = {};
-await Promise.all(PROMPTS.map(async (prompt) => {
-    const body = JSON.stringify({ prompt, max_tokens: 120, temperature: 0, repeat_penalty: 1 });
-    const response = await fetch(`${url}/v1/completions`, { method: "POST", headers: { "content-type": "application/json" }, body });
-    texts[prompt] = (await response.json()).choices[0].text;
-}));
+for (const prompt of PROMPTS) {
+    const { status, stdout, stderr } = spawnSync(options.solo, ["run", "-p", prompt, "-n", "120", "--fuse", "ops"], { encoding: "utf8" });
+    if (status !== 0 || !stdout.startsWith(prompt)) throw new Error(`solo run ended with ${status}: ${stdout}${stderr}`);
+    texts[prompt] = stdout.slice(prompt.length);
+}
