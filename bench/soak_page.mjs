@@ -8,7 +8,8 @@
 // again. What ends the page or its worker (reloads, a tab that takes the GPU, a measurement that is cancelled) is done in the first
 // sixth only: the rest is one life of both, and the first third is for warming up. Between two of these things every few seconds,
 // with a new conversation, the page is looked at. Prints a line for each act and measure; exit status 1 if an answer was wrong, if
-// the page's code let an error go, or if something grew. A browser's processes take some minutes to become as large as they stay.
+// the page's code let an error go, or if something grew. A browser's processes take some minutes to
+// become as large as they stay: of less than ten minutes they are only shown.
 //
 //   --minutes N   (20)        --browser NAME  chromium, or firefox, of which less is known     --json FILE  what was seen, as JSON
 //   --sample S    seconds between looks (5)   --solo FILE  the program (build/solo)            --page FOLDER  (build/web)
@@ -109,7 +110,7 @@ console.log(`${asked} answers looked at, ${samples.length} looks in ${options.mi
 for (const [key, name, room, more] of MEASURES) {
     const thirds = [samples.slice(third, 2 * third), samples.slice(2 * third)], parts = [0.5, 0.1].map((of) => thirds.map((list) => part(list, key, of)));
     if (parts[0][0] === undefined) continue;
-    const grew = parts.every(([before, after]) => after > before * room + more), digits = key.endsWith("_mib") ? 1 : 0, [before, after] = [0, 1].map((which) => parts[0][which].toFixed(digits) + ` (lowest tenth ${parts[1][which].toFixed(digits)})`);
+    const isJudged = options.minutes >= 10 || !name.includes("process"), grew = isJudged && parts.every(([before, after]) => after > before * room + more), digits = key.endsWith("_mib") ? 1 : 0, [before, after] = [0, 1].map((which) => parts[0][which].toFixed(digits) + ` (lowest tenth ${parts[1][which].toFixed(digits)})`);
     console.log(`${name}${digits ? ", MiB" : ""}: middle third ${before}, last third ${after}, afterwards ${idle[key]?.toFixed(digits)}${grew ? ": grew" : ""}`);
     if (grew) wrong.push(`${name} grew from ${before} to ${after}`);
 }
