@@ -27,7 +27,6 @@ const CHUNK_VEC4S = 2u;
 //!include "floats.wgsl"
 //!include "angle.wgsl"
 //!include "matmul.wgsl"
-//!include "row4.wgsl"
 //!include "subgroup_sum.wgsl"
 
 const LANES = 32u; // of a subgroup that multiplies

@@ -13,6 +13,7 @@ enum {
     LOWER_ROW_AT_ONCE = 5, /* MOST_AT_ONCE of matmul_row.wgsl */
     LOWER_MUCH_WORKGROUP_BYTES = 20480,
     LOWER_ENOUGH_THREADS = 65536, /* to keep a large GPU's memory busy */
+    LOWER_SLOTS_TOGETHER = 4,     /* rows of x that a thread of slots_share_x.wgsl reads together, at least */
 };
 
 /* The context in which a step is lowered. */
@@ -75,6 +76,12 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
                  const layout *lies);
 /* The same by matrix units, of weights that are f16: matmul_slots_matrix.wgsl. */
 bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows);
+/* Rows of x that a thread reads together: fewer make a shorter kernel, more of them read the norm's weights less often.
+ * Each set of so many rows has a subgroup at least. */
+uint32_t lower_slots_together(uint32_t rows, uint32_t subgroups);
+/* Shares so many units of work among workgroups. Separate dispatches have as many as a megakernel, since each workgroup
+ * puts all of x into its memory. */
+void lower_slots_groups(const lowering *c, dispatch_desc *l, uint32_t units);
 /* The arguments of a part of a matrix product. */
 static inline uint32_t *lower_part_args(dispatch_desc *l, uint32_t part)
 {

@@ -25,14 +25,33 @@ static bool choose_cut(const lowering *c, uint32_t row4s, uint32_t rows, uint32_
     return true;
 }
 
-/* Rows of x that a thread reads together: fewer make a shorter kernel, more of them read the norm's weights less often.
- * Each set of so many rows has a subgroup at least. */
-static uint32_t rows_together(uint32_t rows, uint32_t subgroups)
+uint32_t lower_slots_together(uint32_t rows, uint32_t subgroups)
 {
-    uint32_t together = 4;
+    uint32_t together = LOWER_SLOTS_TOGETHER;
     while (together * subgroups < rows)
         together *= 2;
     return together < rows ? together : rows;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void lower_slots_groups(const lowering *c, dispatch_desc *l, uint32_t units)
+{
+    uint32_t groups = least_of(units, c->t->busy_groups);
+    if (c->form->threads) {
+        l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
+        l->single_pass = true;
+        kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
+        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
+        groups = least_of(units, c->form->groups); /* every workgroup has some */
+    }
+    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, lower_row4s_are_whole(l));
+    l->polls_epoch = true;
+    lower_with_subgroups(c, l);
+    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = least_of(groups, c->t->most_groups);
 }
 
 /* The threads are the same at all levels, so that all get the same sums. */
@@ -67,22 +86,10 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     kernel_set_constant(&l->kernel, CONSTANT_CHUNK_VEC4S, l->args[MATMUL_CHUNK_VEC4S]);
     kernel_set_constant(&l->kernel, CONSTANT_SEGMENT_CHUNKS, cut.segment);
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, l->args[MATMUL_X_FORM] == X_NORMED);
-    kernel_set_constant(&l->kernel, CONSTANT_TOGETHER, rows_together(rows, subgroups));
+    kernel_set_constant(&l->kernel, CONSTANT_TOGETHER, lower_slots_together(rows, subgroups));
     kernel_set_constant(&l->kernel, CONSTANT_ALONE_AT_ONCE, cut.alone);
     kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS,
                         c->form->threads ? c->t->x_floats : (rows * ((cut.segment | 1) * each + more) + 31) / 32 * 32);
-    /* separate dispatches have as many workgroups as a megakernel, since each puts all of x into its memory */
-    uint32_t groups = row4s < c->t->busy_groups ? row4s : c->t->busy_groups;
-    if (c->form->threads) {
-        l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
-        l->single_pass = true;
-        kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
-        groups = row4s < c->form->groups ? row4s : c->form->groups; /* every workgroup has some */
-    }
-    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, lower_row4s_are_whole(l));
-    l->polls_epoch = true;
-    lower_with_subgroups(c, l);
-    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = groups < c->t->most_groups ? groups : c->t->most_groups;
+    lower_slots_groups(c, l, row4s);
     return true;
 }

@@ -3,18 +3,19 @@
 #include "graph/lower_internal.h"
 
 enum {
-    LANES = 32,        /* of a subgroup */
-    FRAGMENT = 16,     /* rows of weights, and elements of k */
-    CHUNK = 8,         /* weights */
-    LINE_PAD = 8,      /* as in matmul_slots_matrix.wgsl: LINE */
-    MOST_HELD = 8,     /* fragments of a subgroup that are on their way */
-    LEAST_TOGETHER = 4 /* rows of x, as matmul_slots.c has it */
+    LANES = 32,    /* of a subgroup */
+    FRAGMENT = 16, /* rows of weights, and elements of k */
+    CHUNK = 8,     /* weights */
+    LINE_PAD = 8,  /* as in matmul_slots_matrix.wgsl: LINE */
+    MOST_HELD = 8, /* fragments of a subgroup that are on their way */
 };
 
 /* How a product is shared. */
 typedef struct matrix_cut {
-    uint32_t team, tiles, columns,
-        segment; /* subgroups of a tile; tiles of a unit; rows of x; fragments of a segment */
+    uint32_t team;    /* subgroups of a tile */
+    uint32_t tiles;   /* of a unit */
+    uint32_t columns; /* of a fragment of x */
+    uint32_t segment; /* fragments of k */
 } matrix_cut;
 
 /* Two tiles make a unit where rows of two places meet in an epilogue; 0: rows are no whole units. */
@@ -39,7 +40,7 @@ static uint32_t room_for_x(const lowering *c, uint32_t columns)
 {
     enum { OTHERS = 8320 + 5376 }; /* shared_x at its least; attention's, sampling's and what else there is */
     uint32_t sums = c->form->row_threads / LANES * columns * FRAGMENT * (uint32_t)sizeof(float);
-    uint32_t squares = c->form->row_threads / c->t->subgroup * LEAST_TOGETHER * (uint32_t)sizeof(float);
+    uint32_t squares = c->form->row_threads / c->t->subgroup * LOWER_SLOTS_TOGETHER * (uint32_t)sizeof(float);
     uint32_t taken = OTHERS + sums + squares, number = c->t->matrix_lanes ? 4 : 2;
     return c->t->workgroup_bytes > taken ? (c->t->workgroup_bytes - taken) / number / 64 * 64 : 0;
 }
@@ -98,9 +99,7 @@ bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s,
     m.team = choose_team(c, units, fragments, &m);
     if (!m.team || !choose_segment(fragments, room, &m))
         return false;
-    uint32_t steps = (m.segment + m.team - 1) / m.team, subgroups = threads / c->t->subgroup, together = LEAST_TOGETHER;
-    while (together * subgroups < rows)
-        together *= 2;
+    uint32_t steps = (m.segment + m.team - 1) / m.team;
     l->kernel.name = "matmul_slots_matrix";
     l->kernel.matrix = !c->t->matrix_lanes;
     kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
@@ -113,19 +112,8 @@ bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s,
     kernel_set_constant(&l->kernel, CONSTANT_TILE_NUMBERS,
                         c->form->threads ? room : m.columns * (m.segment * FRAGMENT + LINE_PAD));
     kernel_set_constant(&l->kernel, CONSTANT_NORMS, l->args[MATMUL_X_FORM] == X_NORMED);
-    kernel_set_constant(&l->kernel, CONSTANT_TOGETHER, together < rows ? together : rows);
+    kernel_set_constant(&l->kernel, CONSTANT_TOGETHER, lower_slots_together(rows, threads / c->t->subgroup));
     kernel_set_constant(&l->kernel, CONSTANT_HELD, steps < MOST_HELD ? steps : MOST_HELD);
-    uint32_t groups = units < c->t->busy_groups ? units : c->t->busy_groups;
-    if (c->form->threads) {
-        l->depends_on_groups = 1u << ARG_GROUPS | 1u << MATMUL_ROW_GROUPS;
-        l->single_pass = true;
-        kernel_set_constant(&l->kernel, CONSTANT_PARTS, l->args[MATMUL_PART_COUNT]);
-        kernel_set_constant(&l->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
-        groups = units < c->form->groups ? units : c->form->groups;
-    }
-    kernel_set_constant(&l->kernel, CONSTANT_WHOLE_ROW4S, lower_row4s_are_whole(l));
-    l->polls_epoch = true;
-    lower_with_subgroups(c, l);
-    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = groups;
+    lower_slots_groups(c, l, units);
     return true;
 }
