@@ -77,9 +77,7 @@ static bool check(void *chosen, err *e)
         return err_set_kind(e, ERR_USAGE, "there is no template '%s' (solo chat --help)", o->template);
     if (o->tool_command && !o->tools)
         return err_set_kind(e, ERR_USAGE, "--tool-command needs --tools (solo chat --help)");
-    if (o->session && strcmp(o->session, "-") == 0)
-        return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo chat --help)");
-    if (o->session && !file_writable(o->session, e)) /* before there is something to lose */
+    if (!cli_session_writable(o->session, "chat", e))
         return false;
     return !o->think || chat_find_think(o->think, &think, e);
 }

@@ -88,6 +88,8 @@ typedef struct cli_output {
 } cli_output;
 /* Do results go into files of their own? */
 bool cli_outputs_differ(const cli_output *list, size_t count, err *e);
+/* Can a session be saved there? Asked before there is something to lose; NULL: there is none. */
+bool cli_session_writable(const char *path, const char *command, err *e);
 /* Does a result leave alone what it is made from? NULL and "-" are no files. */
 bool cli_keeps_input(const char *option, const char *path, const char *input, err *e);
 

@@ -1,4 +1,5 @@
 /* outputs: two results into one file would leave one of them, and one into a file that is read would end that. */
+#include "base/file.h"
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -49,4 +50,11 @@ bool cli_keeps_input(const char *option, const char *path, const char *input, er
     free(to);
     free(from);
     return ok;
+}
+
+bool cli_session_writable(const char *path, const char *command, err *e)
+{
+    if (path && strcmp(path, "-") == 0)
+        return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo %s --help)", command);
+    return !path || file_writable(path, e);
 }

@@ -101,9 +101,7 @@ static bool check(void *chosen, err *e)
         return true;
     if (o->prompt && o->file)
         return err_set_kind(e, ERR_USAGE, "-p and -f are both texts: only one of them is taken (solo run --help)");
-    if (o->session && strcmp(o->session, "-") == 0)
-        return err_set_kind(e, ERR_USAGE, "--session takes a file, not a stream (solo run --help)");
-    if (o->session && !file_writable(o->session, e)) /* before there is something to lose */
+    if (!cli_session_writable(o->session, "run", e))
         return false;
     if (!o->prompt && !o->file && has_session(o) && isatty(STDIN_FILENO))
         o->prompt = "";
