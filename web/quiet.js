@@ -1,5 +1,6 @@
 // Whether the machine has time for a measurement: short tasks of the same length, some of which take longer when others run.
-const TASKS = 16, TASK_MS = 8, SLOWER = 1.4;
+// A task is shorter than a turn of the scheduler (3 to 4 ms): of longer ones each is interrupted, and none stands out.
+const TASKS = 16, TASK_MS = 2, LOOK_MS = 128, SLOWER = 1.4;
 
 function work(rounds) {
     let x = 1;
@@ -21,7 +22,7 @@ function timed(rounds) {
 
 /** In one go, for tenths of a second: who pauses is let in at once on a busy machine, too. */
 export function lookBusy() {
-    let rounds = 20_000;
-    while (Math.min(timed(rounds), timed(rounds), timed(rounds)) < TASK_MS) rounds *= 2;
-    return whyBusy(Array.from({ length: TASKS }, () => timed(rounds)));
+    let rounds = 5_000, ms = 0; // the clock of some browsers has steps of 100 ms: tasks as long as that, but not many
+    while ((ms = Math.min(timed(rounds), timed(rounds), timed(rounds))) < TASK_MS) rounds *= 2;
+    return whyBusy(Array.from({ length: Math.max(TASKS, Math.floor(LOOK_MS / ms)) }, () => timed(rounds)));
 }
