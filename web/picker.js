@@ -11,6 +11,7 @@ export function startModels(page, chat) {
     const dialog = $("models");
     let catalogue = null; // it comes when the dialog is first opened
     let last = {}, lastOptions = {}; // how the model now loaded was asked for
+    let choices = 0, connecting = null; // what was asked for last counts, whatever is ready last
 
     async function withProgress(act) {
         page.busy = true;
@@ -36,7 +37,12 @@ export function startModels(page, chat) {
     }
 
     /** The model of the server that sent this page; whether that answers now. */
-    async function useServer(api) {
+    function useServer(api) {
+        choices++;
+        return (connecting = connect(api));
+    }
+
+    async function connect(api) {
         const remote = new RemoteModel(api);
         dialog.close();
         $("use-server").hidden = false;
@@ -68,7 +74,7 @@ export function startModels(page, chat) {
     /** Whether it is loaded; if not, what was there before is there again. */
     async function load(wanted, options = chat.loadOptions()) {
         if (page.busy || !(page.solo || (await page.needGpu()))) return false;
-        const { model: before } = page.solo;
+        const { model: before } = page.solo, choice = ++choices;
         dialog.close();
         $("loading-cancel").hidden = !wanted.model;
         try {
@@ -76,6 +82,7 @@ export function startModels(page, chat) {
                 const { handle, ...model } = wanted;
                 await page.solo.loadModel({ ...model, ...options, onProgress });
                 [last, lastOptions] = [wanted, options];
+                if (choice !== choices && (await connecting)) return;
                 page.remote = null;
                 show(page.solo);
                 tell("");
@@ -117,6 +124,7 @@ export function startModels(page, chat) {
     /** The model of the last visit, or else the built-in one and why. */
     async function loadLast() {
         const { wanted, note, again } = await recallModel(() => page.solo.models.list());
+        if ((await connecting) && page.remote) return; // a key was given meanwhile
         await load(wanted);
         if (note) tell(note, again);
     }

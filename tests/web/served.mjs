@@ -72,6 +72,16 @@ await test("solo serve: a server with keys asks for one", async () => {
         [...document.querySelectorAll("button")].find((b) => b.textContent === "Enter a key").click();
     });
     await browser.until(() => document.getElementById("model-name").textContent === "builtin");
+    // a key that is given while the browser's own model is being loaded counts more than that, though it was there first
+    await browser.evaluate(() => sessionStorage.clear());
+    await browser.goto(`${closed.url}/`);
+    await browser.until(() => !document.getElementById("loading").hidden);
+    await browser.evaluate(() => {
+        globalThis.prompt = () => "a-key";
+        [...document.querySelectorAll("button")].find((b) => b.textContent === "Enter a key").click();
+    });
+    await browser.until(() => !soloPage.busy && soloPage.solo?.model);
+    equal([await textOf("model-name"), await browser.evaluate(() => soloPage.remote !== null)], ["builtin", true]);
     await closed.stop();
 });
 
