@@ -218,7 +218,7 @@ bool program_write_npy(const aten_port *port, const uint32_t *words, const char 
     return ok;
 }
 
-void program_write_json(const aten_port *port, const uint32_t *words, str *out)
+bool program_write_json(const aten_port *port, const uint32_t *words, str *out, err *e)
 {
     str_addf(out, "{\"shape\": [");
     for (uint32_t d = 0; d < port->rank; d++)
@@ -226,11 +226,12 @@ void program_write_json(const aten_port *port, const uint32_t *words, str *out)
     str_add(out, "], \"data\": [");
     for (uint64_t i = 0; i < port->count; i++) {
         double number = number_of(port, words[i]);
+        if (!isfinite(number))
+            return err_set(e, "element %llu of the output %s is %g, which JSON cannot say: --out FOLDER writes .npy files",
+                           (unsigned long long)i, port->name, number);
         str_add(out, i ? ", " : "");
-        if (isfinite(number))
-            str_addf(out, is_float(port) ? "%.9g" : "%.0f", number);
-        else
-            str_add(out, "null");
+        str_addf(out, is_float(port) ? "%.9g" : "%.0f", number);
     }
     str_add(out, "]}");
+    return true;
 }

@@ -10,7 +10,7 @@
 uint32_t *program_read_file(const aten_port *port, const char *path, err *e);
 /* As .npy. */
 bool program_write_npy(const aten_port *port, const uint32_t *words, const char *path, err *e);
-/* {"shape": [..], "data": [..]} as a member of the open object. */
-void program_write_json(const aten_port *port, const uint32_t *words, str *out);
+/* {"shape": [..], "data": [..]} as a member of the open object; an error where JSON has no way to write a number. */
+bool program_write_json(const aten_port *port, const uint32_t *words, str *out, err *e);
 
 #endif

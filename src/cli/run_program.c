@@ -101,7 +101,7 @@ static bool give_outputs(graph_run *r, const aten_program *p, const char *folder
             str_add(&json, i ? ",\n " : "{");
             jsonw_text(&name, NULL, ports[i].name);
             str_add(&json, ": ");
-            program_write_json(&ports[i], words, &json);
+            ok = program_write_json(&ports[i], words, &json, e);
         }
         free(words);
     }

@@ -12,8 +12,8 @@
 enum { MOST_ENTRIES = 1 << 20, MOST_JSON_BYTES = sizeof(size_t) > 4 ? 256 << 20 : 64 << 20 };
 
 typedef struct entry {
-    const uint8_t *name, *data;
-    uint32_t name_length;
+    const uint8_t *path, *data; /* below the archive's own folder */
+    uint32_t path_length;
     uint64_t bytes;
 } entry;
 
@@ -22,7 +22,7 @@ struct pt2 {
     bool is_mapped;
     const uint8_t *bytes;
     size_t length;
-    entry *entries;
+    entry *entries; /* by their paths */
     uint32_t count;
     jsonr *weights, *constants; /* "config": name -> where it is and what it looks like */
     aten_program *program;
@@ -94,6 +94,32 @@ static void read_large(const uint8_t *extra, uint32_t length, uint64_t *size, ui
     }
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    uint32_t shorter = x->path_length < y->path_length ? x->path_length : y->path_length;
+    int order = shorter ? memcmp(x->path, y->path, shorter) : 0;
+    return order ? order : (x->path_length > y->path_length) - (x->path_length < y->path_length);
+}
+
+static void add_entry(pt2 *p, const uint8_t *name, uint32_t length, const uint8_t *data, uint64_t bytes)
+{
+    const uint8_t *slash = memchr(name, '/', length);
+    if (slash)
+        p->entries[p->count++] = (entry){slash + 1, data, (uint32_t)(name + length - slash - 1), bytes};
+}
+
+static bool sort_entries(pt2 *p, err *e)
+{
+    qsort(p->entries, p->count, sizeof *p->entries, compare_paths);
+    for (uint32_t i = 1; i < p->count; i++)
+        if (compare_paths(&p->entries[i - 1], &p->entries[i]) == 0)
+            return err_set(e, "it has two files %.*s",
+                           (int)(p->entries[i].path_length < 80 ? p->entries[i].path_length : 80),
+                           (const char *)p->entries[i].path);
+    return true;
+}
+
 static bool read_directory(pt2 *p, err *e)
 {
     uint64_t at, bytes, count;
@@ -118,23 +144,16 @@ static bool read_directory(pt2 *p, err *e)
         uint64_t data = local + LOCAL_BYTES + number(p->bytes + local + 26, 2) + number(p->bytes + local + 28, 2);
         if (data > p->length || size > p->length - data)
             return err_set(e, "one of its files lies outside of it");
-        p->entries[p->count++] = (entry){c + CENTRAL_BYTES, p->bytes + data, name, size};
+        add_entry(p, c + CENTRAL_BYTES, name, p->bytes + data, size);
         c += skip;
     }
-    return true;
+    return sort_entries(p, e);
 }
 
-/* A file by its path below the archive's own folder. */
 static const entry *find_entry(const pt2 *p, const char *path)
 {
-    size_t length = strlen(path);
-    for (uint32_t i = 0; i < p->count; i++) {
-        const entry *f = &p->entries[i];
-        const uint8_t *slash = memchr(f->name, '/', f->name_length);
-        if (slash && (size_t)(f->name + f->name_length - slash - 1) == length && memcmp(slash + 1, path, length) == 0)
-            return f;
-    }
-    return NULL;
+    entry wanted = {.path = (const uint8_t *)path, .path_length = (uint32_t)strlen(path)};
+    return bsearch(&wanted, p->entries, p->count, sizeof *p->entries, compare_paths);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */

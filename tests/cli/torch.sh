@@ -64,7 +64,7 @@ assert r['experiment'] == 'graph' and len(r['results']) == 2 and all(c['ok'] for
 ok "its report" "$SOLO" report "$work/record.json" -o "$work/report.html"
 
 # programs made here: what is odd in names, in integers, in what is constant
-python3 - "$work" <<'EOF'
+python3 -W ignore - "$work" <<'EOF'
 import json, sys, zipfile
 
 def tensor(name):
@@ -95,6 +95,11 @@ for n in range(4):
     shapes[f"c{n}"] = (7, [size, size])
 nodes += [("sum.default", [("self", tensor("c3"))], "sum"), ("add.Tensor", [("self", tensor("x")), ("other", tensor("sum"))], "y")]
 program("large.pt2", ["x"], nodes, "y", shapes)
+program("log.pt2", ["x"], [("exp.default", [("self", tensor("x"))], "y")], "y", {"x": (7, [2]), "y": (7, [2])})
+json.dump([1, 1000], open(sys.argv[1] + "/log.json", "w"))
+with zipfile.ZipFile(sys.argv[1] + "/twice.pt2", "w") as z, zipfile.ZipFile(sys.argv[1] + "/log.pt2") as one:
+    for name in one.namelist() + ["p/models/model.json"]:
+        z.writestr(name, one.read(name))
 EOF
 echo '[1073741823, -3]' >"$work/i.json"
 "$SOLO" run "$work/names.pt2" --input "$work/i.json" >"$work/names.json" 2>"$work/err"
@@ -108,6 +113,11 @@ for number in 2147483648 1099511627776 -2147483649 1.5 1e30; do
 done
 head -c 1500 "$work/x.npy" >"$work/cut.npy"
 fails "a NumPy file that is cut" 1 "cut.npy: it is cut" "$SOLO" run $data/convnet.pt2 --input "$work/cut.npy"
+fails "a file that is there twice" 1 "it has two files models/model.json" "$SOLO" explain "$work/twice.pt2"
+fails "numbers that JSON has not" 1 "element 1 of the output y is inf, which JSON cannot say: --out FOLDER" "$SOLO" run "$work/log.pt2" --input "$work/log.json"
+ok "but .npy files" "$SOLO" run "$work/log.pt2" --input "$work/log.json" --out "$work/made"
+ok "as they are" python3 -c "
+import struct; assert struct.unpack('<2f', open('$work/made/y.npy', 'rb').read()[128:])[1] == float('inf')"
 fails "constants that take too long" 1 "is too much to compute here" timeout 60 "$SOLO" explain "$work/large.pt2" --impl stub --bandwidth 1
 
 fails "an input of another shape" 1 "x has 486 elements, not 1" sh -c "echo 3 >'$work/one'; '$SOLO' run $data/convnet.pt2 --input '$work/one'"
