@@ -7,11 +7,18 @@
 
 int err_descriptor = 2;
 
-/* Characters that move a terminal's cursor or change its title: below a space, DEL, and U+0080 to U+009F in UTF-8. */
-static bool is_control(const char *p)
+/* How many bytes a character has that moves a terminal's cursor or changes its title (below a space, DEL, U+0080 to
+ * U+009F), or that turns the direction of what follows; 0: it is another. */
+static int control_bytes(const char *p)
 {
-    unsigned char c = (unsigned char)*p, next = (unsigned char)p[1];
-    return c < ' ' || c == 0x7F || (c == 0xC2 && next >= 0x80 && next < 0xA0);
+    const unsigned char *c = (const unsigned char *)p;
+    if (*c < ' ' || *c == 0x7F)
+        return 1;
+    if (c[0] == 0xC2)
+        return c[1] >= 0x80 && c[1] < 0xA0 ? 2 : 0;
+    bool turns = c[0] == 0xE2 && ((c[1] == 0x80 && c[2] >= 0xAA && c[2] <= 0xAE) || /* U+202A to U+202E */
+                                  (c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9));  /* U+2066 to U+2069 */
+    return turns ? 3 : 0;
 }
 
 /* An error is one line: what a library reports over several is joined. Names from files go into errors: what would
@@ -20,9 +27,10 @@ void err_one_line(char *s)
 {
     char *out = s;
     for (char *p = s; *p; p++) {
-        char c = (*p == '\n' || *p == '\r' || *p == '\t') ? ' ' : is_control(p) ? '?' : *p;
-        if (c == '?' && (unsigned char)*p == 0xC2)
-            p++;
+        int bytes = control_bytes(p);
+        char c = (*p == '\n' || *p == '\r' || *p == '\t') ? ' ' : bytes ? '?' : *p;
+        if (bytes > 1)
+            p += bytes - 1;
         if (c == ' ' && (out == s || out[-1] == ' '))
             continue;
         *out++ = c;

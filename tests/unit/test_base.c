@@ -39,6 +39,10 @@ static void first_error_is_kept_on_one_line(void **unused)
     err_set(&e, "a\033]0;owned\007b \302\2332Jc \302\241\177");
     assert_string_equal(e.text, "a?]0;owned?b ?2Jc \302\241?");
     err_clear(&e);
+    /* what turns the direction of the text after it, so that a name shows as another; U+2014 is a dash */
+    err_set(&e, "a\342\200\256fdp.exe \342\201\246\342\200\224 \342\200");
+    assert_string_equal(e.text, "a?fdp.exe ?\342\200\224 \342\200");
+    err_clear(&e);
 }
 
 static void a_long_error_is_cut_not_overrun(void **unused)
