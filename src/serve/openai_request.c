@@ -1,5 +1,7 @@
 /* openai_request: the tables of fields of both kinds of request. */
 #include "serve/openai_request.h"
+
+#include "base/rng.h"
 #include "serve/grammar_schema.h"
 #include "serve/openai_fields.h"
 #include "serve/openai_messages.h"
@@ -104,13 +106,14 @@ READER(read_presence_penalty)
     return read_float(&REQUEST->presence_penalty, value, -2, 2, at, f);
 }
 
-/* OpenAI's are 64 bits with a sign; here two of them may mean the same. */
+/* OpenAI's are 64 bits with a sign, those of `solo run` 32: the others are mixed, so that two hardly mean the same. */
 READER(read_seed)
 {
     if (!json_is_integer(value))
         return openai_refuse(f, 400, at->name, "invalid_type", "%s is no whole number", at->name);
     uint64_t seed = (uint64_t)json_integer_value(value);
-    REQUEST->how.seed = (uint32_t)(seed ^ seed >> 32);
+    rng mixed = rng_seed(seed);
+    REQUEST->how.seed = seed >> 32 ? (uint32_t)rng_next(&mixed) : (uint32_t)seed;
     REQUEST->has_seed = true;
     return true;
 }

@@ -106,6 +106,11 @@ const TESTS = {
         // 264 is "Hello.", 33 and 34 are ! and "
         const forced = { logit_bias: { 33: 100, 264: -100 }, max_tokens: 3, temperature: 0.5, seed: 4 };
         assert.equal((await chat(forced)).choices[0].message.content, "!!!");
+        const of_seeds = [];
+        for (const seed of [0, -1, 1, 2 ** 32, 2 ** 32 + 1, -(2 ** 32)]) {
+            of_seeds.push((await chat({ logit_bias: { 33: 100, 34: 100, 264: -100 }, max_tokens: 24, temperature: 1, seed })).choices[0].message.content);
+        }
+        assert.equal(new Set(of_seeds).size, of_seeds.length);
         const two = { logit_bias: { 33: 100, 34: 99, 264: -100 }, max_tokens: 4, frequency_penalty: 2 };
         assert.equal((await chat(two)).choices[0].message.content, '!"!"');
         assert.equal((await chat({ ...two, frequency_penalty: 0, presence_penalty: 2 })).choices[0].message.content, '!"!!');
