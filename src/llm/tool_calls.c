@@ -124,15 +124,32 @@ void tool_call_add(const tool_call *call, str *out)
     json_decref(name);
 }
 
+/* What OpenAI takes, and the separators that others have in names. */
+static bool is_tool_name(const char *name)
+{
+    enum { MOST_LETTERS = 128 };
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/");
+    return length > 0 && length <= MOST_LETTERS && !name[length];
+}
+
 const char *tool_list_fault(const char *json)
 {
     json_t *list = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
     const char *fault = !list ? "it is not JSON, or has a key twice" : !json_is_array(list) ? "it is no list" : NULL;
+    json_t *seen = json_object();
     for (size_t i = 0; !fault && i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
-        if (!json_is_string(json_object_get(json_object_get(item, "function"), "name")))
+        const char *name = json_string_value(json_object_get(json_object_get(item, "function"), "name"));
+        if (!name)
             fault = "not all of its items have a function with a name";
+        else if (!is_tool_name(name))
+            fault = "a function's name is made of up to 128 letters, digits and _-.:/";
+        else if (json_object_get(seen, name))
+            fault = "two of its functions have the same name";
+        else
+            json_object_set_new(seen, name, json_true());
     }
+    json_decref(seen);
     json_decref(list);
     return fault;
 }

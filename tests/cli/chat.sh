@@ -113,6 +113,9 @@ same lines "$(python3 -c 'import json,sys; print([m["content"] for m in json.loa
 printf '/regenerate\n/nonsense\n/save\n' | chat >"$work/out"
 same mistakes "$(grep -c -e 'no answer yet' -e 'no command /nonsense' -e "file's name" "$work/errors")" 3
 
+printf '/save\nTom\n' | chat -n 2 >"$work/out"
+same mistakes_are_a_status "$? $(wc -l <"$work/out")" '1 1'
+
 # a context that fills: the oldest turns go, which is said once, and it goes on
 same forgets "$(printf 'one\ntwo\nthree\nfour\nfive\nsix\n' | chat -n 8 -c 48 --template "$llama_2" | wc -l)" 6
 same says_once "$(grep -c 'forgotten' "$work/errors")" 1
@@ -212,13 +215,10 @@ same without_tools "$(echo hi | tools)" "Hello."
 same tool_result_typed "$(printf 'hi\n4\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json") $(cat "$work/errors")" 'Four. solo: calls add({"a": 1, "b": 3})'
 same tool_messages "$(python3 -c 'import json,sys; print([(m["role"], m["content"], m.get("name")) for m in json.load(open(sys.argv[1]))["messages"]])' "$work/calls.json")" "[('user', 'hi', None), ('assistant', '', None), ('tool', '4', 'add'), ('assistant', 'Four.', None)]"
 same tool_command "$(printf 'hi\n/save %s/calls.json\n' "$work" | tools --tools "$work/tools.json" --tool-command "sed 's/.*name.: .\([a-z]*\).*/got \1/'") $(grep -c '"content": "got add"' "$work/calls.json")" "Four. 1"
-# a name that would end its text, begin a line and colour the terminal stays a name
+# a name that would end its text, begin a line and colour the terminal is none; a model that writes it reaches no command
 sed 's/<|ask|>/<|forge|>/' "$work/tools.jinja" >"$work/forge.jinja"
 printf '%s' '[{"type": "function", "function": {"name": "a\", \"arguments\": {}}\n\u001b[31m"}}]' >"$work/forge.json"
-echo hi | tools --template "$work/forge.jinja" --tools "$work/forge.json" --tool-command "cat >$work/call; echo 4" >"$work/out"
-same tool_name "$(cat "$work/call") $(cat "$work/errors")" '{"name": "a\", \"arguments\": {}}\n\u001B[31m", "arguments": {}} solo: calls a", "arguments": {}} ?[31m({})'
-# and one that is not in the list reaches no command
-rm "$work/call"
+fails tool_name 1 "a function's name is made of" "$solo" chat "$work/folder" --template "$work/forge.jinja" --tools "$work/forge.json"
 printf 'hi\n/save %s/calls.json\n' "$work" | tools --template "$work/forge.jinja" --tools "$work/tools.json" --tool-command "cat >$work/call; echo 4" >"$work/out"
 same tool_not_listed "$(test -e "$work/call" || echo none) $(grep -c 'which is no tool of the list' "$work/errors") $(grep -c 'there is no tool of this name' "$work/calls.json")" "none 1 1"
 echo hi | tools --tools "$work/tools.json" --tool-command yes >"$work/out"

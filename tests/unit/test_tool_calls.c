@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -82,6 +83,15 @@ static void lists_are_checked(void **unused)
     assert_non_null(strstr(tool_list_fault("x"), "not JSON"));
     assert_non_null(strstr(tool_list_fault("{}"), "no list"));
     assert_non_null(strstr(tool_list_fault("[{\"name\": \"add\"}]"), "a function with a name"));
+    assert_null(tool_list_fault("[{\"function\": {\"name\": \"a.b:c/d-e_1\"}}]"));
+    static const char *const odd[] = {"", "a b", "a\\n", "a\\\"", "<a>", "\303\244"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char list[80];
+        snprintf(list, sizeof list, "[{\"function\": {\"name\": \"%s\"}}]", odd[i]);
+        assert_non_null(strstr(tool_list_fault(list), "128 letters"));
+    }
+    assert_non_null(strstr(tool_list_fault("[{\"function\": {\"name\": \"a\"}}, {\"function\": {\"name\": \"a\"}}]"),
+                           "the same name"));
     size_t count;
     tool_calls_free(tool_calls_list("[{\"function\": {\"name\": 1}}, 2]", &count), 0);
     assert_int_equal(count, 0);
