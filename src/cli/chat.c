@@ -372,7 +372,7 @@ static bool load_session(chat *c, bool seed_is_given, err *e)
     return true;
 }
 
-static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, err *e)
+static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, bool *command_failed, err *e)
 {
     chat c = {.o = o};
     if (!begin_session(&c, m, g, e) || !give_tools(&c, e) || !load_session(&c, seed_is_given, e)) {
@@ -393,6 +393,7 @@ static bool run_chat(options *o, bool seed_is_given, const model *m, gpu *g, err
     if (prompt_on_terminal(c.input))
         sigaction(SIGINT, &before, NULL);
     ok = ok && (!o->session || session_save(c.s, o->session, e));
+    *command_failed = c.failed;
     prompt_close(c.input);
     free(c.waiting);
     free(c.tools);
@@ -408,9 +409,10 @@ static int run(void *chosen)
     sampling_choose_seed(&o->sampling);
     model *m = cli_open_model(&o->model, &e);
     gpu *g = m ? cli_open_model_gpu(&o->model, &e) : NULL;
-    bool ok = g && run_chat(o, seed_is_given, m, g, &e);
+    bool command_failed = false;
+    bool ok = g && run_chat(o, seed_is_given, m, g, &command_failed, &e);
     model_close(m);
-    int status = ok ? 0 : cli_fail(&e);
+    int status = ok ? command_failed : cli_fail(&e);
     cli_close_gpu(g, status);
     return status;
 }

@@ -39,6 +39,7 @@ typedef struct chat {
     char *waiting;
     bool said_forgotten, at_line_start;
     bool unheard; /* standard output takes no more */
+    bool failed;  /* a command did, in a pipe, where nobody can mend it */
     stops calls;  /* of an answer with tools: what is passed on ends where a call begins */
     char *tools;  /* their list; NULL: none */
 } chat;
@@ -52,7 +53,8 @@ bool chat_answer(chat *c, chat_asked asked, const char *text, err *e);
 /* The message that waited for room, if there is one. */
 bool chat_answer_waiting(chat *c, err *e);
 
-/* A line that begins with a slash. False: leave. Errors are printed, and the conversation goes on. */
+/* A line that begins with a slash. False: leave. Errors are printed, and the conversation goes on; in a pipe the status
+ * of the program is 1 in the end. */
 bool chat_command(chat *c, const char *line);
 extern const char *const chat_commands[]; /* "/help", ..., NULL */
 bool chat_find_think(const char *name, chat_think *out, err *e);

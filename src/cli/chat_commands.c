@@ -194,7 +194,9 @@ bool chat_command(chat *c, const char *line)
         }
     if (!known)
         ok = set_sampling(c, name, value, &e);
-    if (!ok)
+    if (!ok) {
         chat_note(c, e.text);
+        c->failed |= !prompt_on_terminal(c->input);
+    }
     return true;
 }
