@@ -227,7 +227,8 @@ bool program_write_json(const aten_port *port, const uint32_t *words, str *out, 
     for (uint64_t i = 0; i < port->count; i++) {
         double number = number_of(port, words[i]);
         if (!isfinite(number))
-            return err_set(e, "element %llu of the output %s is %g, which JSON cannot say: --out FOLDER writes .npy files",
+            return err_set(e,
+                           "element %llu of the output %s is %g, which JSON cannot say: --out FOLDER writes .npy files",
                            (unsigned long long)i, port->name, number);
         str_add(out, i ? ", " : "");
         str_addf(out, is_float(port) ? "%.9g" : "%.0f", number);
