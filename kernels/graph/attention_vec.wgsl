@@ -10,6 +10,7 @@ const PAIRS = HEAD / 2u;
 const ROWS = THREADS / PAIRS; // positions whose values are added up side by side
 override KEYS = 8u; // words of a block's keys that a thread reads: PAIRS / LANES
 override VALUES = 8u; // and of its values: BLOCK / ROWS
+override AHEAD = 0u; // 1: all of the next block is asked for before this one is used
 override NOW = 0u; // 1: there is one row, and its own key and value are floats among the activations
 //!wgsl-only
 //!include "graph.wgsl"
@@ -161,6 +162,11 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var value = vec2<f32>();
     var block = mine.x;
     for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {
+        var next = b;
+        if (AHEAD == 1u) {
+            fetch_keys(&next, args, v, block + BLOCK, 0u, stored, local);
+            fetch_values(&next, args, v, block + BLOCK, 0u, stored, local);
+        }
         if (NOW == 1u && block + local / LANES == position) {
 //!for i KEYS
             b.key_#i = halves_of_pair(HEAD / 4u, pair_#i);
@@ -174,7 +180,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         if (local % LANES == 0u) {
             block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y);
         }
-        fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local);
+        if (AHEAD == 0u) { fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local); }
         workgroupBarrier();
         // Every subgroup finds the maximum for itself.
         var highest = -3.4e38;
@@ -196,7 +202,11 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         }
 //!end
         total = fma(total, rescale, sum);
-        fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
+        if (AHEAD == 1u) {
+            b = next;
+        } else {
+            fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
+        }
         // Before scores are overwritten. After the last block nothing is written here that is still read.
         if (block + BLOCK < mine.y) { workgroupBarrier(); }
         block += BLOCK;

@@ -46,6 +46,7 @@ struct row_sums {
     of_#b: vec4<f32>,
 //!end
 }
+fn has_to_wait(own: bool) -> bool { return own; }
 //!include "slots_x_XTYPE.wgsl"
 //!include "slots_share_x.wgsl"
 

@@ -7,6 +7,7 @@ alias fragment_sum = array<f32, LANE_SUMS>;
 
 // Hides the bound of a loop, so that it is not unrolled: no buffer has so many vectors.
 fn hidden(value: u32) -> u32 { return value + (arrayLength(&weights) >> 31u); }
+fn has_to_wait(own: bool) -> bool { return own; }
 fn half_of(value: f32) -> f32 { return unpack2x16float(pack2x16float(vec2<f32>(value, 0.0))).x; }
 fn fragment_of_weights(half: u32) -> fragment_w { return half; }
 fn fragment_of_x(at: u32) -> fragment_x { return at; }

@@ -5,6 +5,8 @@ alias fragment_w = subgroup_matrix_left<f16, 16, 16>;
 alias fragment_x = subgroup_matrix_right<f16, COLUMNS, 16>;
 alias fragment_sum = subgroup_matrix_result<f32, COLUMNS, 16>;
 
+// Threads of a subgroup leave loops together: fragments are of all of them.
+fn has_to_wait(own: bool) -> bool { return subgroupAny(own); }
 fn half_of(value: f32) -> f16 { return f16(value); }
 fn fragment_of_weights(half: u32) -> fragment_w {
     return subgroupMatrixLoad<fragment_w, row_major>(&weight_halves, half, LENGTH);

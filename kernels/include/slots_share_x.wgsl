@@ -43,7 +43,7 @@ fn any_stale(bits: vec4<u32>) -> u32 {
 // Waits until four elements are there.
 fn await_vec4(place: vec4<u32>) {
     for (var spins = 0u; spins < MAX_SPINS; spins++) {
-        if (any_stale(bits_of_vec4(place)) == 0u || !keep_spinning(spins)) { break; }
+        if (!has_to_wait(any_stale(bits_of_vec4(place)) != 0u) || !keep_spinning(spins)) { break; }
     }
 }
 
@@ -72,7 +72,7 @@ fn await_x(args: u32, segment: u32, i: u32, before: x_bits, local: u32) -> x_bit
         missing |= stale_#b;
         late = select(late, min(first_of_set(local) + #bu, ROWS - 1u) * LENGTH, stale_#b != 0u);
 //!end
-        if (missing == 0u || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
+        if (!has_to_wait(missing != 0u) || arg(args, MATMUL_X_COMPUTED) == 0u || !keep_spinning(spins)) { break; }
         // of one row only, for there are many who wait
         await_vec4(elements_of_row(segment, i) + arg(args, MATMUL_X) + late);
     }

@@ -34,7 +34,7 @@ typedef struct kernel_variant {
 /* What a text begins with whose fragments are multiplied by matrix units. */
 #define KERNEL_MATRIX_LINES \
     "enable f16;\nenable chromium_experimental_subgroup_matrix;\n" \
-    "diagnostic(off, chromium.subgroup_matrix_uniformity);\n"
+    "diagnostic(off, chromium.subgroup_matrix_uniformity);\ndiagnostic(off, subgroup_uniformity);\n"
 
 /* Overrides the file's value, unless it is set already. */
 void kernel_set_constant(kernel_variant *v, kernel_constant_name name, uint32_t value);

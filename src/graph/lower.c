@@ -73,6 +73,8 @@ device_profile device_profile_for(const gpu_info *info)
     t.row_threads = info->max_workgroup_threads >= 512 && t.workgroup_bytes >= LOWER_MUCH_WORKGROUP_BYTES ? 512 : 256;
     t.epoch_bit = t.subgroup >= 4;
     t.quads = info->has_quads;
+    const char *attention = getenv("SOLO_ATTENTION"); /* docs/speed.md: not measured yet */
+    t.attention_ahead = attention && strcmp(attention, "ahead") == 0;
     t.most_threads = info->max_workgroup_threads;
     choose_matrix_shape(&t, info);
     t.int8_dot = info->has_packed_dot && t.subgroup >= 8;
@@ -265,6 +267,7 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
         kernel_set_constant(&l->kernel, CONSTANT_BLOCK, block);
         kernel_set_constant(&l->kernel, CONSTANT_KEYS, pairs / (threads / block));
         kernel_set_constant(&l->kernel, CONSTANT_VALUES, block / (threads / pairs));
+        kernel_set_constant(&l->kernel, CONSTANT_AHEAD, c->t->attention_ahead);
         if (c->form->threads)
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     } else if (c->t->compile_fast || (k->type >= DTYPE_Q8_0 && c->t->specialize)) {
