@@ -106,6 +106,22 @@ bool file_write(const char *path, const char *bytes, size_t length, err *e)
     return ok || err_set(e, "%s: cannot write: %s", path, strerror(errno));
 }
 
+bool file_replaceable(const char *path, const char *begin, size_t length, err *e)
+{
+    char first[16];
+    size_t wanted = length < sizeof first ? length : sizeof first, count = 0;
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return true;
+    FILE *f = fopen(path, "rb");
+    if (f) {
+        count = fread(first, 1, wanted, f);
+        fclose(f);
+    }
+    return (count == wanted && memcmp(first, begin, wanted) == 0) ||
+           err_set(e, "%s is there, and is nothing that would be saved there: it stays as it is", path);
+}
+
 bool file_writable(const char *path, err *e)
 {
     struct stat info;

@@ -17,6 +17,10 @@ char *file_read_plain(const char *path, size_t limit_bytes, size_t *length, err 
  * stays as it was and no half-written one is left (file_new.h). "-" writes to standard output. */
 bool file_write(const char *path, const char *bytes, size_t length, err *e);
 
+/* May a file that begins like this take the place of what is there? Of a file that is not empty only if that begins so,
+ * too: a name is soon mistyped, and a model lost. */
+bool file_replaceable(const char *path, const char *begin, size_t length, err *e);
+
 /* Could this be written? Asked before long work whose result goes there. */
 bool file_writable(const char *path, err *e);
 

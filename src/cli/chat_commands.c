@@ -2,12 +2,10 @@
 #include "base/file.h"
 #include "base/jsonw.h"
 #include "cli/chat.h"
-#include "llm/session_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const char *chat_think_name(uint32_t i)
 {
@@ -47,26 +45,10 @@ static bool save_json(const chat *c, const char *path, err *e)
     jsonw_end(&j);
     jsonw_end(&j);
     str_add(&out, "\n");
-    bool ok = file_write(path, out.data, out.length, e);
+    bool ok =
+        file_replaceable(path, out.data, strlen("{\n \"messages\""), e) && file_write(path, out.data, out.length, e);
     str_free(&out);
     return ok;
-}
-
-/* A file that is there stays, unless it begins as those do that are saved: a name is soon mistyped, and a model lost. */
-static bool may_replace(const char *path, const char *begin, err *e)
-{
-    char first[16];
-    size_t length = strlen(begin), count = 0;
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
-        return true;
-    FILE *f = fopen(path, "rb");
-    if (f) {
-        count = fread(first, 1, length < sizeof first ? length : sizeof first, f);
-        fclose(f);
-    }
-    return (count == length && memcmp(first, begin, length) == 0) ||
-           err_set(e, "%s is there, and is nothing that /save writes: it stays as it is", path);
 }
 
 static bool save(chat *c, const char *path, err *e)
@@ -75,8 +57,7 @@ static bool save(chat *c, const char *path, err *e)
     if (!length || strcmp(path, "-") == 0)
         return err_set(e, "/save needs a file's name");
     bool json = length >= 5 && strcmp(path + length - 5, ".json") == 0;
-    return may_replace(path, json ? "{\n \"messages\"" : SESSION_FILE_MAGIC, e) &&
-           (json ? save_json(c, path, e) : session_save(c->s, path, e));
+    return json ? save_json(c, path, e) : session_save(c->s, path, e);
 }
 
 static bool load(chat *c, const char *path, err *e)

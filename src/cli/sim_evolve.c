@@ -182,6 +182,8 @@ bool cli_evolve_run(const cli_evolve *v, sim *s, fusion_level level, submit_poli
 {
     uint32_t population = sim_population(s), genes = sim_get_source(s)->genes;
     struct sigaction act = {.sa_handler = on_interrupt}, was[2];
+    if (v->save && !evolve_can_save(v->save, e))
+        return false;
     evolution *made = *out = evolve_new(s, &v->how, e);
     if (!made || (v->resume && !evolve_load(made, v->resume, e)))
         return false;

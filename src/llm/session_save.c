@@ -107,7 +107,7 @@ bool session_save(session *s, const char *path, err *e)
     memcpy(h.magic, SESSION_FILE_MAGIC, sizeof h.magic);
     h.state_bytes = h.token_count ? generation_state_bytes(s->n, h.token_count) : 0;
     session_file_begin(&out, &h, generation_text(s->n), &messages);
-    bool ok = !h.token_count || generation_save(s->n, &out, e);
+    bool ok = file_replaceable(path, h.magic, sizeof h.magic, e) && (!h.token_count || generation_save(s->n, &out, e));
     session_file_end(&out);
     ok = ok && file_write(path, out.data, out.length, e);
     str_free(&messages);

@@ -49,6 +49,8 @@ bool evolve_replace(evolution *v, const float *genomes, const float *scores, err
 /* Saves all that is needed to go on; a failed write leaves the old file (file_write). Loading fails for a file of
  * another simulation, population or other options. */
 bool evolve_save(evolution *v, const char *path, err *e);
+/* Not in the place of a file of another kind. Asked before long work. */
+bool evolve_can_save(const char *path, err *e);
 bool evolve_load(evolution *v, const char *path, err *e);
 
 #endif

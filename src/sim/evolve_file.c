@@ -10,6 +10,11 @@
 
 static const char MAGIC[8] = {'S', 'O', 'L', 'O', 'E', 'V', 'O', '1'};
 
+bool evolve_can_save(const char *path, err *e)
+{
+    return file_replaceable(path, MAGIC, sizeof MAGIC, e);
+}
+
 typedef struct header {
     char magic[8];
     uint64_t setup; /* what simulation, with which options */
@@ -42,6 +47,8 @@ bool evolve_save(evolution *v, const char *path, err *e)
     header h = {.setup = evolve_setup(v), .population = n, .genes = genes, .generation = s->params.generation};
     if (!v->has_scores)
         return err_set_kind(e, ERR_USAGE, "nothing has evolved yet");
+    if (!evolve_can_save(path, e))
+        return false;
     float *all = mem_alloc((values + n) * sizeof *all);
     str out = {0};
     memcpy(h.magic, MAGIC, sizeof MAGIC);

@@ -138,6 +138,10 @@ evolve --evolve 30 -o "$work/whole.json" --best "$work/best.csv" >"$work/said"
 check "evolution gets better" sh -c "grep -q '^best of a generation: -' '$work/said' && awk '/^best of/ { exit !(\$8 > \$5 / 20) }' '$work/said'"
 check "the best can be run again" sh -c "'$SOLO' sim sphere --genomes '$work/best.csv' --pop 3 -o - | sed -n 2p | cut -d, -f2 | grep -qxF -- \"\$(python3 -c 'import json, sys; print(\"%.9g\" % max(json.load(open(sys.argv[1]))[\"scores\"]))' '$work/whole.json')\""
 evolve --evolve 11 --save "$work/half.evo" >/dev/null
+evolve --evolve 11 --save "$work/half.evo" >/dev/null
+echo 'a letter' >"$work/letter"
+fails "a file of another kind stays" 1 "letter is there, and is nothing that would be saved there: it stays as it is" sphere --evolve 2 --save "$work/letter"
+check "as it was" grep -qx 'a letter' "$work/letter"
 evolve --evolve 30 --resume "$work/half.evo" -o "$work/resumed.json" >/dev/null
 scores() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["scores"], r["best_of_generation"])' "$1"; }
 check "resumed, it ends where it would have" [ "$(scores "$work/whole.json")" = "$(scores "$work/resumed.json")" ]

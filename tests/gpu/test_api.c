@@ -138,6 +138,10 @@ static void evolution_is_stopped_saved_and_resumed(void **unused)
     assert_int_equal(solo_sim_genes(s), GENES);
     assert_null(solo_sim_best(s, &(uint32_t){0}));
     ok(solo_sim_evolve(s, 20, NULL, stop_at_five, &best, &e) && solo_sim_save(s, path, &e), &e);
+    ok(solo_sim_save(s, path, &e), &e); /* in its own place */
+    assert_false(solo_sim_save(s, "README.md", &e));
+    assert_non_null(strstr(e.text, "stays as it is"));
+    memset(&e, 0, sizeof e);
     ok(solo_sim_evolve(s, 9, NULL, NULL, NULL, &e) && solo_sim_evolved(s, genomes[0][0], scores[0], &e), &e);
     uint32_t generations = 0;
     const double *history = solo_sim_best(s, &generations);
