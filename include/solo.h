@@ -221,9 +221,8 @@ bool solo_session_set_tools(solo_session *s, const char *json, solo_error *e);
 /* Looks for calls in the last answer. If there are any in a form that is known (docs/chat.md), they become its
  * tool_calls, and its content is what stands before them. */
 bool solo_session_take_calls(solo_session *s);
-/* Saves the conversation with its keys and values, and the sampling settings; loading goes on with it as if nothing had
- * been between. A file of another model or type of cache, or one that was damaged, is refused and changes nothing.
- * A file of another kind that is there is not replaced. */
+/* Saves the conversation with its keys and values, and the sampling settings (never in the place of another kind of
+ * file); loading goes on as if nothing had been between. Files of other models or cache types, or damaged, are refused. */
 bool solo_session_save(solo_session *s, const char *path, solo_error *e);
 bool solo_session_load(solo_session *s, const char *path, solo_error *e);
 /* The logits after each of the first tokens of a text, (count, vocabulary). This uploads the weights a second time, and
@@ -487,8 +486,7 @@ const double *solo_sim_best(const solo_sim *s, uint32_t *count);
 bool solo_sim_evolved(solo_sim *s, float *genomes, float *scores, solo_error *e);
 /* Replaces them, as islands do that exchange their best: the next generation's parents are chosen from these. */
 bool solo_sim_set_evolved(solo_sim *s, const float *genomes, const float *scores, solo_error *e);
-/* Saves and loads an evolution, to go on in another process: the same simulation with the same options. A file of another
- * kind that is there is not replaced. */
+/* Saves (never in the place of another kind of file) and loads an evolution of the same simulation and options. */
 bool solo_sim_save(solo_sim *s, const char *path, solo_error *e);
 bool solo_sim_resume(solo_sim *s, const char *path, const solo_evolution *o, solo_error *e);
 
