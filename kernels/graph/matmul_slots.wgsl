@@ -15,6 +15,9 @@ override NORMS = 0u; // 1: x is normed
 override TOGETHER = 2u; // rows of x that a thread reads together: slots_share_x.wgsl
 // 1: a team is a subgroup, and x one segment: sums need no workgroup memory, and teams wait for each other only for x
 override ALONE_AT_ONCE = 0u;
+// Workgroups that have a row4, each with a share of k, so that each reads a share of x only: what they make is added up
+// by matmul_slots_combine.wgsl.
+override SHARES = 1u;
 //!wgsl-only
 //!include "graph.wgsl"
 //!include "weight.wgsl"
@@ -32,13 +35,18 @@ const TEAMS = THREADS / TEAM;
 const WIDTH = TEAM / SUBGROUP; // subgroups of a team
 const SUBGROUPS = THREADS / SUBGROUP;
 const CHUNKS = (LENGTH + CHUNK - 1u) / CHUNK;
-const SEGMENTS = (CHUNKS + SEGMENT_CHUNKS - 1u) / SEGMENT_CHUNKS;
+const SHARE = CHUNKS / SHARES; // chunks
+const SEGMENTS = (SHARE + SEGMENT_CHUNKS - 1u) / SEGMENT_CHUNKS;
 const STEPS = (SEGMENT_CHUNKS + TEAM - 1u) / TEAM; // of a segment
 const STRIDE = SEGMENT_CHUNKS | 1u;
 fn steps_of(segment: u32) -> u32 {
     if (SEGMENTS == 1u) { return STEPS; }
-    return min(STEPS, (CHUNKS - segment * SEGMENT_CHUNKS + TEAM - 1u) / TEAM);
+    return min(STEPS, (SHARE - segment * SEGMENT_CHUNKS + TEAM - 1u) / TEAM);
 }
+var<private> share: u32; // of this workgroup
+fn first_of_share() -> u32 { return share * SHARE * CHUNK; }
+// Workgroups that have different row4s.
+fn row_groups(args: u32) -> u32 { return arg(args, MATMUL_ROW_GROUPS) / SHARES; }
 var<workgroup> sums_of: array<f32, ROWS * 4u * SUBGROUPS>; // by team, row of x, row of the row4, subgroup
 
 struct row_sums {
@@ -70,7 +78,8 @@ fn rows_ahead(b: ptr<function, prefetched>, args: u32) {
 
 fn fetch_ahead(b: ptr<function, prefetched>, args: u32, local: u32) {
     if ((*b).row4 < arg(args, MATMUL_ROW4S)) {
-        (*b).held = fetch_row4((*b).rows, CHUNKS, (*b).segment * SEGMENT_CHUNKS + (*b).step * TEAM + local % TEAM);
+        (*b).held = fetch_row4((*b).rows, CHUNKS, share * SHARE + (*b).segment * SEGMENT_CHUNKS + (*b).step * TEAM +
+            local % TEAM);
         (*b).step += 1u;
         if ((*b).step == steps_of((*b).segment)) {
             (*b).step = 0u;
@@ -78,7 +87,7 @@ fn fetch_ahead(b: ptr<function, prefetched>, args: u32, local: u32) {
         }
         if ((*b).segment == SEGMENTS) {
             (*b).segment = 0u;
-            (*b).row4 += arg(args, MATMUL_ROW_GROUPS) * TEAMS;
+            (*b).row4 += row_groups(args) * TEAMS;
             rows_ahead(b, args);
         }
     }
@@ -86,7 +95,8 @@ fn fetch_ahead(b: ptr<function, prefetched>, args: u32, local: u32) {
 
 fn prefetch(args: u32, v: u32, local: u32) -> prefetched {
     var b: prefetched;
-    b.row4 = v + local / TEAM * arg(args, MATMUL_ROW_GROUPS);
+    share = v % SHARES;
+    b.row4 = v / SHARES + local / TEAM * row_groups(args);
     rows_ahead(&b, args);
     fetch_ahead(&b, args, local);
     return b;
@@ -150,23 +160,32 @@ fn sums_by_team(sums: row_sums, team: u32, lane: u32, local: u32) -> vec4<f32> {
         sum_of_row(team, row, 3u));
 }
 
+fn put_sums(args: u32, row: u32, row4: u32, sums: vec4<f32>) {
+    let at = arg(args, MATMUL_SUMS) + ((share * ROWS + row) * arg(args, MATMUL_ROW4S) + row4) * 4u;
+    store(at, sums.x);
+    store(at + 1u, sums.y);
+    store(at + 2u, sums.z);
+    store(at + 3u, sums.w);
+}
+
 fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
     var b = fetched;
     let lane = local % TEAM;
     let team = local / TEAM;
+    share = v % SHARES;
     if (SEGMENTS == 1u) { share_all_x(args, local); }
     var own: squares;
     var ahead: x_bits;
-    for (var start = v; start < arg(args, MATMUL_ROW4S); start += arg(args, MATMUL_ROW_GROUPS) * TEAMS) {
-        let is_first = start < arg(args, MATMUL_ROW_GROUPS);
-        let row4 = start + team * arg(args, MATMUL_ROW_GROUPS);
+    for (var start = v / SHARES; start < arg(args, MATMUL_ROW4S); start += row_groups(args) * TEAMS) {
+        let is_first = start < row_groups(args);
+        let row4 = start + team * row_groups(args);
         let busy = row4 < arg(args, MATMUL_ROW4S);
         let p = part_of(args, min(row4, arg(args, MATMUL_ROW4S) - 1u));
         let q = row4_of(args, p.part, row4 - p.begin, CHUNKS);
         // Each of the first threads of a team finishes a row of x.
         let finishes = busy && lane < ROWS;
         var r: epilogue_operands;
-        if (finishes) { r = fetch_operands(args, p.part, q.rows, lane); }
+        if (SHARES == 1u && finishes) { r = fetch_operands(args, p.part, q.rows, lane); }
         var sums = row_sums(); // zeros, said so: a driver has kept those of the row4 before
         if (SEGMENTS > 1u) { ahead = read_ahead(args, 0u, local); }
         for (var segment = 0u; segment < SEGMENTS; segment++) {
@@ -181,7 +200,7 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
                 let here = step * TEAM + lane;
                 let bits = b.held;
                 fetch_ahead(&b, args, local);
-                if (busy && here < SEGMENT_CHUNKS && segment * SEGMENT_CHUNKS + here < CHUNKS) {
+                if (busy && here < SEGMENT_CHUNKS && segment * SEGMENT_CHUNKS + here < SHARE) {
                     add_rows(&sums, bits, here);
                 }
             }
@@ -193,7 +212,9 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
             if (NORMS == 1u && SEGMENTS > 1u && is_first) { note_squares(own, local); }
             total = sums_by_team(sums, team, lane, local);
         }
-        if (finishes) {
+        if (SHARES > 1u && finishes) {
+            put_sums(args, lane, row4, total);
+        } else if (finishes) {
             var scale = 1.0;
             if (NORMS == 1u) { scale = scale_of(args, lane); }
             finish(args, p.part, q.first, q.rows, scale * total, lane, r);

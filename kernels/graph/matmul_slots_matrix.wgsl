@@ -19,6 +19,8 @@ override NORMS = 0u; // 1: x is normed
 override TOGETHER = 2u; // rows of x that a thread reads together: slots_share_x.wgsl
 override HELD = 1u; // fragments: STEPS, or fewer if there is one segment
 const CHUNK_VEC4S = 2u;
+const SHARES = 1u;
+fn first_of_share() -> u32 { return 0u; }
 //!include "graph.wgsl"
 //!include "weight.wgsl"
 //!include "weight/TYPE.wgsl"

@@ -27,13 +27,13 @@ struct x_bits {
 // that four elements side by side would be fetched four times.
 fn own_elements(i: u32) -> vec4<u32> { return vec4<u32>(0u, 8u, 16u, 24u) + i / 8u * 32u + i % 8u; }
 fn are_there(segment: u32, own: vec4<u32>) -> vec4<bool> {
-    let all = vec4<u32>(min(SEGMENT_CHUNKS * CHUNK, LENGTH - segment * SEGMENT_CHUNKS * CHUNK));
+    let all = vec4<u32>(min(SEGMENT_CHUNKS * CHUNK, LENGTH / SHARES - segment * SEGMENT_CHUNKS * CHUNK));
     return own < all;
 }
 // Which elements of a row those are; instead of those that there are not, the first.
 fn elements_of_row(segment: u32, i: u32) -> vec4<u32> {
     let own = own_elements(i);
-    return select(vec4<u32>(), own + segment * SEGMENT_CHUNKS * CHUNK, are_there(segment, own));
+    return select(vec4<u32>(), own + first_of_share() + segment * SEGMENT_CHUNKS * CHUNK, are_there(segment, own));
 }
 
 fn any_stale(bits: vec4<u32>) -> u32 {

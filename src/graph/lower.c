@@ -73,7 +73,9 @@ device_profile device_profile_for(const gpu_info *info)
     t.row_threads = info->max_workgroup_threads >= 512 && t.workgroup_bytes >= LOWER_MUCH_WORKGROUP_BYTES ? 512 : 256;
     t.epoch_bit = t.subgroup >= 4;
     t.quads = info->has_quads;
-    const char *attention = getenv("SOLO_ATTENTION"); /* docs/speed.md: not measured yet */
+    /* docs/speed.md: not measured yet */
+    const char *attention = getenv("SOLO_ATTENTION"), *slots = getenv("SOLO_SLOTS");
+    t.shares_k = slots && strcmp(slots, "share") == 0;
     t.attention_ahead = attention && strcmp(attention, "ahead") == 0;
     t.most_threads = info->max_workgroup_threads;
     choose_matrix_shape(&t, info);

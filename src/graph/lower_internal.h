@@ -72,8 +72,12 @@ uint32_t lower_most_epilogue_steps(const dispatch_desc *l);
 /* Has every row4 of every part all its rows? */
 bool lower_row4s_are_whole(const dispatch_desc *l);
 /* matmul_slots.wgsl: rows that are texts of their own. False if the product is not for it. */
-bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
-                 const layout *lies);
+bool lower_slots(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows,
+                 uint32_t chunks, const layout *lies);
+/* matmul_slots_combine.wgsl, behind the product that `l` is; returns how many more dispatches there are. */
+uint32_t lower_slots_combine(const lowering *c, dispatch_desc *l, const plan_step *s);
+/* Leaves out of a product's kernel what its parts do not need. */
+void lower_leave_out(dispatch_desc *l, uint32_t parts);
 /* The same by matrix units, of weights that are f16: matmul_slots_matrix.wgsl. */
 bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows);
 /* Rows of x that a thread reads together: fewer make a shorter kernel, more of them read the norm's weights less often.

@@ -136,7 +136,7 @@ uint32_t lower_matmul(const lowering *c, dispatch_desc *l, const plan_step *s, e
         }
         lower_matmul_grid(c, &l[i], s, layout_chunks(w->as.weight, k), layout_of(w->as.weight));
     }
-    return pieces;
+    return pieces + (pieces == 1 ? lower_slots_combine(c, l, s) : 0);
 }
 
 /* A dispatch for each piece of the matrix. */

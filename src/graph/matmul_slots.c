@@ -54,9 +54,17 @@ void lower_slots_groups(const lowering *c, dispatch_desc *l, uint32_t units)
     l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = least_of(groups, c->t->most_groups);
 }
 
+/* Workgroups that share k: of a whole matrix, not of a piece of it. */
+static uint32_t shares_of(const lowering *c, const plan_step *s, uint32_t row4s)
+{
+    const graph_node *product = node_at(c, s->parts[0].matmul);
+    bool whole = row4s == lower_row4s_of(&s->parts[0], product->s.dims[LOWER_LAST_DIM]);
+    return whole ? plan_k_shares(c->p, s) : 1;
+}
+
 /* The threads are the same at all levels, so that all get the same sums. */
-bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
-                 const layout *lies)
+bool lower_slots(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows,
+                 uint32_t chunks, const layout *lies)
 {
     static const char *const stored[] = {
         [BYTES_ONE] = "int8", [BYTES_HALVES] = "int8_halves", [BYTES_PAIRS] = "int8_pairs"};
@@ -74,8 +82,9 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     uint32_t room = row_words > more ? (row_words - more) / each : 0;
     room -= room > 0 && room % 2 == 0; /* STRIDE is odd */
     slots_cut cut;
+    uint32_t shares = shares_of(c, s, row4s);
     if (!c->t->specialize || !c->p->slots || c->t->subgroup < 8 || length % 4 || l->args[MATMUL_X_FORM] == X_SPLITS ||
-        !choose_cut(c, row4s, rows, chunks, room, &cut))
+        !choose_cut(c, row4s * shares, rows, chunks / shares, room, &cut))
         return false;
     l->kernel.name = "matmul_slots";
     l->kernel.x = packed ? stored[lies->bytes] : NULL;
@@ -90,6 +99,36 @@ bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t r
     kernel_set_constant(&l->kernel, CONSTANT_ALONE_AT_ONCE, cut.alone);
     kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS,
                         c->form->threads ? c->t->x_floats : (rows * ((cut.segment | 1) * each + more) + 31) / 32 * 32);
-    lower_slots_groups(c, l, row4s);
+    kernel_set_constant(&l->kernel, CONSTANT_SHARES, shares);
+    lower_slots_groups(c, l, row4s * shares);
+    l->single_pass = l->single_pass && l->args[ARG_GROUPS] >= shares;
+    uint32_t groups = l->args[ARG_GROUPS] < shares ? shares : l->args[ARG_GROUPS] / shares * shares;
+    l->args[ARG_GROUPS] = l->args[MATMUL_ROW_GROUPS] = groups;
+    if (shares > 1)
+        l->args[MATMUL_SUMS] = memory_sums_at(c->m, c->which, s->parts[0].matmul);
     return true;
+}
+
+uint32_t lower_slots_combine(const lowering *c, dispatch_desc *l, const plan_step *s)
+{
+    enum { EACH = 64 }; /* as in matmul_slots_combine.wgsl */
+    uint32_t row4s = l->args[MATMUL_ROW4S], rows = l->args[MATMUL_X_ROWS], shares = shares_of(c, s, row4s);
+    if (shares == 1 || strcmp(l->kernel.name, "matmul_slots") != 0)
+        return 0;
+    dispatch_desc *combine = l + 1;
+    *combine = *l;
+    combine->kernel = (kernel_variant){.name = "matmul_slots_combine"};
+    combine->single_pass = false;
+    combine->depends_on_groups = 0;
+    combine->weight_arena = 0;
+    kernel_set_constant(&combine->kernel, CONSTANT_SHARES, shares);
+    kernel_set_constant(&combine->kernel, CONSTANT_ROWS, rows);
+    kernel_set_constant(&combine->kernel, CONSTANT_WHOLE_ROW4S, lower_row4s_are_whole(l));
+    if (c->form->threads) {
+        kernel_set_constant(&combine->kernel, CONSTANT_PARTS, 1);
+        kernel_set_constant(&combine->kernel, CONSTANT_EPILOGUE_STEPS, lower_most_epilogue_steps(l));
+    }
+    combine->args[ARG_GROUPS] = (row4s * rows + EACH - 1) / EACH;
+    lower_leave_out(combine, 1);
+    return 1;
 }

@@ -287,7 +287,7 @@ static bool choose_row_by_words(const lowering *c, dispatch_desc *l, uint32_t ro
 }
 
 /* A kernel that is compiled for one product omits everything that the product does not need. */
-static void leave_out(dispatch_desc *l, uint32_t parts)
+void lower_leave_out(dispatch_desc *l, uint32_t parts)
 {
     bool gates = false, rotates = false, states = false, rows = false, kept = false, operands = false;
     uint32_t functions = 0, function = 0;
@@ -322,7 +322,7 @@ bool lower_experts_row(const lowering *c, dispatch_desc *l, uint32_t row4s, uint
 {
     if (!choose_row(c, l, row4s, 1, chunks, lies))
         return false;
-    leave_out(l, 1);
+    lower_leave_out(l, 1);
     l->warms_cache = false; /* which weights they are is not known before */
     return true;
 }
@@ -346,11 +346,12 @@ void lower_matmul_grid(const lowering *c, dispatch_desc *l, const plan_step *s, 
     if (tiled) {
         l->args[MATMUL_ROW_GROUPS] = filled / each;
         l->args[ARG_GROUPS] *= l->args[MATMUL_ROW_GROUPS];
-    } else if (!plain && !lower_slots_matrix(c, l, s, row4s, rows) && !lower_slots(c, l, row4s, rows, chunks, lies) &&
-               !choose_row_by_words(c, l, row4s, rows) && !choose_row(c, l, row4s, rows, chunks, lies))
+    } else if (!plain && !lower_slots_matrix(c, l, s, row4s, rows) &&
+               !lower_slots(c, l, s, row4s, rows, chunks, lies) && !choose_row_by_words(c, l, row4s, rows) &&
+               !choose_row(c, l, row4s, rows, chunks, lies))
         choose_teams(c, l, row4s, rows, chunks);
     if (c->t->specialize)
-        leave_out(l, s->part_count);
+        lower_leave_out(l, s->part_count);
     else if (c->t->compile_fast)
         lower_leave_out_for_type(c, l, type);
 }

@@ -57,6 +57,7 @@ void memory_free(memory *m)
     for (uint32_t p = 0; p < m->plan_count; p++) {
         free(m->places[p].at);
         free(m->places[p].named_at);
+        free(m->places[p].sums_at);
     }
     free(m->places);
     free(m->names);
@@ -133,6 +134,11 @@ uint32_t memory_row_at(const memory *m, uint32_t which_plan, node store)
     node n = plan_root(m->plans[which_plan]->g, store);
     uint32_t at = m->places[which_plan].at[n];
     return graph_at(m->plans[which_plan]->g, n)->op == OP_STORE && at != NO_PLACE ? at : 0;
+}
+
+uint32_t memory_sums_at(const memory *m, uint32_t which_plan, node product)
+{
+    return m->places[which_plan].sums_at[product];
 }
 
 uint32_t memory_scratch_at(const memory *m, uint32_t which_plan)

@@ -44,6 +44,8 @@ uint32_t memory_at(const memory *m, uint32_t which_plan, node n);
 uint32_t memory_state_arena(const memory *m, uint32_t which_plan, node n);
 /* The word of the f32 copy of a row that is stored in a state, for readers in the same run; 0: there is no copy. */
 uint32_t memory_row_at(const memory *m, uint32_t which_plan, node store);
+/* The word of what the workgroups of a product make that share k (plan_k_shares). */
+uint32_t memory_sums_at(const memory *m, uint32_t which_plan, node product);
 uint32_t memory_scratch_at(const memory *m, uint32_t which_plan); /* for data between a step's own dispatches */
 const memory_matrix *memory_matrix_of(const memory *m, uint32_t which_plan, node weight);
 

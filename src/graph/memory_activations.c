@@ -74,12 +74,21 @@ static bool goes_to_row_too(const plan *p, const plan_step *s, const graph_node 
     return p->no_alias && n->op == OP_STORE && n->type == DTYPE_F16 && one_row;
 }
 
+static uint32_t take_place(memory *m, uint32_t p, lease *leased, uint32_t *leases, uint64_t words, uint32_t now,
+                           uint32_t until)
+{
+    uint64_t at = rent(leased, leases, m->kept_words, words, now, until), end = at + words;
+    m->places[p].end = end > m->places[p].end ? end : m->places[p].end;
+    m->most_words = end > m->most_words ? end : m->most_words;
+    return (uint32_t)at;
+}
+
 static void place_passing(memory *m, uint32_t p)
 {
     const plan *plan = m->plans[p];
     size_t slots = graph_count(plan->g) + 1;
     uint32_t *last = mem_alloc(slots * sizeof *last), leases = 0;
-    lease *leased = mem_alloc((slots + 1) * sizeof *leased);
+    lease *leased = mem_alloc((slots + plan->count + 1) * sizeof *leased);
     node nodes[PLAN_MAX_NODES];
     for (uint32_t i = 0; i < plan->count; i++) {
         uint32_t count = plan_reads(plan, &plan->steps[i], nodes);
@@ -99,13 +108,12 @@ static void place_passing(memory *m, uint32_t p)
             shape s = row_too ? graph_at(plan->g, n->operands[1])->s : n->s;
             uint64_t words =
                 memory_activation_words(left_in_parts ? scratch_words(plan, &plan->steps[i]) : shape_count(s));
-            uint64_t at = rent(leased, &leases, m->kept_words, words, i, until);
-            m->places[p].at[nodes[k]] = (uint32_t)at;
-            if (at + words > m->places[p].end)
-                m->places[p].end = at + words;
-            if (at + words > m->most_words)
-                m->most_words = at + words;
+            m->places[p].at[nodes[k]] = take_place(m, p, leased, &leases, words, i, until);
         }
+        uint64_t sums = plan_share_words(plan, &plan->steps[i]);
+        if (sums)
+            m->places[p].sums_at[plan->steps[i].parts[0].matmul] =
+                take_place(m, p, leased, &leases, memory_activation_words(sums), i, plan->no_alias ? UINT32_MAX : i);
         uint64_t scratch = left_in_parts ? 0 : memory_activation_words(scratch_words(plan, &plan->steps[i]));
         if (scratch > m->places[p].scratch)
             m->places[p].scratch = (uint32_t)scratch;

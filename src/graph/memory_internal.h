@@ -29,6 +29,7 @@ typedef struct arena {
 typedef struct plan_places {
     uint32_t *at;       /* [node] word among the activations, or NO_PLACE */
     uint32_t *named_at; /* [node] index into memory.names, or NO_PLACE */
+    uint32_t *sums_at;  /* [node] of a product: word of what its workgroups make of their shares, or NO_PLACE */
     uint32_t scratch;
     uint64_t end; /* of this plan's temporary activations */
 } plan_places;

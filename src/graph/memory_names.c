@@ -53,8 +53,10 @@ void memory_collect_names(memory *m)
         size_t slots = graph_count(g) + 1;
         m->places[p].at = mem_alloc(slots * sizeof(uint32_t));
         m->places[p].named_at = mem_alloc(slots * sizeof(uint32_t));
+        m->places[p].sums_at = mem_alloc(slots * sizeof(uint32_t));
         memset(m->places[p].at, 0xff, slots * sizeof(uint32_t));
         memset(m->places[p].named_at, 0xff, slots * sizeof(uint32_t));
+        memset(m->places[p].sums_at, 0xff, slots * sizeof(uint32_t));
         for (node i = 1; i < slots; i++)
             if (graph_at(g, i)->name)
                 m->places[p].named_at[i] = name_number(m, graph_at(g, i));

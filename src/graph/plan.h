@@ -62,6 +62,7 @@ typedef struct plan {
     uint64_t most_matrix_bytes; /* that a step may have: what a device binds at once */
     bool no_alias;              /* activations never reuse memory */
     bool unsplit;               /* attention is never split: few workgroups have enough work */
+    bool shares_k;              /* plan_k_shares; set before the activations are placed */
     uint32_t slots;             /* graph_slots; their rows are never tiled, and have the sums of a single row */
 } plan;
 
@@ -108,6 +109,11 @@ bool plan_has_many_rows(const plan *p, uint32_t rows);
  * are few heads and many positions. */
 enum { PLAN_MAX_SPLITS = 16, PLAN_MAX_COMBINED = 256 /* splits of a row that a product can combine */ };
 uint32_t plan_splits(const plan *p, const plan_step *s);
+/* How many workgroups share the elements of each row of x: more than one where several texts have long rows, of which a
+ * workgroup would read more than it multiplies. */
+uint32_t plan_k_shares(const plan *p, const plan_step *s);
+/* Words of what they make; 0: they share nothing. */
+uint64_t plan_share_words(const plan *p, const plan_step *s);
 /* Of a binary node in an epilogue: the operand that is not the previous result, whether every row has its own, and
  * whether it comes first. False if the node cannot be fused. */
 typedef struct plan_operand {

@@ -146,6 +146,7 @@ static bool make_plans(graph_run *r, const graph_use *uses, err *e)
         fusion_level level = r->programs[i].level = graph_run_level(r->g, uses[i].level);
         r->programs[i].is_later = uses[i].later;
         p->unsplit = r->profile.compile_fast;
+        p->shares_k = r->profile.shares_k;
         p->no_alias = r->profile.epoch_bit && level >= LEVEL_TOKEN;
         plan_fuse(p, level);
         if (!lower_possible(p, e))

@@ -31,11 +31,23 @@ bool map_open(map *m, const char *path, err *e)
     return missing(path, e);
 }
 
-bool lower_slots(const lowering *c, dispatch_desc *l, uint32_t row4s, uint32_t rows, uint32_t chunks,
-                 const layout *lies)
+bool lower_slots(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows,
+                 uint32_t chunks, const layout *lies)
 {
-    (void)c, (void)l, (void)row4s, (void)rows, (void)chunks, (void)lies;
+    (void)c, (void)l, (void)s, (void)row4s, (void)rows, (void)chunks, (void)lies;
     return false;
+}
+
+uint64_t plan_share_words(const plan *p, const plan_step *s)
+{
+    (void)p, (void)s;
+    return 0;
+}
+
+uint32_t lower_slots_combine(const lowering *c, dispatch_desc *l, const plan_step *s)
+{
+    (void)c, (void)l, (void)s;
+    return 0;
 }
 
 bool lower_slots_matrix(const lowering *c, dispatch_desc *l, const plan_step *s, uint32_t row4s, uint32_t rows)

@@ -120,6 +120,27 @@ static void products_are_right(void **unused)
     unsetenv("SOLO_TUNE");
 }
 
+/* Two, four and eight workgroups to a row4; shares of one segment, and of several; columns that are no multiple of four. */
+static const product_case SHARED_CASES[] = {
+    {2, 12288, 37, TYPE_F16, false, false, false},
+    {2, 32768, 6, TYPE_Q4_0, false, false, false},
+    {3, 32768, 9, TYPE_Q8_0, false, false, false},
+    {2, 81920, 5, TYPE_F32, false, false, false},
+};
+
+static void shares_of_k_are_added_up(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    setenv("SOLO_TUNE", "gpu", 1);
+    setenv("SOLO_SLOTS", "share", 1);
+    for (size_t i = 0; i < sizeof SHARED_CASES / sizeof *SHARED_CASES; i++)
+        compare_product(&SHARED_CASES[i], "matmul_slots_combine", 90 + i);
+    unsetenv("SOLO_SLOTS");
+    unsetenv("SOLO_TUNE");
+}
+
 /* Where there are none, threads stand in for them. Units of one tile, and of two; x as one segment, or as several, the last one
  * shorter; teams of all subgroups, and of fewer; more rows than a fragment has columns. */
 static const product_case MATRIX_CASES[] = {
@@ -154,17 +175,19 @@ static void products_by_matrix_units_are_right(void **unused)
 static void levels_make_the_same_bits(void **unused)
 {
     (void)unused;
-    static const product_case cases[] = {{2, 64, 260, TYPE_F16, true, true, false},
-                                         {2, 96, 37, TYPE_Q8_0, true, false, false},
-                                         {2, 64, 256, TYPE_F16, true, true, false},
-                                         {2, 1040, 64, TYPE_F16, true, false, false}};
+    static const product_case cases[] = {
+        {2, 64, 260, TYPE_F16, true, true, false},     {2, 96, 37, TYPE_Q8_0, true, false, false},
+        {2, 64, 256, TYPE_F16, true, true, false},     {2, 1040, 64, TYPE_F16, true, false, false},
+        {2, 12288, 37, TYPE_F16, false, false, false}, {2, 32768, 12, TYPE_Q4_0, false, false, false}};
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
     setenv("SOLO_ONE_GROUPS", "2", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const product_case *c = &cases[i];
         setenv("SOLO_TUNE", "gpu", 1);
-        if (i >= 2)
+        if (i >= 4)
+            setenv("SOLO_SLOTS", "share", 1);
+        else if (i >= 2)
             use_matrix_units();
         err e = {0};
         box.r = rng_seed(80 + i);
@@ -196,12 +219,13 @@ static void levels_make_the_same_bits(void **unused)
     }
     unsetenv("SOLO_ONE_GROUPS");
     unsetenv("SOLO_TUNE");
+    unsetenv("SOLO_SLOTS");
     unsetenv("SOLO_MATRIX");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right), cmocka_unit_test(shares_of_k_are_added_up),
                                        cmocka_unit_test(products_by_matrix_units_are_right),
                                        cmocka_unit_test(levels_make_the_same_bits)};
     return RUN_ON_EACH(tests);

@@ -40,8 +40,9 @@ static void look_at(const dispatch_desc *d, outcome *o)
 {
     bool matrix = strcmp(d->kernel.name, "matmul_slots_matrix") == 0;
     uint32_t chunk = matrix ? 8 : 4 * constant_of(&d->kernel, CONSTANT_CHUNK_VEC4S);
-    uint32_t segment = constant_of(&d->kernel, CONSTANT_SEGMENT_CHUNKS) * chunk, length = d->args[MATMUL_LENGTH];
-    if (strncmp(d->kernel.name, "matmul_", 7) != 0)
+    uint32_t shares = constant_of(&d->kernel, CONSTANT_SHARES), length = d->args[MATMUL_LENGTH] / (shares ? shares : 1);
+    uint32_t segment = constant_of(&d->kernel, CONSTANT_SEGMENT_CHUNKS) * chunk;
+    if (strncmp(d->kernel.name, "matmul_", 7) != 0 || strcmp(d->kernel.name, "matmul_slots_combine") == 0)
         return;
     assert_true(matrix || strcmp(d->kernel.name, "matmul_slots") == 0);
     o->products++;
@@ -54,7 +55,7 @@ static void look_at(const dispatch_desc *d, outcome *o)
                       d->args[ARG_GROUPS]);
 }
 
-static outcome outcome_of(const char *preset, const char *type, uint32_t texts, bool matrix)
+static outcome outcome_of(const char *preset, const char *type, uint32_t texts, bool matrix, bool shares_k)
 {
     err e = {0};
     gpu *g = open_device(WORKGROUP_BYTES >> 10, 32);
@@ -68,6 +69,7 @@ static outcome outcome_of(const char *preset, const char *type, uint32_t texts, 
     graph *decoder = making(m, texts);
     plan *p = plan_new(decoder, gpu_get_info(g)->max_storage_binding_bytes);
     p->no_alias = profile.epoch_bit;
+    p->shares_k = shares_k;
     plan_fuse(p, LEVEL_TOKEN);
     memory *mem = memory_new(g, &p, 1, &e);
     if (!mem)
@@ -101,7 +103,7 @@ static void all_texts_fit(void **unused)
     static const char *const models[][2] = {{"qwen2.5-0.5b", "f16"}, {"llama-3-8b", "q4_0"}};
     for (int i = 0; i < 4; i++)
         for (uint32_t texts = 2; texts <= 16; texts *= 2) {
-            outcome o = outcome_of(models[i / 2][0], models[i / 2][1], texts, i % 2);
+            outcome o = outcome_of(models[i / 2][0], models[i / 2][1], texts, i % 2, false);
             if (o.bytes > WORKGROUP_BYTES)
                 fail_msg("%s, %u texts: %u bytes", models[i / 2][0], texts, o.bytes);
             assert_true(o.products > 0 && (i == 1 ? o.matrix == o.products : o.matrix == 0));
@@ -112,11 +114,15 @@ static void all_texts_fit(void **unused)
 static void x_of_eight_texts_is_shared_once(void **unused)
 {
     (void)unused;
-    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8, false);
-    outcome large = outcome_of("llama-3-8b", "q4_0", 8, false), matrix = outcome_of("qwen2.5-0.5b", "f16", 8, true);
+    outcome small = outcome_of("qwen2.5-0.5b", "f16", 8, false, false);
+    outcome large = outcome_of("llama-3-8b", "q4_0", 8, false, false);
+    outcome matrix = outcome_of("qwen2.5-0.5b", "f16", 8, true, false);
     assert_int_equal(small.segmented, 1);
     assert_int_equal(large.segmented, 1);
     assert_int_equal(matrix.segmented, 1);
+    /* that, too, where workgroups share k */
+    assert_int_equal(outcome_of("qwen2.5-0.5b", "f16", 8, false, true).segmented, 0);
+    assert_int_equal(outcome_of("llama-3-8b", "q4_0", 8, false, true).segmented, 0);
 }
 
 int main(void)
