@@ -11,6 +11,7 @@ const ROWS = THREADS / PAIRS; // positions whose values are added up side by sid
 override KEYS = 8u; // words of a block's keys that a thread reads: PAIRS / LANES
 override VALUES = 8u; // and of its values: BLOCK / ROWS
 override AHEAD = 0u; // 1: all of the next block is asked for before this one is used
+override GROUP = 1u; // heads of q that have the same keys and values, of a workgroup: these are read once for all
 override NOW = 0u; // 1: there is one row, and its own key and value are floats among the activations
 //!wgsl-only
 //!include "graph.wgsl"
@@ -22,7 +23,7 @@ override NOW = 0u; // 1: there is one row, and its own key and value are floats 
 //!end
 // In `shared_x`: q, and with NOW the row's own key and value; at the end the sums of values, row i in quarter i % 4,
 // and beside them the sums of weights.
-var<workgroup> block_scores: array<f32, BLOCK>;
+var<workgroup> block_scores: array<f32, BLOCK * GROUP>;
 
 fn capped(args: u32, score: f32) -> f32 {
     let cap = arg_float(args, ATTENTION_SOFTCAP);
@@ -30,17 +31,20 @@ fn capped(args: u32, score: f32) -> f32 {
     return score;
 }
 
+// A row is one head of one text: the first that the workgroup has.
+fn row_of(args: u32, v: u32) -> u32 { return v / arg(args, ATTENTION_SPLITS) * GROUP; }
+
 //!for _ SLOTTED
 // Where in the state the row's own position is.
 fn place_of(args: u32, v: u32) -> u32 {
-    let slot = v / arg(args, ATTENTION_SPLITS) / arg(args, ATTENTION_HEADS);
+    let slot = row_of(args, v) / arg(args, ATTENTION_HEADS);
     return slot * arg(args, ATTENTION_CAPACITY) + slot_position(args, slot);
 }
 
 //!end
 // The positions of this workgroup: from .x up to, not including, .y.
 fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
-    let row = v / arg(args, ATTENTION_SPLITS);
+    let row = row_of(args, v);
 //!for _ ALONE
     // A position beyond the cache must not lead out of it.
     let last = min(position + row / arg(args, ATTENTION_HEADS), arg(args, ATTENTION_CAPACITY) - 1u);
@@ -59,7 +63,7 @@ fn positions_of(args: u32, v: u32, position: u32) -> vec2<u32> {
 
 // The word at which the head's keys and values begin in a row of the state.
 fn head_of(args: u32, v: u32) -> u32 {
-    return v / arg(args, ATTENTION_SPLITS) % arg(args, ATTENTION_HEADS) /
+    return row_of(args, v) % arg(args, ATTENTION_HEADS) /
         (arg(args, ATTENTION_HEADS) / arg(args, ATTENTION_KV_HEADS)) * PAIRS;
 }
 fn words_of_row(args: u32) -> u32 { return arg(args, ATTENTION_KV_HEADS) * PAIRS; }
@@ -117,100 +121,8 @@ fn sum_of_weights() -> f32 {
     return sum;
 }
 
-var<workgroup> position_of_row: u32;
-
-fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
-    var b = fetched;
-    let row = v / arg(args, ATTENTION_SPLITS);
-//!for _ ALONE
-    if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
-//!end
-//!for _ SLOTTED
-    if (local == 0u) { position_of_row = place_of(args, v); }
-//!end
-    if (local < HEAD / 4u * (1u + 2u * NOW)) {
-        let of_q = local < HEAD / 4u;
-        var begins = arg(args, ARG_X) + row * HEAD;
-        if (!of_q) {
-            begins = select(arg(args, ATTENTION_OWN_VALUE), arg(args, ATTENTION_OWN_KEY), local < HEAD / 2u) +
-                head_of(args, v) * 2u;
-        }
-        let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + local % (HEAD / 4u) * 4u;
-        store_shared_vec4(local, floats_of(bits_of_vec4(at), at, !of_q || arg(args, ATTENTION_Q_COMPUTED) == 1u) *
-            select(1.0, arg_float(args, ATTENTION_SCALE), of_q));
-    }
-    let position = workgroupUniformLoad(&position_of_row); // also a barrier
-    let mine = positions_of(args, v, position);
-    // What this run stores is there now; or with NOW it is in shared_x, and is not read from the state.
-    let stored = select(mine.y, min(mine.y, position), NOW == 1u);
-    if (NOW == 0u) {
-        fetch_keys(&b, args, v, mine.x, position, stored, local);
-        fetch_values(&b, args, v, mine.x, position, stored, local);
-    }
-//!for i KEYS
-    let pair_#i = local % LANES + #iu * LANES;
-    let q_#i = shared_x_vec2(pair_#i);
-//!end
-    var now = 0u; // the row's own value
-    if (NOW == 1u) { now = halves_of_pair(HEAD / 2u, local % PAIRS); }
-    var most = -3.4e38;
-    var total = 0.0; // of the weights of this row of threads
-    if (arg(args, ATTENTION_SINKS) > 0u && v % arg(args, ATTENTION_SPLITS) == 0u) {
-        most = load(arg(args, ATTENTION_SINKS) - 1u + row % arg(args, ATTENTION_HEADS));
-        total = select(0.0, 1.0, local < PAIRS);
-    }
-    var value = vec2<f32>();
-    var block = mine.x;
-    for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {
-        var next = b;
-        if (AHEAD == 1u) {
-            fetch_keys(&next, args, v, block + BLOCK, 0u, stored, local);
-            fetch_values(&next, args, v, block + BLOCK, 0u, stored, local);
-        }
-        if (NOW == 1u && block + local / LANES == position) {
-//!for i KEYS
-            b.key_#i = halves_of_pair(HEAD / 4u, pair_#i);
-//!end
-        }
-        var dot2 = vec2<f32>();
-//!for i KEYS
-        dot2 = fma(q_#i, unpack2x16float(b.key_#i), dot2); // fma, so that all kernels round alike
-//!end
-        let score = sum_over(dot2.x + dot2.y, LANES, local);
-        if (local % LANES == 0u) {
-            block_scores[local / LANES] = select(-3.4e38, capped(args, score), block + local / LANES < mine.y);
-        }
-        if (AHEAD == 0u) { fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local); }
-        workgroupBarrier();
-        // Every subgroup finds the maximum for itself.
-        var highest = -3.4e38;
-        for (var i = 0u; i < BLOCK / SUBGROUP; i++) {
-            highest = max(highest, block_scores[i * SUBGROUP + local % SUBGROUP]);
-        }
-        let higher = max(most, subgroupMax(highest));
-        let rescale = exp(most - higher);
-        var sum = 0.0;
-        value = rounded(vec4<f32>(value * rescale, value)).xy;
-        most = higher;
-//!for i VALUES
-        let p_#i = local / PAIRS + #iu * ROWS;
-        let two_#i = unpack2x16float(select(b.value_#i, now, NOW == 1u && block + p_#i == position));
-        if (block + p_#i < mine.y) {
-            let weight = exp(block_scores[p_#i] - higher);
-            value = fma(vec2<f32>(weight), two_#i, value);
-            sum += weight;
-        }
-//!end
-        total = fma(total, rescale, sum);
-        if (AHEAD == 1u) {
-            b = next;
-        } else {
-            fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
-        }
-        // Before scores are overwritten. After the last block nothing is written here that is still read.
-        if (block + BLOCK < mine.y) { workgroupBarrier(); }
-        block += BLOCK;
-    }
+// Adds up what the rows of threads have of a head.
+fn put_result(args: u32, v: u32, row: u32, value: vec2<f32>, total: f32, most: f32, local: u32) {
     let row_here = local / PAIRS;
     let lies_at = row_here / 4u * HEAD + local % PAIRS * 2u;
     shared_x[row_here % 4u][lies_at] = bitcast<u32>(value.x);
@@ -228,6 +140,124 @@ fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
         store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD, most);
         store(arg(args, ARG_OUT) + v * (HEAD + 2u) + HEAD + 1u, sum_of_weights());
     }
+}
+
+var<workgroup> position_of_row: u32;
+
+fn work(args: u32, v: u32, local: u32, fetched: prefetched) {
+    var b = fetched;
+    let row = row_of(args, v);
+//!for _ ALONE
+    if (local == 0u) { position_of_row = load_word(arg(args, ATTENTION_POSITION)); }
+//!end
+//!for _ SLOTTED
+    if (local == 0u) { position_of_row = place_of(args, v); }
+//!end
+    if (local < HEAD / 4u * (GROUP + 2u * NOW)) {
+        let of_q = local < HEAD / 4u * GROUP;
+        var begins = arg(args, ARG_X) + row * HEAD;
+        if (!of_q) {
+            begins = select(arg(args, ATTENTION_OWN_VALUE), arg(args, ATTENTION_OWN_KEY),
+                local < HEAD / 4u * (GROUP + 1u)) + head_of(args, v) * 2u;
+        }
+        let at = vec4<u32>(0u, 1u, 2u, 3u) + begins + select(local % (HEAD / 4u), local, of_q) * 4u;
+        store_shared_vec4(local, floats_of(bits_of_vec4(at), at, !of_q || arg(args, ATTENTION_Q_COMPUTED) == 1u) *
+            select(1.0, arg_float(args, ATTENTION_SCALE), of_q));
+    }
+    let position = workgroupUniformLoad(&position_of_row); // also a barrier
+    let mine = positions_of(args, v, position);
+    // What this run stores is there now; or with NOW it is in shared_x, and is not read from the state.
+    let stored = select(mine.y, min(mine.y, position), NOW == 1u);
+    if (NOW == 0u) {
+        fetch_keys(&b, args, v, mine.x, position, stored, local);
+        fetch_values(&b, args, v, mine.x, position, stored, local);
+    }
+//!for i KEYS
+    let pair_#i = local % LANES + #iu * LANES;
+//!for h GROUP
+    let q_#i_#h = shared_x_vec2(#hu * PAIRS + pair_#i);
+//!end
+//!end
+    var now = 0u; // the row's own value
+    if (NOW == 1u) { now = halves_of_pair(HEAD / 4u * (GROUP + 1u), local % PAIRS); }
+//!for h GROUP
+    var most_#h = -3.4e38;
+    var total_#h = 0.0; // of the weights of this row of threads
+    if (arg(args, ATTENTION_SINKS) > 0u && v % arg(args, ATTENTION_SPLITS) == 0u) {
+        most_#h = load(arg(args, ATTENTION_SINKS) - 1u + (row + #hu) % arg(args, ATTENTION_HEADS));
+        total_#h = select(0.0, 1.0, local < PAIRS);
+    }
+    var value_#h = vec2<f32>();
+//!end
+    var block = mine.x;
+    for (var left = (max(mine.x, mine.y) - mine.x + BLOCK - 1u) / BLOCK; left > 0u; left--) {
+        var next = b;
+        if (AHEAD == 1u) {
+            fetch_keys(&next, args, v, block + BLOCK, 0u, stored, local);
+            fetch_values(&next, args, v, block + BLOCK, 0u, stored, local);
+        }
+        if (NOW == 1u && block + local / LANES == position) {
+//!for i KEYS
+            b.key_#i = halves_of_pair(HEAD / 4u * GROUP, pair_#i);
+//!end
+        }
+//!for h GROUP
+        var dot2_#h = vec2<f32>();
+//!end
+//!for i KEYS
+        let key_#i = unpack2x16float(b.key_#i);
+//!for h GROUP
+        dot2_#h = fma(q_#i_#h, key_#i, dot2_#h); // fma, so that all kernels round alike
+//!end
+//!end
+//!for h GROUP
+        let score_#h = sum_over(dot2_#h.x + dot2_#h.y, LANES, local);
+        if (local % LANES == 0u) {
+            block_scores[#hu * BLOCK + local / LANES] = select(-3.4e38, capped(args, score_#h),
+                block + local / LANES < mine.y);
+        }
+//!end
+        if (AHEAD == 0u) { fetch_keys(&b, args, v, block + BLOCK, 0u, stored, local); }
+        workgroupBarrier();
+        // Every subgroup finds the maximum for itself.
+//!for h GROUP
+        var highest_#h = -3.4e38;
+        for (var i = 0u; i < BLOCK / SUBGROUP; i++) {
+            highest_#h = max(highest_#h, block_scores[#hu * BLOCK + i * SUBGROUP + local % SUBGROUP]);
+        }
+        let higher_#h = max(most_#h, subgroupMax(highest_#h));
+        let rescale_#h = exp(most_#h - higher_#h);
+        var sum_#h = 0.0;
+        value_#h = rounded(vec4<f32>(value_#h * rescale_#h, value_#h)).xy;
+        most_#h = higher_#h;
+//!end
+//!for i VALUES
+        let p_#i = local / PAIRS + #iu * ROWS;
+        let two_#i = unpack2x16float(select(b.value_#i, now, NOW == 1u && block + p_#i == position));
+        if (block + p_#i < mine.y) {
+//!for h GROUP
+            let weight_#h = exp(block_scores[#hu * BLOCK + p_#i] - higher_#h);
+            value_#h = fma(vec2<f32>(weight_#h), two_#i, value_#h);
+            sum_#h += weight_#h;
+//!end
+        }
+//!end
+//!for h GROUP
+        total_#h = fma(total_#h, rescale_#h, sum_#h);
+//!end
+        if (AHEAD == 1u) {
+            b = next;
+        } else {
+            fetch_values(&b, args, v, block + BLOCK, 0u, stored, local);
+        }
+        // Before scores are overwritten. After the last block nothing is written here that is still read.
+        if (block + BLOCK < mine.y) { workgroupBarrier(); }
+        block += BLOCK;
+    }
+//!for h GROUP
+    if (#hu > 0u) { workgroupBarrier(); } // sums of the head before are read
+    put_result(args, v, row + #hu, value_#h, total_#h, most_#h, local);
+//!end
 }
 
 fn body(args: u32, v: u32, local: u32) { work(args, v, local, prefetch(args, v, local)); }

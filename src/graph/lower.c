@@ -76,7 +76,10 @@ device_profile device_profile_for(const gpu_info *info)
     /* docs/speed.md: not measured yet */
     const char *attention = getenv("SOLO_ATTENTION"), *slots = getenv("SOLO_SLOTS");
     t.shares_k = slots && strcmp(slots, "share") == 0;
-    t.attention_ahead = attention && strcmp(attention, "ahead") == 0;
+    t.attention_ahead = attention && strstr(attention, "ahead");
+    t.attention_cells = attention && strstr(attention, "always")     ? 1
+                        : attention && strstr(attention, "together") ? t.busy_groups
+                                                                     : 0;
     t.most_threads = info->max_workgroup_threads;
     choose_matrix_shape(&t, info);
     t.int8_dot = info->has_packed_dot && t.subgroup >= 8;
@@ -187,6 +190,18 @@ static bool fits_attention_vec(const lowering *c, uint32_t head, uint32_t rows, 
            (head & (head - 1)) == 0 && c->form->row_threads >= head;
 }
 
+/* Heads of a text that a workgroup of attention_vec.wgsl has together, since they have the same keys and values: as long
+ * as there is enough for all workgroups. */
+static uint32_t heads_together(const lowering *c, const shape *q, uint32_t kv_heads, uint32_t splits)
+{
+    enum { MOST = 4 };
+    uint32_t alike = q->dims[2] / kv_heads, together = 1;
+    while (c->t->attention_cells && c->p->slots && splits == 1 && together < MOST && alike % (2 * together) == 0 &&
+           q->dims[1] * q->dims[2] >= 2 * together * c->t->attention_cells)
+        together *= 2;
+    return together;
+}
+
 /* Many rows share the keys and values they read, if they fit workgroup memory: op_attention_tile.wgsl. Returns how many
  * rows do at once; 0: none. */
 static uint32_t rows_of_attention_tile(const lowering *c, const shape *q)
@@ -249,11 +264,12 @@ static void lower_own_row(const lowering *c, dispatch_desc *l, const graph_node 
     kernel_set_constant(&l->kernel, CONSTANT_NOW, l->epoch_only);
 }
 
-/* The kernel for few rows and their shape, where the device has a better one than op_attention. */
-static void choose_attention(const lowering *c, dispatch_desc *l, const graph_node *n, uint32_t splits)
+/* The kernel for few rows and their shape, where the device has a better one than op_attention. Returns how many heads a
+ * workgroup of it has. */
+static uint32_t choose_attention(const lowering *c, dispatch_desc *l, const graph_node *n, uint32_t splits)
 {
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
-    uint32_t rows = q->s.dims[1], head = q->s.dims[3], threads = c->form->row_threads;
+    uint32_t rows = q->s.dims[1], head = q->s.dims[3], threads = c->form->row_threads, together = 1;
     if (n->as.attention.value_size) { /* one kernel can do that */
         if (c->t->specialize || c->t->compile_fast)
             kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, head);
@@ -269,7 +285,9 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
         kernel_set_constant(&l->kernel, CONSTANT_BLOCK, block);
         kernel_set_constant(&l->kernel, CONSTANT_KEYS, pairs / (threads / block));
         kernel_set_constant(&l->kernel, CONSTANT_VALUES, block / (threads / pairs));
+        together = heads_together(c, &q->s, k->s.dims[2], splits);
         kernel_set_constant(&l->kernel, CONSTANT_AHEAD, c->t->attention_ahead);
+        kernel_set_constant(&l->kernel, CONSTANT_GROUP, together);
         if (c->form->threads)
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
     } else if (c->t->compile_fast || (k->type >= DTYPE_Q8_0 && c->t->specialize)) {
@@ -280,6 +298,7 @@ static void choose_attention(const lowering *c, dispatch_desc *l, const graph_no
             kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
         }
     }
+    return together;
 }
 
 static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_step *s, const graph_node *n, err *e)
@@ -289,14 +308,14 @@ static uint32_t lower_attention(const lowering *c, dispatch_desc *l, const plan_
     const graph_node *q = node_at(c, n->operands[0]), *k = node_at(c, n->operands[1]);
     uint32_t splits = plan_splits(c->p, s), heads = q->s.dims[1] * q->s.dims[2];
     l->polls_epoch = true; /* as all its kernels do */
-    choose_attention(c, l, n, splits);
+    uint32_t together = choose_attention(c, l, n, splits);
     bool bare = !c->t->specialize && !c->t->compile_fast; /* kernels as the build made them */
     if (bare && q->s.dims[3] > LOWER_BARE_HEAD)
         return err_set(e, "heads of %u elements: bare Vulkan has %d at most", q->s.dims[3], LOWER_BARE_HEAD), 0;
     uint32_t largest = lower_largest_head(c); /* the same for all, so that a megakernel has one array */
     if ((c->t->tight || largest > LOWER_BARE_HEAD) && strcmp(l->kernel.name, "op_attention") == 0)
         kernel_set_constant(&l->kernel, CONSTANT_MAX_SIZE, largest);
-    l->args[ARG_GROUPS] = heads * splits;
+    l->args[ARG_GROUPS] = heads / together * splits;
     l->args[ATTENTION_HEAD_SIZE] = q->s.dims[3];
     l->args[ATTENTION_VALUE_SIZE] = n->s.dims[LAST] / q->s.dims[2];
     l->args[ATTENTION_HEADS] = q->s.dims[2];

@@ -2,9 +2,10 @@
  * that software gets and by those that GPUs get. */
 #include "gpu/compare.h"
 
-enum { HEADS = 4, KV_HEADS = 2, CAPACITY = 40 };
+enum { HEADS = 4, KV_HEADS = 2 };
 
 static weight_box box;
+static uint32_t capacity = 40;
 
 static node product(graph *g, node x, const char *name, tensor_type type, uint32_t rows, uint32_t columns)
 {
@@ -24,7 +25,7 @@ static void compare_layer(uint32_t rows, uint32_t width, uint32_t size, tensor_t
     q = graph_rope(g, graph_reshape(g, q, shape3(rows, HEADS, size)), at, turn);
     k = graph_rope(g, graph_reshape(g, k, shape3(rows, KV_HEADS, size)), at, turn);
     v = graph_reshape(g, v, shape3(rows, KV_HEADS, size));
-    shape state = shape4(rows, CAPACITY, KV_HEADS, size);
+    shape state = shape4(rows, capacity, KV_HEADS, size);
     node keys = graph_store(g, graph_state(g, "keys", cache, state), k, at);
     node values = graph_store(g, graph_state(g, "values", cache, state), v, at);
     node a = graph_attention(g, q, keys, values, at, (attention_spec){.scale = 0.01f});
@@ -35,7 +36,27 @@ static void compare_layer(uint32_t rows, uint32_t width, uint32_t size, tensor_t
     for (uint32_t i = 0; i < width * HEADS * size; i++)
         o[i] /= 8;
     graph_output(g, "y", graph_binary(g, BINARY_ADD, a, x));
-    compare_ways(g, &box, NAMES("at", "x"), NAMES("attention", "y"), CAPACITY, 4);
+    compare_ways(g, &box, NAMES("at", "x"), NAMES("attention", "y"), capacity, 4);
+}
+
+/* Heads with the same keys and values by one workgroup, over several blocks of positions; and the next block asked for
+ * before one is used. */
+static void heads_of_a_text_are_attended_together(void **unused)
+{
+    (void)unused;
+    if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
+        skip();
+    box.r = rng_seed(7);
+    tolerance = gpu_get_info(device)->type == GPU_TYPE_SOFTWARE ? 2e-3f : 2e-2f;
+    capacity = 300;
+    setenv("SOLO_TUNE", "gpu", 1);
+    setenv("SOLO_ATTENTION", "always", 1);
+    compare_layer(3, 64, 32, TYPE_F32, DTYPE_F16, false);
+    setenv("SOLO_ATTENTION", "always,ahead", 1);
+    compare_layer(2, 64, 128, TYPE_F32, DTYPE_F16, false);
+    unsetenv("SOLO_ATTENTION");
+    unsetenv("SOLO_TUNE");
+    capacity = 40;
 }
 
 static void rows_have_their_own_positions(void **unused)
@@ -100,7 +121,7 @@ static void compare_product(uint32_t rows, uint32_t width, uint32_t out, tensor_
     y = graph_binary(g, BINARY_ADD, y, weight(g, &box, "bias", TYPE_F32, shape1(out)));
     graph_output(
         g, "y", graph_rope(g, graph_reshape(g, y, shape3(rows, 1, out)), at, (rope_spec){.rotated = out, .base = 100}));
-    compare_ways(g, &box, NAMES("at", "x"), NAMES("y"), CAPACITY, 1);
+    compare_ways(g, &box, NAMES("at", "x"), NAMES("y"), capacity, 1);
 }
 
 static void products_of_gpus_read_weights_once(void **unused)
@@ -139,7 +160,7 @@ static void compare_recurrent(uint32_t rows)
     node matrices = graph_state(g, "matrices", DTYPE_F32, shape4(rows, spec.heads, spec.key_size, spec.value_size));
     node rate = weight(g, &box, "rate", TYPE_F32, shape1(spec.heads));
     graph_output(g, "y", graph_delta(g, y, gates, graph_scale(g, gates, 2, 0), rate, matrices, at, 0, spec));
-    compare_ways(g, &box, NAMES("at", "x", "gates"), NAMES("mixed", "y"), CAPACITY, 5);
+    compare_ways(g, &box, NAMES("at", "x", "gates"), NAMES("mixed", "y"), capacity, 5);
 }
 
 static void compare_experts(uint32_t rows, tensor_type type)
@@ -156,7 +177,7 @@ static void compare_experts(uint32_t rows, tensor_type type)
     node z = graph_binary(g, BINARY_MUL, graph_unary(g, UNARY_SILU, gate), up);
     z = graph_experts(g, z, weight(g, &box, "down", type, shape2(EXPERTS * SIZE, INNER)), 0, EXPERTS, routes);
     graph_output(g, "y", graph_binary(g, BINARY_ADD, graph_mix(g, z, routes), y));
-    compare_ways(g, &box, NAMES("at", "x"), NAMES("y"), CAPACITY, 1);
+    compare_ways(g, &box, NAMES("at", "x"), NAMES("y"), capacity, 1);
 }
 
 static void rows_have_their_own_states_and_experts(void **unused)
@@ -274,8 +295,8 @@ static void rows_choose_their_own_tokens(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_their_own_positions), cmocka_unit_test(idle_rows_store_nothing),
-        cmocka_unit_test(rows_have_their_own_states_and_experts), cmocka_unit_test(rows_choose_their_own_tokens),
-        cmocka_unit_test(products_of_gpus_read_weights_once)};
+        cmocka_unit_test(rows_have_their_own_positions), cmocka_unit_test(heads_of_a_text_are_attended_together),
+        cmocka_unit_test(idle_rows_store_nothing),       cmocka_unit_test(rows_have_their_own_states_and_experts),
+        cmocka_unit_test(rows_choose_their_own_tokens),  cmocka_unit_test(products_of_gpus_read_weights_once)};
     return RUN_ON_EACH(tests);
 }
