@@ -20,16 +20,26 @@ conversation *conversation_new(generation *n, const tokenizer *t, const chat_tem
 
 /* ---- messages ------------------------------------------------------------------ */
 
-void conversation_remove(conversation *c, size_t at)
+static void free_texts(message *m)
 {
-    message *m = &c->items[at];
     free(m->content);
     free(m->tool_calls);
     free(m->tool_call_id);
     free(m->name);
     token_list_free(&m->tokens);
-    memmove(&c->items[at], &c->items[at + 1], (c->count - at - 1) * sizeof *c->items);
-    c->count--;
+}
+
+static void remove_between(conversation *c, size_t first, size_t behind)
+{
+    for (size_t i = first; i < behind; i++)
+        free_texts(&c->items[i]);
+    memmove(&c->items[first], &c->items[behind], (c->count - behind) * sizeof *c->items);
+    c->count -= behind - first;
+}
+
+void conversation_remove(conversation *c, size_t at)
+{
+    remove_between(c, at, at + 1);
 }
 
 void conversation_insert(conversation *c, size_t at, message m)
@@ -113,67 +123,108 @@ chat_message conversation_at(const conversation *c, size_t i)
 
 /* ---- the tokens to feed ------------------------------------------------------------ */
 
-static bool encode_plain(const conversation *c, token_list *out)
+/* Of a conversation that is cut: the system's message stays, the others from `first` on do. */
+static bool is_kept(const conversation *c, size_t i, size_t first)
+{
+    return i < system_count(c) || i >= first;
+}
+
+static bool encode_plain(const conversation *c, size_t first, token_list *out)
 {
     if (tokenizer_adds_bos(c->t) && tokenizer_bos(c->t) >= 0)
         token_list_add(out, tokenizer_bos(c->t));
     for (size_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < c->items[i].tokens.count; k++)
+        for (size_t k = 0; is_kept(c, i, first) && k < c->items[i].tokens.count; k++)
             token_list_add(out, c->items[i].tokens.ids[k]);
     return true;
 }
 
-static bool encode_all(const conversation *c, token_list *out, err *e)
+static bool encode_from(const conversation *c, size_t first, token_list *out, err *e)
 {
     out->count = 0;
     if (!c->f)
-        return encode_plain(c, out);
+        return encode_plain(c, first, out);
     chat_message *messages = mem_alloc(c->count * sizeof *messages);
+    size_t count = 0;
     for (size_t i = 0; i < c->count; i++)
-        messages[i] = conversation_at(c, i);
-    bool ok = chat_encode(c->f, c->t, messages, c->count,
+        if (is_kept(c, i, first))
+            messages[count++] = conversation_at(c, i);
+    bool ok = chat_encode(c->f, c->t, messages, count,
                           &(chat_options){.ask = true, .think = c->think, .tools = c->tools}, out, e);
     free(messages);
     return ok;
 }
 
-/* Drops the oldest turn: the user's message and its answer. */
-static uint32_t forget_oldest(conversation *c)
+/* ---- what does not fit ---------------------------------------------------------------- */
+
+/* Where the next turn begins, from this message on: at one of the user's, or at the last, which always stays. */
+static size_t turn_from(const conversation *c, size_t at)
 {
-    uint32_t gone = 0;
-    size_t first = system_count(c);
-    do {
-        conversation_remove(c, first);
-        gone++;
-    } while (c->count > first + 1 && c->items[first].role != CHAT_USER);
-    return gone;
+    while (at + 1 < c->count && c->items[at].role != CHAT_USER)
+        at++;
+    return at;
+}
+
+static bool leave_room(const conversation *c, size_t tokens)
+{
+    uint32_t context = generation_context(c->n), share = context / ANSWER_SHARE;
+    uint32_t room = share < ENOUGH_ANSWER ? share : ENOUGH_ANSWER;
+    return tokens + (room < LEAST_ANSWER ? LEAST_ANSWER : room) <= context;
+}
+
+/* Are the messages from `first` on few enough? Also if their template refuses them: to drop more would hide that. */
+static bool are_few(const conversation *c, size_t first)
+{
+    token_list tokens = {0};
+    err refused = {0};
+    bool few = !encode_from(c, first, &tokens, &refused) || leave_room(c, tokens.count);
+    token_list_free(&tokens);
+    return few;
+}
+
+/* The turn that all before must be dropped for, at the latest the last one; with all there are too many tokens. It is
+ * the one that dropping the oldest turn until they fit would find, since fewer turns do not have more tokens. But each
+ * try writes and encodes all messages: so the steps double, and then halve what is left between. */
+static size_t first_that_fits(const conversation *c)
+{
+    size_t many = system_count(c), few = c->count - 1; /* too many from here on; few enough from the next turn on */
+    for (size_t step = 1; few - many > 1; step *= 2) {
+        size_t half = (few - many) / 2, next = many + (step < half ? step : half), turn = turn_from(c, next);
+        if (turn >= few || are_few(c, turn))
+            few = next;
+        else
+            many = turn;
+    }
+    return turn_from(c, few);
+}
+
+/* Drops the oldest turns: users' messages and their answers. */
+static void forget_before(conversation *c, size_t first, answer_report *report)
+{
+    uint32_t gone = (uint32_t)(first - system_count(c));
+    remove_between(c, system_count(c), first);
+    report->forgotten += gone;
+    c->forgotten += gone;
 }
 
 /* The tokens of the messages that fit, with room for an answer. */
 static bool encode_what_fits(conversation *c, const answer_options *o, token_list *out, answer_report *report, err *e)
 {
-    uint32_t context = generation_context(c->n), share = context / ANSWER_SHARE;
-    uint32_t room = share < ENOUGH_ANSWER ? share : ENOUGH_ANSWER;
-    room = room < LEAST_ANSWER ? LEAST_ANSWER : room;
-    for (;;) {
-        if (!encode_all(c, out, e))
-            return false;
-        if (out->count + room <= context)
-            return out->count > 0 || err_set(e, "the text is empty, and this model begins no text by itself");
-        if (c->count <= system_count(c) + 1)
-            break;
+    uint32_t context = generation_context(c->n);
+    bool ok = encode_from(c, system_count(c), out, e);
+    if (ok && !leave_room(c, out->count) && c->count > system_count(c) + 1) {
         report->is_full = o->keeps_all;
         if (o->keeps_all)
             return err_set(e, "the conversation has %zu tokens, too many for a context of %u with an answer",
                            out->count, context);
-        uint32_t gone = forget_oldest(c);
-        report->forgotten += gone;
-        c->forgotten += gone;
+        forget_before(c, first_that_fits(c), report);
+        ok = encode_from(c, system_count(c), out, e);
     }
+    if (!ok || leave_room(c, out->count))
+        return ok && (out->count > 0 || err_set(e, "the text is empty, and this model begins no text by itself"));
     /* a single message may take some of the room for the answer, but not all */
-    if (out->count + LEAST_ANSWER <= context)
-        return true;
-    return err_set(e, "the message has %zu tokens, too many for a context of %u (-c N makes it longer)", out->count,
+    return out->count + LEAST_ANSWER <= context ||
+           err_set(e, "the message has %zu tokens, too many for a context of %u (-c N makes it longer)", out->count,
                    context);
 }
 
