@@ -8,8 +8,8 @@
  *     if (!solo_session_chat(s, "Hello", 100, print, NULL, NULL, &e)) puts(e.text);
  *
  * ERRORS. Functions that can fail take a solo_error, return NULL or false, and say why in one line. The first error is
- * kept: a caller that checks only the last of several calls gets the first error. Functions that make or run something
- * accept NULL for an object whose making failed: they fail in turn and leave the error as it is. `e` may be NULL.
+ * kept: a caller that checks only the last of several calls gets the first error. Every function accepts NULL for an
+ * object whose making failed: it fails in turn and leaves the error as it is, gives 0 or does nothing. `e` may be NULL.
  * What fails on the device (a kernel, memory, a lost device) fails every later call on it as well. When the host's memory
  * runs out, the program ends with one line on stderr; nothing else is ever printed.
  *
@@ -266,7 +266,7 @@ typedef struct solo_embedder_options {
  * here. The device and the model must outlive it. */
 solo_embedder *solo_embedder_open(solo_device *d, solo_model *m, const solo_embedder_options *o, solo_error *e);
 void solo_embedder_close(solo_embedder *n);
-uint32_t solo_embedder_width(const solo_embedder *n); /* numbers of a vector; 0 of NULL */
+uint32_t solo_embedder_width(const solo_embedder *n); /* numbers of a vector */
 /* The vector of a text, (width). A text with more tokens than the context is an error. */
 bool solo_embedder_embed(solo_embedder *n, const char *text, float *vector, solo_error *e);
 

@@ -129,7 +129,7 @@ uint32_t solo_decoder_generate(solo_decoder *c, const uint32_t *tokens, uint32_t
 
 uint32_t solo_decoder_vocabulary(const solo_decoder *c)
 {
-    return generation_vocab(c->n);
+    return c ? generation_vocab(c->n) : 0;
 }
 
 bool solo_decoder_logits(solo_decoder *c, const uint32_t *tokens, uint32_t count, float *logits, solo_error *to)
@@ -141,10 +141,10 @@ bool solo_decoder_logits(solo_decoder *c, const uint32_t *tokens, uint32_t count
 
 solo_level solo_decoder_level(const solo_decoder *c)
 {
-    return (solo_level)generation_level(c->n);
+    return c ? (solo_level)generation_level(c->n) : SOLO_LEVEL_AUTO;
 }
 
 uint32_t solo_decoder_dispatches(const solo_decoder *c)
 {
-    return generation_dispatches(c->n);
+    return c ? generation_dispatches(c->n) : 0;
 }

@@ -58,7 +58,7 @@ void solo_device_close(solo_device *d)
 
 const char *solo_device_name(const solo_device *d)
 {
-    return gpu_get_info(d->g)->device;
+    return d ? gpu_get_info(d->g)->device : NULL;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ void solo_buffer_free(solo_buffer *b)
 
 uint64_t solo_buffer_bytes(const solo_buffer *b)
 {
-    return gpu_buffer_bytes(b->b);
+    return b ? gpu_buffer_bytes(b->b) : 0;
 }
 
 static bool is_inside(const solo_buffer *b, uint64_t offset, size_t bytes, err *e)

@@ -43,21 +43,30 @@ static shape shape_of(solo_shape s)
                   : shape1(d[0]);
 }
 
+/* A graph may be NULL (solo.h): then nothing is known or named in it, and every node is 0. */
+
 /* Is the number that of a member of its enum, which ends with `last`? */
 static bool is_known(solo_graph *g, const char *what, unsigned kind, unsigned last)
 {
-    return kind <= last || graph_refuse(g->g, what, kind);
+    return g && (kind <= last || graph_refuse(g->g, what, kind));
+}
+
+static bool is_named(solo_graph *g, const char *what, const char *name)
+{
+    return g && (name || graph_refuse_unnamed(g->g, what));
 }
 
 solo_node solo_graph_input(solo_graph *g, const char *name, solo_type type, solo_shape s)
 {
-    if (!is_known(g, "type of inputs", type, SOLO_U32))
+    if (!is_named(g, "an input", name) || !is_known(g, "type of inputs", type, SOLO_U32))
         return 0;
     return graph_input(g->g, name, (dtype)type, shape_of(s));
 }
 
 solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type type, solo_shape s, const void *data)
 {
+    if (!is_named(g, "a weight", name))
+        return 0;
     g->weights = mem_grow(g->weights, (g->count + 1) * sizeof *g->weights);
     g->weights[g->count++] = (api_weight){mem_dup(name), data};
     return graph_weight(g->g, name, (tensor_type)type, shape_of(s));
@@ -65,14 +74,15 @@ solo_node solo_graph_weight(solo_graph *g, const char *name, solo_weight_type ty
 
 solo_node solo_graph_state(solo_graph *g, const char *name, solo_type type, solo_shape s)
 {
-    if (!is_known(g, "type of states", type, SOLO_F16))
+    if (!is_named(g, "a state", name) || !is_known(g, "type of states", type, SOLO_F16))
         return 0;
     return graph_state(g->g, name, (dtype)type, shape_of(s));
 }
 
 void solo_graph_output(solo_graph *g, const char *name, solo_node n)
 {
-    graph_output(g->g, name, n);
+    if (is_named(g, "an output", name))
+        graph_output(g->g, name, n);
 }
 
 solo_node solo_graph_unary(solo_graph *g, solo_unary kind, solo_node x)
@@ -84,7 +94,7 @@ solo_node solo_graph_unary(solo_graph *g, solo_unary kind, solo_node x)
 
 solo_node solo_graph_scale(solo_graph *g, solo_node x, float factor, float added)
 {
-    return graph_scale(g->g, x, factor, added);
+    return g ? graph_scale(g->g, x, factor, added) : 0;
 }
 
 solo_node solo_graph_binary(solo_graph *g, solo_binary kind, solo_node a, solo_node b)
@@ -103,67 +113,68 @@ solo_node solo_graph_reduce(solo_graph *g, solo_reduce kind, solo_node x)
 
 solo_node solo_graph_softmax(solo_graph *g, solo_node x, float scale)
 {
-    return graph_softmax(g->g, x, scale);
+    return g ? graph_softmax(g->g, x, scale) : 0;
 }
 
 solo_node solo_graph_rmsnorm(solo_graph *g, solo_node x, solo_node weight, float epsilon)
 {
-    return graph_rmsnorm(g->g, x, weight, epsilon, 0);
+    return g ? graph_rmsnorm(g->g, x, weight, epsilon, 0) : 0;
 }
 
 solo_node solo_graph_layernorm(solo_graph *g, solo_node x, solo_node weight, solo_node bias, float epsilon)
 {
-    return graph_layernorm(g->g, x, weight, bias, epsilon);
+    return g ? graph_layernorm(g->g, x, weight, bias, epsilon) : 0;
 }
 
 solo_node solo_graph_matmul(solo_graph *g, solo_node x, solo_node weight)
 {
-    return graph_matmul(g->g, x, weight);
+    return g ? graph_matmul(g->g, x, weight) : 0;
 }
 
 solo_node solo_graph_gather(solo_graph *g, solo_node weight, solo_node rows)
 {
-    return graph_gather(g->g, weight, rows);
+    return g ? graph_gather(g->g, weight, rows) : 0;
 }
 
 solo_node solo_graph_pick(solo_graph *g, solo_node x, solo_node rows)
 {
-    return graph_pick(g->g, x, rows);
+    return g ? graph_pick(g->g, x, rows) : 0;
 }
 
 solo_node solo_graph_slice(solo_graph *g, solo_node x, uint32_t start, uint32_t count)
 {
-    return graph_slice(g->g, x, start, count);
+    return g ? graph_slice(g->g, x, start, count) : 0;
 }
 
 solo_node solo_graph_reshape(solo_graph *g, solo_node x, solo_shape s)
 {
-    return graph_reshape(g->g, x, shape_of(s));
+    return g ? graph_reshape(g->g, x, shape_of(s)) : 0;
 }
 
 solo_node solo_graph_topk(solo_graph *g, solo_node x, uint32_t count)
 {
-    return graph_topk(g->g, x, count);
+    return g ? graph_topk(g->g, x, count) : 0;
 }
 
 solo_node solo_graph_store(solo_graph *g, solo_node state, solo_node x, solo_node position)
 {
-    return graph_store(g->g, state, x, position);
+    return g ? graph_store(g->g, state, x, position) : 0;
 }
 
 solo_node solo_graph_rope(solo_graph *g, solo_node x, solo_node position, uint32_t rotated, bool interleaved,
                           float base)
 {
-    return graph_rope(g->g, x, position, (rope_spec){.rotated = rotated, .interleaved = interleaved, .base = base});
+    return g ? graph_rope(g->g, x, position, (rope_spec){.rotated = rotated, .interleaved = interleaved, .base = base})
+             : 0;
 }
 
 solo_node solo_graph_attention(solo_graph *g, solo_node q, solo_node keys, solo_node values, solo_node position,
                                float scale)
 {
-    return graph_attention(g->g, q, keys, values, position, (attention_spec){.scale = scale});
+    return g ? graph_attention(g->g, q, keys, values, position, (attention_spec){.scale = scale}) : 0;
 }
 
 solo_node solo_graph_assign(solo_graph *g, solo_node target, solo_node value, uint32_t added)
 {
-    return graph_assign(g->g, target, value, (assign_spec){.added = added});
+    return g ? graph_assign(g->g, target, value, (assign_spec){.added = added}) : 0;
 }

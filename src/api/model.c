@@ -35,17 +35,17 @@ void solo_model_close(solo_model *m)
 
 const char *solo_model_architecture(const solo_model *m)
 {
-    return config_arch_name(model_get_config(m->m)->arch);
+    return m ? config_arch_name(model_get_config(m->m)->arch) : NULL;
 }
 
 uint32_t solo_model_vocabulary(const solo_model *m)
 {
-    return model_get_config(m->m)->vocab_tok;
+    return m ? model_get_config(m->m)->vocab_tok : 0;
 }
 
 uint32_t solo_model_context(const solo_model *m)
 {
-    return model_get_config(m->m)->context_tok;
+    return m ? model_get_config(m->m)->context_tok : 0;
 }
 
 size_t solo_model_tokenize(const solo_model *m, const char *text, int flags, uint32_t *tokens, size_t room,
@@ -70,7 +70,7 @@ size_t solo_model_detokenize(const solo_model *m, const uint32_t *tokens, size_t
 {
     str out = {0};
     decode_stream stream = {.strip_space = !(flags & SOLO_TOKENS_GO_ON), .special = flags & SOLO_TOKENS_SPECIAL};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; m && i < count; i++)
         decode_stream_add(&stream, m->t, (int32_t)tokens[i], &out);
     decode_stream_end(&stream, &out);
     size_t bytes = out.length, fit = bytes < room ? bytes : room ? room - 1 : 0;
@@ -84,5 +84,5 @@ size_t solo_model_detokenize(const solo_model *m, const uint32_t *tokens, size_t
 
 bool solo_model_ends(const solo_model *m, uint32_t token)
 {
-    return tokenizer_ends(m->t, (int32_t)token);
+    return m && tokenizer_ends(m->t, (int32_t)token);
 }

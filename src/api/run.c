@@ -174,10 +174,10 @@ bool solo_run_go(solo_run *r, uint32_t times, solo_error *to)
 
 solo_level solo_run_level(const solo_run *r)
 {
-    return (solo_level)graph_run_level_of(r->r, 0);
+    return r ? (solo_level)graph_run_level_of(r->r, 0) : SOLO_LEVEL_AUTO;
 }
 
 uint32_t solo_run_dispatches(const solo_run *r)
 {
-    return graph_run_dispatches(r->r, 0);
+    return r ? graph_run_dispatches(r->r, 0) : 0;
 }

@@ -248,30 +248,30 @@ bool solo_session_logits(solo_session *s, const uint32_t *tokens, uint32_t count
 
 const char *solo_session_template(const solo_session *s)
 {
-    const chat_template *t = session_template(s->s);
+    const chat_template *t = s ? session_template(s->s) : NULL;
     return t ? chat_template_name(t) : NULL;
 }
 
 solo_level solo_session_level(const solo_session *s)
 {
-    const generation *n = session_generation(s->s);
+    const generation *n = s ? session_generation(s->s) : NULL;
     return n ? (solo_level)generation_level(n) : SOLO_LEVEL_AUTO;
 }
 
 uint32_t solo_session_context(const solo_session *s)
 {
-    const generation *n = session_generation(s->s);
+    const generation *n = s ? session_generation(s->s) : NULL;
     return n ? generation_context(n) : 0;
 }
 
 uint32_t solo_session_dispatches(const solo_session *s)
 {
-    const generation *n = session_generation(s->s);
+    const generation *n = s ? session_generation(s->s) : NULL;
     return n ? generation_dispatches(n) : 0;
 }
 
 bool solo_session_take_notice(solo_session *s, char *text, size_t room)
 {
-    generation *n = session_generation(s->s);
+    generation *n = s ? session_generation(s->s) : NULL;
     return n && generation_take_notice(n, text, room);
 }

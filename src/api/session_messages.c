@@ -46,7 +46,7 @@ bool solo_session_add_message(solo_session *s, const solo_message *m, solo_error
 
 size_t solo_session_message_count(const solo_session *s)
 {
-    const conversation *c = session_conversation(s->s);
+    const conversation *c = s ? session_conversation(s->s) : NULL;
     return c ? conversation_count(c) : 0;
 }
 

@@ -25,6 +25,8 @@ struct solo_sim {
 
 static bool read_source(solo_sim *s, const char *name, const char *wgsl, const solo_sim_options *o, err *e)
 {
+    if (!name)
+        return err_set_kind(e, ERR_USAGE, "a simulation needs a name");
     const char *text = wgsl ? wgsl : sim_builtin(name);
     if (!text)
         return err_set_kind(e, ERR_USAGE, "there is no built-in simulation '%s'", name);
@@ -40,6 +42,8 @@ static bool read_source(solo_sim *s, const char *name, const char *wgsl, const s
 static bool take_data(solo_sim *s, const char *wgsl, const solo_sim_options *o, err *e)
 {
     uint64_t bytes = (uint64_t)o->data_rows * o->data_columns;
+    if (o->data_rows && !o->data)
+        return err_set_kind(e, ERR_USAGE, "a table of %u rows has no data", o->data_rows);
     if (o->data && bytes > UINT32_MAX / sizeof(float))
         return err_set_kind(e, ERR_USAGE, "a table of %u rows and %u columns is too large", o->data_rows,
                             o->data_columns);
@@ -101,18 +105,24 @@ void solo_sim_free(solo_sim *s)
 
 void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user)
 {
-    sim_set_progress(s->s, at, user);
+    if (s)
+        sim_set_progress(s->s, at, user);
 }
 
 bool solo_sim_take_notice(solo_sim *s, char *text, size_t room)
 {
-    return sim_take_notice(s->s, text, room);
+    return s && sim_take_notice(s->s, text, room);
+}
+
+static bool is_launch(solo_launch how, err *e)
+{
+    return (unsigned)how <= SOLO_DISPATCH_A_STEP || err_set_kind(e, ERR_USAGE, "there is no such way to launch");
 }
 
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *to)
 {
     err e = {0};
-    if (!api_is_here(s, to))
+    if (!api_is_here(s, to) || !api_result(to, &e, is_launch(how, &e)))
         return false;
     s->begun = false;
     s->has_scores = s->has_states = sim_run(s->s, how == SOLO_ONE_DISPATCH ? LEVEL_LOOP : LEVEL_NONE, SUBMIT_BATCH, &e);
@@ -143,27 +153,27 @@ bool solo_sim_advance(solo_sim *s, uint32_t count, solo_error *to)
 
 uint32_t solo_sim_population(const solo_sim *s)
 {
-    return s->options.population;
+    return s ? s->options.population : 0;
 }
 
 uint32_t solo_sim_steps(const solo_sim *s)
 {
-    return s->options.steps;
+    return s ? s->options.steps : 0;
 }
 
 uint32_t solo_sim_genes(const solo_sim *s)
 {
-    return s->source.genes;
+    return s ? s->source.genes : 0;
 }
 
 uint32_t solo_sim_words(const solo_sim *s)
 {
-    return s->source.state->words;
+    return s ? s->source.state->words : 0;
 }
 
 const char *solo_sim_word_name(const solo_sim *s, uint32_t word)
 {
-    return word < s->source.state->words ? s->source.words[word].name : NULL;
+    return word < solo_sim_words(s) ? s->source.words[word].name : NULL;
 }
 
 static bool is_there(bool there, err *e)
@@ -219,12 +229,12 @@ bool solo_sim_trace(solo_sim *s, double *states, solo_error *to)
 
 uint32_t solo_sim_trace_rows(const solo_sim *s)
 {
-    return sim_trace_rows(s->s);
+    return s ? sim_trace_rows(s->s) : 0;
 }
 
 void solo_sim_set_genomes(solo_sim *s, const float *genomes)
 {
-    if (s->source.genes && !s->v)
+    if (s && genomes && s->source.genes && !s->v)
         sim_set_genomes(s->s, genomes);
 }
 
@@ -278,7 +288,7 @@ bool solo_sim_evolve(solo_sim *s, uint32_t generation, const solo_evolution *o, 
 
 const double *solo_sim_best(const solo_sim *s, uint32_t *count)
 {
-    bool evolved = s->v && s->has_scores;
+    bool evolved = s && s->v && s->has_scores;
     *count = evolved ? evolve_generation(s->v) + 1 : 0;
     return evolved ? evolve_best(s->v) : NULL;
 }

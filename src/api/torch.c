@@ -49,11 +49,19 @@ static bool find_tensor(void *user, const char *name, aten_tensor *out, err *e)
     return err_set_kind(e, ERR_USAGE, "there is no tensor %.80s", name);
 }
 
+static bool are_named(const tensor_list *list, err *e)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!list->tensors[i].name)
+            return err_set_kind(e, ERR_USAGE, "tensor %u has no name", i);
+    return true;
+}
+
 solo_graph *solo_graph_from_torch(const char *text, const solo_tensor *tensors, uint32_t count, solo_error *to)
 {
     err e = {0};
     tensor_list list = {tensors, count};
-    if (!api_is_here(text, to) || (count && !api_is_here(tensors, to)))
+    if (!api_is_here(text, to) || (count && !api_is_here(tensors, to)) || !api_result(to, &e, are_named(&list, &e)))
         return NULL;
     jsonr *json = jsonr_read(text, strlen(text), &e);
     if (!json) {
@@ -69,7 +77,7 @@ solo_graph *solo_graph_from_torch(const char *text, const solo_tensor *tensors, 
 bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out)
 {
     uint32_t count = 0;
-    if (!g || !g->program)
+    if (!g || !g->program || (unsigned)kind > SOLO_PORT_STATE)
         return false;
     const aten_port *ports = kind == SOLO_PORT_INPUT    ? aten_program_inputs(g->program, &count)
                              : kind == SOLO_PORT_OUTPUT ? aten_program_outputs(g->program, &count)

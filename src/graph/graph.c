@@ -146,6 +146,11 @@ bool graph_refuse(graph *g, const char *what, unsigned number)
     return err_set(&g->error, "graph: there is no %s %u", what, number);
 }
 
+bool graph_refuse_unnamed(graph *g, const char *what)
+{
+    return err_set_kind(&g->error, ERR_USAGE, "graph: %s has no name", what);
+}
+
 static const graph_node *operand(const graph *g, const graph_node *n, int i)
 {
     return &g->nodes[n->operands[i]];

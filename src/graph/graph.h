@@ -259,6 +259,7 @@ void graph_free(graph *g);
 bool graph_ok(const graph *g, err *e);
 /* From now on it is invalid: there is no such `what`. False. */
 bool graph_refuse(graph *g, const char *what, unsigned number);
+bool graph_refuse_unnamed(graph *g, const char *what); /* nor can `what` do without a name */
 
 uint32_t graph_count(const graph *g); /* nodes are 1 .. count */
 const graph_node *graph_at(const graph *g, node n);

@@ -227,6 +227,33 @@ static void nothing_is_made_of_nothing(void **unused)
     expect_usage(solo_sim_set_evolved(NULL, f, f, &e), &e, part);
     expect_usage(solo_sim_save(NULL, "x", &e), &e, part);
     expect_usage(solo_sim_resume(NULL, "x", NULL, &e), &e, part);
+    expect_usage(solo_sim_begin(NULL, 1, &e) || solo_sim_advance(NULL, 1, &e), &e, part);
+    uint32_t count = 3;
+    solo_sim_set_progress(NULL, note_step, &count);
+    solo_sim_set_genomes(NULL, f);
+    assert_false(solo_sim_take_notice(NULL, (char[8]){0}, 8));
+    assert_int_equal(solo_sim_population(NULL) + solo_sim_steps(NULL) + solo_sim_genes(NULL), 0);
+    assert_int_equal(solo_sim_words(NULL) + solo_sim_trace_rows(NULL), 0);
+    assert_null(solo_sim_word_name(NULL, 0));
+    assert_null(solo_sim_best(NULL, &count));
+    assert_int_equal(count, 0);
+    assert_null(solo_device_name(NULL));
+    /* the errors are looked at once, at the end */
+    solo_sim *never = solo_sim_new(device, "no such", NULL, NULL, &e);
+    solo_sim_set_genomes(never, f);
+    expect_usage(solo_sim_run(never, SOLO_ONE_DISPATCH, &e), &e, "no built-in simulation");
+
+    /* what cannot be without a name, a way or data */
+    expect_usage(solo_sim_new(device, NULL, SPRING, NULL, &e) != NULL, &e, "needs a name");
+    expect_usage(solo_sim_new(device, NULL, NULL, NULL, &e) != NULL, &e, "needs a name");
+    const solo_sim_options empty = {.population = 3, .steps = 3, .data_rows = 5, .data_columns = 1};
+    expect_usage(solo_sim_new(device, "pi", NULL, &empty, &e) != NULL, &e, "5 rows has no data");
+    solo_sim *pi = solo_sim_new(device, "pi", NULL, &(solo_sim_options){.population = 3, .steps = 3}, &e);
+    ok(pi && solo_sim_run(pi, SOLO_ONE_DISPATCH, &e), &e);
+    expect_usage(solo_sim_run(pi, (solo_launch)99, &e), &e, "no such way to launch");
+    expect_usage(solo_sim_run(pi, (solo_launch)-1, &e), &e, "no such way to launch");
+    ok(solo_sim_scores(pi, f, &e), &e); /* of the run before */
+    solo_sim_free(pi);
 
     /* numbers that nothing can be done with */
     solo_sim_options o = {.population = 8, .steps = 1, .data = f, .data_rows = 1u << 31, .data_columns = 1u << 31};
