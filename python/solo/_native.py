@@ -5,11 +5,8 @@ Everything that calls C goes through here. ``ffi`` knows include/solo.h (``_decl
 """
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +46,14 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a function that takes a solo_error as its last argument; raises what it reports."""
     error = ffi.new("solo_error *")
     result = function(*arguments, error)
+    raise_error(error)
+    return result
+
+
+def raise_error(error: Any) -> None:
+    """Raises what a function reported, if it did."""
     if error.status:
         raise _CLASSES.get(error.status, Error)(ffi.string(error.text).decode(errors="replace"))
-    return result
 
 
 def text(pointer: Any) -> str | None:
@@ -80,84 +82,3 @@ class Texts:
         if ffi.NULL in self._kept:
             raise TypeError("one of several texts is None")
         self.pointer = ffi.new("char *[]", [*self._kept, ffi.NULL]) if self._kept else ffi.NULL
-
-
-class Handle:
-    """An object of the library. It is closed with its owner, before it, or when nothing refers to it any more.
-
-    A device and all that was made on it belong to one thread at a time: calls take the device's lock.
-    """
-
-    def __init__(self, pointer: Any, close: Callable[[Any], None], owners: tuple[Handle, ...] = ()) -> None:
-        self._owners = owners  # they live at least as long
-        self._lock: Lock = next((o._lock for o in owners if o._lock), None) or Lock()
-        self._made: weakref.WeakSet[Handle] = weakref.WeakSet()
-        for owner in owners:
-            owner._made.add(self)
-        self._pointer = pointer
-        self._close = weakref.finalize(self, _close_locked, self._lock, close, pointer)
-
-    def close(self) -> None:
-        """Frees it, and all that was made from it. It cannot be used after that."""
-        for made in list(self._made):
-            made.close()
-        self._pointer = ffi.NULL
-        self._close()
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[Any]:
-        """Its pointer, with the device's lock: for several calls that belong together."""
-        with self._lock:
-            if self._pointer == ffi.NULL:
-                raise UsageError(f"this {type(self).__name__} is closed")
-            yield self._pointer
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """``function(this, *arguments, error)`` under the device's lock."""
-        with self.held() as pointer:
-            return call(function, pointer, *arguments)
-
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """``function(this, *arguments)``, of one that cannot fail."""
-        with self.held() as pointer:
-            return function(pointer, *arguments)
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *unused: object) -> None:
-        self.close()
-
-
-class Lock:
-    """A lock that says so, instead of waiting for ever, when a callback uses its own device, or a forked process uses
-    that of its parent: the threads that a GPU library works with are not in it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holder = 0
-        self._process = os.getpid()
-
-    def is_here(self) -> bool:
-        """Whether it was made by this process."""
-        return self._process == os.getpid()
-
-    def __enter__(self) -> None:
-        if not self.is_here():
-            raise UsageError("a process that was forked cannot use what its parent opened: start it by spawn")
-        me = threading.get_ident()
-        if self._holder == me:
-            raise UsageError("a callback cannot use the device whose work called it")
-        self._lock.acquire()
-        self._holder = me
-
-    def __exit__(self, *unused: object) -> None:
-        self._holder = 0
-        self._lock.release()
-
-
-def _close_locked(lock: Lock, close: Callable[[Any], None], pointer: Any) -> None:
-    if lock.is_here():
-        with lock:
-            close(pointer)

@@ -183,17 +183,20 @@ class _Compiled:
         bound = [(name, recording.inputs[i][1]) for i, name in self._inputs] + list(
             zip(self._outputs, outputs, strict=True))
         numbers = ffi.new("float[]", [number for _, number in recording.scalars])
-        with self.run.held() as run:
-            for name, buffer in bound:
-                assert buffer is not None
-                call(lib.solo_run_bind, run, name, buffer.handle._pointer)
+
+        def go(run: Any) -> None:
             try:
+                for name, buffer in bound:
+                    assert buffer is not None
+                    call(lib.solo_run_bind, run, name, buffer.handle.pointer)
                 if self._scalars is not None:
                     call(lib.solo_run_write, run, self._scalars, numbers, ffi.sizeof(numbers))
                 call(lib.solo_run_go, run, 1)
             finally:
                 for name, _ in bound:  # the buffers' owners may free them
                     lib.solo_run_bind(run, name, ffi.NULL, ffi.NULL)
+
+        self.run.hold(go)
 
 
 class Recorder:

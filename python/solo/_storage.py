@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ._native import Error, Handle, call, ffi, lib
+from ._handle import Handle
+from ._native import Error, ffi, lib
 from .device import Device, default_device
 
 if TYPE_CHECKING:
@@ -107,16 +108,14 @@ class Buffer:
             Buffer.idle_bytes -= self.bytes
         else:
             owner = device()
-            with owner.held() as on:
-                pointer = call(lib.solo_buffer_new, on, self.bytes)
-            self.handle = Handle(pointer, lib.solo_buffer_free, (owner,))
+            self.handle = Handle(lib.solo_buffer_new, owner, self.bytes, close=lib.solo_buffer_free, owners=(owner,))
         Buffer.allocated_bytes += self.bytes
 
     def __del__(self) -> None:
         handle = getattr(self, "handle", None)
         if handle is not None:
             Buffer.allocated_bytes -= self.bytes
-            if handle._close.alive:  # the garbage collector closes handles of a cycle before it comes here
+            if not handle.closed:  # the garbage collector closes handles of a cycle before it comes here
                 Buffer.idle_bytes += self.bytes
                 Buffer._idle.setdefault(self.bytes, []).append(handle)
 

@@ -1,18 +1,30 @@
 """Devices: a GPU, or software that stands in for one."""
 from __future__ import annotations
 
-import functools
+import os
+import threading
 
-from ._native import Handle, c_text, call, ffi, lib, text
+from ._handle import Handle
+from ._native import c_text, ffi, lib, text
 
 LEVELS = {"auto": lib.SOLO_LEVEL_AUTO, "none": lib.SOLO_LEVEL_NONE, "ops": lib.SOLO_LEVEL_OPS,
           "token": lib.SOLO_LEVEL_TOKEN, "loop": lib.SOLO_LEVEL_LOOP}
 LEVEL_NAMES = {number: name for name, number in LEVELS.items()}
 
+_opening = threading.RLock()  # while a device is opened, the process's stderr is another
+
+
+def _renew_opening() -> None:
+    global _opening
+    _opening = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_opening)  # the thread that had it is not there
+
 
 def level_number(name: str) -> int:
     """The number of a fusion level: auto, none, ops, token or loop."""
-    if name not in LEVELS:
+    if not isinstance(name, str) or name not in LEVELS:
         raise ValueError(f"there is no level {name!r}: {', '.join(LEVELS)}")
     return LEVELS[name]
 
@@ -28,7 +40,8 @@ class Device(Handle):
     def __init__(self, impl: str | None = None, *, gpu_only: bool = False, own_kernels: bool = False) -> None:
         name = c_text(impl)
         options = ffi.new("solo_device_options *", {"impl": name, "gpu_only": gpu_only, "own_kernels": own_kernels})
-        super().__init__(call(lib.solo_device_open_with, options), lib.solo_device_close)
+        with _opening:
+            super().__init__(lib.solo_device_open_with, options, close=lib.solo_device_close)
 
     @property
     def name(self) -> str:
@@ -36,10 +49,24 @@ class Device(Handle):
         return text(self.ask(lib.solo_device_name)) or ""
 
     def __repr__(self) -> str:
-        return f"<solo.Device {self.name!r}>" if self._close.alive else "<solo.Device, closed>"
+        return "<solo.Device, closed>" if self.closed else f"<solo.Device {self.name!r}>"
 
 
-@functools.cache
+_defaults: dict[bool, Device] = {}
+
+
 def default_device(own_kernels: bool) -> Device:
     """The device that is used where none is named: one for models, and one for simulations, whose code is a user's."""
-    return Device(own_kernels=own_kernels)
+    with _opening:
+        if own_kernels not in _defaults or _defaults[own_kernels].closed:
+            _defaults[own_kernels] = Device(own_kernels=own_kernels)
+        return _defaults[own_kernels]
+
+
+def device_or_default(device: Device | None, own_kernels: bool) -> Device:
+    """The device that a user named."""
+    if device is None:
+        return default_device(own_kernels)
+    if not isinstance(device, Device):
+        raise TypeError(f"device is a solo.Device, not {device!r}")
+    return device

@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from ._native import Handle, UsageError, c_text, call, ffi, lib
-from .device import LEVEL_NAMES, Device, default_device, level_number
+from ._handle import Handle
+from ._native import UsageError, c_text, ffi, lib
+from .device import LEVEL_NAMES, Device, device_or_default, level_number
 
 # torch's numbers of element types; bfloat16 comes out as float32
 _DTYPES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
@@ -47,10 +48,10 @@ class Graph(Handle):
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._open(call(lib.solo_graph_open, c_text(path)))
+        self._open(lib.solo_graph_open, c_text(path))
 
-    def _open(self, pointer: Any) -> None:
-        super().__init__(pointer, lib.solo_graph_free)
+    def _open(self, function: Callable[..., Any], *arguments: Any) -> None:
+        super().__init__(function, *arguments, close=lib.solo_graph_free, name="Graph")
         self.inputs = self._ports(lib.SOLO_PORT_INPUT)
         self.outputs = self._ports(lib.SOLO_PORT_OUTPUT)
         self.states = self._ports(lib.SOLO_PORT_STATE)
@@ -74,11 +75,9 @@ class Run(Handle):
     """
 
     def __init__(self, graph: Graph, level: str = "auto", device: Device | None = None) -> None:
-        device = device or default_device(own_kernels=True)
+        device = device_or_default(device, own_kernels=True)
         options = ffi.new("solo_run_options *", {"level": level_number(level)})
-        with device.held() as on, graph.held() as what:
-            pointer = call(lib.solo_run_new, on, what, options)
-        super().__init__(pointer, lib.solo_run_free, (device, graph))
+        super().__init__(lib.solo_run_new, device, graph, options, close=lib.solo_run_free, owners=(device, graph))
         self.graph = graph
 
     @property
@@ -138,4 +137,4 @@ class _Program(Graph):
     def __init__(self, json: str, tensors: Iterable[dict[str, Any]], keep: Any) -> None:
         self._keep = keep  # what the tensors' data belongs to
         array = TensorArray(tensors)
-        self._open(call(lib.solo_graph_from_torch, c_text(json), array.pointer, array.count))
+        self._open(lib.solo_graph_from_torch, c_text(json), array.pointer, array.count)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Error, Handle, Texts, UsageError, c_text, call, ffi, lib, text
-from .device import LEVEL_NAMES, Device, default_device, level_number
+from ._handle import Handle
+from ._native import Error, Texts, UsageError, c_text, call, ffi, lib, text
+from .device import LEVEL_NAMES, Device, device_or_default, level_number
 
 _ENDS = {lib.SOLO_END_MODEL: "model", lib.SOLO_END_STOP: "stop", lib.SOLO_END_LENGTH: "length",
          lib.SOLO_END_CONTEXT: "context", lib.SOLO_END_CALLER: "caller"}
@@ -134,7 +135,7 @@ class Model(Handle):
                  lora: Sequence[str | os.PathLike[str] | tuple[str | os.PathLike[str], float]] = ()) -> None:
         if think not in _THINK:
             raise UsageError(f"think is auto, on or off, not {think!r}")
-        self.device = device or default_device(own_kernels=True)
+        self.device = device_or_default(device, own_kernels=True)
         self.path = path
         self._sampling = sampling or Sampling()
         kept = [c_text(template), c_text(system), c_text(cache_type)]
@@ -145,13 +146,12 @@ class Model(Handle):
             "think": _THINK[think], "think_budget": think_budget, "sampling": dataclasses.asdict(self._sampling),
             "stops": stops.pointer})
         self._stops = stops
-        super().__init__(call(lib.solo_model_open, c_text(path)), lib.solo_model_close, (self.device,))
+        super().__init__(lib.solo_model_open, c_text(path), close=lib.solo_model_close, owners=(self.device,))
         for adapter in lora:
             name, scale = adapter if isinstance(adapter, tuple) else (adapter, 1.0)
             self.call(lib.solo_model_add_lora, c_text(name), scale)
-        with self.device.held() as on:
-            session = call(lib.solo_session_open, on, self._pointer, options)
-        self._session = Handle(session, lib.solo_session_close, (self, self.device))
+        self._session = Handle(lib.solo_session_open, self.device, self, options, close=lib.solo_session_close,
+                               owners=(self, self.device), name="Model")
 
     # ---- texts -----------------------------------------------------------------------------------------------
 
@@ -213,10 +213,13 @@ class Model(Handle):
         how = ffi.new("solo_sampling *", dataclasses.asdict(dataclasses.replace(self._sampling, **sampling)))
         stops = self._stops if stop is None else Texts([stop] if isinstance(stop, str) else stop)
         out = ffi.new("solo_answer *")
-        with self._session.held() as session:
+
+        def work(session: Any) -> None:
             call(lib.solo_session_set_sampling, session, how)
             call(lib.solo_session_set_stops, session, stops.pointer)
             call(function, session, *arguments, max_tokens, hear, ffi.NULL, out)
+
+        self._session.hold(work)
         if failures:
             raise failures[0]
         return Answer("".join(pieces), out)
@@ -377,15 +380,14 @@ class Embedder(Handle):
                  pooling: str | None = None, normalize: bool | None = None, context: int = 0) -> None:
         if pooling not in _POOLING:
             raise UsageError(f"pooling is mean, cls, last or None, not {pooling!r}")
-        self.device = device or default_device(own_kernels=True)
-        self._model = Handle(call(lib.solo_model_open, c_text(path)), lib.solo_model_close, (self.device,))
+        self.device = device_or_default(device, own_kernels=True)
+        self._model = Handle(lib.solo_model_open, c_text(path), close=lib.solo_model_close, owners=(self.device,))
         options = ffi.new("solo_embedder_options *", {
             "level": level_number(level), "pooling": _POOLING[pooling], "context": context,
             "normalize": {None: lib.SOLO_NORMALIZE_MODEL, True: lib.SOLO_NORMALIZE_ON,
                           False: lib.SOLO_NORMALIZE_OFF}[normalize]})
-        with self.device.held() as on:
-            pointer = call(lib.solo_embedder_open, on, self._model._pointer, options)
-        super().__init__(pointer, lib.solo_embedder_close, (self._model, self.device))
+        super().__init__(lib.solo_embedder_open, self.device, self._model, options, close=lib.solo_embedder_close,
+                         owners=(self._model, self.device))
 
     @property
     def width(self) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Handle, Texts, UsageError, c_text, call, ffi, lib, text
-from .device import Device, default_device
+from ._handle import Handle
+from ._native import Texts, UsageError, c_text, call, ffi, lib, text
+from .device import Device, device_or_default
 
 
 class States(Mapping[str, np.ndarray]):
@@ -97,7 +98,7 @@ class Sim(Handle):
                  seed: int = 0, params: Mapping[str, float] | None = None, data: Any = None, trace: int = 0,
                  trace_every: int = 1, chunk_ms: int | None = None, evolves: bool = False, genomes: Any = None,
                  device: Device | None = None, name: str | None = None) -> None:
-        self.device = device or default_device(own_kernels=False)
+        self.device = device_or_default(device, own_kernels=False)
         file, wgsl = read_source(source)
         table = None if data is None else np.ascontiguousarray(data, np.float32)
         if table is not None and table.ndim != 2:
@@ -109,9 +110,8 @@ class Sim(Handle):
         if table is not None:
             options.data = ffi.from_buffer("float[]", table)
             options.data_rows, options.data_columns = table.shape
-        with self.device.held() as on:
-            pointer = call(lib.solo_sim_new, on, c_text(name or file), c_text(wgsl), options)
-        super().__init__(pointer, lib.solo_sim_free, (self.device,))
+        super().__init__(lib.solo_sim_new, self.device, c_text(name or file), c_text(wgsl), options,
+                         close=lib.solo_sim_free, owners=(self.device,))
         self.name = name or file
         self.population: int = self.ask(lib.solo_sim_population)
         self.steps: int = self.ask(lib.solo_sim_steps)

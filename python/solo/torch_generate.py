@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._native import Error, Handle, UsageError, c_text, call, ffi, lib
+from ._handle import Handle
+from ._native import Error, UsageError, c_text, ffi, lib
 from .device import LEVEL_NAMES, Device, default_device, level_number
 from .graph import TensorArray
 
@@ -70,9 +71,8 @@ class Decoder(Handle):
         options = ffi.new("solo_session_options *", {"level": level_number(level), "context": context,
                                                      "exact_cache": exact})
         config = c_text(json.dumps(model.config.to_dict()))
-        with device.held() as on:
-            pointer = call(lib.solo_decoder_new, on, config, tensors.pointer, tensors.count, options)
-        super().__init__(pointer, lib.solo_decoder_free, (device,))
+        super().__init__(lib.solo_decoder_new, device, config, tensors.pointer, tensors.count, options,
+                         close=lib.solo_decoder_free, owners=(device,))
         self.context = context
         self.vocabulary = int(self.ask(lib.solo_decoder_vocabulary))
 
