@@ -195,6 +195,7 @@ bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on
 bool solo_session_reset(solo_session *s, const char *system,
                         solo_error *e); /* a new conversation; NULL: no system message */
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
+solo_sampling solo_session_sampling(const solo_session *s); /* as it is now, also after solo_session_load */
 bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *e);    /* as in the options */
 
 /* For callers who keep the messages themselves, and for tools: the conversation is these messages, the system's first,

@@ -230,6 +230,20 @@ bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_e
     return true;
 }
 
+solo_sampling solo_session_sampling(const solo_session *s)
+{
+    if (!s)
+        return (solo_sampling){0};
+    const sampling *how = session_sampling(s->s);
+    return (solo_sampling){.temperature = how->temperature,
+                           .top_k = how->top_k,
+                           .top_p = how->top_p,
+                           .min_p = how->min_p,
+                           .repeat_penalty = how->repeat_penalty,
+                           .repeat_last = how->repeat_last,
+                           .seed = how->seed};
+}
+
 bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *to)
 {
     if (!api_is_here(s, to))

@@ -164,7 +164,11 @@ static void messages_tools_and_saved_sessions(void **unused)
     assert_true(last.role == SOLO_ROLE_ASSISTANT && strcmp(last.content, one.text) == 0);
     assert_true(result.role == SOLO_ROLE_TOOL && strcmp(result.name, "add") == 0);
     assert_false(solo_session_take_calls(s)); /* a story calls nothing */
+    ok(solo_session_set_sampling(t, NULL, &e), &e);
+    assert_int_equal(solo_session_sampling(t).top_k, 0);
     ok(solo_session_save(s, path, &e) && solo_session_load(t, path, &e) && solo_session_set_tools(t, tools, &e), &e);
+    solo_sampling how = solo_session_sampling(t);
+    assert_true(how.temperature == 1 && how.top_k == 20 && how.seed == 3);
     ok(solo_session_chat(s, "More", 5, hear, &two, &a, &e) && solo_session_chat(t, "More", 5, hear, &other, &b, &e),
        &e);
     assert_string_equal(two.text, other.text);
