@@ -6,7 +6,7 @@ Everything that calls C goes through here. ``ffi`` knows include/solo.h (``_decl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,24 +61,57 @@ def text(pointer: Any) -> str | None:
     return None if pointer == ffi.NULL else ffi.string(pointer).decode(errors="replace")
 
 
-def c_text(value: str | os.PathLike[str] | None) -> Any:
+def callback(signature: str, function: Callable[..., Any], failures: list[BaseException]) -> Any:
+    """A function for C. What is raised must not pass through C: it is kept in `failures`, and C gets False. That also
+    goes for what a signal's handler raises before the function's first line.
+    """
+    def keep(kind: Any, failure: BaseException, trace: Any) -> None:
+        failures.append(failure)
+
+    return ffi.callback(signature, function, onerror=keep)
+
+
+def raise_first(failures: list[BaseException]) -> None:
+    """Raises what was raised in a callback."""
+    if failures:
+        raise failures.pop(0)
+
+
+def _c_bytes(raw: bytes, name: str) -> Any:
+    if b"\0" in raw:
+        raise UsageError(f"{name} with a zero byte in it cannot be passed on")
+    return ffi.new("char[]", raw)
+
+
+def c_text(value: str | None, name: str = "a text") -> Any:
     """A string for C, with NULL for None. It lives as long as the result does."""
     if value is None:
         return ffi.NULL
-    name = os.fspath(value)
-    if not isinstance(name, str):
-        raise TypeError(f"a text is a str, not {type(name).__name__}")
-    raw = name.encode()
-    if b"\0" in raw:
-        raise UsageError("a text with a zero byte in it cannot be passed on")
-    return ffi.new("char[]", raw)
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    try:
+        return _c_bytes(value.encode(), name)
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} has half of a surrogate pair in it, which is no text") from None
+
+
+def c_path(value: str | os.PathLike[str] | None, name: str = "path") -> Any:
+    """A file's name for C, with NULL for None: any name that the file system may have."""
+    if value is None:
+        return ffi.NULL
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise TypeError(f"{name} is a str or a path, not {type(value).__name__}")
+    try:
+        return _c_bytes(os.fsencode(value), name)
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} cannot be the name of a file") from None
 
 
 class Texts:
     """Several strings for C, and NULL behind the last."""
 
-    def __init__(self, values: Any) -> None:
-        self._kept = [c_text(v) for v in values or ()]
+    def __init__(self, values: Iterable[str], name: str = "a text") -> None:
+        self._kept = [c_text(value, name) for value in values]
         if ffi.NULL in self._kept:
-            raise TypeError("one of several texts is None")
+            raise TypeError(f"{name}: one of several texts is None")
         self.pointer = ffi.new("char *[]", [*self._kept, ffi.NULL]) if self._kept else ffi.NULL

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._handle import Handle
-from ._native import UsageError, c_text, ffi, lib
+from ._native import UsageError, c_path, c_text, ffi, lib
 from .device import LEVEL_NAMES, Device, device_or_default, level_number
 
 # torch's numbers of element types; bfloat16 comes out as float32
@@ -48,7 +48,7 @@ class Graph(Handle):
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._open(lib.solo_graph_open, c_text(path))
+        self._open(lib.solo_graph_open, c_path(path))
 
     def _open(self, function: Callable[..., Any], *arguments: Any) -> None:
         super().__init__(function, *arguments, close=lib.solo_graph_free, name="Graph")

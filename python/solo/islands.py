@@ -83,6 +83,8 @@ class Worker:
             sim = self._island(island, exchange)
             self._at.pop(island)  # from here to the exchange it is not what a file has
             evolved = sim.evolve(until, **self._plan.settings)
+            if evolved.generation != until:
+                raise Error(f"island {island} stands at generation {evolved.generation}, not {until}")
             best = np.argsort(-evolved.scores, kind="stable")[: self._plan.migrants]
             sent[island] = Sent(float(evolved.scores.max()), evolved.genomes[best], evolved.scores[best])
         return sent

@@ -1,114 +1,23 @@
 """Language models: texts, conversations, logits, tokens, embeddings."""
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
-import queue
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ._checks import flag, function, number, one_of, several, shown, stop_texts, whole
 from ._handle import Handle
-from ._native import Error, Texts, UsageError, c_text, call, ffi, lib, text
+from ._messages import Messages, json_text, read_messages
+from ._native import Error, UsageError, c_path, c_text, call, callback, ffi, lib, raise_first, text
+from ._texts import Answer, Sampling, Stream, sampling_for_c, sampling_from_c
 from .device import LEVEL_NAMES, Device, device_or_default, level_number
 
-_ENDS = {lib.SOLO_END_MODEL: "model", lib.SOLO_END_STOP: "stop", lib.SOLO_END_LENGTH: "length",
-         lib.SOLO_END_CONTEXT: "context", lib.SOLO_END_CALLER: "caller"}
-_ROLES = {"system": lib.SOLO_ROLE_SYSTEM, "user": lib.SOLO_ROLE_USER, "assistant": lib.SOLO_ROLE_ASSISTANT,
-          "tool": lib.SOLO_ROLE_TOOL}
 _THINK = {"auto": lib.SOLO_THINK_AUTO, "on": lib.SOLO_THINK_ON, "off": lib.SOLO_THINK_OFF}
 _POOLING = {None: lib.SOLO_POOLING_MODEL, "mean": lib.SOLO_POOLING_MEAN, "cls": lib.SOLO_POOLING_CLS,
             "last": lib.SOLO_POOLING_LAST}
-
-
-@dataclasses.dataclass(frozen=True)
-class Sampling:
-    """How a token is chosen. As it is: always the most likely one."""
-    temperature: float = 0.0
-    top_k: int = 0  # from the k most likely; 0: from all
-    top_p: float = 0.0  # from the most likely that have this probability together
-    min_p: float = 0.0  # from those that have this share of the best one's
-    repeat_penalty: float = 0.0  # for tokens among the last `repeat_last`
-    repeat_last: int = 0
-    seed: int = 0
-
-
-class Answer(str):
-    """A text that a model made: a str that also says how it came about.
-
-    end: "model" (it ended it), "stop", "length", "context" (which is full) or "caller".
-    prompt_tokens, reused_tokens, tokens: of the prompt; of those the ones still in the KV cache; made.
-    first_token_s, tokens_per_s: until the first token; from then on.
-    """
-    end: str
-    prompt_tokens: int
-    reused_tokens: int
-    tokens: int
-    forgotten_messages: int
-    first_token_s: float
-    tokens_per_s: float
-
-    def __new__(cls, value: str, answer: Any) -> Answer:
-        made = super().__new__(cls, value)
-        made.end = _ENDS[answer.end]
-        made.prompt_tokens = answer.prompt_tok
-        made.reused_tokens = answer.reused_tok
-        made.tokens = answer.answer_tok
-        made.forgotten_messages = answer.forgotten_messages
-        made.first_token_s = answer.first_token_s
-        made.tokens_per_s = answer.tok_per_s
-        return made
-
-
-class Stream(Iterator[str]):
-    """Pieces of a text as they are made, whole characters each. ``answer`` is there after the last one.
-
-    Leaving the loop early and calling ``close()`` (or using it in a ``with``) ends the text there.
-    """
-
-    def __init__(self, work: Callable[[Callable[[str], bool]], Answer]) -> None:
-        self.answer: Answer | None = None
-        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._closed = False
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
-
-    def _run(self, work: Callable[[Callable[[str], bool]], Answer]) -> None:
-        try:
-            self.answer = work(self._put)
-        except BaseException as failure:  # handed to whoever reads
-            self._failure = failure
-        self._pieces.put(None)
-
-    def _put(self, piece: str) -> bool:
-        self._pieces.put(piece)
-        return not self._closed
-
-    def __next__(self) -> str:
-        piece = None if self._closed else self._pieces.get()
-        if piece is not None:
-            return piece
-        self._thread.join()
-        self._closed = True
-        failure, self._failure = self._failure, None
-        if failure:
-            raise failure
-        raise StopIteration
-
-    def close(self) -> None:
-        """Ends the text after the token that is being made."""
-        self._closed = True
-        self._thread.join()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *unused: object) -> None:
-        self.close()
+_NORMALIZE = {None: lib.SOLO_NORMALIZE_MODEL, True: lib.SOLO_NORMALIZE_ON, False: lib.SOLO_NORMALIZE_OFF}
 
 
 class Model(Handle):
@@ -119,7 +28,7 @@ class Model(Handle):
     context: tokens of the context; 0: as many as the model was trained for, or as fit.
     wait: the first text waits until the fastest level is compiled, instead of beginning with another.
     template: "chatml", or a chat template itself (Jinja); "none": texts are continued; None: the model's own.
-    lora: adapters to merge, a path or (path, scale) each.
+    lora: an adapter to merge, or several: a path or (path, scale) each.
 
         model = solo.Model("model.gguf")
         print(model.generate("Once upon a time", 50))
@@ -132,24 +41,27 @@ class Model(Handle):
                  exact_cache: bool = False, wait: bool = False, template: str | None = None,
                  system: str | None = None, think: str = "auto", think_budget: int = 0,
                  sampling: Sampling | None = None, stop: str | Sequence[str] = (),
-                 lora: Sequence[str | os.PathLike[str] | tuple[str | os.PathLike[str], float]] = ()) -> None:
-        if think not in _THINK:
-            raise UsageError(f"think is auto, on or off, not {think!r}")
+                 lora: str | os.PathLike[str]
+                 | Sequence[str | os.PathLike[str] | tuple[str | os.PathLike[str], float]] = ()) -> None:
+        if sampling is not None and not isinstance(sampling, Sampling):
+            raise TypeError(f"sampling is a solo.Sampling, not {shown(sampling)}")
+        self._sampling = sampling or Sampling()
+        self._stops = stop_texts(stop)
+        kept = [c_text(template, "template"), c_text(system, "system"), c_text(cache_type, "cache_type")]
+        options = ffi.new("solo_session_options *", {
+            "level": level_number(level), "context": whole(context, "context"), "slide": flag(slide, "slide"),
+            "exact_cache": flag(exact_cache, "exact_cache"), "wait": flag(wait, "wait"), "chat_template": kept[0],
+            "system": kept[1], "cache_type": kept[2], "think": _THINK[one_of(think, "think", list(_THINK))],
+            "think_budget": whole(think_budget, "think_budget"), "sampling": sampling_for_c(self._sampling, {})[0],
+            "stops": self._stops.pointer})
+        adapters = [adapter if isinstance(adapter, tuple) and len(adapter) == 2 else (adapter, 1.0)
+                    for adapter in several(lora, "lora", (str, os.PathLike))]
+        merged = [(c_path(name, "lora"), number(scale, "the scale of lora")) for name, scale in adapters]
         self.device = device_or_default(device, own_kernels=True)
         self.path = path
-        self._sampling = sampling or Sampling()
-        kept = [c_text(template), c_text(system), c_text(cache_type)]
-        stops = Texts([stop] if isinstance(stop, str) else stop)
-        options = ffi.new("solo_session_options *", {
-            "level": level_number(level), "context": context, "slide": slide, "exact_cache": exact_cache,
-            "wait": wait, "chat_template": kept[0], "system": kept[1], "cache_type": kept[2],
-            "think": _THINK[think], "think_budget": think_budget, "sampling": dataclasses.asdict(self._sampling),
-            "stops": stops.pointer})
-        self._stops = stops
-        super().__init__(lib.solo_model_open, c_text(path), close=lib.solo_model_close, owners=(self.device,))
-        for adapter in lora:
-            name, scale = adapter if isinstance(adapter, tuple) else (adapter, 1.0)
-            self.call(lib.solo_model_add_lora, c_text(name), scale)
+        super().__init__(lib.solo_model_open, c_path(path), close=lib.solo_model_close, owners=(self.device,))
+        for name, scale in merged:
+            self.call(lib.solo_model_add_lora, name, scale)
         self._session = Handle(lib.solo_session_open, self.device, self, options, close=lib.solo_session_close,
                                owners=(self, self.device), name="Model")
 
@@ -161,7 +73,7 @@ class Model(Handle):
 
         sampling: fields of Sampling, for this text. on_text: called with each piece; False ends the text.
         """
-        return self._answer(lib.solo_session_generate, (c_text(prompt),), max_tokens, stop, on_text, sampling)
+        return self._answer(lib.solo_session_generate, (c_text(prompt, "prompt"),), max_tokens, stop, on_text, sampling)
 
     def chat(self, message: str | Sequence[Mapping[str, Any]], max_tokens: int = 0, *,
              stop: str | Sequence[str] | None = None, on_text: Callable[[str], bool | None] | None = None,
@@ -171,9 +83,9 @@ class Model(Handle):
         Of a whole one only what the KV cache does not begin with already is read.
         """
         if isinstance(message, str):
-            return self._answer(lib.solo_session_chat, (c_text(message),), max_tokens, stop, on_text, sampling)
-        self.messages = message
-        return self._answer(lib.solo_session_answer, (), max_tokens, stop, on_text, sampling)
+            said = (c_text(message, "message"),)
+            return self._answer(lib.solo_session_chat, said, max_tokens, stop, on_text, sampling)
+        return self._answer(lib.solo_session_answer, (), max_tokens, stop, on_text, sampling, Messages(message))
 
     def again(self, max_tokens: int = 0, **sampling: Any) -> Answer:
         """Another answer to the last message: with the same seed the same one."""
@@ -184,111 +96,88 @@ class Model(Handle):
         """The same piece by piece: an iterator of str. chat=False continues a text."""
         if not chat and not isinstance(message, str):
             raise UsageError("a text that is continued is a str")
+        messages = message if isinstance(message, str) else list(Messages(message).given)
 
         def work(put: Callable[[str], bool]) -> Answer:
             if chat:
-                return self.chat(message, max_tokens, stop=stop, on_text=put, **sampling)
-            return self.generate(str(message), max_tokens, stop=stop, on_text=put, **sampling)
+                return self.chat(messages, max_tokens, stop=stop, on_text=put, **sampling)
+            return self.generate(str(messages), max_tokens, stop=stop, on_text=put, **sampling)
 
         return Stream(work)
 
-    def _answer(self, function: Callable[..., Any], arguments: tuple[Any, ...], max_tokens: int,
+    def _answer(self, answer: Callable[..., Any], arguments: tuple[Any, ...], max_tokens: int,
                 stop: str | Sequence[str] | None, on_text: Callable[[str], bool | None] | None,
-                sampling: dict[str, Any]) -> Answer:
-        unknown = set(sampling) - {f.name for f in dataclasses.fields(Sampling)}
-        if unknown:
-            raise TypeError(f"there is no setting {sorted(unknown)[0]!r} of sampling")
+                sampling: dict[str, Any], messages: Messages | None = None) -> Answer:
+        most = whole(max_tokens, "max_tokens")
+        how = sampling_for_c(self._sampling, sampling) if sampling else None
+        stops = self._stops if stop is None else stop_texts(stop)
+        say, session = function(on_text, "on_text"), self._session
         pieces: list[str] = []
         failures: list[BaseException] = []
-
-        @ffi.callback("bool(void *, const char *, size_t)")
-        def hear(_user: Any, piece: Any, length: int) -> bool:
-            try:
-                pieces.append(bytes(ffi.buffer(piece, length)).decode(errors="replace"))
-                return on_text is None or on_text(pieces[-1]) is not False
-            except BaseException as failure:  # it must not pass through C
-                failures.append(failure)
-                return False
-
-        how = ffi.new("solo_sampling *", dataclasses.asdict(dataclasses.replace(self._sampling, **sampling)))
-        stops = self._stops if stop is None else Texts([stop] if isinstance(stop, str) else stop)
         out = ffi.new("solo_answer *")
 
-        def work(session: Any) -> None:
-            call(lib.solo_session_set_sampling, session, how)
-            call(lib.solo_session_set_stops, session, stops.pointer)
-            call(function, session, *arguments, max_tokens, hear, ffi.NULL, out)
+        def hear(_user: Any, piece: Any, length: int) -> bool:
+            pieces.append(bytes(ffi.buffer(piece, length)).decode(errors="replace"))
+            return (say is None or say(pieces[-1]) is not False) and not session.closed
 
-        self._session.hold(work)
-        if failures:
-            raise failures[0]
+        def work(pointer: Any) -> None:
+            if messages:
+                call(lib.solo_session_set_messages, pointer, messages.array, messages.count)
+            call(lib.solo_session_set_sampling, pointer, how or sampling_for_c(self._sampling, {}))
+            call(lib.solo_session_set_stops, pointer, stops.pointer)
+            call(answer, pointer, *arguments, most, heard, ffi.NULL, out)
+
+        heard = callback("bool(void *, const char *, size_t)", hear, failures)
+        try:
+            session.hold(work)
+        finally:
+            raise_first(failures)
         return Answer("".join(pieces), out)
 
     # ---- the conversation --------------------------------------------------------------------------------------
 
     def reset(self, system: str | None = None) -> None:
         """A new conversation."""
-        self._session.call(lib.solo_session_reset, c_text(system))
+        self._session.call(lib.solo_session_reset, c_text(system, "system"))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation, as messages of OpenAI's API; setting it replaces the conversation."""
-        names = {number: name for name, number in _ROLES.items()}
-        messages = []
-        for i in range(self._session.ask(lib.solo_session_message_count)):
-            m = self._session.ask(lib.solo_session_message, i)
-            message: dict[str, Any] = {"role": names[m.role], "content": text(m.content)}
-            for key, value in (("tool_call_id", m.tool_call_id), ("name", m.name)):
-                if value != ffi.NULL:
-                    message[key] = text(value)
-            if m.tool_calls != ffi.NULL:
-                message["tool_calls"] = json.loads(text(m.tool_calls) or "")
-            messages.append(message)
-        return messages
+        return self._session.hold(read_messages)
 
     @messages.setter
     def messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        kept: list[Any] = []
-
-        def keep(value: Any) -> Any:
-            kept.append(c_text(value))
-            return kept[-1]
-
-        array = ffi.new("solo_message[]", max(len(messages), 1))
-        for place, message in zip(array, messages):
-            unknown = set(message) - {"role", "content", "tool_calls", "tool_call_id", "name"}
-            if unknown:
-                raise UsageError(f"a message's {sorted(unknown)[0]!r} is not known here")
-            if message.get("role") not in _ROLES:
-                raise UsageError(f"there is no role {message.get('role')!r}: {', '.join(_ROLES)}")
-            content = message.get("content", "" if message.get("tool_calls") else None)
-            if not isinstance(content, str):
-                raise UsageError("a message's content is a text")
-            place.role = _ROLES[message["role"]]
-            place.content = keep(content)
-            calls = message.get("tool_calls")
-            place.tool_calls = keep(json.dumps(calls) if calls else None)
-            place.tool_call_id = keep(message.get("tool_call_id"))
-            place.name = keep(message.get("name"))
-        self._session.call(lib.solo_session_set_messages, array, len(messages))
+        made = Messages(messages)
+        self._session.call(lib.solo_session_set_messages, made.array, made.count)
 
     def set_tools(self, tools: Sequence[Mapping[str, Any]] | None) -> None:
         """The tools that the model may call, as in OpenAI's API; None: none."""
-        self._session.call(lib.solo_session_set_tools, c_text(None if tools is None else json.dumps(tools)))
+        self._session.call(lib.solo_session_set_tools, c_text(json_text(tools, "tools")))
 
     def take_calls(self) -> list[dict[str, Any]]:
         """The calls in the last answer, if there are any in a form that is known; they become its tool_calls."""
-        if not self._session.ask(lib.solo_session_take_calls):
-            return []
-        return self.messages[-1].get("tool_calls", [])
+        def take(session: Any) -> list[dict[str, Any]]:
+            return read_messages(session)[-1].get("tool_calls", []) if lib.solo_session_take_calls(session) else []
+
+        return self._session.hold(take)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the conversation with its keys and values, and the sampling settings."""
-        self._session.call(lib.solo_session_save, c_text(path))
+        """Saves the conversation with its keys and values, and the sampling settings of this model."""
+        def save(session: Any) -> None:
+            call(lib.solo_session_set_sampling, session, sampling_for_c(self._sampling, {}))
+            call(lib.solo_session_save, session, name)
+
+        name = c_path(path)
+        self._session.hold(save)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Goes on with what was saved as if nothing had been between."""
-        self._session.call(lib.solo_session_load, c_text(path))
+        """Goes on with what was saved as if nothing had been between: also with its sampling settings."""
+        def load(session: Any) -> None:
+            call(lib.solo_session_load, session, name)
+            self._sampling = sampling_from_c(lib.solo_session_sampling(session))
+
+        name = c_path(path)
+        self._session.hold(load)
 
     # ---- numbers ------------------------------------------------------------------------------------------------
 
@@ -302,13 +191,14 @@ class Model(Handle):
 
     def tokenize(self, value: str, *, plain: bool = False, go_on: bool = False) -> np.ndarray:
         """The tokens of a text. plain: special tokens written in it are text; go_on: without the one that begins one."""
-        flags = plain * lib.SOLO_TOKENS_PLAIN | go_on * lib.SOLO_TOKENS_GO_ON
+        flags = flag(plain, "plain") * lib.SOLO_TOKENS_PLAIN | flag(go_on, "go_on") * lib.SOLO_TOKENS_GO_ON
         if not isinstance(value, str):
             raise TypeError(f"a text is a str, not {type(value).__name__}")
-        room = len(value.encode()) + 8
+        what = c_text(value)
+        room = len(what) + 8
         while True:
             ids = np.empty(room, np.uint32)
-            count = self.call(lib.solo_model_tokenize, c_text(value), flags, ffi.from_buffer("uint32_t[]", ids), room)
+            count = self.call(lib.solo_model_tokenize, what, flags, ffi.from_buffer("uint32_t[]", ids), room)
             if count <= room:
                 return ids[:count].copy()
             room = count
@@ -316,7 +206,7 @@ class Model(Handle):
     def detokenize(self, tokens: Sequence[int] | np.ndarray, *, special: bool = False, go_on: bool = False) -> str:
         """The text of tokens; special: special tokens are written out."""
         ids = self._ids(tokens)
-        flags = special * lib.SOLO_TOKENS_SPECIAL | go_on * lib.SOLO_TOKENS_GO_ON
+        flags = flag(special, "special") * lib.SOLO_TOKENS_SPECIAL | flag(go_on, "go_on") * lib.SOLO_TOKENS_GO_ON
         room = 16 * len(ids) + 16
         while True:
             out = ffi.new("char[]", room)
@@ -327,7 +217,10 @@ class Model(Handle):
 
     def _ids(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
         """Tokens as C has them."""
-        ids = np.asarray(tokens)
+        try:
+            ids = np.asarray(tokens)
+        except ValueError:
+            raise UsageError("tokens are one row of whole numbers") from None
         if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
             raise UsageError("tokens are one row of whole numbers")
         if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < self.vocabulary:
@@ -378,14 +271,12 @@ class Embedder(Handle):
 
     def __init__(self, path: str | os.PathLike[str], *, device: Device | None = None, level: str = "auto",
                  pooling: str | None = None, normalize: bool | None = None, context: int = 0) -> None:
-        if pooling not in _POOLING:
-            raise UsageError(f"pooling is mean, cls, last or None, not {pooling!r}")
-        self.device = device_or_default(device, own_kernels=True)
-        self._model = Handle(lib.solo_model_open, c_text(path), close=lib.solo_model_close, owners=(self.device,))
         options = ffi.new("solo_embedder_options *", {
-            "level": level_number(level), "pooling": _POOLING[pooling], "context": context,
-            "normalize": {None: lib.SOLO_NORMALIZE_MODEL, True: lib.SOLO_NORMALIZE_ON,
-                          False: lib.SOLO_NORMALIZE_OFF}[normalize]})
+            "level": level_number(level), "pooling": _POOLING[one_of(pooling, "pooling", list(_POOLING))],
+            "context": whole(context, "context"),
+            "normalize": _NORMALIZE[one_of(normalize, "normalize", list(_NORMALIZE))]})
+        self.device = device_or_default(device, own_kernels=True)
+        self._model = Handle(lib.solo_model_open, c_path(path), close=lib.solo_model_close, owners=(self.device,))
         super().__init__(lib.solo_embedder_open, self.device, self._model, options, close=lib.solo_embedder_close,
                          owners=(self._model, self.device))
 
@@ -396,12 +287,17 @@ class Embedder(Handle):
 
     def embed(self, texts: str | Sequence[str]) -> np.ndarray:
         """The vector of a text, (width,), or of several, (texts, width): float32."""
-        one = isinstance(texts, str)
-        rows: list[str] = [texts] if isinstance(texts, str) else list(texts)
+        rows = [c_text(value, "texts") for value in several(texts, "texts")]
+        if ffi.NULL in rows:
+            raise TypeError("texts: one of several texts is None")
         out = np.empty((len(rows), self.width), np.float32)
-        for row, value in zip(out, rows):
-            self.call(lib.solo_embedder_embed, c_text(value), ffi.from_buffer("float[]", row))
-        return out[0] if one else out
+
+        def embed(pointer: Any) -> None:
+            for row, value in zip(out, rows):
+                call(lib.solo_embedder_embed, pointer, value, ffi.from_buffer("float[]", row))
+
+        self.hold(embed)
+        return out[0] if isinstance(texts, str) else out
 
 
 __all__ = ["Answer", "Embedder", "Error", "Model", "Sampling", "Stream"]

@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import flag, floats, function, known, number, shown, whole
 from ._handle import Handle
-from ._native import Texts, UsageError, c_text, call, ffi, lib, text
+from ._native import Error, Texts, UsageError, c_path, c_text, call, callback, ffi, lib, raise_first, text
 from .device import Device, device_or_default
+
+
+_COUNTS, _SHARES = ("tournament", "elite"), ("crossover", "mutation", "sigma")
 
 
 class States(Mapping[str, np.ndarray]):
@@ -65,21 +69,38 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, str | None]:
     """The name and the text of a simulation: a text in WGSL, a file of it, or a built-in one's name, without a text."""
     if isinstance(source, str) and re.search(r"\bfn\s", source):
         return "simulation", source
-    if isinstance(source, os.PathLike) or os.fspath(source).endswith(".wgsl"):
-        path = Path(source)
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a simulation is a name, a file or WGSL text, not {shown(source)}")
+    if isinstance(source, str) and not source.endswith(".wgsl"):
+        return source, None
+    path = Path(source)
+    try:
         return path.name, path.read_text(encoding="utf-8")
-    return os.fspath(source), None
+    except ValueError as why:
+        raise Error(f"{path}: {why}") from None
 
 
 def _floats(values: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    array = np.ascontiguousarray(values, np.float32)
+    array = floats(values, what)
     if array.shape != shape:
         raise UsageError(f"{what} of shape {array.shape}, not {shape}")
     return array
 
 
 def _settings(**settings: float) -> Any:
-    return ffi.new("solo_evolution *", settings)
+    known(settings, (*_COUNTS, *_SHARES), "an evolution")
+    values = {name: (whole if name in _COUNTS else number)(value, name) for name, value in settings.items()}
+    return ffi.new("solo_evolution *", values)
+
+
+def _parameters(params: Mapping[str, float] | None) -> Texts:
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params is a mapping of names to numbers, not {shown(params)}")
+    written = []
+    for key, value in (params or {}).items():
+        number(value, f"params[{key!r}]")
+        written.append(f"{key}={value}")
+    return Texts(written, "params")
 
 
 class Sim(Handle):
@@ -98,78 +119,91 @@ class Sim(Handle):
                  seed: int = 0, params: Mapping[str, float] | None = None, data: Any = None, trace: int = 0,
                  trace_every: int = 1, chunk_ms: int | None = None, evolves: bool = False, genomes: Any = None,
                  device: Device | None = None, name: str | None = None) -> None:
-        self.device = device_or_default(device, own_kernels=False)
         file, wgsl = read_source(source)
-        table = None if data is None else np.ascontiguousarray(data, np.float32)
+        table = None if data is None else floats(data, "data")
         if table is not None and table.ndim != 2:
             raise UsageError(f"data is a table of two dimensions, not {table.ndim}")
-        parameters = Texts([f"{key}={value}" for key, value in (params or {}).items()])
+        parameters = _parameters(params)
+        numbers = {"population": population, "steps": steps, "seed": seed, "trace": trace, "trace_every": trace_every,
+                   "chunk_ms": chunk_ms}
+        counts = {key: whole(0 if value is None else value, key) for key, value in numbers.items()}
+        counts["trace_count"] = counts.pop("trace")
         options = ffi.new("solo_sim_options *", {
-            "population": population or 0, "steps": steps or 0, "seed": seed, "parameters": parameters.pointer,
-            "trace_count": trace, "trace_every": trace_every, "chunk_ms": chunk_ms or 0, "evolves": evolves})
+            **counts, "parameters": parameters.pointer, "evolves": flag(evolves, "evolves")})
         if table is not None:
             options.data = ffi.from_buffer("float[]", table)
             options.data_rows, options.data_columns = table.shape
-        super().__init__(lib.solo_sim_new, self.device, c_text(name or file), c_text(wgsl), options,
+        self.device = device_or_default(device, own_kernels=False)
+        super().__init__(lib.solo_sim_new, self.device, c_text(name or file, "name"), c_text(wgsl, "a simulation"), options,
                          close=lib.solo_sim_free, owners=(self.device,))
         self.name = name or file
         self.population: int = self.ask(lib.solo_sim_population)
         self.steps: int = self.ask(lib.solo_sim_steps)
         self.genes: int = self.ask(lib.solo_sim_genes)
         self.words = [text(self.ask(lib.solo_sim_word_name, i)) or "" for i in range(self.ask(lib.solo_sim_words))]
-        self._trace = min(trace, self.population)
+        self._trace = min(options.trace_count, self.population)
         if genomes is not None:
             self.set_genomes(genomes)
 
     def run(self, *, separate: bool = False, progress: Callable[[int], None] | None = None) -> Result:
         """Runs all steps, from the first: one dispatch, or one for each step, with the same bits."""
+        report = function(progress, "progress")
+        how = lib.SOLO_DISPATCH_A_STEP if flag(separate, "separate") else lib.SOLO_ONE_DISPATCH
         failures: list[BaseException] = []
 
-        @ffi.callback("void(void *, uint32_t)")
         def at(_user: Any, step: int) -> None:
-            try:
-                if progress and not failures:
-                    progress(step)
-            except BaseException as failure:  # it must not pass through C
-                failures.append(failure)
+            if report and not failures:
+                report(step)
 
-        self.ask(lib.solo_sim_set_progress, at if progress else ffi.NULL, ffi.NULL)
-        try:
-            self.call(lib.solo_sim_run, lib.SOLO_DISPATCH_A_STEP if separate else lib.SOLO_ONE_DISPATCH)
-        finally:
-            self.ask(lib.solo_sim_set_progress, ffi.NULL, ffi.NULL)
-        if failures:
-            raise failures[0]
-        return Result(self.scores(), self.states(), self.trace() if self._trace else None)
+        def work(sim: Any) -> Result:
+            lib.solo_sim_set_progress(sim, heard if report else ffi.NULL, ffi.NULL)
+            try:
+                call(lib.solo_sim_run, sim, how)
+            finally:
+                lib.solo_sim_set_progress(sim, ffi.NULL, ffi.NULL)
+                raise_first(failures)
+            return Result(self._read_scores(sim), self._read_states(sim), self._read_trace(sim) if self._trace else None)
+
+        heard = callback("void(void *, uint32_t)", at, failures)
+        return self.hold(work)
 
     # ---- step by step ------------------------------------------------------------------------------------------
 
     def begin(self, seed: int) -> None:
         """Makes the initial states, for ``advance``."""
-        self.call(lib.solo_sim_begin, seed)
+        self.call(lib.solo_sim_begin, whole(seed, "seed"))
 
     def advance(self, steps: int = 1) -> None:
         """Makes the next steps, in one dispatch; genes may be set before each call."""
-        self.call(lib.solo_sim_advance, steps)
+        self.call(lib.solo_sim_advance, whole(steps, "steps"))
 
     # ---- what came of it -----------------------------------------------------------------------------------------
 
     def scores(self) -> np.ndarray:
         """Of the last run, or the current generation: float32, (population,)."""
-        out = np.empty(self.population, np.float32)
-        self.call(lib.solo_sim_scores, ffi.from_buffer("float[]", out))
-        return out
+        return self.hold(self._read_scores)
 
     def states(self) -> States:
         """The states after it."""
-        out = np.empty((len(self.words), self.population))
-        self.call(lib.solo_sim_states, ffi.from_buffer("double[]", out))
-        return States(self.words, out)
+        return self.hold(self._read_states)
 
     def trace(self) -> States:
         """States before the first step and after every `trace_every`-th: rows come before the other dimensions."""
-        out = np.empty((self.ask(lib.solo_sim_trace_rows), len(self.words), self._trace))
-        self.call(lib.solo_sim_trace, ffi.from_buffer("double[]", out) if out.size else ffi.NULL)
+        return self.hold(self._read_trace)
+
+    def _read_scores(self, sim: Any) -> np.ndarray:
+        out = np.empty(self.population, np.float32)
+        call(lib.solo_sim_scores, sim, ffi.from_buffer("float[]", out))
+        return out
+
+    def _read_states(self, sim: Any) -> States:
+        out = np.empty((len(self.words), self.population))
+        call(lib.solo_sim_states, sim, ffi.from_buffer("double[]", out))
+        return States(self.words, out)
+
+    def _read_trace(self, sim: Any) -> States:
+        out = np.empty((lib.solo_sim_trace_rows(sim), len(self.words), self._trace))
+        call(lib.solo_sim_trace, sim, ffi.from_buffer("double[]", out) if out.size else ffi.NULL)
         return States(self.words, out)
 
     # ---- genes -----------------------------------------------------------------------------------------------------
@@ -186,29 +220,35 @@ class Sim(Handle):
 
         Settings of 0 are the defaults, and those of the first call hold. progress(generation, best): False ends it.
         """
+        report = function(progress, "progress")
+        until = whole(generations, "generations")
+        how = _settings(tournament=tournament, elite=elite, crossover=crossover, mutation=mutation, sigma=sigma)
         failures: list[BaseException] = []
 
-        @ffi.callback("bool(void *, uint32_t, double)")
         def at(_user: Any, generation: int, best: float) -> bool:
-            try:
-                return progress is None or progress(generation, best) is not False
-            except BaseException as failure:  # it must not pass through C
-                failures.append(failure)
-                return False
+            return (report is None or report(generation, best) is not False) and not self.closed
 
-        how = _settings(tournament=tournament, elite=elite, crossover=crossover, mutation=mutation, sigma=sigma)
-        self.call(lib.solo_sim_evolve, generations, how, at, ffi.NULL)
-        if failures:
-            raise failures[0]
-        return self.evolved()
+        def work(sim: Any) -> Evolved:
+            call(lib.solo_sim_evolve, sim, until, how, heard, ffi.NULL)
+            raise_first(failures)
+            return self._read_evolved(sim)
+
+        heard = callback("bool(void *, uint32_t, double)", at, failures)
+        try:
+            return self.hold(work)
+        finally:
+            raise_first(failures)
 
     def evolved(self) -> Evolved:
         """The current generation."""
+        return self.hold(self._read_evolved)
+
+    def _read_evolved(self, sim: Any) -> Evolved:
         genomes = np.empty((self.population, self.genes), np.float32)
         scores = np.empty(self.population, np.float32)
-        self.call(lib.solo_sim_evolved, ffi.from_buffer("float[]", genomes), ffi.from_buffer("float[]", scores))
+        call(lib.solo_sim_evolved, sim, ffi.from_buffer("float[]", genomes), ffi.from_buffer("float[]", scores))
         count = ffi.new("uint32_t *")
-        best = self.ask(lib.solo_sim_best, count)
+        best = lib.solo_sim_best(sim, count)
         history = np.frombuffer(ffi.buffer(best, 8 * count[0]), np.float64).copy() if count[0] else np.empty(0)
         return Evolved(len(history) - 1, history, genomes, scores)
 
@@ -220,11 +260,11 @@ class Sim(Handle):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the evolution, to go on in another process."""
-        self.call(lib.solo_sim_save, c_text(path))
+        self.call(lib.solo_sim_save, c_path(path))
 
     def resume(self, path: str | os.PathLike[str], **settings: float) -> None:
         """Goes on with what was saved: the same simulation with the same options and settings of ``evolve``."""
-        self.call(lib.solo_sim_resume, c_text(path), _settings(**settings))
+        self.call(lib.solo_sim_resume, c_path(path), _settings(**settings))
 
     def take_notice(self) -> str | None:
         """A notice after a run, returned once: coupled steps had to use separate dispatches."""

@@ -1,16 +1,26 @@
 """Objects of the library: when they are freed, by whom they are used, signals in between, and what is left behind."""
+import contextlib
 import copy
 import gc
+import io
+import json
+import os
+import pathlib
 import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
 import unittest
+from unittest import mock
+
+import numpy as np
 
 import solo
+from solo import islands
 
 PROMPT = "Once upon a time"
 
@@ -204,6 +214,83 @@ class Devices(Programs):
 
 
 class Signals(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
+    def interrupted(self, work, after=0.3):
+        timer = threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with contextlib.redirect_stderr(io.StringIO()) as stderr, self.assertRaises(KeyboardInterrupt):
+            timer.start()
+            work()
+            time.sleep(5)
+        timer.join()
+        self.assertEqual(stderr.getvalue(), "")
+
+    def test_a_text(self):
+        model = solo.Model()
+        right = model.generate(PROMPT, 40)
+        for after in (0.05, 0.1, 0.15):
+            began = time.monotonic()
+            self.interrupted(lambda: [model.generate(PROMPT, 400) for _ in range(50)], after)
+            self.assertLess(time.monotonic() - began, 4)
+        self.interrupted(lambda: [model.generate(PROMPT, 400, on_text=lambda piece: None) for _ in range(50)])
+        self.assertEqual(model.generate(PROMPT, 40), right)
+
+    def test_a_simulation(self):
+        sim = solo.Sim("pi", population=64, steps=4_000_000, chunk_ms=20)
+        right = sim.run().scores
+        self.interrupted(lambda: sim.run(progress=lambda step: None), 0.1)
+        self.interrupted(sim.run, 0.1)
+        np.testing.assert_array_equal(sim.run().scores, right)
+
+    def test_an_evolution(self):
+        self.interrupted(lambda: solo.Sim("sphere", population=32, evolves=True).evolve(10**6))
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"islands": 2, "every": 5, "population": 32, "seed": 3, "checkpoints": folder}
+            for after in (0.2, 0.5):
+                self.interrupted(lambda: [solo.evolve("sphere", 10**5, **options)], after)
+            made = len(json.loads(pathlib.Path(folder, "islands.json").read_text())["best"])
+            got = solo.evolve("sphere", 5 * (made + 3), **options)
+            right = solo.evolve("sphere", 5 * (made + 3), **{**options, "checkpoints": None})
+            np.testing.assert_array_equal(got.best, right.best)
+
+    def test_a_piece_that_was_cut_is_not_recorded(self):
+        worker = islands.Worker(islands.Plan("sphere", None, 16, None, 0, 1, 2, 1, {}, None, {}, "none"))
+        cut = mock.patch.object(solo.Sim, "evolve", lambda sim, until, **settings: solo.Evolved(1, None, None, np.zeros(16)))
+        with cut, self.assertRaisesRegex(solo.Error, "generation 1, not 2"):
+            worker.evolve([0], 0, 2)
+        worker.close()
+
+    def test_no_signal_leaves_the_lock_held(self):
+        model = solo.Model()
+
+        def stop(number, frame):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, stop)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        end, stopped = time.monotonic() + 4, 0
+        while time.monotonic() < end:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-4, 2e-4)
+                while True:
+                    model.vocabulary
+            except KeyboardInterrupt:
+                stopped += 1
+            finally:
+                while True:
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, 0)
+                        break
+                    except KeyboardInterrupt:
+                        pass
+        self.assertGreater(stopped, 10)
+        got = []
+        thread = threading.Thread(target=lambda: got.append(model.vocabulary), daemon=True)
+        thread.start()
+        thread.join(10)
+        self.assertEqual(got, [model.vocabulary])
+
     def test_no_signal_leaves_the_lock_held(self):
         model = solo.Model()
 

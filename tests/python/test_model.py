@@ -1,6 +1,8 @@
 """solo.Model: texts, conversations, tokens, logits, and mistakes."""
+import copy
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -134,7 +136,88 @@ class Texts(unittest.TestCase):
         self.assertEqual(self.model.generate(PROMPT, 1).tokens, 1)
 
 
+class Streams(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = solo.Model()
+
+    def test_dropping_one_ends_the_text(self):
+        for piece in self.model.stream(PROMPT, 400, chat=False):
+            break
+        stream = self.model.stream(PROMPT, 400, chat=False)
+        thread, work = stream._thread, stream._work
+        next(stream)
+        del stream
+        gc.collect()
+        thread.join(60)
+        self.assertEqual(work.answer.end, "caller")
+        self.assertLess(work.answer.tokens, 400)
+
+    def test_every_reader_ends(self):
+        stream, pieces = self.model.stream(PROMPT, 20, chat=False), []
+        threads = [threading.Thread(target=lambda: pieces.extend(stream), daemon=True) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        self.assertEqual(sorted("".join(pieces)), sorted(stream.answer))
+        with self.assertRaises(TypeError):
+            copy.copy(stream)
+
+    def test_what_it_gets_is_looked_at_at_once(self):
+        for wrong in (None, 5, [{"role": "user", "content": 5}]):
+            with self.assertRaises((TypeError, solo.UsageError)):
+                self.model.stream(wrong)
+
+
 class Conversations(unittest.TestCase):
+    def test_sampling_is_saved_and_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = solo.Model(sampling=solo.Sampling(temperature=1, seed=5))
+            model.chat("Tom", 4, temperature=0.5, seed=9)
+            model.save(f"{folder}/talk")
+            right = model.chat("Ann", 8)
+            other = solo.Model()
+            other.load(f"{folder}/talk")
+            self.assertEqual(other.chat("Ann", 8), right)
+            other.load(f"{folder}/talk")
+            self.assertNotEqual(other.chat("Ann", 8, seed=6), right)
+
+    def test_threads_get_their_own_answers(self):
+        model = solo.Model()
+        right = {name: model.chat([{"role": "user", "content": name}], 6) for name in ("Tom", "Ann", "The dog", "One day")}
+        self.assertEqual(len(set(right.values())), 4)
+        wrong = []
+
+        def ask(name):
+            for _ in range(5):
+                answer = model.chat([{"role": "user", "content": name}], 6)
+                wrong.extend([name] if answer != right[name] else [])
+
+        threads = [threading.Thread(target=ask, args=(name,)) for name in right]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_answers_can_be_copied(self):
+        answer = solo.Model().generate(PROMPT, 5)
+        for made in (copy.copy(answer), copy.deepcopy(answer), pickle.loads(pickle.dumps(answer))):
+            self.assertEqual((type(made), made, made.__dict__), (solo.Answer, answer, answer.__dict__))
+
+    def test_calls_of_tools(self):
+        model = solo.Model(template="chatml")
+        calls = [{"type": "function", "id": "1", "function": {"name": "f", "arguments": "{}"}}]
+        model.messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": calls}]
+        self.assertEqual(model.messages[1]["tool_calls"][0]["function"]["name"], "f")
+        for wrong in (5, "f", [5], {"a": 1}, [{"function": {1, 2}}]):
+            with self.assertRaisesRegex(solo.UsageError, "tool_calls"):
+                model.messages = [{"role": "assistant", "content": "", "tool_calls": wrong}]
+            with self.assertRaisesRegex(solo.UsageError, "tools"):
+                model.set_tools(wrong)
+
     def test_messages_kept_saved_and_loaded(self):
         with solo.Model() as model, tempfile.TemporaryDirectory() as folder:
             first = model.chat("Tom", 8)

@@ -1,6 +1,7 @@
 """solo.Sim: runs, states, traces, step by step, evolution."""
 import math
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -65,6 +66,23 @@ class Runs(unittest.TestCase):
 
         with self.assertRaises(KeyError):
             solo.Sim("pi", population=10).run(progress=fail)
+
+    def test_a_run_and_what_came_of_it_belong_together(self):
+        sim, done = solo.Sim("option", population=50, steps=10, seed=3), threading.Event()
+        right = sim.run()
+
+        def begin():
+            while not done.is_set():
+                sim.begin(4)
+
+        thread = threading.Thread(target=begin)
+        thread.start()
+        try:
+            for _ in range(30):
+                np.testing.assert_array_equal(sim.run().states.words, right.states.words)
+        finally:
+            done.set()
+            thread.join()
 
     def test_mistakes(self):
         cases = (("nothing", {}, "no built-in simulation 'nothing'"),
