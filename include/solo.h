@@ -192,11 +192,10 @@ bool solo_session_chat(solo_session *s, const char *message, uint32_t most_tok, 
 /* Another answer to the last message: with the same seed the same one. */
 bool solo_session_chat_again(solo_session *s, uint32_t most_tok, solo_on_text on_text, void *user, solo_answer *out,
                              solo_error *e);
-bool solo_session_reset(solo_session *s, const char *system,
-                        solo_error *e); /* a new conversation; NULL: no system message */
+bool solo_session_reset(solo_session *s, const char *system, solo_error *e); /* begins anew; NULL: no system message */
 bool solo_session_set_sampling(solo_session *s, const solo_sampling *how, solo_error *e); /* NULL: the most likely */
 solo_sampling solo_session_sampling(const solo_session *s); /* as it is now, also after solo_session_load */
-bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *e);    /* as in the options */
+bool solo_session_set_stops(solo_session *s, const char *const *stops, solo_error *e); /* as in the options */
 
 /* For callers who keep the messages themselves, and for tools: the conversation is these messages, the system's first,
  * if there is one. What the cache begins with already is not read again. All texts are copied. */
