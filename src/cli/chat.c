@@ -298,10 +298,9 @@ static bool converse(chat *c, err *e)
     str message = {0};
     bool ok = true;
     while (ok && !c->unheard && read_message(c, &message)) {
-        if (prompt_is_cut(c->input)) {
-            ok = err_set(e, "the message is not text: it has a zero byte");
+        ok = prompt_ok(c->input, e);
+        if (!ok)
             break;
-        }
         if (message.length == 0 || is_blank(message.data))
             continue;
         if (message.data[0] == '/') {
@@ -317,7 +316,7 @@ static bool converse(chat *c, err *e)
         }
     }
     str_free(&message);
-    return ok;
+    return ok && prompt_ok(c->input, e);
 }
 
 /* ---- the command ----------------------------------------------------------------------- */

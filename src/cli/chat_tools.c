@@ -67,7 +67,7 @@ static bool ask_person(const chat *c, const tool_call *call, str *result, err *e
     err_one_line(label);
     strcat(label, " = ");
     char *line = prompt_read(c->input, label, &cancelled);
-    bool ok = line && !cancelled && !prompt_is_cut(c->input);
+    bool ok = prompt_ok(c->input, e) && line && !cancelled;
     str_add(result, ok ? line : "");
     free(line);
     return ok || err_set(e, "%s has no result: the model waits for one", call->name);

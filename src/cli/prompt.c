@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 struct prompt {
     bool on_terminal, is_cut;
+    int why; /* a line could not be read: errno */
     const char *label;
     bool cancelled;
     const char *const *words; /* that Tab completes */
@@ -176,8 +178,10 @@ static char *read_plain(prompt *p, const char *label)
         fputs(label, stdout);
         cli_flush();
     }
+    errno = 0;
     ssize_t length = getline(&line, &capacity, stdin);
     if (length < 0) {
+        p->why = feof(stdin) ? 0 : errno;
         free(line);
         return NULL;
     }
@@ -214,9 +218,10 @@ bool prompt_on_terminal(const prompt *p)
     return p->on_terminal;
 }
 
-bool prompt_is_cut(const prompt *p)
+bool prompt_ok(const prompt *p, err *e)
 {
-    return p->is_cut;
+    return (!p->is_cut || err_set(e, "the message is not text: it has a zero byte")) &&
+           (!p->why || err_set(e, "standard input: %s", strerror(p->why)));
 }
 
 char *prompt_read(prompt *p, const char *label, bool *cancelled)

@@ -3,7 +3,7 @@
 #ifndef SOLO_PROMPT_H
 #define SOLO_PROMPT_H
 
-#include <stdbool.h>
+#include "base/err.h"
 
 typedef struct prompt prompt;
 
@@ -17,8 +17,8 @@ bool prompt_on_terminal(const prompt *p);
  * on a terminal. Ctrl-C there cancels the line: *cancelled is set and the line empty. */
 char *prompt_read(prompt *p, const char *label, bool *cancelled);
 
-/* Did a line have a zero byte? It was no text then, and what stood behind that byte was not returned. */
-bool prompt_is_cut(const prompt *p);
+/* False with an error: a line could not be read, or had a zero byte, and what stood behind that was not returned. */
+bool prompt_ok(const prompt *p, err *e);
 
 /* A text to be found again with the arrow keys; of several lines only the first. */
 void prompt_remember(prompt *p, const char *text);

@@ -56,6 +56,8 @@ echo hi | zero zero_byte_of_a_template "zero.jinja is not text: it has a zero by
 fails zero_byte_of_a_served_template 1 "zero.jinja is not text" timeout 20 "$solo" serve --port 0 --template "$work/zero.jinja"
 echo hi | zero zero_byte_of_tools "zero.json is not text: it has a zero byte" "$solo" chat -n 1 --template chatml --tools "$work/zero.json"
 printf 'Tom\nA\0nn\n' | zero zero_byte_of_a_message "the message is not text: it has a zero byte" "$solo" chat -n 1 --template chatml
+same messages_that_cannot_be_read "$("$solo" chat -n 1 --template chatml 2>&1 </; echo $?)" 'solo: standard input: Is a directory
+1'
 same commands_that_take_nothing "$(printf '/reset now\n/slide 5\n/regenerate 2\n/quit x\n/compact all\n/help me\n/quit\nnever\n' | "$solo" chat -n 1 --template chatml 2>&1 | grep -c '^solo: /[a-z]* takes nothing')" 6
 python3 tests/cli/make_bigram.py "$work/zero"
 echo '[{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]' >"$work/zero.json"
