@@ -45,6 +45,14 @@ def number(value: Any, name: str) -> float:
         raise UsageError(f"{name} is too large") from None
 
 
+def plain(value: Any, name: str) -> int | float:
+    """Any number, as one of Python's, which JSON has."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return number(value, name)
+
+
 def flag(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -90,9 +98,28 @@ def stop_texts(stop: Any) -> Texts:
     return Texts(several(stop, "stop"), "stop")
 
 
+def whole_words(values: Any, name: str, dtype: np.dtype[Any]) -> np.ndarray:
+    """Whole numbers that such an element can be, as the 32 bits that the device has for it."""
+    least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    words = np.iinfo(np.int32)
+    least, most = max(least, words.min), min(most, words.max)
+    try:
+        array = np.asarray(values)
+        with np.errstate(invalid="ignore"):
+            right = bool(np.all((array >= least) & (array <= most) & (array == array // 1)))
+    except (TypeError, ValueError, ArithmeticError):
+        right = False
+    if not right:
+        raise UsageError(f"{name}: its elements are whole numbers from {least} to {most}")
+    return array.astype(np.int32)
+
+
 def floats(values: Any, name: str) -> np.ndarray:
     """An array as C has it."""
     try:
-        return np.ascontiguousarray(values, np.float32)
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise ValueError("its elements are complex numbers")
+        return np.ascontiguousarray(array, np.float32).reshape(array.shape)  # a number alone stays one
     except (TypeError, ValueError) as why:
         raise UsageError(f"{name}: {' '.join(str(why).split())}") from None

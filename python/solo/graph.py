@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import floats, shown, whole, whole_words
 from ._handle import Handle
-from ._native import UsageError, c_path, c_text, ffi, lib
+from ._native import UsageError, c_path, c_text, call, ffi, lib
 from .device import LEVEL_NAMES, Device, device_or_default, level_number
 
 # torch's numbers of element types; bfloat16 comes out as float32
@@ -75,10 +76,13 @@ class Run(Handle):
     """
 
     def __init__(self, graph: Graph, level: str = "auto", device: Device | None = None) -> None:
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph is a solo.Graph, not {shown(graph)}")
         device = device_or_default(device, own_kernels=True)
         options = ffi.new("solo_run_options *", {"level": level_number(level)})
         super().__init__(lib.solo_run_new, device, graph, options, close=lib.solo_run_free, owners=(device, graph))
         self.graph = graph
+        self._ports = frozenset([*graph.inputs, *graph.outputs, *graph.states])
 
     @property
     def level(self) -> str:
@@ -92,29 +96,59 @@ class Run(Handle):
 
     def write(self, port: Port, array: Any) -> None:
         """Sets an input or a state for the runs that follow."""
-        if np.shape(array) != port.shape:
-            raise UsageError(f"{port.name} has the shape {port.shape}, not {np.shape(array)}")
-        values = np.zeros(port.bytes // 4, dtype=port.words)  # a state may have one element more
-        port.lying(values)[...] = np.asarray(array, dtype=port.words)
-        self.call(lib.solo_run_write, c_text(port.name), ffi.from_buffer(values), values.nbytes)
+        words = self._words(port, array)
+        self.hold(lambda run: self._write(run, port, words))
 
     def read(self, port: Port) -> np.ndarray[Any, Any]:
         """An output, an input or a state after the runs so far."""
-        values = np.empty(port.bytes // 4, dtype=port.words)
-        self.call(lib.solo_run_read, c_text(port.name), ffi.from_buffer(values), values.nbytes)
-        return np.ascontiguousarray(port.lying(values)).astype(port.dtype, copy=False).reshape(port.shape)
+        self._check(port)
+        return self.hold(lambda run: self._read(run, port))
 
     def go(self, times: int = 1) -> None:
         """Makes so many runs, one after the other; states live on from each to the next."""
-        self.call(lib.solo_run_go, times)
+        self.call(lib.solo_run_go, whole(times, "times"))
 
     def __call__(self, *arrays: Any) -> list[np.ndarray[Any, Any]]:
         if len(arrays) != len(self.graph.inputs):
             raise UsageError(f"{len(self.graph.inputs)} inputs are needed, not {len(arrays)}")
-        for port, array in zip(self.graph.inputs, arrays, strict=True):
-            self.write(port, array)
-        self.go()
-        return [self.read(port) for port in self.graph.outputs]
+        words = [self._words(port, array) for port, array in zip(self.graph.inputs, arrays, strict=True)]
+
+        def work(run: Any) -> list[np.ndarray[Any, Any]]:
+            for port, values in zip(self.graph.inputs, words, strict=True):
+                self._write(run, port, values)
+            call(lib.solo_run_go, run, 1)
+            return [self._read(run, port) for port in self.graph.outputs]
+
+        return self.hold(work)
+
+    def _check(self, port: Port) -> None:
+        try:
+            known = port in self._ports
+        except TypeError:  # it has no hash, as those of a graph have
+            known = False
+        if not known:
+            raise UsageError(f"{shown(port)} is no port of this graph")
+
+    def _words(self, port: Port, array: Any) -> np.ndarray[Any, Any]:
+        """An array as it lies on the device."""
+        self._check(port)
+        if port.words.kind == "f":
+            elements = floats(array, port.name)
+        else:
+            elements = whole_words(array, port.name, port.dtype)
+        if elements.shape != port.shape:
+            raise UsageError(f"{port.name} has the shape {port.shape}, not {elements.shape}")
+        words = np.zeros(port.bytes // 4, dtype=port.words)  # a state may have one element more
+        port.lying(words)[...] = elements
+        return words
+
+    def _write(self, run: Any, port: Port, words: np.ndarray[Any, Any]) -> None:
+        call(lib.solo_run_write, run, c_text(port.name), ffi.from_buffer(words), words.nbytes)
+
+    def _read(self, run: Any, port: Port) -> np.ndarray[Any, Any]:
+        values = np.empty(port.bytes // 4, dtype=port.words)
+        call(lib.solo_run_read, run, c_text(port.name), ffi.from_buffer(values), values.nbytes)
+        return np.ascontiguousarray(port.lying(values)).astype(port.dtype, copy=False).reshape(port.shape)
 
 
 class TensorArray:

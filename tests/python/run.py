@@ -25,6 +25,11 @@ class Lines(unittest.TestResult):
         super().addFailure(test, err)
         self._failed(test, err)
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self._failed(subtest, err)
+
     def addError(self, test, err):
         super().addError(test, err)
         self._failed(test, err)
