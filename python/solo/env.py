@@ -28,6 +28,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ._checks import whole
 from ._native import UsageError
 from .device import Device
 from .sim import Sim, read_source
@@ -120,6 +121,7 @@ class WgslVectorEnv(VectorEnv):
 
     def __init__(self, source: str | os.PathLike[str], num_envs: int, *, params: Mapping[str, float] | None = None,
                  data: Any = None, device: Device | None = None) -> None:
+        num_envs = whole(num_envs, "num_envs", 1)
         name, wgsl = read_source(source)
         if wgsl is None:
             if name not in list_envs():
@@ -156,11 +158,10 @@ class WgslVectorEnv(VectorEnv):
         """Begins all episodes anew; the same seed gives the same ones."""
         if options:
             raise UsageError(f"reset takes no option {sorted(options)[0]!r}")
-        if seed is not None and not isinstance(seed, (int, np.integer)):
-            raise UsageError("the seed is one whole number for all environments")
         if seed is not None:
+            seed = whole(seed, "seed")
             self._rng = np.random.default_rng(seed)
-        self._sim.begin(int(self._rng.integers(1 << 32)) if seed is None else int(seed) % (1 << 32))
+        self._sim.begin(int(self._rng.integers(1 << 32)) if seed is None else seed)
         self._begun = True
         return self._observations(self._sim.states()["observation"]), {}
 

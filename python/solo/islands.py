@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ._checks import floats, function, number, plain, shown, whole
 from ._native import Error, UsageError
 from .sim import Evolved, Sim, read_source
-
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,11 +163,20 @@ def _manifest(plan: Plan) -> dict[str, Any]:
 def _write(path: Path, value: Any) -> None:
     """All of it or nothing, as the library writes its own files."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _are_scores(best: Any, islands: int) -> bool:
+    """Rows of a number for each island?"""
+    return isinstance(best, list) and all(isinstance(row, list) and len(row) == islands and
+                                          all(type(score) in (int, float) for score in row) for row in best)
 
 
 def _read_progress(plan: Plan, path: Path) -> list[list[float]]:
@@ -176,10 +185,14 @@ def _read_progress(plan: Plan, path: Path) -> list[list[float]]:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as why:
+    except (OSError, ValueError, RecursionError) as why:
         raise Error(f"{path}: {why}") from None
-    if not isinstance(kept, dict) or kept.get("plan") != json.loads(json.dumps(_manifest(plan))):
+    if not isinstance(kept, dict) or not isinstance(kept.get("plan"), dict):
+        raise Error(f"{path} is damaged: it is no evolution of islands")
+    if kept["plan"] != json.loads(json.dumps(_manifest(plan))):
         raise UsageError(f"{path} is of another evolution: another simulation, or other settings")
+    if not _are_scores(kept.get("best"), plan.islands):
+        raise Error(f"{path} is damaged: the best scores are not a number for each island")
     return kept["best"]
 
 
@@ -198,19 +211,26 @@ def evolve(sim: str | os.PathLike[str] | Sim, generations: int, *, islands: int 
     """
     if isinstance(sim, Sim):
         raise UsageError("islands make simulations of their own: pass the name, the file or the WGSL text")
-    for name, value, least in (("islands", islands, 1), ("every", every, 1), ("migrants", migrants, 0),
-                               ("generations", generations, 0)):
-        if not isinstance(value, int) or value < least:
-            raise UsageError(f"{name} is a whole number, {least} or more, not {value!r}")
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params is a mapping of names to numbers, not {shown(params)}")
+    if checkpoints is not None and not isinstance(checkpoints, (str, os.PathLike)):
+        raise TypeError(f"checkpoints is a folder, not {shown(checkpoints)}")
     name, wgsl = read_source(sim)
+    until, workers = whole(generations, "generations"), None if workers is None else whole(workers, "workers", 1)
+    plan = Plan(name, wgsl, None if population is None else whole(population, "population"),
+                None if steps is None else whole(steps, "steps"), whole(seed, "seed"), whole(islands, "islands", 1),
+                whole(every, "every", 1), whole(migrants, "migrants"),
+                {str(key): plain(value, f"params[{key!r}]") for key, value in (params or {}).items()},
+                None if data is None else floats(data, "data"),
+                {"tournament": whole(tournament, "tournament"), "elite": whole(elite, "elite"),
+                 "crossover": number(crossover, "crossover"), "mutation": number(mutation, "mutation"),
+                 "sigma": number(sigma, "sigma")}, "")
+    report = function(progress, "progress")
     folder = tempfile.mkdtemp(prefix="solo-islands-") if checkpoints is None else os.path.abspath(checkpoints)
-    os.makedirs(folder, exist_ok=True)
-    plan = Plan(name, wgsl, population, steps, seed, islands, every, migrants, dict(params or {}),
-                None if data is None else np.ascontiguousarray(data, np.float32),
-                {"tournament": tournament, "elite": elite, "crossover": crossover, "mutation": mutation,
-                 "sigma": sigma}, folder)
     try:
-        return _evolve(plan, generations, _make_engine(engine, plan, workers), progress)
+        os.makedirs(folder, exist_ok=True)
+        plan = dataclasses.replace(plan, folder=folder)
+        return _evolve(plan, until, _make_engine(engine, plan, workers), report)
     finally:
         if checkpoints is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -109,6 +109,11 @@ class Environments(unittest.TestCase):
         envs = WgslVectorEnv("cartpole", num_envs=2)
         with self.assertRaisesRegex(solo.UsageError, "before the first step"):
             envs.step([0, 1])
+        for wrong in (-1, 2**32, 1.5, [1, 2], "1"):
+            with self.assertRaisesRegex((TypeError, ValueError), "seed is"):
+                envs.reset(seed=wrong)
+            with self.assertRaisesRegex((TypeError, ValueError), "num_envs is"):
+                WgslVectorEnv("cartpole", num_envs=wrong)
         envs.reset(seed=1)
         for wrong in ([0], [0, 2], [0.5, 0.5], [-1, 0]):
             with self.assertRaises(solo.UsageError):
