@@ -23,8 +23,8 @@ _PATIENCE_S = 60  # when the interpreter ends, for a thread that is at work on a
 
 
 class Lock:
-    """A device's, and that of all that was made on it. It says so, instead of waiting for ever, when a callback uses its
-    own device, or a forked process uses that of its parent: the threads that a GPU library works with are not in it.
+    """A device's, and that of all that was made on it. It says so, instead of waiting for ever, when a callback uses
+    its own device, or a forked process that of its parent: the threads that a GPU library works with are not in it.
 
     It is entered by ``with lock.turn():``. An RLock is taken, and its owner noted, in C: no signal comes in between.
     """
@@ -151,7 +151,7 @@ class Handle:
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, close: Callable[[Any], None],
                  owners: Sequence[Handle] = (), name: str | None = None) -> None:
-        """What function(*arguments, error) makes from its owners; a Handle among the arguments stands for its pointer."""
+        """What function(*arguments, error) makes of its owners. A Handle among the arguments stands for its pointer."""
         cores = [owner._core for owner in owners]
         core = Core(close, cores, name or type(self).__name__)
 

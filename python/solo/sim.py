@@ -134,8 +134,9 @@ class Sim(Handle):
             options.data = ffi.from_buffer("float[]", table)
             options.data_rows, options.data_columns = table.shape
         self.device = device_or_default(device, own_kernels=False)
-        super().__init__(lib.solo_sim_new, self.device, c_text(name or file, "name"), c_text(wgsl, "a simulation"), options,
-                         close=lib.solo_sim_free, owners=(self.device,))
+        called, written = c_text(name or file, "name"), c_text(wgsl, "a simulation")
+        super().__init__(lib.solo_sim_new, self.device, called, written, options, close=lib.solo_sim_free,
+                         owners=(self.device,))
         self.name = name or file
         self.population: int = self.ask(lib.solo_sim_population)
         self.steps: int = self.ask(lib.solo_sim_steps)
@@ -162,7 +163,8 @@ class Sim(Handle):
             finally:
                 lib.solo_sim_set_progress(sim, ffi.NULL, ffi.NULL)
                 raise_first(failures)
-            return Result(self._read_scores(sim), self._read_states(sim), self._read_trace(sim) if self._trace else None)
+            trace = self._read_trace(sim) if self._trace else None
+            return Result(self._read_scores(sim), self._read_states(sim), trace)
 
         heard = callback("void(void *, uint32_t)", at, failures)
         return self.hold(work)

@@ -10,7 +10,8 @@ import numpy as np
 
 import solo
 
-NO_WHOLE = (-1, 2**32, 10**5000, 2.7, np.float32(2.7), decimal.Decimal(3), fractions.Fraction(3), "3", float("nan"), [3])
+NO_WHOLE = (-1, 2**32, 10**5000, 2.7, np.float32(2.7), decimal.Decimal(3), fractions.Fraction(3), "3", float("nan"),
+            [3])
 P = "Once upon a time"
 
 
@@ -112,7 +113,8 @@ class Islands(unittest.TestCase):
 
     def test_numbers_of_numpy(self):
         with tempfile.TemporaryDirectory() as folder:
-            options = {name: (np.float64 if name == "sigma" else np.int64)(value) for name, value in self.OPTIONS.items()}
+            kinds = {"sigma": np.float64}
+            options = {name: kinds.get(name, np.int64)(value) for name, value in self.OPTIONS.items()}
             got = solo.evolve("sphere", np.int32(4), checkpoints=folder, **options)
             again = solo.evolve("sphere", 4, checkpoints=folder, **self.OPTIONS)
             np.testing.assert_array_equal(got.best, again.best)
@@ -124,8 +126,9 @@ class Islands(unittest.TestCase):
             file = pathlib.Path(folder, "islands.json")
             right = file.read_text()
             start = right[: right.index('"best"')]
-            for wrong in ("", "{}", "[]", "5", "null", '{"plan": 1}', start + '"best": 5}', start + '"best": [["a", "b"]]}',
-                          start + '"best": [[1]]}', start + '"best": [[true, 1]]}', start[:-2] + "}", "[" * 100000, "\x00"):
+            for wrong in ("", "{}", "[]", "5", "null", '{"plan": 1}', start + '"best": 5}',
+                          start + '"best": [["a", "b"]]}', start + '"best": [[1]]}', start + '"best": [[true, 1]]}',
+                          start[:-2] + "}", "[" * 10**5, "\x00"):
                 with self.subTest(wrong=wrong[-30:]), self.assertRaises(solo.Error) as caught:
                     file.write_text(wrong)
                     solo.evolve("sphere", 4, checkpoints=folder, **self.OPTIONS)

@@ -87,7 +87,7 @@ class Programs(unittest.TestCase):
     def test_ports_of_others(self):
         run = solo.Run(solo.Graph(DATA / "convnet.pt2"), "ops")
         port = run.graph.inputs[0]
-        for wrong in (dataclasses.replace(port, strides=(10**9,) * 4), dataclasses.replace(port, bytes=10**6), "x", None,
+        for wrong in ("x", None, dataclasses.replace(port, strides=(10**9,) * 4), dataclasses.replace(port, bytes=10**6),
                       dataclasses.replace(port, shape=[2, 3, 9, 9])):
             for use in (lambda: run.read(wrong), lambda: run.write(wrong, np.zeros((2, 3, 9, 9)))):
                 with self.assertRaisesRegex(solo.UsageError, "is no port of this graph"):

@@ -27,7 +27,8 @@ PROMPT = "Once upon a time"
 
 def run(program, timeout=120):
     """A program of its own: what may end a process does not end the tests."""
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=timeout)
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True,
+                          timeout=timeout)
 
 
 class Programs(unittest.TestCase):
@@ -208,7 +209,8 @@ class Devices(Programs):
             """, "1 <solo.Device, closed>")
 
     def test_what_is_no_device(self):
-        for make in (lambda: solo.Model(device="dawn"), lambda: solo.Sim("pi", device=0), lambda: solo.Embedder("x", device=1)):
+        for make in (lambda: solo.Model(device="dawn"), lambda: solo.Sim("pi", device=0),
+                     lambda: solo.Embedder("x", device=1)):
             with self.assertRaisesRegex(TypeError, "device is a solo.Device"):
                 make()
 
@@ -256,8 +258,9 @@ class Signals(unittest.TestCase):
 
     def test_a_piece_that_was_cut_is_not_recorded(self):
         worker = islands.Worker(islands.Plan("sphere", None, 16, None, 0, 1, 2, 1, {}, None, {}, "none"))
-        cut = mock.patch.object(solo.Sim, "evolve", lambda sim, until, **settings: solo.Evolved(1, None, None, np.zeros(16)))
-        with cut, self.assertRaisesRegex(solo.Error, "generation 1, not 2"):
+        first = solo.Evolved(1, None, None, np.zeros(16))
+        with mock.patch.object(solo.Sim, "evolve", lambda sim, until, **settings: first), \
+                self.assertRaisesRegex(solo.Error, "generation 1, not 2"):
             worker.evolve([0], 0, 2)
         worker.close()
 

@@ -186,7 +186,8 @@ class Conversations(unittest.TestCase):
 
     def test_threads_get_their_own_answers(self):
         model = solo.Model()
-        right = {name: model.chat([{"role": "user", "content": name}], 6) for name in ("Tom", "Ann", "The dog", "One day")}
+        names = ("Tom", "Ann", "The dog", "One day")
+        right = {name: model.chat([{"role": "user", "content": name}], 6) for name in names}
         self.assertEqual(len(set(right.values())), 4)
         wrong = []
 
