@@ -447,6 +447,7 @@ typedef enum solo_launch {
     SOLO_DISPATCH_A_STEP, /* in one pass; the same bits */
 } solo_launch;
 void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), void *user); /* after each dispatch */
+void solo_sim_stop(solo_sim *s); /* for that callback: the run ends there, and fails */
 /* Runs all steps, from the first. */
 bool solo_sim_run(solo_sim *s, solo_launch how, solo_error *e);
 /* Step by step, for a caller who sets genes (actions, say) in between: the initial states, drawn by this seed, then the

@@ -109,6 +109,12 @@ void solo_sim_set_progress(solo_sim *s, void (*at)(void *user, uint32_t step), v
         sim_set_progress(s->s, at, user);
 }
 
+void solo_sim_stop(solo_sim *s)
+{
+    if (s)
+        sim_stop(s->s);
+}
+
 bool solo_sim_take_notice(solo_sim *s, char *text, size_t room)
 {
     return s && sim_take_notice(s->s, text, room);

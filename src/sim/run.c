@@ -200,6 +200,7 @@ static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy su
 {
     uint32_t total = s->options.steps, at = 0;
     bool must_time = s->options.chunk_ms && *step_ns == 0;
+    s->is_stopped = false;
     s->params.begins = 1;
     s->params.scores = 0;
     /* on some devices the first launch compiles: it makes no step, and the second makes one to time it */
@@ -220,6 +221,8 @@ static bool run_in_pieces(sim *s, stepper run, double *step_ns, submit_policy su
         s->params.begins = 0;
         at += count;
         report_progress(s, at);
+        if (s->is_stopped && at < total)
+            return err_set(e, "%s: the run was stopped after step %u", s->source->path, at);
     }
     s->at = total;
     return true;

@@ -197,6 +197,11 @@ void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user)
     s->progress_user = user;
 }
 
+void sim_stop(sim *s)
+{
+    s->is_stopped = true;
+}
+
 bool sim_is_stuck(const sim *s)
 {
     return s->stuck;

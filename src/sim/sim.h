@@ -49,6 +49,8 @@ bool sim_begin(sim *s, uint32_t seed, err *e);
 bool sim_advance(sim *s, uint32_t count, err *e);
 /* Sets a callback for the progress of a run; NULL: none. */
 void sim_set_progress(sim *s, void (*at)(void *user, uint32_t step), void *user);
+/* For that callback: the run ends here, and fails. */
+void sim_stop(sim *s);
 /* For measuring: from now on, waits are the device's own, without a watchdog. */
 void sim_skip_watchdog(sim *s);
 /* A dispatch did not end: the device cannot be closed in an orderly way any more. */

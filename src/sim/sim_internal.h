@@ -54,6 +54,7 @@ struct sim {
     char notice[256];
     void (*progress)(void *user, uint32_t step);
     void *progress_user;
+    bool is_stopped; /* by that */
 };
 
 bool sim_is_cuda(const sim *s);

@@ -35,6 +35,12 @@ static void note_step(void *last, uint32_t step)
     *(uint32_t *)last = step;
 }
 
+static void stop(void *user, uint32_t step)
+{
+    (void)step;
+    solo_sim_stop(user);
+}
+
 static void a_simulation_from_text(void **unused)
 {
     (void)unused;
@@ -82,6 +88,26 @@ static void a_simulation_from_text(void **unused)
         assert_true(states[0][2][i] == STEPS);
     }
     assert_true(trace[2][2][0] == 20 && trace[3][0][0] == states[0][0][0]);
+    solo_sim_stop(s); /* of no run */
+    ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e), &e);
+    solo_sim_free(s);
+    solo_sim_stop(NULL);
+}
+
+static void a_run_that_is_stopped(void **unused)
+{
+    (void)unused;
+    solo_error e = {0};
+    solo_sim *s = solo_sim_new(device, "pi", NULL, &(solo_sim_options){.population = 4, .steps = 1000}, &e);
+    float scores[4];
+    solo_sim_set_progress(s, stop, s);
+    assert_false(solo_sim_run(s, SOLO_ONE_DISPATCH, &e)); /* the first dispatch is one step, which is timed */
+    assert_string_equal(e.text, "pi: the run was stopped after step 1");
+    memset(&e, 0, sizeof e);
+    assert_false(solo_sim_scores(s, scores, &e));
+    memset(&e, 0, sizeof e);
+    solo_sim_set_progress(s, NULL, NULL);
+    ok(solo_sim_run(s, SOLO_ONE_DISPATCH, &e) && solo_sim_scores(s, scores, &e), &e);
     solo_sim_free(s);
 }
 
@@ -334,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulation_from_text),
+        cmocka_unit_test(a_run_that_is_stopped),
         cmocka_unit_test(step_by_step),
         cmocka_unit_test(evolution_is_stopped_saved_and_resumed),
         cmocka_unit_test(mistakes_are_errors),
