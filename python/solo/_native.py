@@ -61,12 +61,15 @@ def text(pointer: Any) -> str | None:
     return None if pointer == ffi.NULL else ffi.string(pointer).decode(errors="replace")
 
 
-def callback(signature: str, function: Callable[..., Any], failures: list[BaseException]) -> Any:
-    """A function for C. What is raised must not pass through C: it is kept in `failures`, and C gets False. That also
-    goes for what a signal's handler raises before the function's first line.
+def callback(signature: str, function: Callable[..., Any], failures: list[BaseException],
+             stop: Callable[[], Any] | None = None) -> Any:
+    """A function for C. What is raised must not pass through C: it is kept in `failures`, `stop` is called, and C gets
+    False. That also goes for what a signal's handler raises before the function's first line.
     """
     def keep(kind: Any, failure: BaseException, trace: Any) -> None:
         failures.append(failure)
+        if stop:
+            stop()
 
     return ffi.callback(signature, function, onerror=keep)
 

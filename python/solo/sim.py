@@ -152,12 +152,18 @@ class Sim(Handle):
         how = lib.SOLO_DISPATCH_A_STEP if flag(separate, "separate") else lib.SOLO_ONE_DISPATCH
         failures: list[BaseException] = []
 
-        def at(_user: Any, step: int) -> None:
-            if report and not failures:
-                report(step)
-
         def work(sim: Any) -> Result:
-            lib.solo_sim_set_progress(sim, heard if report else ffi.NULL, ffi.NULL)
+            def stop() -> None:
+                lib.solo_sim_stop(sim)
+
+            def at(_user: Any, step: int) -> None:
+                if self.closed:
+                    stop()
+                elif report and not failures:
+                    report(step)
+
+            heard = callback("void(void *, uint32_t)", at, failures, stop)
+            lib.solo_sim_set_progress(sim, heard, ffi.NULL)
             try:
                 call(lib.solo_sim_run, sim, how)
             finally:
@@ -166,7 +172,6 @@ class Sim(Handle):
             trace = self._read_trace(sim) if self._trace else None
             return Result(self._read_scores(sim), self._read_states(sim), trace)
 
-        heard = callback("void(void *, uint32_t)", at, failures)
         return self.hold(work)
 
     # ---- step by step ------------------------------------------------------------------------------------------

@@ -241,8 +241,15 @@ class Signals(unittest.TestCase):
     def test_a_simulation(self):
         sim = solo.Sim("pi", population=64, steps=4_000_000, chunk_ms=20)
         right = sim.run().scores
-        self.interrupted(lambda: sim.run(progress=lambda step: None), 0.1)
-        self.interrupted(sim.run, 0.1)
+        began = time.monotonic()
+        sim.run()
+        whole = time.monotonic() - began
+        for run in (sim.run, lambda: sim.run(progress=lambda step: None)):
+            began = time.monotonic()
+            self.interrupted(run, 0.1)
+            self.assertLess(time.monotonic() - began, whole / 2)
+            with self.assertRaisesRegex(solo.UsageError, "nothing ran yet"):
+                sim.scores()
         np.testing.assert_array_equal(sim.run().scores, right)
 
     def test_an_evolution(self):
