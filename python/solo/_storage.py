@@ -108,7 +108,8 @@ class Buffer:
             Buffer.idle_bytes -= self.bytes
         else:
             owner = device()
-            self.handle = Handle(lib.solo_buffer_new, owner, self.bytes, close=lib.solo_buffer_free, owners=(owner,))
+            self.handle = Handle(lib.solo_buffer_new, owner, self.bytes, close=lib.solo_buffer_free, owners=(owner,),
+                                 name="Buffer")
         Buffer.allocated_bytes += self.bytes
 
     def __del__(self) -> None:

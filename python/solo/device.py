@@ -4,8 +4,9 @@ from __future__ import annotations
 import os
 import threading
 
+from ._checks import flag
 from ._handle import Handle
-from ._native import c_text, ffi, lib, text
+from ._native import c_path, ffi, lib, text
 
 LEVELS = {"auto": lib.SOLO_LEVEL_AUTO, "none": lib.SOLO_LEVEL_NONE, "ops": lib.SOLO_LEVEL_OPS,
           "token": lib.SOLO_LEVEL_TOKEN, "loop": lib.SOLO_LEVEL_LOOP}
@@ -38,8 +39,9 @@ class Device(Handle):
     """
 
     def __init__(self, impl: str | None = None, *, gpu_only: bool = False, own_kernels: bool = False) -> None:
-        name = c_text(impl)
-        options = ffi.new("solo_device_options *", {"impl": name, "gpu_only": gpu_only, "own_kernels": own_kernels})
+        name = c_path(impl, "impl")
+        options = ffi.new("solo_device_options *", {"impl": name, "gpu_only": flag(gpu_only, "gpu_only"),
+                                                    "own_kernels": flag(own_kernels, "own_kernels")})
         with _opening:
             super().__init__(lib.solo_device_open_with, options, close=lib.solo_device_close)
 

@@ -276,7 +276,8 @@ class Embedder(Handle):
             "context": whole(context, "context"),
             "normalize": _NORMALIZE[one_of(normalize, "normalize", list(_NORMALIZE))]})
         self.device = device_or_default(device, own_kernels=True)
-        self._model = Handle(lib.solo_model_open, c_path(path), close=lib.solo_model_close, owners=(self.device,))
+        self._model = Handle(lib.solo_model_open, c_path(path), close=lib.solo_model_close, owners=(self.device,),
+                             name="Embedder")
         super().__init__(lib.solo_embedder_open, self.device, self._model, options, close=lib.solo_embedder_close,
                          owners=(self._model, self.device))
 

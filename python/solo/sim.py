@@ -75,7 +75,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, str | None]:
         return source, None
     path = Path(source)
     try:
-        return path.name, path.read_text(encoding="utf-8")
+        return os.fsencode(path.name).decode(errors="replace"), path.read_text(encoding="utf-8")
     except ValueError as why:
         raise Error(f"{path}: {why}") from None
 

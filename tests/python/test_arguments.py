@@ -60,6 +60,8 @@ class Arguments(unittest.TestCase):
                 ("normalize is", lambda: solo.Embedder("x", normalize=[])),
                 ("pooling is", lambda: solo.Embedder("x", pooling=[])),
                 ("think is", lambda: solo.Model(think=["on"])),
+                ("gpu_only is", lambda: solo.Device(gpu_only="yes")),
+                ("impl is", lambda: solo.Device(5)),
                 ("no level", lambda: solo.Model(level=["ops"])),
                 ("params is", lambda: solo.Sim("pi", params=["A=1"])),
                 ("params is", lambda: solo.evolve("pi", 1, params=["A=1"])),
@@ -106,6 +108,9 @@ class Arguments(unittest.TestCase):
             model.save(odd)
             model.load(pathlib.Path(odd))
             self.assertIn(b"odd-\xff", os.listdir(os.fsencode(folder)))
+            program = pathlib.Path(odd + ".wgsl")
+            program.write_text("const POPULATION = 2; const STEPS = 1; struct State { x: f32 } fn nothing() {}")
+            self.refused("odd-\ufffd.wgsl", lambda: solo.Sim(program).run())
 
 
 class Islands(unittest.TestCase):
