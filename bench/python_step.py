@@ -20,12 +20,12 @@ import time
 import numpy as np
 
 import solo
-import solo.graph
+import solo.device
 
 ROUNDS, STEPS = int(os.environ.get("ROUNDS", "7")), int(os.environ.get("STEPS", "50"))
 FIXTURE = os.path.join(os.path.dirname(__file__), "..", "tests", "data", "torch", "cache.pt2")
 stub = solo.Device("stub", own_kernels=True)
-solo.graph.default_device = lambda own_kernels: stub
+solo.device.default_device = lambda own_kernels: stub
 
 
 def of_solo():

@@ -422,7 +422,6 @@ uint32_t solo_run_dispatches(const solo_run *r); /* for a run */
 
 /* ---- simulations ------------------------------------------------------------------------------- */
 
-/* Zero everywhere is a good beginning. */
 typedef struct solo_sim_options {
     uint32_t population, steps; /* 0: the file's value; an error if it has none */
     uint32_t seed;
