@@ -5,6 +5,11 @@ SOLO=${SOLO:-build/solo}
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# points in numbers, whatever the locale
+mkdir "$work/bin"
+printf '#!/bin/sh\nLC_ALL=C exec %s "$@"\n' "$(command -v awk)" >"$work/bin/awk"
+chmod 755 "$work/bin/awk"
+PATH=$work/bin:$PATH
 
 # check NAME COMMAND...: ok if it succeeds; otherwise its output is printed
 check() {
