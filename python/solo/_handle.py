@@ -72,7 +72,7 @@ class Core:
     def __init__(self, close: Callable[[Any], None], owners: Sequence[Core], name: str) -> None:
         self.name = name
         self.closed = False
-        self.lock = owners[0].lock if owners else Lock()
+        self.lock: Lock = owners[0].lock if owners else Lock()
         self._close = close
         self._owners = owners
         self._made: set[Core] = set()
@@ -148,11 +148,12 @@ class Handle:
 
     A device and all that was made on it belong to one thread at a time: calls take the device's lock.
     """
+    _core: Core
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, close: Callable[[Any], None],
                  owners: Sequence[Handle] = (), name: str | None = None) -> None:
         """What function(*arguments, error) makes of its owners. A Handle among the arguments stands for its pointer."""
-        cores = [owner._core for owner in owners]
+        cores: list[Core] = [owner._core for owner in owners]
         core = Core(close, cores, name or type(self).__name__)
 
         def make() -> None:
