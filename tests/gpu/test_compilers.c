@@ -115,7 +115,7 @@ static void a_kernel_that_fails_says_so_when_it_is_needed(void **unused)
     while (gpu_is_compiling(g))
         usleep(1000);
     all_add_up(g);
-    make(g, KERNELS, false);
+    gpu_kernel_free(make(g, KERNELS, false)); /* it is not kept */
     assert_false(gpu_ok(g, &e));
     assert_non_null(strstr(e.text, "nothing"));
     gpu_take_error(g, NULL);
