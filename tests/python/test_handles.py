@@ -312,33 +312,3 @@ class Signals(unittest.TestCase):
         thread.start()
         thread.join(10)
         self.assertEqual(got, [model.vocabulary])
-
-    def test_no_signal_leaves_the_lock_held(self):
-        model = solo.Model()
-
-        def stop(number, frame):
-            raise KeyboardInterrupt
-
-        before = signal.signal(signal.SIGALRM, stop)
-        self.addCleanup(signal.signal, signal.SIGALRM, before)
-        end, stopped = time.monotonic() + 4, 0
-        while time.monotonic() < end:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 2e-4, 2e-4)
-                while True:
-                    model.vocabulary
-            except KeyboardInterrupt:
-                stopped += 1
-            finally:
-                while True:
-                    try:
-                        signal.setitimer(signal.ITIMER_REAL, 0)
-                        break
-                    except KeyboardInterrupt:
-                        pass
-        self.assertGreater(stopped, 10)
-        got = []
-        thread = threading.Thread(target=lambda: got.append(model.vocabulary), daemon=True)
-        thread.start()
-        thread.join(10)
-        self.assertEqual(got, [model.vocabulary])
