@@ -33,17 +33,16 @@ typedef struct device_profile {
     bool vec_only;        /* no product has matmul_row.wgsl, which has memory of its own */
     bool blocks;          /* workgroup memory is large enough for matmul_block.wgsl */
     uint32_t matrix_rows, matrix_columns, matrix_depth; /* the shape of matrix units; 0: none */
-    bool shares_k; /* products for several texts share k among workgroups: plan_k_shares */
-    uint32_t
-        attention_cells;   /* 0, or: attention of several texts has heads together while so many workgroups are left */
-    bool attention_ahead;  /* attention asks for all of the next block before it uses this one */
-    bool matrix_lanes;     /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
-    uint32_t matrix_texts; /* columns of a shape of 16 rows and 16 of depth that suits a few rows of x; 0: none */
-    uint32_t most_threads; /* of a workgroup; 0 unless specialize */
-    bool int8_dot;         /* four products of bytes are one instruction: x becomes int8 where weights are integers */
-    bool slots_fit;        /* x_floats was found with such products, and leaves room for their sums */
-    bool epoch_bit;        /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
-    uint32_t row_threads;  /* threads of a workgroup that computes a complete row, unless autotuning finds better */
+    bool shares_k;            /* products for several texts share k among workgroups: plan_k_shares */
+    uint32_t attention_cells; /* 0, or: attention has heads of a text together while so many workgroups are left */
+    bool attention_ahead;     /* attention asks for all of the next block before it uses this one */
+    bool matrix_lanes;        /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
+    uint32_t matrix_texts;    /* columns of a shape of 16 rows and 16 of depth that suits a few rows of x; 0: none */
+    uint32_t most_threads;    /* of a workgroup; 0 unless specialize */
+    bool int8_dot;        /* four products of bytes are one instruction: x becomes int8 where weights are integers */
+    bool slots_fit;       /* x_floats was found with such products, and leaves room for their sums */
+    bool epoch_bit;       /* floats leave their lowest bit to the epoch: kernels/include/epoch.wgsl */
+    uint32_t row_threads; /* threads of a workgroup that computes a complete row, unless autotuning finds better */
 } device_profile;
 device_profile device_profile_for(const gpu_info *info);
 
