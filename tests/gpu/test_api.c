@@ -1,18 +1,11 @@
 /* include/solo.h as someone else's program uses it: nothing else of Solo is included here. */
-#include "solo.h"
+#include "api_device.h"
 #include "temporary.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static solo_device *device;
 static const char *const impls[] = {"dawn", "wgpu"};
 
 static const char SPRING[] = "override STIFFNESS: f32 = 4.0;\n"
@@ -23,12 +16,6 @@ static const char SPRING[] = "override STIFFNESS: f32 = 4.0;\n"
                              "    return State(s.x + 0.01 * v, v, s.n + 1u);\n"
                              "}\n"
                              "fn score(s: State) -> f32 { return -abs(s.x); }\n";
-
-static void ok(bool good, const solo_error *e)
-{
-    if (!good)
-        fail_msg("%s", e->text);
-}
 
 static void note_step(void *last, uint32_t step)
 {
@@ -336,24 +323,13 @@ static void failing_leaves_nothing_behind(void **unused)
 static int open_first(void **unused)
 {
     (void)unused;
-    solo_error e = {0};
-    device = solo_device_open(impls[0], &e);
-    return device ? 0 : -1;
+    return open_named(impls[0]);
 }
 
 static int open_second(void **unused)
 {
     (void)unused;
-    solo_error e = {0};
-    device = solo_device_open(impls[1], &e);
-    return device ? 0 : -1;
-}
-
-static int shut(void **unused)
-{
-    (void)unused;
-    solo_device_close(device);
-    return 0;
+    return open_named(impls[1]);
 }
 
 int main(void)

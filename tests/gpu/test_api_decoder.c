@@ -1,9 +1,7 @@
 /* The public API's decoders of weights in memory: transformers' own logits and tokens, and what is refused. */
+#include "api_device.h"
 #include "golden.h"
 #include "model/safetensors.h"
-#include "solo.h"
-
-static solo_device *device;
 
 enum { CONTEXT = 64 };
 
@@ -148,23 +146,8 @@ static void refused(void **unused)
     unload(&l);
 }
 
-static int open_device(void **unused)
-{
-    (void)unused;
-    solo_error e = {0};
-    device = solo_device_open("dawn", &e);
-    return device ? 0 : -1;
-}
-
-static int close_device(void **unused)
-{
-    (void)unused;
-    solo_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest all[] = {cmocka_unit_test(tokens_of_transformers), cmocka_unit_test(refused)};
-    return cmocka_run_group_tests(all, open_device, close_device);
+    return cmocka_run_group_tests(all, open_dawn, shut);
 }

@@ -1,21 +1,7 @@
 /* Conversations that are much too long for the context: include/solo.h as someone else's program uses it. */
-#include "solo.h"
+#include "api_device.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
-
-static solo_device *device;
-
-static void ok(bool good, const solo_error *e)
-{
-    if (!good)
-        fail_msg("%s", e->text);
-}
 
 /* What came. */
 typedef struct heard {
@@ -85,25 +71,10 @@ static void long_conversations_are_cut(void **unused)
     solo_model_close(m);
 }
 
-static int open_device(void **unused)
-{
-    (void)unused;
-    solo_error e = {0};
-    device = solo_device_open("dawn", &e);
-    return device ? 0 : -1;
-}
-
-static int shut(void **unused)
-{
-    (void)unused;
-    solo_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_conversations_are_cut),
     };
-    return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
+    return cmocka_run_group_tests_name("dawn", tests, open_dawn, shut);
 }

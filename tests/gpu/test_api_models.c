@@ -1,26 +1,13 @@
 /* Models, sessions and graphs of include/solo.h as someone else's program uses them: nothing else of Solo is included here. */
-#include "solo.h"
+#include "api_device.h"
 #include "temporary.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static solo_device *device;
 static const char TEXT[] = "Once upon a time";
-
-static void ok(bool good, const solo_error *e)
-{
-    if (!good)
-        fail_msg("%s", e->text);
-}
 
 /* What came, and when it is enough. */
 typedef struct heard {
@@ -319,14 +306,6 @@ static void callers_memory(void **unused)
     solo_graph_free(g);
 }
 
-#define FAILS(call, wanted, part) \
-    do { \
-        solo_error e = {0}; \
-        assert_false(call); \
-        if (e.status != (wanted) || !strstr(e.text, part)) \
-            fail_msg("'%s' was expected in error %d: '%s'", part, e.status, e.text); \
-    } while (0)
-
 static void mistakes_are_errors(void **unused)
 {
     (void)unused;
@@ -450,21 +429,6 @@ static void what_cannot_be_is_refused(void **unused)
     solo_model_close(m);
 }
 
-static int open_device(void **unused)
-{
-    (void)unused;
-    solo_error e = {0};
-    device = solo_device_open("dawn", &e);
-    return device ? 0 : -1;
-}
-
-static int shut(void **unused)
-{
-    (void)unused;
-    solo_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,5 +442,5 @@ int main(void)
         cmocka_unit_test(mistakes_are_errors),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
-    return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
+    return cmocka_run_group_tests_name("dawn", tests, open_dawn, shut);
 }

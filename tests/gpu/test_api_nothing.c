@@ -1,28 +1,5 @@
 /* What is NULL, has no name or is of no kind: include/solo.h as someone else's program uses it. */
-#include "solo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static solo_device *device;
-
-static void ok(bool good, const solo_error *e)
-{
-    if (!good)
-        fail_msg("%s", e->text);
-}
-
-#define FAILS(call, wanted, part) \
-    do { \
-        solo_error e = {0}; \
-        assert_false(call); \
-        if (e.status != (wanted) || !strstr(e.text, part)) \
-            fail_msg("'%s' was expected in error %d: '%s'", part, e.status, e.text); \
-    } while (0)
+#include "api_device.h"
 
 /* What failed to be made is NULL, and a caller may go on with it: nothing comes of it, and nothing crashes. */
 static void nothing_comes_of_nothing(void **unused)
@@ -127,21 +104,6 @@ static void ports_are_of_a_kind(void **unused)
     solo_graph_free(g);
 }
 
-static int open_device(void **unused)
-{
-    (void)unused;
-    solo_error e = {0};
-    device = solo_device_open("dawn", &e);
-    return device ? 0 : -1;
-}
-
-static int shut(void **unused)
-{
-    (void)unused;
-    solo_device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,5 +112,5 @@ int main(void)
         cmocka_unit_test(names_are_needed),
         cmocka_unit_test(ports_are_of_a_kind),
     };
-    return cmocka_run_group_tests_name("dawn", tests, open_device, shut);
+    return cmocka_run_group_tests_name("dawn", tests, open_dawn, shut);
 }
