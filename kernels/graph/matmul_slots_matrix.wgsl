@@ -61,7 +61,8 @@ fn put_number(row: u32, i: u32, value: f32) {
     }
 }
 
-fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>, local: u32) {
+fn pack_vec4(value: vec4<f32>, i: u32, local: u32) -> vec4<f32> { return value; }
+fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>) {
     put_number(row, elements.x, value.x);
     put_number(row, elements.y, value.y);
     put_number(row, elements.z, value.z);

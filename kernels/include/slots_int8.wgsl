@@ -24,7 +24,14 @@ fn sum_of_bytes(numbers: vec4<i32>, i: u32) -> f32 {
     return sum_of_own(vec4<i32>(numbers.xy, 0i, 0i), vec4<i32>(numbers.zw, 0i, 0i), 0u);
 }
 
-fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>, local: u32) {
+// A thread's word of four elements of a row, and their chunk's maximum and sum of bytes.
+struct packed_vec4 {
+    bytes: u32,
+    most: f32,
+    sum: f32,
+}
+
+fn pack_vec4(value: vec4<f32>, i: u32, local: u32) -> packed_vec4 {
     let larger = abs(value);
     var most = max(max(larger.x, larger.y), max(larger.z, larger.w));
     most = max(most, shuffle_xor(most, 1u, local));
@@ -35,15 +42,18 @@ fn put_row(row: u32, i: u32, elements: vec4<u32>, value: vec4<f32>, local: u32) 
     sum += shuffle_xor(sum, 1u, local);
     sum += shuffle_xor(sum, 2u, local);
     sum += shuffle_xor(sum, 4u, local);
-    let bytes = turned(bytes_of_numbers(numbers), i, local);
+    return packed_vec4(turned(bytes_of_numbers(numbers), i, local), most, sum);
+}
+
+fn put_row(row: u32, i: u32, elements: vec4<u32>, packed: packed_vec4) {
     if (i < SEGMENT_CHUNKS * CHUNK_VEC4S && row < ROWS) {
         let chunk = i / 8u;
         let first = row * ROW_LINES;
         let word = word_of(i);
-        shared_x[word % 4u][first + word / 4u * STRIDE + chunk] = bytes;
+        shared_x[word % 4u][first + word / 4u * STRIDE + chunk] = packed.bytes;
         if (i % 8u == 0u) {
-            shared_x[chunk % 2u * 2u][first + LINES + chunk / 2u] = bitcast<u32>(most * (1.0 / 127.0));
-            shared_x[chunk % 2u * 2u + 1u][first + LINES + chunk / 2u] = bitcast<u32>(i32(sum));
+            shared_x[chunk % 2u * 2u][first + LINES + chunk / 2u] = bitcast<u32>(packed.most * (1.0 / 127.0));
+            shared_x[chunk % 2u * 2u + 1u][first + LINES + chunk / 2u] = bitcast<u32>(i32(packed.sum));
         }
     }
 }

@@ -15,8 +15,9 @@ struct squares {
 //!end
 }
 
-// Four elements of each row of a set, as they lie in memory: those are in flight together.
+// Four elements of each row of a set, as they lie in memory, and of the norm's weight: those are in flight together.
 struct x_bits {
+    norm: vec4<u32>,
 //!for b TOGETHER
     of_#b: vec4<u32>,
 //!end
@@ -60,7 +61,14 @@ fn read_x(args: u32, segment: u32, i: u32, local: u32) -> x_bits {
     return x;
 }
 
-// The same, when they are there, as what was read before may be.
+// The same, with the norm's weights.
+fn read_all(args: u32, segment: u32, i: u32, local: u32) -> x_bits {
+    var x = read_x(args, segment, i, local);
+    if (NORMS == 1u) { x.norm = bits_of_vec4(elements_of_row(segment, i) + arg(args, MATMUL_NORM_WEIGHT)); }
+    return x;
+}
+
+// The same as read_x, when they are there, as what was read before may be.
 fn await_x(args: u32, segment: u32, i: u32, before: x_bits, local: u32) -> x_bits {
     var x = before;
     for (var spins = 0u; spins < MAX_SPINS; spins++) {
@@ -85,9 +93,8 @@ fn place_x(args: u32, segment: u32, i: u32, before: x_bits, own: ptr<function, s
     let there = are_there(segment, elements);
     var weight = vec4<f32>(1.0);
     if (NORMS == 1u) {
-        let norm = elements_of_row(segment, i) + arg(args, MATMUL_NORM_WEIGHT);
-        weight = rounded(vec4<f32>(load(norm.x), load(norm.y), load(norm.z), load(norm.w)) +
-            arg_float(args, MATMUL_NORM_OFFSET));
+        weight = rounded(vec4<f32>(float_of(before.norm.x), float_of(before.norm.y), float_of(before.norm.z),
+            float_of(before.norm.w)) + arg_float(args, MATMUL_NORM_OFFSET));
     }
     let x = await_x(args, segment, i, before, local);
 //!for b TOGETHER
@@ -97,7 +104,11 @@ fn place_x(args: u32, segment: u32, i: u32, before: x_bits, own: ptr<function, s
         (*own).of_#b = fma(value_#b.w, value_#b.w, fma(value_#b.z, value_#b.z, fma(value_#b.y, value_#b.y,
             fma(value_#b.x, value_#b.x, (*own).of_#b))));
     }
-    put_row(first_of_set(local) + #bu, i, elements, value_#b * weight, local);
+    let packed_#b = pack_vec4(value_#b * weight, i, local);
+//!end
+    // Behind all rows' arithmetic, which has no branches: so these are computed side by side.
+//!for b TOGETHER
+    put_row(first_of_set(local) + #bu, i, elements, packed_#b);
 //!end
 }
 
@@ -108,7 +119,7 @@ fn looped(args: u32, count: u32) -> u32 {
 
 // What a thread needs first of a segment, to be read before it is needed.
 fn read_ahead(args: u32, segment: u32, local: u32) -> x_bits {
-    return read_x(args, segment, local % SET_THREADS, local);
+    return read_all(args, segment, local % SET_THREADS, local);
 }
 
 // Puts a segment into workgroup memory. The elements after those that are placed are on their way.
@@ -117,7 +128,7 @@ fn share_x(args: u32, segment: u32, ahead: x_bits, own: ptr<function, squares>, 
     for (var start = 0u; start < looped(args, SEGMENT_VEC4S); start += SET_THREADS) {
         let i = start + local % SET_THREADS;
         let x = next;
-        if (start + SET_THREADS < SEGMENT_VEC4S) { next = read_x(args, segment, i + SET_THREADS, local); }
+        if (start + SET_THREADS < SEGMENT_VEC4S) { next = read_all(args, segment, i + SET_THREADS, local); }
         place_x(args, segment, i, x, own, local);
     }
 }

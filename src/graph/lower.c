@@ -75,7 +75,8 @@ device_profile device_profile_for(const gpu_info *info)
     t.quads = info->has_quads;
     /* docs/speed.md: not measured yet */
     const char *attention = getenv("SOLO_ATTENTION"), *slots = getenv("SOLO_SLOTS");
-    t.shares_k = slots && strcmp(slots, "share") == 0;
+    t.shares_k = slots && strstr(slots, "share");
+    t.slots_alone = slots && strstr(slots, "alone");
     t.attention_ahead = attention && strstr(attention, "ahead");
     t.attention_cells = attention && strstr(attention, "always")     ? 1
                         : attention && strstr(attention, "together") ? t.busy_groups
