@@ -11,6 +11,7 @@
 #     serve        many clients of solo serve, beside llama-server -> serve/                             (and http; llama-cuda with it)
 #     megakernels  HazyResearch's, beside Solo -> megakernels/                                           (and megakernels)
 #     torch        Solo from PyTorch, beside inductor, eager, tinygrad and onnxruntime, and a training step -> torch/ (and torch)
+#     torch-models nine models of PyTorch at their real shapes, exported and compiled, beside eager mode -> torch/models.json (and torch)
 #     page         the page as a person uses it -> web/                                                  (and chromium)
 #     web          the four models that others publish, natively and in Chromium -> web/                 (and chromium)
 #     presets      every preset and type (bench/presets.sh) -> presets/                                  (libraries, solo)
@@ -25,11 +26,12 @@
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
 # folder for models: /dev/shm if it has room for 40 GB, else WORK/weights), LLM_MODELS and LLM_PARTS (of bench/llm.sh), LLM_SAMPLES (5),
 # SERVE_MODELS (NAME-TYPE...), SERVE_SECONDS (of 64 waiting clients: 300), FAMILIES (NAME-TYPE...), WEB_MODELS (NAME-TYPE...), PRESETS
-# (NAME-TYPE...; "missing": those without a record when this was packed), TORCH_MODELS (NAME-TYPE..., f16 and f32), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in
-# their names).
+# (NAME-TYPE...; "missing": those without a record when this was packed), TORCH_MODELS (NAME-TYPE..., f16 and
+# f32), TORCH_ROUNDS (30), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
-# families 250, torch 200 for each model, serve 600 for the first model and 250 for each other, megakernels 90, page 40, web 200, presets 700.
+# families 250, torch 130 and 120 for each model, torch-models 180, serve 600 for the first model and 250 for each
+# other, megakernels 90, page 40, web 200, presets 700.
 # shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
@@ -48,7 +50,7 @@ shift $((OPTIND - 1))
 [ $# -ge 1 ] || { usage >&2; exit 2; }
 results=$(realpath -m "$1") tree=$work/tree
 shift
-all='tests dispatch startup llm families serve megakernels torch page web presets'
+all='tests dispatch startup llm families serve megakernels torch torch-models page web presets'
 parts=${*:-$all}
 for part in $parts; do
     case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
@@ -166,14 +168,14 @@ llm() {
 # Weights are written and megakernels compiled for all models at once, before anything is timed.
 families() {
     local name list=${FAMILIES:-gemma-3-1b-q4_0 qwen3-0.6b-q4_0 smollm3-3b-q4_0 gemma-3-4b-q4_0 gemma-4-e2b-q4_0 gpt-oss-20b-mxfp4 qwen3-30b-a3b-q4_0}
-    local cuda status=0 size=()
+    local cuda since status=0 size=()
     if [ -n "$quick" ]; then list=qwen3-0.6b-q4_0 size=(-q); fi
     cuda=$(lib llama-cuda)
     mkdir -p "$weights/llm"
     for name in $list; do
-        { ln -sf "$(model "$name")" "$weights/llm/$name.gguf" && began=$SECONDS &&
+        { ln -sf "$(model "$name")" "$weights/llm/$name.gguf" && since=$SECONDS &&
             bounded 200 "$SOLO" run "$weights/llm/$name.gguf" -p x -n 1 --wait >/dev/null &&
-            say "$name is compiled, after $((SECONDS - began)) s"; } &
+            say "$name is compiled, after $((SECONDS - since)) s"; } &
     done
     wait
     for name in $list; do
@@ -218,18 +220,37 @@ megakernels() {
         --json "$results/megakernels/llama-3.2-1b-bf16.megakernels.json"
 }
 
-# Every engine has the same weights: a folder for PyTorch and onnxruntime, the same as GGUF for the others.
-torch() {
-    local folder=$weights/torch name type here=() status=0 list=${TORCH_MODELS:-qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-1.5b-f16 qwen2.5-1.5b-f32}
-    local words=(--device cuda) steps=()
+# For PyTorch: its packages are there, and `here` goes before a command. What inductor compiled stays for the next process.
+torch_package() {
     take "$from" torch "$work/torch" || return
+    mkdir -p "$weights/torch" "$results/torch"
+    here=(env "PYTHONPATH=$work/torch/python" "CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}"
+        "TORCHINDUCTOR_CACHE_DIR=$work/inductor" "TMPDIR=$weights/torch")
+}
+
+# torch_files NAME-TYPE: a folder for PyTorch and onnxruntime, the same weights as GGUF for the others
+torch_files() {
+    local made=$weights/torch/$1
+    [ -e "$made/config.json" ] || bounded 200 "$python" bench/make_model.py "${1%-*}" "${1##*-}" "$made" || return
+    [ -e "$made.gguf" ] || bounded 200 "$SOLO" convert "$made" "$made.gguf" --type "${1##*-}"
+}
+
+# Weights are written and everything is compiled for all models at once, before anything is timed: what compiles again finds it in the caches.
+torch() {
+    local folder=$weights/torch name type since status=0 warm=inductor,solo-compile,solo list=${TORCH_MODELS:-qwen2.5-0.5b-f16 qwen2.5-0.5b-f32 qwen2.5-1.5b-f16 qwen2.5-1.5b-f32}
+    local words=(--device cuda -r "${TORCH_ROUNDS:-30}") steps=() here=()
+    torch_package || return
     if [ -n "$quick" ]; then list=tiny-f32 words=(--device cpu -n 8 -r 2 --level ops) steps=(-n 3 -r 2 --batch 8 --width 32 --ways "cpu,solo,tinygrad"); fi
-    here=(env "PYTHONPATH=$work/torch/python" "CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}")
-    mkdir -p "$folder" "$results/torch"
+    for name in $list; do
+        { since=$SECONDS && torch_files "$name" && say "$name is written, after $((SECONDS - since)) s" &&
+            bounded 250 "${here[@]}" "$python" bench/torch_peers.py "$folder/$name" "$folder/$name.gguf" --dtype "${name##*-}" "${words[@]}" \
+                --ways "$warm" --seconds 240 --warm >"$results/torch/$name.warm.txt" 2>&1 &&
+            say "$name is compiled, after $((SECONDS - since)) s"; } &
+    done
+    wait
     for name in $list; do
         type=${name##*-}
-        [ -e "$folder/$name/config.json" ] || bounded 120 "$python" bench/make_model.py "${name%-*}" "$type" "$folder/$name" || { status=1; continue; }
-        [ -e "$folder/$name.gguf" ] || "$SOLO" convert "$folder/$name" "$folder/$name.gguf" --type "$type" || { status=1; continue; }
+        [ -e "$folder/$name.gguf" ] || { status=1; continue; }
         # shellcheck disable=SC2086 # words
         bounded 120 "$SOLO" bench llm "$folder/$name.gguf" --submit batch -p 8 -n "$([ -n "$quick" ] && echo 8 || echo 50)" -r 5 $SOLO_FLAGS \
             --json "$results/torch/$name.solo.json" || status=1
@@ -238,6 +259,15 @@ torch() {
     done
     bounded 300 "${here[@]}" "$python" bench/torch_training.py "${steps[@]}" --seconds 250 --json "$results/torch/mlp.training.json" || status=1
     return "$status"
+}
+
+torch_models() {
+    local here=() words=()
+    torch_package || return
+    if [ -n "$quick" ]; then words=(--small --models "qwen2.5-0.5b,vit-b-16" --parallel 2 --sample 0.1); fi
+    bounded 300 "${here[@]}" "$python" bench/torch_models.py "${words[@]}" --seconds 280 --json "$results/torch/models.json" 2>&1 |
+        tee "$results/torch/models.txt"
+    return "${PIPESTATUS[0]}"
 }
 
 # node SECONDS WORDS...: Node and the Chromium that it starts, with their own libraries
@@ -298,6 +328,6 @@ for part in $all; do
         continue
     fi
     say "$part"
-    "$part" || { say "$part: failed, or not all of it"; status=1; }
+    "${part//-/_}" || { say "$part: failed, or not all of it"; status=1; }
 done
 exit $status

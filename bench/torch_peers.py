@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """One decoder in PyTorch's ways and those of other WebGPU engines, side by side: python3 bench/torch_peers.py FOLDER GGUF
 
-    python3 bench/torch_peers.py FOLDER GGUF [--dtype f16] [-n 50] [-r 30] [--ways LIST] [--device cuda|cpu] [--seconds 600] [--json FILE]
+    python3 bench/torch_peers.py FOLDER GGUF [--dtype f16] [-n 50] [-r 30] [--ways LIST] [--device cuda|cpu] [--seconds 600] [--warm]
+                                  [--json FILE]
 
 FOLDER is a Hugging Face folder (bench/make_model.py), GGUF the same weights (solo convert): every engine has the same ones.
 
@@ -17,6 +18,7 @@ The protocol is that of "what it costs to run an LLM on WebGPU" (arXiv 2604.0234
 of the whole call, -r times. Each way has a process of its own; all are set up first and then take turns, in a new random order each round. The
 first way whose tokens are there is the reference (eager, if it is measured): how many of a way's tokens are equal is in the record, and a way
 whose first token is another one fails its check. What cannot be had here is left out, with its reason in the record.
+--warm only sets up, all ways at once, for the caches of compilers: of several models before any of them is measured.
 """
 import argparse
 import os
@@ -257,6 +259,20 @@ def set_up(ways, o, until, skipped):
     return running, made
 
 
+def warm(ways, o, until):
+    """Sets all of them up and ends them. How many could not be had."""
+    processes, left_out = {way: OwnProcess(work, WAYS[way], o) for way in ways}, 0
+    for way, process in processes.items():
+        try:
+            process.receive(until)
+            say(f"{way}: warm")
+        except LeftOut as why:
+            say(f"{way}: not warm: {why}")
+            left_out += 1
+        process.end()
+    return left_out
+
+
 def measure(running, o, until, skipped):
     """How long each took, round by round, and what it made last."""
     samples, last = {way: [] for way in running}, {}
@@ -284,6 +300,7 @@ def main():
     p.add_argument("--device", default="cuda")
     p.add_argument("--seconds", type=float, default=600)
     p.add_argument("--each", type=float, default=200, help="seconds to set one up")
+    p.add_argument("--warm", action="store_true")
     p.add_argument("--json")
     o = p.parse_args()
     ways = o.ways.split(",")
@@ -291,6 +308,8 @@ def main():
     if unknown:
         p.error(f"there is no way {unknown[0]}: {', '.join(WAYS)}")
     until, skipped = STARTED + o.seconds, []
+    if o.warm:
+        sys.exit(warm(ways, o, until))
     running, tokens = set_up({way: WAYS[way] for way in ways}, o, until, skipped)
     if not running:
         sys.exit("torch_peers.py: nothing can be measured here: " + "; ".join(f"{s['what']}: {s['why']}" for s in skipped))
