@@ -225,7 +225,7 @@ torch_package() {
     take "$from" torch "$work/torch" || return
     mkdir -p "$weights/torch" "$results/torch"
     here=(env "PYTHONPATH=$work/torch/python" "CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}"
-        "TORCHINDUCTOR_CACHE_DIR=$work/inductor" "TMPDIR=$weights/torch")
+        "TORCHINDUCTOR_CACHE_DIR=$work/inductor" "TMPDIR=$work/tmp")
 }
 
 # torch_files NAME-TYPE: a folder for PyTorch and onnxruntime, the same weights as GGUF for the others
