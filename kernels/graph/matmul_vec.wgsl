@@ -65,7 +65,7 @@ fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
     for (var s = 0u; s < splits; s += 4u) {
         if (COMPACT == 1u) {
             for (var j = s; j < min(s + 4u, splits); j++) {
-                sum += split_weight[first + j] * vec4_at(at + j * (size + 2u));
+                sum = fma(vec4<f32>(split_weight[first + j]), vec4_at(at + j * (size + 2u)), sum);
             }
             continue;
         }
@@ -76,9 +76,11 @@ fn combined(args: u32, x: u32, i: u32) -> vec4<f32> {
         let two = vec4_at(at + b * (size + 2u));
         let three = vec4_at(at + c * (size + 2u));
         let four = vec4_at(at + d * (size + 2u));
-        sum += split_weight[first + s] * one + select(0.0, split_weight[first + b], s + 1u < splits) * two +
-            select(0.0, split_weight[first + c], s + 2u < splits) * three +
-            select(0.0, split_weight[first + d], s + 3u < splits) * four;
+        // fma, so that all kernels round alike
+        sum = fma(vec4<f32>(split_weight[first + s]), one, sum);
+        sum = fma(vec4<f32>(select(0.0, split_weight[first + b], s + 1u < splits)), two, sum);
+        sum = fma(vec4<f32>(select(0.0, split_weight[first + c], s + 2u < splits)), three, sum);
+        sum = fma(vec4<f32>(select(0.0, split_weight[first + d], s + 3u < splits)), four, sum);
     }
     return sum;
 }

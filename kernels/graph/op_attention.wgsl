@@ -10,6 +10,7 @@ override MAX_SIZE = 256u; // elements of a head that there is room for
 override HALVES = 2u; // keys and values are 0: f32; 1, 3, 4: as in include/cache.wgsl; 2: ATTENTION_CACHE says what
 //!include "graph.wgsl"
 //!include "polled.wgsl"
+//!include "inverse.wgsl"
 //!include "reduce_REDUCE.wgsl"
 //!include "attention.wgsl"
 //!include "cache.wgsl"
@@ -163,8 +164,8 @@ fn body(args: u32, v: u32, local: u32) {
     if (local < value_pairs) {
         for (var g = 1u; g < groups; g++) { value.y += scores[g * value_pairs + local]; }
         if (arg(args, ATTENTION_SPLITS) == 1u) {
-            store(arg(args, ARG_OUT) + row * value_size + 2u * local, value.x / total);
-            store(arg(args, ARG_OUT) + row * value_size + 2u * local + 1u, value.y / total);
+            store(arg(args, ARG_OUT) + row * value_size + 2u * local, value.x * inverse_of(total));
+            store(arg(args, ARG_OUT) + row * value_size + 2u * local + 1u, value.y * inverse_of(total));
         } else {
             store(arg(args, ARG_OUT) + v * (value_size + 2u) + 2u * local, value.x);
             store(arg(args, ARG_OUT) + v * (value_size + 2u) + 2u * local + 1u, value.y);

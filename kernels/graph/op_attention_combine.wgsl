@@ -1,6 +1,7 @@
 // Combines the partial results that split attention left: one head of one row.
 override THREADS = 64u;
 //!include "graph.wgsl"
+//!include "inverse.wgsl"
 //!include "attention_splits.wgsl"
 
 fn body(args: u32, v: u32, local: u32) {
@@ -10,7 +11,7 @@ fn body(args: u32, v: u32, local: u32) {
     for (var i = local; i < size; i += THREADS) {
         var value = 0.0;
         for (var s = 0u; s < arg(args, COMBINE_SPLITS); s++) {
-            value += load(splits_at + s * (size + 2u) + i) * split_weight[s];
+            value = fma(split_weight[s], load(splits_at + s * (size + 2u) + i), value);
         }
         store(arg(args, ARG_OUT) + v * size + i, value);
     }

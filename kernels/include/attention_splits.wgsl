@@ -19,7 +19,7 @@ fn weigh_splits(first_split: u32, split_count: u32, splits: u32, size: u32, loca
         for (var s = 0u; s < splits; s++) { most = max(most, split_max[first + s]); }
         var total = 0.0;
         for (var s = first; s < first + splits; s++) { total = fma(split_sum[s], exp(split_max[s] - most), total); }
-        split_weight[i] = exp(split_max[i] - most) / total;
+        split_weight[i] = exp(split_max[i] - most) * inverse_of(total);
     }
     workgroupBarrier();
 }

@@ -21,11 +21,4 @@ fn floats_of(seen: vec4<u32>, at: vec4<u32>, made: bool) -> vec4<f32> {
 // kernel and not in another. Going through bits makes sure that it is rounded.
 fn rounded(y: vec4<f32>) -> vec4<f32> { return bitcast<vec4<f32>>(bitcast<vec4<u32>>(y) & vec4<u32>(~1u)); }
 
-// 1 / value by Newton's method, the same in every kernel: compilers divide in more than one way, with results that
-// differ in the last bit.
-fn inverse_of(value: f32) -> f32 {
-    let guess = bitcast<f32>(0x7ef311c7u - bitcast<u32>(value));
-    let nearer = guess * fma(-value, guess, 2.0);
-    let near = nearer * fma(-value, nearer, 2.0);
-    return near * fma(-value, near, 2.0);
-}
+//!include "inverse.wgsl"
