@@ -291,9 +291,13 @@ static uint32_t choose_attention(const lowering *c, dispatch_desc *l, const grap
         kernel_set_constant(&l->kernel, CONSTANT_GROUP, together);
         if (c->form->threads)
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
-    } else if (c->t->compile_fast || (k->type >= DTYPE_Q8_0 && c->t->specialize)) {
-        kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
-        if (k->type < DTYPE_Q8_0 && splits == 1 && !plan_has_many_rows(c->p, rows) && head % 4 == 0) {
+    } else if (c->t->compile_fast || c->t->specialize) {
+        /* The order of its sums follows from its threads: as many as a megakernel has. */
+        if (c->t->specialize)
+            kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
+        if (c->t->compile_fast || k->type >= DTYPE_Q8_0)
+            kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
+        if (c->t->compile_fast && k->type < DTYPE_Q8_0 && splits == 1 && !plan_has_many_rows(c->p, rows) && head % 4 == 0) {
             l->kernel.name = "attention_plain";
             l->kernel.subgroup = 0;
             kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);
@@ -409,7 +413,7 @@ static uint32_t lower_dispatches(const lowering *c, const plan_step *s, dispatch
     if ((by_row && n->op != OP_ROUTE) || n->op == OP_ATTENTION)
         lower_with_subgroups(c, l);
     if (by_row && c->t->specialize)
-        kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->t->row_threads);
+        kernel_set_constant(&l->kernel, CONSTANT_THREADS, c->form->row_threads);
     l->args[ARG_GROUPS] = by_row ? rows : groups_for(count);
     l->args[ARG_OUT] = at(c, s->at);
     l->args[ARG_X] = n->op == OP_GATHER || n->op == OP_HEADS ? 0 : at(c, n->operands[0]);
