@@ -73,10 +73,9 @@ device_profile device_profile_for(const gpu_info *info)
     t.row_threads = info->max_workgroup_threads >= 512 && t.workgroup_bytes >= LOWER_MUCH_WORKGROUP_BYTES ? 512 : 256;
     t.epoch_bit = t.subgroup >= 4;
     t.quads = info->has_quads;
+    t.shares_k = true;
     /* docs/speed.md: not measured yet */
-    const char *attention = getenv("SOLO_ATTENTION"), *slots = getenv("SOLO_SLOTS");
-    t.shares_k = slots && strstr(slots, "share");
-    t.slots_alone = slots && strstr(slots, "alone");
+    const char *attention = getenv("SOLO_ATTENTION");
     t.attention_ahead = attention && strstr(attention, "ahead");
     t.attention_cells = attention && strstr(attention, "always")     ? 1
                         : attention && strstr(attention, "together") ? t.busy_groups
@@ -287,7 +286,7 @@ static uint32_t choose_attention(const lowering *c, dispatch_desc *l, const grap
         kernel_set_constant(&l->kernel, CONSTANT_KEYS, pairs / (threads / block));
         kernel_set_constant(&l->kernel, CONSTANT_VALUES, block / (threads / pairs));
         together = heads_together(c, &q->s, k->s.dims[2], splits);
-        kernel_set_constant(&l->kernel, CONSTANT_AHEAD, c->t->attention_ahead);
+        kernel_set_constant(&l->kernel, CONSTANT_AHEAD, c->t->attention_ahead || c->p->slots);
         kernel_set_constant(&l->kernel, CONSTANT_GROUP, together);
         if (c->form->threads)
             kernel_set_constant(&l->kernel, CONSTANT_SHARED_X_WORDS, c->t->x_floats);
@@ -297,7 +296,8 @@ static uint32_t choose_attention(const lowering *c, dispatch_desc *l, const grap
             kernel_set_constant(&l->kernel, CONSTANT_THREADS, threads);
         if (c->t->compile_fast || k->type >= DTYPE_Q8_0)
             kernel_set_constant(&l->kernel, CONSTANT_HALVES, lower_cache(k->type));
-        if (c->t->compile_fast && k->type < DTYPE_Q8_0 && splits == 1 && !plan_has_many_rows(c->p, rows) && head % 4 == 0) {
+        if (c->t->compile_fast && k->type < DTYPE_Q8_0 && splits == 1 && !plan_has_many_rows(c->p, rows) &&
+            head % 4 == 0) {
             l->kernel.name = "attention_plain";
             l->kernel.subgroup = 0;
             kernel_set_constant(&l->kernel, CONSTANT_CAPPED, n->as.attention.softcap > 0);

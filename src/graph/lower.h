@@ -34,9 +34,8 @@ typedef struct device_profile {
     bool blocks;          /* workgroup memory is large enough for matmul_block.wgsl */
     uint32_t matrix_rows, matrix_columns, matrix_depth; /* the shape of matrix units; 0: none */
     bool shares_k;            /* products for several texts share k among workgroups: plan_k_shares */
-    bool slots_alone;         /* a row4 of such a product is always one subgroup's */
     uint32_t attention_cells; /* 0, or: attention has heads of a text together while so many workgroups are left */
-    bool attention_ahead;     /* attention asks for all of the next block before it uses this one */
+    bool attention_ahead;     /* attention of one text, too, asks for all of the next block before it uses this one */
     bool matrix_lanes;        /* threads stand in for matrix units, for tests: SOLO_TUNE=matrix */
     uint32_t matrix_texts;    /* columns of a shape of 16 rows and 16 of depth that suits a few rows of x; 0: none */
     uint32_t most_threads;    /* of a workgroup; 0 unless specialize */

@@ -17,7 +17,7 @@ static bool choose_cut(const lowering *c, uint32_t row4s, uint32_t rows, uint32_
     uint32_t team = subgroup > LEAST_TEAM || rows <= subgroup ? subgroup : LEAST_TEAM;
     if (2 * room < team)
         return false;
-    while (!c->t->slots_alone && team * 2 <= threads && row4s * team < LOWER_ENOUGH_THREADS && chunks > team && team * 2 <= room)
+    while (team * 2 <= threads && row4s * team < LOWER_ENOUGH_THREADS && chunks > team && team * 2 <= room)
         team *= 2;
     uint32_t segment = chunks <= room ? chunks : room > team ? room / team * team : room;
     *cut = (slots_cut){

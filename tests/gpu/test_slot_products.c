@@ -134,10 +134,8 @@ static void shares_of_k_are_added_up(void **unused)
     if (strcmp(gpu_get_info(device)->family, "dawn") != 0)
         skip();
     setenv("SOLO_TUNE", "gpu", 1);
-    setenv("SOLO_SLOTS", "share", 1);
     for (size_t i = 0; i < sizeof SHARED_CASES / sizeof *SHARED_CASES; i++)
         compare_product(&SHARED_CASES[i], "matmul_slots_combine", 90 + i);
-    unsetenv("SOLO_SLOTS");
     unsetenv("SOLO_TUNE");
 }
 
@@ -185,9 +183,8 @@ static void levels_make_the_same_bits(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const product_case *c = &cases[i];
         setenv("SOLO_TUNE", "gpu", 1);
-        if (i >= 4)
-            setenv("SOLO_SLOTS", "share", 1);
-        else if (i >= 2)
+        unsetenv("SOLO_MATRIX");
+        if (i == 2 || i == 3)
             use_matrix_units();
         err e = {0};
         box.r = rng_seed(80 + i);
@@ -219,7 +216,6 @@ static void levels_make_the_same_bits(void **unused)
     }
     unsetenv("SOLO_ONE_GROUPS");
     unsetenv("SOLO_TUNE");
-    unsetenv("SOLO_SLOTS");
     unsetenv("SOLO_MATRIX");
 }
 

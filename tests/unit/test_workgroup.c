@@ -1,6 +1,7 @@
 /* src/graph/workgroup_*: the workgroup memory of megakernels, counted, and shared out for every preset and type. */
 #include "graph/workgroup_bytes.h"
 #include "graph/workgroup_fit.h"
+#include "kernel_args.h"
 #include "model/decoder.h"
 #include "outlines.h"
 #include "graph/megakernel_phases.h"
@@ -63,6 +64,18 @@ typedef struct outcome {
     uint64_t hash;       /* of its text */
 } outcome;
 
+/* The order of general attention's sums follows from its threads: separate dispatches, which are lowered alike, have to
+ * have as many as a megakernel. */
+static void check_threads(const kernel_variant *v, uint32_t threads)
+{
+    uint32_t own = 0;
+    for (int i = 0; i < KERNEL_MAX_CONSTANTS && v->constants[i].name.text; i++)
+        if (strcmp(v->constants[i].name.text, CONSTANT_THREADS.text) == 0)
+            own = v->constants[i].value;
+    if (strcmp(v->name, "op_attention") == 0)
+        assert_int_equal(own, threads);
+}
+
 static void count_products(const megakernel_source *from, outcome *o)
 {
     const device_profile *t = from->profile;
@@ -75,6 +88,7 @@ static void count_products(const megakernel_source *from, outcome *o)
         o->rows += strcmp(l.items[i].kernel.name, "matmul_row") == 0;
         o->vecs += strcmp(l.items[i].kernel.name, "matmul_vec") == 0;
         o->polls_epoch &= l.items[i].polls_epoch;
+        check_threads(&l.items[i].kernel, t->row_threads);
     }
     phase_kernels k;
     phases_align(&l);
