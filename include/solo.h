@@ -379,8 +379,7 @@ typedef struct solo_tensor {
     uint64_t strides[6], offset; /* elements */
 } solo_tensor;
 solo_graph *solo_graph_from_torch(const char *json, const solo_tensor *tensors, uint32_t count, solo_error *e);
-/* What goes in and comes out: floats, or 32-bit integers for integers and booleans; a state may lie in another order, as
- * its strides say. False: there are not so many. */
+/* What goes in and comes out: floats, or 32-bit integers (booleans, too); a state lies as its strides say. False: no more. */
 typedef enum solo_port { SOLO_PORT_INPUT, SOLO_PORT_OUTPUT, SOLO_PORT_STATE } solo_port;
 bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out);
 
@@ -410,12 +409,13 @@ void solo_run_free(solo_run *r);
  * `loop`, up to 64 of them are one dispatch. It may return before they are done; reading waits for them. */
 bool solo_run_go(solo_run *r, uint32_t times, solo_error *e);
 /* All elements of an input, an output or a state, by name: `bytes` is their size, 4 for each, 2 for SOLO_F16. Writing
- * affects the runs that follow, reading returns the values after those so far. An output cannot be written. */
+ * affects the runs that follow, reading returns the values after those so far. An output cannot be written. Reading many waits once. */
 bool solo_run_write(solo_run *r, const char *name, const void *data, size_t bytes, solo_error *e);
 bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo_error *e);
-/* The caller's memory on the same device stands for an input, an output or a state: with each solo_run_go, inputs and
- * states are copied from it before the runs, outputs and states to it after them, on the device. It must be of the
- * same size, and stay until the run is freed or the name is bound to NULL. */
+bool solo_run_read_many(solo_run *r, const char *const *names, void *const *data, const size_t *bytes, uint32_t count,
+                        solo_error *e);
+/* The caller's memory of the same size on the same device stands for a name: each solo_run_go copies inputs and states from
+ * it before the runs, outputs and states to it after them. It must stay until the run is freed or the name bound to NULL. */
 bool solo_run_bind(solo_run *r, const char *name, solo_buffer *b, solo_error *e);
 solo_level solo_run_level(const solo_run *r);
 uint32_t solo_run_dispatches(const solo_run *r); /* for a run */

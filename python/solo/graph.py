@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -104,6 +104,12 @@ class Run(Handle):
         self._check(port)
         return self.hold(lambda run: self._read(run, port))
 
+    def read_many(self, ports: Sequence[Port]) -> list[np.ndarray[Any, Any]]:
+        """Several of them, which waits for the device once."""
+        for port in ports:
+            self._check(port)
+        return self.hold(lambda run: self._read_many(run, ports))
+
     def go(self, times: int = 1) -> None:
         """Makes so many runs, one after the other; states live on from each to the next."""
         self.call(lib.solo_run_go, whole(times, "times"))
@@ -117,7 +123,7 @@ class Run(Handle):
             for port, values in zip(self.graph.inputs, words, strict=True):
                 self._write(run, port, values)
             call(lib.solo_run_go, run, 1)
-            return [self._read(run, port) for port in self.graph.outputs]
+            return self._read_many(run, self.graph.outputs)
 
         return self.hold(work)
 
@@ -146,8 +152,17 @@ class Run(Handle):
         call(lib.solo_run_write, run, c_text(port.name), ffi.from_buffer(words), words.nbytes)
 
     def _read(self, run: Any, port: Port) -> np.ndarray[Any, Any]:
-        values = np.empty(port.bytes // 4, dtype=port.words)
-        call(lib.solo_run_read, run, c_text(port.name), ffi.from_buffer(values), values.nbytes)
+        return self._read_many(run, [port])[0]
+
+    def _read_many(self, run: Any, ports: Sequence[Port]) -> list[np.ndarray[Any, Any]]:
+        words = [np.empty(port.bytes // 4, dtype=port.words) for port in ports]
+        names = [c_text(port.name) for port in ports]
+        call(lib.solo_run_read_many, run, ffi.new("const char *[]", names), ffi.new("void *[]", list(map(ffi.from_buffer, words))),
+             ffi.new("size_t[]", [values.nbytes for values in words]), len(words))
+        return [self._lying(port, values) for port, values in zip(ports, words, strict=True)]
+
+    @staticmethod
+    def _lying(port: Port, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.ascontiguousarray(port.lying(values)).astype(port.dtype, copy=False).reshape(port.shape)
 
 

@@ -291,17 +291,18 @@ class Step:
     def _download(self, args: Sequence[Any]) -> list[Any]:
         run = self.run
         assert run is not None
-        for i, name in self._states.items():
-            args[i].copy_(torch.from_numpy(run.read(self._ports[name])))
+        values = run.read_many([self._ports[name] for name in self._states.values()] + list(run.graph.outputs))
+        for i, state in zip(self._states, values, strict=False):
+            args[i].copy_(torch.from_numpy(state))
             self._seen[i] = self._mark(args[i])
-        made = iter(run.graph.outputs)
+        made = iter(values[len(self._states):])
         results: list[Any] = []
         for value in self._traced.returned:
             if not self._traced.is_made(value):
                 results.append(args[self._place[value.name]] if isinstance(value, torch.fx.Node) else value)
                 continue
             like = value.meta["val"]
-            result = torch.from_numpy(run.read(next(made))).to(like.dtype)
+            result = torch.from_numpy(next(made)).to(like.dtype)
             if like.stride() != result.stride():
                 result = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype).copy_(result)
             results.append(result)

@@ -21,6 +21,7 @@ struct solo_run {
     submit_policy submit;
     binding *bindings;
     uint32_t count;
+    gpu_buffer *together; /* of what is read at once */
 };
 
 static const void *find_weight(void *user, const char *name, uint64_t first, uint64_t bytes, err *e)
@@ -49,8 +50,7 @@ solo_run *solo_run_new(solo_device *d, const solo_graph *g, const solo_run_optio
     if (!api_is_here(d, to) || !api_is_here(g, to) || !api_result(to, &e, are_known(o, &e)))
         return NULL;
     solo_run *r = mem_alloc(sizeof *r);
-    r->g = d->g;
-    r->submit = (submit_policy)o->submit;
+    *r = (solo_run){.g = d->g, .submit = (submit_policy)o->submit};
     r->r = graph_run_new(d->g, &(graph_use){.g = g->g, .level = (fusion_level)o->level}, 1, find_weight, (void *)g, &e);
     if (api_result(to, &e,
                    r->r && graph_run_possible(r->r, 0, &e) &&
@@ -65,6 +65,7 @@ void solo_run_free(solo_run *r)
     if (!r)
         return;
     graph_run_free(r->r);
+    gpu_buffer_free(r->together);
     while (r->count)
         free(r->bindings[--r->count].name);
     free(r->bindings);
@@ -97,6 +98,23 @@ bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo
     graph_tensor t;
     return api_is_here(r, to) && api_is_here(name, to) &&
            api_result(to, &e, find(r, name, bytes, false, &t, &e) && graph_tensor_read(r->g, &t, data, &e));
+}
+
+bool solo_run_read_many(solo_run *r, const char *const *names, void *const *data, const size_t *bytes, uint32_t count,
+                        solo_error *to)
+{
+    err e = {0};
+    if (!api_is_here(r, to) || (count && !(api_is_here(names, to) && api_is_here(data, to) && api_is_here(bytes, to))))
+        return false;
+    graph_tensor *tensors = mem_alloc((count + 1) * sizeof *tensors);
+    bool there = true, ok = true;
+    for (uint32_t i = 0; there && ok && i < count; i++) {
+        there = api_is_here(names[i], to) && api_is_here(data[i], to);
+        ok = there && find(r, names[i], bytes[i], false, &tensors[i], &e);
+    }
+    ok = there && api_result(to, &e, ok && graph_tensors_read(r->g, tensors, data, count, &r->together, &e));
+    free(tensors);
+    return ok;
 }
 
 static void unbind(solo_run *r, const char *name)

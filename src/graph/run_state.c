@@ -61,6 +61,48 @@ bool graph_tensor_read(gpu *g, const graph_tensor *t, void *elements, err *e)
     return ok;
 }
 
+/* Copies tensors one behind the other into `all`, and reads that. */
+static bool read_together(gpu *g, const graph_tensor *tensors, void *const *elements, uint32_t count, gpu_buffer *all,
+                          uint64_t bytes, err *e)
+{
+    gpu_recording *r = gpu_record(g, false);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        gpu_copy(r, tensors[i].buffer, tensors[i].offset_bytes, all, at, whole_words(tensors[i].bytes));
+        at += whole_words(tensors[i].bytes);
+    }
+    gpu_submit(g, gpu_finish(r));
+    char *words = mem_alloc(bytes);
+    bool ok = gpu_read_now(g, all, 0, words, bytes, e);
+    at = 0;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        memcpy(elements[i], words + at, tensors[i].bytes);
+        at += whole_words(tensors[i].bytes);
+    }
+    free(words);
+    return ok;
+}
+
+bool graph_tensors_read(gpu *g, const graph_tensor *tensors, void *const *elements, uint32_t count, gpu_buffer **kept,
+                        err *e)
+{
+    enum { MOST_BYTES = 64 << 20 }; /* together: more are read one by one, which then is copying, not waiting */
+    uint64_t bytes = 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += whole_words(tensors[i].bytes);
+    if (count < 2 || bytes > MOST_BYTES) {
+        for (uint32_t i = 0; ok && i < count; i++)
+            ok = graph_tensor_read(g, &tensors[i], elements[i], e);
+        return ok;
+    }
+    if (!*kept || gpu_buffer_bytes(*kept) < bytes) {
+        gpu_buffer_free(*kept);
+        *kept = gpu_buffer_new(g, bytes, GPU_USE_STORAGE);
+    }
+    return gpu_ok(g, e) && read_together(g, tensors, elements, count, *kept, bytes, e);
+}
+
 bool graph_tensor_write(gpu *g, const graph_tensor *t, const void *elements, err *e)
 {
     uint64_t bytes = whole_words(t->bytes);

@@ -15,6 +15,10 @@ bool graph_run_find(const graph_run *r, uint32_t which, const char *name, graph_
 
 /* All elements, after the runs submitted so far, and for those that follow. */
 bool graph_tensor_read(gpu *g, const graph_tensor *t, void *elements, err *e);
+/* The same of many, copied together on the device, into a buffer that is kept for the next time, so that there is one
+ * wait. Some of them may have been read when it fails. */
+bool graph_tensors_read(gpu *g, const graph_tensor *tensors, void *const *elements, uint32_t count, gpu_buffer **kept,
+                        err *e);
 bool graph_tensor_write(gpu *g, const graph_tensor *t, const void *elements, err *e);
 
 #endif

@@ -262,6 +262,12 @@ static void graphs_at_every_level(void **unused)
                solo_run_read(r, "row", &row, sizeof row, &e),
            &e);
         assert_int_equal(row, 3);
+        float y_again[WIDE], kept_again[ROWS][WIDE];
+        ok(solo_run_read_many(r, (const char *const[]){"row", "kept", "y"}, (void *const[]){&row, kept_again, y_again},
+                              (const size_t[]){sizeof row, sizeof kept_again, sizeof y_again}, 3, &e) &&
+               solo_run_read_many(r, NULL, NULL, NULL, 0, &e),
+           &e);
+        assert_true(row == 3 && memcmp(y, y_again, sizeof y) == 0 && memcmp(kept, kept_again, sizeof kept) == 0);
         for (int i = 0; i < WIDE; i++) {
             assert_true(fabsf(y[i] - right[i]) < 1e-4f);
             assert_true(kept[0][i] == put[0][i] && kept[3][i] == put[3][i]); /* written before, left alone */
@@ -348,6 +354,14 @@ static void mistakes_are_errors(void **unused)
     FAILS(solo_run_write(r, NULL, x, sizeof x, &e), 2, "NULL");
     FAILS(solo_run_read(r, NULL, x, sizeof x, &e), 2, "NULL");
     FAILS(solo_run_bind(r, NULL, b, &e), 2, "NULL");
+    const char *const two[] = {"x", "z"}, *const half[] = {"x", NULL};
+    void *const into[] = {x, x}, *const nowhere[] = {x, NULL};
+    const size_t all[] = {sizeof x, sizeof x}, few[] = {sizeof x, 4};
+    FAILS(solo_run_read_many(r, two, into, all, 2, &e), 2, "no input, output or state z");
+    FAILS(solo_run_read_many(r, half, into, all, 2, &e), 2, "NULL");
+    FAILS(solo_run_read_many(r, (const char *const[]){"x", "x"}, nowhere, all, 2, &e), 2, "NULL");
+    FAILS(solo_run_read_many(r, (const char *const[]){"x", "x"}, into, few, 2, &e), 2, "x has 24 bytes, not 4");
+    FAILS(solo_run_read_many(r, NULL, into, all, 2, &e), 2, "NULL");
     FAILS(solo_run_write(r, "z", x, sizeof x, &e), 2, "no input, output or state z");
     FAILS(solo_run_write(r, "x", x, 4, &e), 2, "x has 24 bytes, not 4");
     FAILS(solo_run_write(r, "y", x, sizeof x, &e), 2, "y is an output");

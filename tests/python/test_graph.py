@@ -36,6 +36,9 @@ class Programs(unittest.TestCase):
         run = self.compare("cache")
         keys, count = run.graph.states
         self.assertEqual((keys.name, keys.shape, run.read(count).tolist()), ("keys", (1, 2, 6, 4), [7, 8, 9]))
+        for port, together in zip((count, keys, count), run.read_many([count, keys, count]), strict=True):
+            np.testing.assert_array_equal(together, run.read(port))
+        self.assertEqual(run.read_many([]), [])
         run.write(count, [1, 2, 3])
         self.assertEqual(run.read(count).tolist(), [1, 2, 3])
 
@@ -89,7 +92,8 @@ class Programs(unittest.TestCase):
         port = run.graph.inputs[0]
         for wrong in ("x", None, dataclasses.replace(port, strides=(10**9,) * 4), dataclasses.replace(port, bytes=10**6),
                       dataclasses.replace(port, shape=[2, 3, 9, 9])):
-            for use in (lambda: run.read(wrong), lambda: run.write(wrong, np.zeros((2, 3, 9, 9)))):
+            for use in (lambda: run.read(wrong), lambda: run.read_many([port, wrong]),
+                        lambda: run.write(wrong, np.zeros((2, 3, 9, 9)))):
                 with self.assertRaisesRegex(solo.UsageError, "is no port of this graph"):
                     use()
         run.write(solo.Graph(DATA / "convnet.pt2").inputs[0], np.zeros((2, 3, 9, 9)))
