@@ -151,6 +151,18 @@ class Norms(nn.Module):
         return second, other + self.weight * (x * torch.rsqrt(second.pow(2).mean(-1, keepdim=True) + 1e-6))
 
 
+class HalfNorm(nn.Module):
+    """RMSNorm as models of 16 bits write it: as floats, between casts, with a weight of 16 bits."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(6, dtype=dtype))
+
+    def forward(self, x):
+        whole = x.to(self.weight.dtype).float()
+        return self.weight * (whole * torch.rsqrt(whole.pow(2).mean(-1, keepdim=True) + 1e-6)).to(self.weight.dtype)
+
+
 class Places(nn.Module):
     """Values to places that tensors number: the last of several, sums, maxima; integers, masks, numbers below zero."""
 
@@ -228,7 +240,7 @@ def slim(archive: bytes) -> bytes:
     return out.getvalue()
 
 
-def write(name, model, runs, decompose, trains=False):
+def write(name, model, runs, decompose, trains=False, compared=True):
     model = model.train(trains)
     with torch.no_grad():
         program = torch.export.export(model, runs[0], strict=True)
@@ -245,7 +257,8 @@ def write(name, model, runs, decompose, trains=False):
             record.append({"inputs": {n: numbers(t) for n, t in zip(names, run)},
                            "outputs": {n: numbers(t) for n, t in zip(outs, result)}})
     (FOLDER / f"{name}.pt2").write_bytes(slim(archive.getvalue()))
-    (FOLDER / f"{name}.json").write_text(json.dumps({"runs": record}) + "\n")
+    if compared:
+        (FOLDER / f"{name}.json").write_text(json.dumps({"runs": record}) + "\n")
 
 
 def main():
@@ -266,6 +279,8 @@ def main():
     write("places", Places(), [(torch.randn(3, 4, 5), torch.randn(3, 4), torch.tensor([2, 0, -2]), each)], True)
     write("windows", Windows(), [(torch.randn(2, 4, 6, 7),) for _ in range(2)], True, trains=True)
     write("joined", Joined(), [(torch.randn(2, 4),)], True)
+    for name, dtype in (("norm16", torch.float16), ("normb16", torch.bfloat16)):  # their structure counts: eager rounds in between
+        write(name, HalfNorm(dtype), [(torch.randn(2, 6),)], True, compared=False)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,12 @@ static const aten_call *made_by(const aten *a, const char *name, const char *op)
     return c && strcmp(c->op, op) == 0 ? c : NULL;
 }
 
-/* The tensor behind casts to the same type and copies. */
+static bool is_float(int32_t type)
+{
+    return type == ATEN_F32 || type == ATEN_F16 || type == ATEN_BF16;
+}
+
+/* The tensor behind copies and casts of floats, all of which are computed as f32. */
 static const char *behind_copies(aten *a, const char *name)
 {
     static const char *const copies[] = {"_to_copy", "to", "clone", "alias"};
@@ -20,7 +25,7 @@ static const char *behind_copies(aten *a, const char *name)
         found = false;
         for (int i = 0; i < 4 && !found; i++) {
             const aten_call *c = made_by(a, name, copies[i]);
-            if (c && aten_read_meta(jsonr_get(a->metas, name), &meta) && meta.type == ATEN_F32) {
+            if (c && aten_read_meta(jsonr_get(a->metas, name), &meta) && is_float(meta.type)) {
                 a->at = c;
                 name = aten_tensor_name(a, "self");
                 found = true;
@@ -70,7 +75,7 @@ static bool match_norm(aten *a, const aten_call *call, aten_norm *out)
         bool changes = names_get(&a->rebound, of); /* it may be another one by now */
         if (!first || !of || changes || !rms || !is_rms_of(a, rms, of, &out->epsilon) ||
             !aten_read_meta(jsonr_get(a->metas, first), &weight) || !aten_read_meta(jsonr_get(a->metas, of), &x) ||
-            weight.type != ATEN_F32 || weight.rank != 1 || weight.dims[0] != x.dims[x.rank - 1])
+            !is_float(weight.type) || weight.rank != 1 || weight.dims[0] != x.dims[x.rank - 1])
             continue;
         out->x = of;
         out->weight = first;

@@ -112,13 +112,18 @@ static void steps_of_decoders_are_found(void **unused)
 static void norms_are_found(void **unused)
 {
     (void)unused;
-    pt2 *file = torch_open("norms");
-    const graph *g = aten_program_graph(pt2_program(file));
-    uint32_t norms = 0;
-    for (node n = 1; n <= graph_count(g); n++)
-        norms += graph_at(g, n)->op == OP_RMSNORM;
-    assert_int_equal(norms, 2);
-    pt2_free(file);
+    static const char *const names[] = {"norms", "norm16", "normb16"}; /* the latter two with casts between */
+    for (int i = 0; i < 3; i++) {
+        pt2 *file = torch_open(names[i]);
+        const graph *g = aten_program_graph(pt2_program(file));
+        uint32_t norms = 0;
+        for (node n = 1; n <= graph_count(g); n++)
+            norms += graph_at(g, n)->op == OP_RMSNORM;
+        assert_int_equal(norms, i ? 1 : 2);
+        if (i)
+            assert_true(count_used(g, OP_MAP) == 0 && count_used(g, OP_REDUCE) == 0);
+        pt2_free(file);
+    }
 }
 
 static char *read_fixture(const char *name, size_t *length)
