@@ -2,7 +2,7 @@
 """Models of PyTorch at their real shapes through both of Solo's doors, against eager mode: python3 bench/torch_models.py [--json FILE]
 
     python3 bench/torch_models.py [--models LIST] [--dtypes f32,f16] [--doors pt2,compile] [--level token] [--small] [--parallel N]
-                                  [--seconds 240] [--each 150] [--sample 0.4] [--json FILE]
+                                  [--seconds 300] [--each 200] [--sample 0.4] [--json FILE]
 
 resnet18 and ViT-B/16 of torchvision; BERT-base, GPT-2, Qwen2.5-0.5B, Qwen3-0.6B, Llama-3.2-1B, SmolLM-360M and Gemma-3-1B of transformers, with
 random weights. Decoders make a step for one token with a static cache (TorchExportableModuleWithStaticCache), after a short prompt.
@@ -12,154 +12,28 @@ random weights. Decoders make a step for one token with a static cache (TorchExp
 
 A check for each model, type and door: f32 within 1e-4 of eager on the CPU, relative to the output's spread; f16 as near as eager f16 is, both
 compared with f32 of the same weights (eager f16 on CUDA, if it is there). At `token` the graph must be one dispatch, and nothing may run in eager
-mode. Each model and type has a process of its own. Up to --parallel are set up at once; when all are, each is timed alone. What failed is in the
-record with its reason. --small: the same with tiny configurations, to try this script on software.
+mode. Each model and type has a process of its own, small models first. Up to --parallel are set up at once, as far as there is memory for them; what
+is ready is timed alone, at once: the others stand still meanwhile. The record is written after each, with what each stage took. What failed is in
+it with its reason. --small: the same with tiny configurations, to try this script on software.
 """
 import argparse
-import math
+import contextlib
+import gc
 import multiprocessing.connection
 import os
-import statistics
 import sys
 import tempfile
 import time
 
 import record
-from own_process import LeftOut, OwnProcess, reason
+from own_process import LeftOut, OwnProcess, Terminated, memory_left, raise_when_terminated, reason
+from torch_shapes import CONTEXT, GIGA_PARAMETERS, MODELS, PROMPT, fill, ready, typed
 
 STARTED = time.perf_counter()
-PROMPT, CONTEXT = [7, 91, 15, 42, 3, 66], 64
 
 
 def say(text):
     print(f"{time.perf_counter() - STARTED:7.1f} s  {text}", file=sys.stderr, flush=True)
-
-
-# ---- models: each returns a module and the inputs of its calls, one after the other ---------------------------
-
-
-def resnet18(small):
-    import torchvision
-    size = 32 if small else 224
-    return torchvision.models.resnet18(num_classes=10 if small else 1000), lambda: pixels(size)
-
-
-def vit(small):
-    import torchvision
-    if small:
-        return torchvision.models.VisionTransformer(32, 8, 2, 4, 32, 64, num_classes=10), lambda: pixels(32)
-    return torchvision.models.vit_b_16(), lambda: pixels(224)
-
-
-def pixels(size):
-    import torch
-    return [(torch.randn(1, 3, size, size),)]
-
-
-def bert(small):
-    import torch
-    import transformers
-    sizes = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, vocab_size=100) if small else {}
-    rows = 16 if small else 128
-    mask = torch.ones(1, rows, dtype=torch.long)
-    mask[:, rows * 3 // 4:] = 0  # a text that is padded
-    return output(transformers.BertModel(transformers.BertConfig(**sizes))), lambda: [(torch.randint(0, 100, (1, rows)), mask)]
-
-
-def decoder(family, small, sizes):
-    """sizes: layers, hidden, ffn, heads, heads of keys, size of a head, vocabulary; more are the configuration's own names."""
-    import torch
-    import transformers
-    layers, hidden, ffn, heads, kv_heads, head, vocab, more = sizes
-    if small:
-        layers, hidden, ffn, heads, kv_heads, head, vocab = 2, 32, 64, 4, 2, 16, 100
-    if family == "GPT2":
-        config = transformers.GPT2Config(n_embd=hidden, n_layer=layers, n_head=heads, vocab_size=vocab, bos_token_id=None, eos_token_id=None)
-        model = transformers.GPT2LMHeadModel(config)
-    else:
-        config = getattr(transformers, f"{family}Config")(
-            hidden_size=hidden, num_hidden_layers=layers, intermediate_size=ffn, num_attention_heads=heads, num_key_value_heads=kv_heads,
-            head_dim=head, vocab_size=vocab, bos_token_id=None, eos_token_id=None, pad_token_id=None, **more)
-        model = getattr(transformers, f"{family.removesuffix('Text')}ForCausalLM")(config)
-    model.generation_config = transformers.GenerationConfig(use_cache=True, cache_implementation="static",
-                                                            cache_config={"batch_size": 1, "max_cache_len": CONTEXT})
-    return model, lambda: [(torch.tensor([[token]]), torch.tensor([i])) for i, token in enumerate(PROMPT)]
-
-
-LLAMA3_ROPE = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
-               "rope_theta": 5e5}
-TIED = {"tie_word_embeddings": True}
-LLAMA3 = TIED | {"rope_parameters": LLAMA3_ROPE, "max_position_embeddings": 131072}
-# the largest first: they are set up in parallel
-MODELS = {
-    "llama-3.2-1b": lambda small: decoder("Llama", small, (16, 2048, 8192, 32, 8, 64, 128256, LLAMA3)),
-    "gemma-3-1b": lambda small: decoder("Gemma3Text", small, (26, 1152, 6912, 4, 1, 256, 262144, TIED)),
-    "qwen3-0.6b": lambda small: decoder("Qwen3", small, (28, 1024, 3072, 16, 8, 128, 151936, TIED)),
-    "smollm-360m": lambda small: decoder("Llama", small, (32, 960, 2560, 15, 5, 64, 49152, TIED)),
-    "qwen2.5-0.5b": lambda small: decoder("Qwen2", small, (24, 896, 4864, 14, 2, 64, 151936, TIED)),
-    "gpt2": lambda small: decoder("GPT2", small, (12, 768, 3072, 12, 12, 64, 50257, {})),
-    "bert-base": bert, "vit-b-16": vit, "resnet18": resnet18,
-}
-
-
-def output(model):
-    """As a module whose result is the tensor that matters."""
-    import torch
-
-    class Output(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
-
-        def forward(self, *inputs):
-            return self.model(*inputs).last_hidden_state
-    return Output()
-
-
-def ready(model):
-    """As it is called: a decoder as a step for one token, with a cache of its own."""
-    import torch
-    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
-    if not hasattr(model, "generation_config"):
-        return model.eval()
-
-    class Step(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = TorchExportableModuleWithStaticCache(model)
-
-        def forward(self, token, position):
-            return self.model(input_ids=token, cache_position=position)
-    model.config.use_cache = True
-    return Step().eval()
-
-
-def fill(model):
-    """Weights such that every part shows in the output: activations stay at about one, attention chooses, norms are not what training starts with."""
-    import torch
-    for place, module in model.named_modules():
-        norm = "Norm" in type(module).__name__
-        for name, weight in module.named_parameters(recurse=False):
-            if norm:
-                weight.add_(torch.randn_like(weight), alpha=0.1)
-            elif weight.dim() < 2:
-                weight.normal_(0, 0.2)
-            else:
-                inputs = weight.shape[0] if type(module).__name__ == "Conv1D" else weight[0].numel()  # of transformers: turned
-                weight.normal_(0, (1.7 if place.endswith(("q_proj", "k_proj")) else 1.0) / math.sqrt(inputs))
-        if getattr(module, "running_var", None) is not None:
-            module.running_mean.normal_(0, 0.1)
-            module.running_var.uniform_(0.5, 2)
-
-
-def typed(model, dtype):
-    """The model itself; RoPE's frequencies stay f32, as they do where a model is loaded."""
-    import torch
-    kept = [(module, name, value) for module in model.modules() for name, value in module.named_buffers(recurse=False) if "inv_freq" in name]
-    model.to(torch.float16 if dtype == "f16" else torch.float32)
-    for module, name, value in kept:
-        setattr(module, name, value.float())
-    return model
 
 
 # ---- one model of one type, in a process of its own -----------------------------------------------------------
@@ -193,28 +67,59 @@ class Eager:
         self.wait()
 
 
-def pt2(eager, level):
+@contextlib.contextmanager
+def file_in_memory():
+    """The path of one, which is gone with this process, however that ends: gigabytes need not go through a disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model.pt2"
+        if not hasattr(os, "memfd_create"):
+            yield path
+            return
+        file = os.memfd_create("model.pt2")
+        os.symlink(f"/proc/{os.getpid()}/fd/{file}", path)
+        try:
+            yield path
+        finally:
+            os.close(file)
+
+
+def without_origins(program):
+    """What each node was in all passes before is much of the time it takes to save a program, and nobody reads it."""
+    for node in program.graph.nodes:
+        node.meta.pop("from_node", None)
+    return program
+
+
+def pt2(eager, level, stage):
     """How it is called, how many dispatches a call has, what only runs it."""
     import torch
     import solo
     if not eager.graph:
         eager.forget()
-        program = torch.export.export(eager.step, eager.calls[0], strict=True).run_decompositions()
-        with tempfile.TemporaryDirectory() as folder:
-            torch.export.save(program, f"{folder}/model.pt2")
-            eager.graph = solo.Graph(f"{folder}/model.pt2")
+        stage("pt2: export")
+        program = torch.export.export(eager.step, eager.calls[0], strict=True)
+        stage("pt2: decompose")
+        program = without_origins(without_origins(program).run_decompositions())
+        with file_in_memory() as path:
+            stage("pt2: save")
+            torch.export.save(program, path)
+            stage("pt2: open")
+            eager.graph = solo.Graph(path)
+    stage("pt2: upload")
     run = solo.Run(eager.graph, level)
+    stage("pt2: calls")
     first = eager.graph.outputs[0]
     return (lambda *inputs: torch.from_numpy(run(*[x.numpy() for x in inputs])[0]), lambda: run.dispatches,
             lambda times: (run.go(times), run.read(first)))
 
 
-def compiled(eager, level):
+def compiled(eager, level, stage):
     import torch
     import solo.torch
     torch._dynamo.reset()
     before, counted = len(solo.torch.compiled()), solo.torch.fallbacks()
     step = torch.compile(eager.step, backend="solo", options={"level": level}, dynamic=False)
+    stage("compile: calls")
 
     def dispatches():
         graphs = solo.torch.compiled()[before:]
@@ -228,18 +133,17 @@ def compiled(eager, level):
 DOORS = {"pt2": pt2, "compile": compiled}
 
 
-def through(door, eager, want, level, why=""):
-    """What is to be known of one door: how far off, at how many dispatches, after how many seconds; and what is called."""
-    began = time.perf_counter()
+def through(door, eager, want, level, stage, why=""):
+    """What is to be known of one door: how far off, at how many dispatches; and what is called."""
     try:
-        call, dispatches, only = DOORS[door](eager, level)
+        call, dispatches, only = DOORS[door](eager, level, stage)
         off = (eager.outputs(call) - want).abs().max().item()
         count = dispatches()
     except Exception as error:  # any library's
         if level == "ops" or "one dispatch is not possible" not in str(error):
             raise
-        return through(door, eager, want, "ops", reason(error))  # a failed check, but one that says whether it computes the same
-    return {"off": off, "dispatches": count, "level": level, "why": why, "set_up_s": round(time.perf_counter() - began, 1)}, call, only
+        return through(door, eager, want, "ops", stage, reason(error))  # a failed check, but one that says whether it computes the same
+    return {"off": off, "dispatches": count, "level": level, "why": why}, call, only
 
 
 def sampled(seconds, work):
@@ -266,7 +170,12 @@ def work(send, receive, name, dtype, o):
     import copy
     import warnings
     import torch
+
+    def stage(what):
+        send(("stage", what))
+    stage("model")
     warnings.simplefilter("ignore")
+    gc.disable()  # tracing makes millions of objects that stay
     torch.set_grad_enabled(False)
     torch.set_num_threads(max(1, os.cpu_count() // o.parallel))
     torch.manual_seed(0)
@@ -278,23 +187,27 @@ def work(send, receive, name, dtype, o):
         typed(model, dtype)
     torch.manual_seed(1)
     calls = inputs()
+    stage("eager")
     # of the same weights in f32
     exact = Eager(typed(copy.deepcopy(model).cpu(), "f32"), calls)
     want = exact.outputs()
     spread = want.std().item()
     eager = exact if dtype == "f32" else Eager(copy.deepcopy(model).cpu(), calls)
     other = Eager(model, calls, "cuda") if cuda else None
-    del exact
+    del exact, model
     own = (other or eager).outputs().sub(want).abs().max().item() if dtype == "f16" else None
     send(("begins", {"spread": spread, "limit": 1e-4 * spread if own is None else own, "finite": bool(want.isfinite().all())}))
     doors = {}
     for door in o.doors:
         send(("door", door))
+        stage(f"{door}: load")
         try:
-            found, *doors[door] = through(door, eager, want, o.level)
+            found, *doors[door] = through(door, eager, want, o.level, stage)
             send(("found", found))
         except Exception as why:  # any library's: the next door may be open
             send(("failed", reason(why)))
+    gc.enable()
+    gc.collect()
     send(("ready", None))
     receive()
     torch.set_num_threads(os.cpu_count())
@@ -316,11 +229,13 @@ def work(send, receive, name, dtype, o):
 
 
 class Job:
-    """A model of one type: its process, and what it said so far."""
+    """A model of one type: its process, and what it said so far. Its clock stands still when it does."""
 
     def __init__(self, name, dtype):
-        self.name, self.dtype, self.process, self.door = name, dtype, None, None
-        self.base, self.found, self.failed, self.results, self.ended = None, {}, {}, [], None
+        self.name, self.dtype, self.process, self.door, self.stage = name, dtype, None, None, None
+        self.base, self.found, self.failed, self.results, self.ended, self.took = None, {}, {}, [], None, {}
+        self.stood, self.still_since = 0, None
+        self.gigabytes = 2 + GIGA_PARAMETERS[name] * (16 if dtype == "f32" else 10)  # in copies, some of them short-lived
 
     def __str__(self):
         return f"{self.name} {self.dtype}"
@@ -329,31 +244,63 @@ class Job:
         self.until = time.perf_counter() + o.each
         self.process = OwnProcess(work, self.name, self.dtype, o)
 
+    def clock(self):
+        return (self.still_since or time.perf_counter()) - self.process.began - self.stood
+
+    def stand_still(self, on):
+        self.process.pause(on)
+        now = time.perf_counter()
+        if on:
+            self.still_since = now
+            return
+        self.stood += now - self.still_since
+        self.until += now - self.still_since
+        self.still_since = None
+
+    def next_stage(self, what):
+        if self.stage:
+            self.took[self.stage[0]] = round(self.took.get(self.stage[0], 0) + self.clock() - self.stage[1], 1)
+        self.stage = what and (what, self.clock())
+
     def hear(self, until, last):
         """Takes what it sends next; True if that is the last."""
         try:
             what, value = self.process.receive(until)
         except LeftOut as why:
-            self.ended = str(why)
-            if self.door:
-                self.failed[self.door] = self.ended
+            self.give_up(str(why))
             return True
-        if what == "begins":
+        if what == "stage":
+            self.next_stage(value)
+        elif what == "begins":
             self.base = value
         elif what == "door":
-            self.door = value
-        elif what in ("found", "failed"):
-            getattr(self, what)[self.door], self.door = value, None
+            self.door, self.door_began = value, self.clock()
+        elif what == "found":
+            self.found[self.door] = value | {"set_up_s": round(self.clock() - self.door_began, 1)}
+            self.door = None
+        elif what == "failed":
+            self.failed[self.door], self.door = value, None
         elif isinstance(what, tuple):
-            self.results.append((*what, value))
+            self.results.append(result_of(self, *what, value))
+        if what == last:
+            self.next_stage(None)
         return what == last
 
+    def give_up(self, why):
+        """Why it has no more results: as what it was at."""
+        self.ended = why + (f", at {self.stage[0]}" if self.stage else "")
+        if self.process:
+            self.next_stage(None)
+            self.process.end()
+        if self.door:
+            self.failed[self.door] = self.ended
 
-def set_up(jobs, o, until):
-    """All of them, several at once."""
-    waiting, running = list(jobs), []
+
+def go_through(jobs, o, until, done):
+    """All of them: several are set up at once; what is ready is timed while the others stand still. done(job) after each."""
+    waiting, running, memory = list(jobs), [], 0.9 * memory_left()
     while waiting or running:
-        while waiting and len(running) < o.parallel:
+        while waiting and len(running) < o.parallel and (not running or sum(job.gigabytes for job in (*running, waiting[0])) <= memory):
             running.append(waiting.pop(0))
             running[-1].start(o)
         first = min(min(job.until for job in running), until)
@@ -362,7 +309,29 @@ def set_up(jobs, o, until):
             late = time.perf_counter() >= min(job.until, until)
             if (job.process.pipe in heard or late) and job.hear(min(job.until, until), "ready"):
                 running.remove(job)
-                say(f"{job}: {job.ended or 'set up'}, after {time.perf_counter() - job.process.began:.1f} s")
+                say(f"{job}: {job.ended or 'set up'}, after {time.perf_counter() - job.process.began - job.stood:.1f} s: "
+                    + ", ".join(f"{stage} {took}" for stage, took in job.took.items()))
+                if not job.ended:
+                    alone(job, running, o, until)
+                done(job)
+        if time.perf_counter() >= until:
+            for job in waiting:
+                job.give_up("no time was left")
+                done(job)
+            waiting = []
+
+
+def alone(job, others, o, until):
+    """Times it."""
+    for other in others:
+        other.stand_still(True)
+    time.sleep(0.1)  # what the others gave to the GPU is done
+    job.process.ask("go on")
+    while not job.hear(min(until + 10, time.perf_counter() + 30 + 20 * o.sample), "timed"):
+        pass
+    job.process.end()
+    for other in others:
+        other.stand_still(False)
 
 
 def checks_of(job, o):
@@ -379,16 +348,15 @@ def checks_of(job, o):
                                                f"{found['dispatches']} dispatches at {found['level']} {found['why']}".strip())
 
 
-def results_of(job):
-    for name, impl, door, samples in job.results:
-        more = {key: value for key, value in job.found.get(door, {}).items() if value != ""}
-        params = {"impl": impl, "model": job.name, "dtype": job.dtype, "door": door, "variant": f"{job} {door}".strip(), **more}
-        yield record.result(name, params, "ms", samples)
+def result_of(job, name, impl, door, samples):
+    more = {key: value for key, value in job.found.get(door, {}).items() if value != ""}
+    params = {"impl": impl, "model": job.name, "dtype": job.dtype, "door": door, "variant": f"{job} {door}".strip(), **more}
+    return record.result(name, params, "ms", samples)
 
 
 def line(job, o):
     """Of the table."""
-    ms = {(name, impl, door): statistics.median(samples) for name, impl, door, samples in job.results}
+    ms = {(made["name"], made["params"]["impl"], made["params"]["door"]): made["median"] for made in job.results}
     words = []
     for door in o.doors:
         found = job.found.get(door)
@@ -417,9 +385,9 @@ def main():
     p.add_argument("--doors", default=",".join(DOORS))
     p.add_argument("--level", default="token", help="of Solo")
     p.add_argument("--small", action="store_true")
-    p.add_argument("--parallel", type=int, default=max(1, min(8, os.cpu_count() // 2)), help="that are set up at once")
-    p.add_argument("--seconds", type=float, default=240)
-    p.add_argument("--each", type=float, default=150, help="seconds to set one up")
+    p.add_argument("--parallel", type=int, default=max(1, min(12, os.cpu_count() * 3 // 4)), help="that are set up at once: most of it takes one core")
+    p.add_argument("--seconds", type=float, default=300)
+    p.add_argument("--each", type=float, default=200, help="seconds to set one up")
     p.add_argument("--sample", type=float, default=0.4, help="seconds of each time that is taken")
     p.add_argument("--json")
     o = p.parse_args()
@@ -432,35 +400,59 @@ def main():
     import transformers
     from transformers.integrations import executorch  # noqa: F401
     say(f"torch {torch.__version__}, transformers {transformers.__version__}, {o.parallel} at once")
-    jobs, until = [Job(name, dtype) for name in names for dtype in dtypes], STARTED + o.seconds
-    set_up(jobs, o, until - 6 * o.sample * len(jobs))
-    for job in jobs:
-        if not job.ended:
-            job.process.ask("go on")
-            while not job.hear(min(until, time.perf_counter() + 30 + 20 * o.sample), "timed"):
-                pass
-        job.process.end()
+    jobs, done = [Job(name, dtype) for name in names for dtype in dtypes], []
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    gpu = {"impl": "dawn", "impl_version": "", "backend": "", "vendor": "", "device": "", "driver": "", "adapter_type": "", "features": {}, "limits": {}}
+    raise_when_terminated()
+    gc.freeze()
+
+    def ended(job):
         print(line(job, o), flush=True)
-    checks = [check for job in jobs for check in checks_of(job, o)]
-    skipped = [{"what": str(job), "why": job.ended[:300]} for job in jobs if job.ended]
-    gpu = {"impl": "dawn", "impl_version": "", "backend": "", "vendor": "", "device": device(), "driver": "", "adapter_type": "", "features": {},
-           "limits": {}}
-    params = {"level": o.level, "small": o.small, "parallel": o.parallel, "torch": torch.__version__, "transformers": transformers.__version__,
-              "prompt": len(PROMPT), "context": CONTEXT, "seconds": round(time.perf_counter() - STARTED, 1)}
-    made = record.record("torch_models", gpu, params, [result for job in jobs for result in results_of(job)], checks, skipped=skipped)
-    record.write(o.json or "-", made)
+        done.append(job)
+        write(o, versions, gpu, jobs, done)
+
+    try:
+        asked = OwnProcess(device)
+        gpu["device"] = asked.receive(time.perf_counter() + 20)
+    except LeftOut as why:
+        gpu["device"] = str(why)
+    try:
+        asked.end()
+        go_through(jobs, o, STARTED + o.seconds - 3, ended)
+    except Terminated as why:
+        OwnProcess.end_all()
+        for job in jobs:
+            if job not in done:
+                job.give_up(str(why))
+        done = jobs
+    finally:
+        OwnProcess.end_all()
+    checks = write(o, versions, gpu, jobs, done)
     bad = sum(not check["ok"] for check in checks)
     say(f"{len(checks) - bad} of {len(checks)} checks hold")
     sys.exit(bad > 0)
 
 
-def device():
+def write(o, versions, gpu, jobs, done):
+    """The record of what is done; returns its checks."""
+    checks = [check for job in jobs if job in done for check in checks_of(job, o)]
+    skipped = [{"what": str(job), "why": (job.ended or "not done yet")[:300]} for job in jobs if job.ended or job not in done]
+    params = {"level": o.level, "small": o.small, "parallel": o.parallel, **versions, "prompt": len(PROMPT), "context": CONTEXT,
+              "seconds": round(time.perf_counter() - STARTED, 1), "stages_s": {str(job): job.took for job in done}}
+    made = record.record("torch_models", gpu, params, [result for job in done for result in job.results], checks, skipped=skipped)
+    if o.json or len(done) == len(jobs):
+        record.write(o.json or "-", made)
+    return checks
+
+
+def device(send, receive):
+    """In a process of its own, for a driver may hang, and minds being forked."""
     import solo
     try:
         with solo.Device(own_kernels=True) as opened:
-            return opened.name
+            send(opened.name)
     except solo.Error as why:
-        return str(why)
+        send(str(why))
 
 
 if __name__ == "__main__":
