@@ -30,7 +30,7 @@
 # f32), TORCH_ROUNDS (30), STARTUP_MODELS (NAME-TYPE...), TESTS (words: tests with one of them in their names).
 #
 # Seconds on an H200 (guessed): tests 100, dispatch 60, startup 80, llm 70 for each model in f16 (most of it torch's compiler) and 40 for each other,
-# families 250, torch 130 and 120 for each model, torch-models 180, serve 600 for the first model and 250 for each
+# families 250, torch 180 and 150 for each model, torch-models 250, serve 600 for the first model and 250 for each
 # other, megakernels 90, page 40, web 200, presets 700.
 # shellcheck disable=SC2317 # parts are called by their names
 set -uo pipefail
@@ -60,6 +60,9 @@ chmod 700 "$work/run"
 
 left() { echo $((most - (SECONDS - began) > 1 ? most - (SECONDS - began) : 1)); }
 say() { echo "[$((SECONDS - began)) s] $*"; }
+
+# within SECONDS: so many, or fewer: what is to end by itself before all ends
+within() { local rest; rest=$(($(left) - 15)); echo $((rest < 5 ? 5 : rest < $1 ? rest : $1)); }
 
 # ---- what is there -----------------------------------------------------------------------------------------
 
@@ -108,6 +111,15 @@ bounded() {
     limit=$1 rest=$(left)
     shift
     timeout -k 10 $((limit < rest ? limit : rest)) "$@"
+}
+# shown FILE COMMAND...: what it says is in FILE, and printed when it is over. No pipe: what it started may outlive it, and would hold that
+shown() {
+    local file=$1 status
+    shift
+    "$@" >"$file" 2>&1 </dev/null
+    status=$?
+    cat "$file"
+    return "$status"
 }
 
 # ---- parts -------------------------------------------------------------------------------------------------
@@ -202,9 +214,8 @@ serve() {
         if [ -n "$quick" ]; then words+=(--llama-flags "-t 2"); fi
         # shellcheck disable=SC2086 # words
         [ -n "$quick" ] || bounded 200 "$SOLO" bench llm "$file" --fuse ops,loop --submit batch -p 512 -d 512 $SOLO_FLAGS --json "$results/serve/$name.solo.json" || status=1
-        bounded $((waiting * 2 + 400)) env LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/http/lib" "$python" bench/serve.py "$file" "${words[@]}" 2>&1 |
-            tee "$results/serve/$name.txt"
-        [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
+        shown "$results/serve/$name.txt" bounded $((waiting * 2 + 400)) env LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/http/lib" \
+            "$python" bench/serve.py "$file" "${words[@]}" || status=1
         waiting=${SERVE_SECONDS:-20}
     done
     return "$status"
@@ -224,7 +235,7 @@ megakernels() {
 torch_package() {
     take "$from" torch "$work/torch" || return
     mkdir -p "$weights/torch" "$results/torch"
-    here=(env "PYTHONPATH=$work/torch/python" "CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}"
+    here=(env "PYTHONPATH=$work/torch/python" "TINYGRAD_CC=$work/torch/clang/clang" "SOLO_DAWN=${SOLO_DAWN:-$work/libraries/deps/lib/libwebgpu_dawn.so}"
         "TORCHINDUCTOR_CACHE_DIR=$work/inductor" "TMPDIR=$work/tmp")
 }
 
@@ -254,10 +265,10 @@ torch() {
         # shellcheck disable=SC2086 # words
         bounded 120 "$SOLO" bench llm "$folder/$name.gguf" --submit batch -p 8 -n "$([ -n "$quick" ] && echo 8 || echo 50)" -r 5 $SOLO_FLAGS \
             --json "$results/torch/$name.solo.json" || status=1
-        bounded 500 "${here[@]}" "$python" bench/torch_peers.py "$folder/$name" "$folder/$name.gguf" --dtype "$type" "${words[@]}" --seconds 450 \
+        bounded 500 "${here[@]}" "$python" bench/torch_peers.py "$folder/$name" "$folder/$name.gguf" --dtype "$type" "${words[@]}" --seconds "$(within 450)" \
             --json "$results/torch/$name.peers.json" || status=1
     done
-    bounded 300 "${here[@]}" "$python" bench/torch_training.py "${steps[@]}" --seconds 250 --json "$results/torch/mlp.training.json" || status=1
+    bounded 300 "${here[@]}" "$python" bench/torch_training.py "${steps[@]}" --seconds "$(within 250)" --json "$results/torch/mlp.training.json" || status=1
     return "$status"
 }
 
@@ -265,14 +276,13 @@ torch_models() {
     local here=() words=()
     torch_package || return
     if [ -n "$quick" ]; then words=(--small --models "qwen2.5-0.5b,vit-b-16" --parallel 2 --sample 0.1); fi
-    bounded 300 "${here[@]}" "$python" bench/torch_models.py "${words[@]}" --seconds 280 --json "$results/torch/models.json" 2>&1 |
-        tee "$results/torch/models.txt"
-    return "${PIPESTATUS[0]}"
+    shown "$results/torch/models.txt" bounded 420 "${here[@]}" "$python" bench/torch_models.py "${words[@]}" --seconds "$(within 400)" \
+        --json "$results/torch/models.json"
 }
 
 # node SECONDS WORDS...: Node and the Chromium that it starts, with their own libraries
 node() {
-    local root=$work/chromium limit=$1 name
+    local root=$work/chromium limit=$1 name status
     shift
     take "$from" chromium "$root" || return
     # of these the newer one goes for both
@@ -281,10 +291,11 @@ node() {
     done
     printf '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>%s</dir><cachedir>%s</cachedir></fontconfig>\n' "$root/fonts" "$work/home" >"$root/fonts.conf"
     mkdir -p "$results/web"
-    bounded "$limit" env LD_LIBRARY_PATH="$root/lib:$(dirname "$driver")${outer:+:$outer}" SOLO_VULKAN_DRIVER="$driver" SOLO_CHROMIUM="$root/chromium/chromium" \
-        HOME="$work/home" TMPDIR="$work/tmp" FONTCONFIG_FILE="$root/fonts.conf" DBUS_SESSION_BUS_ADDRESS=disabled: "$root/bin/node" "$@" 2>&1 |
-        tee -a "$results/web/run.log"
-    return "${PIPESTATUS[0]}"
+    shown "$work/node.txt" bounded "$limit" env LD_LIBRARY_PATH="$root/lib:$(dirname "$driver")${outer:+:$outer}" SOLO_VULKAN_DRIVER="$driver" SOLO_CHROMIUM="$root/chromium/chromium" \
+        HOME="$work/home" TMPDIR="$work/tmp" FONTCONFIG_FILE="$root/fonts.conf" DBUS_SESSION_BUS_ADDRESS=disabled: "$root/bin/node" "$@"
+    status=$?
+    cat "$work/node.txt" >>"$results/web/run.log"
+    return "$status"
 }
 
 page() { node 200 bench/web_page.mjs -o "$results/web" --limit 90; }

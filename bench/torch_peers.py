@@ -10,24 +10,26 @@ FOLDER is a Hugging Face folder (bench/make_model.py), GGUF the same weights (so
     solo-compile     transformers' generate with a static cache, compiled by backend="solo"
     inductor         the same, compiled by inductor with CUDA graphs (mode reduce-overhead); without CUDA: inductor alone
     eager            transformers' generate as it is
-    tinygrad         its own Transformer on the GGUF file with DEV=WEBGPU; wants dawn-python, and a C compiler named by CC (clang)
+    tinygrad         its own Transformer on the GGUF file with DEV=WEBGPU; wants dawn-python, and clang, which TINYGRAD_CC may name
     onnxruntime      the WebGPU execution provider, on a graph made here of MatMul, GroupQueryAttention and the like; the cache stays on
                      the device, a token is read back for each step. Wants onnx to write the graph
 
 The protocol is that of "what it costs to run an LLM on WebGPU" (arXiv 2604.02344): a short prompt, -n tokens, greedy, batch 1; tokens per second
-of the whole call, -r times. Each way has a process of its own; all are set up first and then take turns, in a new random order each round. The
+of the whole call, -r times. Each way has a process of its own; all are set up first, at once as far as there is memory, and then take turns, in a
+new random order each round. The record is written every few rounds, and when the time is over or this is to end (SIGTERM). The
 first way whose tokens are there is the reference (eager, if it is measured): how many of a way's tokens are equal is in the record, and a way
 whose first token is another one fails its check. What cannot be had here is left out, with its reason in the record.
 --warm only sets up, all ways at once, for the caches of compilers: of several models before any of them is measured.
 """
 import argparse
+import multiprocessing.connection
 import os
 import random
 import sys
 import time
 
 import record
-from own_process import LeftOut, OwnProcess
+from own_process import LeftOut, OwnProcess, Terminated, memory_left, raise_when_terminated
 
 PROMPT = [7, 91, 15, 42, 3, 128, 66, 9]
 STARTED = time.perf_counter()
@@ -88,6 +90,8 @@ def tinygrad_on_webgpu(o):
     import platform
     import types
     os.environ |= {"DEV": "WEBGPU", "HALF": "1" if o.dtype == "f16" else "0"}
+    if "TINYGRAD_CC" in os.environ:  # for itself alone: the compiler may have no headers, which Triton needs
+        os.environ["CC"] = os.environ["TINYGRAD_CC"]
     dawn = importlib.util.find_spec("pydawn")  # of dawn-python
     if dawn and "WEBGPU_PATH" not in os.environ:
         os.environ["WEBGPU_PATH"] = os.path.join(dawn.submodule_search_locations[0], "lib", f"libwebgpu_dawn_{platform.machine()}.so")
@@ -228,6 +232,7 @@ def onnxruntime(o):
 
 
 WAYS = {"eager": eager, "inductor": inductor, "solo-compile": solo_compile, "solo": solo, "tinygrad": tinygrad, "onnxruntime": onnxruntime}
+COPIES = {"solo": 2.5, "solo-compile": 3, "tinygrad": 2, "onnxruntime": 5}  # of the weights on the host while a way is set up, if more than 1.5
 
 # ---- measuring ------------------------------------------------------------------------------------------------
 
@@ -243,20 +248,49 @@ def work(send, receive, way, o):
         send((time.perf_counter() - began, made))
 
 
+def gigabytes(way, o):
+    """Of the host's memory, to set it up."""
+    weights = os.path.getsize(o.gguf) / 1e9 if hasattr(o, "gguf") else 0
+    return 2 + COPIES.get(way, 1.5) * weights
+
+
 def set_up(ways, o, until, skipped):
-    """Those of {name: function} that can be had, one after the other: they compile on all cores. Also what each made at first."""
-    running, made = {}, {}
-    for way, make in ways.items():
-        began = time.perf_counter()
-        process = OwnProcess(work, make, o)
-        try:
-            made[way] = process.receive(min(until, began + o.each))
-            running[way] = process
-            say(f"{way}: set up in {time.perf_counter() - began:.1f} s")
-        except LeftOut as why:
-            say(f"{way}: left out: {why}")
-            skipped.append({"what": way, "why": str(why)[:300]})
-    return running, made
+    """Those of {name: function} that can be had, at once as far as there is memory. Also what each made at first."""
+    waiting, starting, running, made, memory = dict(ways), {}, {}, {}, 0.9 * memory_left()
+    try:
+        while waiting or starting:
+            for way in list(waiting):
+                if not starting or sum(gigabytes(other, o) for other in (way, *starting, *running)) <= memory:
+                    starting[way] = OwnProcess(work, waiting.pop(way), o)
+            first = min(until, min(process.began for process in starting.values()) + o.each)
+            heard = multiprocessing.connection.wait([process.pipe for process in starting.values()], max(first - time.perf_counter(), 0))
+            for way, process in list(starting.items()):
+                late = min(until, process.began + o.each)
+                if process.pipe not in heard and time.perf_counter() < late:
+                    continue
+                del starting[way]
+                try:
+                    made[way] = process.receive(late)
+                    running[way] = process
+                    say(f"{way}: set up in {time.perf_counter() - process.began:.1f} s")
+                except LeftOut as why:
+                    leave_out(way, why, skipped)
+            if time.perf_counter() >= until:
+                for way in waiting:
+                    leave_out(way, "no time was left", skipped)
+                waiting = {}
+    except Terminated as why:
+        OwnProcess.end_all()
+        for way in ways:
+            if not any(left_out["what"] == way for left_out in skipped):
+                leave_out(way, why, skipped)
+        return {}, {}
+    return {way: running[way] for way in ways if way in running}, made
+
+
+def leave_out(what, why, skipped):
+    say(f"{what}: left out: {why}")
+    skipped.append({"what": what, "why": str(why)[:300]})
 
 
 def warm(ways, o, until):
@@ -273,18 +307,28 @@ def warm(ways, o, until):
     return left_out
 
 
-def measure(running, o, until, skipped):
-    """How long each took, round by round, and what it made last."""
-    samples, last = {way: [] for way in running}, {}
-    for i in range(o.r):
-        for way in random.Random(i).sample(list(running), len(running)):
-            try:
-                running[way].ask("again")
-                took, last[way] = running[way].receive(until)
-                samples[way].append(took)
-            except LeftOut as why:
-                skipped.append({"what": f"{way}, from round {i} on", "why": str(why)[:300]})
-                del running[way]
+def measure(running, o, until, skipped, write):
+    """Round by round, as long as there is time; write(how long each took, what it made last) now and then. Returns these."""
+    samples, last, written = {way: [] for way in running}, {}, time.perf_counter()
+    try:
+        for i in range(o.r):
+            for way in random.Random(i).sample(list(running), len(running)):
+                now, longest = time.perf_counter(), max(samples[way], default=0)
+                if now + longest > until:
+                    raise Terminated(f"the time was over in round {i}")
+                try:
+                    running[way].ask("again")
+                    took, last[way] = running[way].receive(min(until, now + (20 + 20 * longest if longest else 120)))
+                    samples[way].append(took)
+                except LeftOut as why:
+                    leave_out(f"{way}, from round {i} on", why, skipped)
+                    del running[way]
+            if time.perf_counter() - written > 15:
+                write(samples, last)
+                written = time.perf_counter()
+    except Terminated as why:
+        leave_out("further rounds", why, skipped)
+    OwnProcess.end_all()
     return samples, last
 
 
@@ -307,20 +351,26 @@ def main():
     unknown = [way for way in ways if way not in WAYS]
     if unknown:
         p.error(f"there is no way {unknown[0]}: {', '.join(WAYS)}")
-    until, skipped = STARTED + o.seconds, []
-    if o.warm:
-        sys.exit(warm(ways, o, until))
-    running, tokens = set_up({way: WAYS[way] for way in ways}, o, until, skipped)
-    if not running:
-        sys.exit("torch_peers.py: nothing can be measured here: " + "; ".join(f"{s['what']}: {s['why']}" for s in skipped))
-    reference = "eager" if "eager" in tokens else next(iter(tokens))
-    right = tokens[reference]
-    seconds, last = measure(running, o, until, skipped)
+    until, skipped = STARTED + o.seconds - 2, []
+    raise_when_terminated()
+    try:
+        if o.warm:
+            sys.exit(warm(ways, o, until))
+        running, tokens = set_up({way: WAYS[way] for way in ways}, o, until, skipped)
+        seconds, last = measure(running, o, until, skipped, lambda *rounds: write(o, tokens, skipped, *rounds))
+        sys.exit(write(o, tokens, skipped, seconds, last, True))
+    finally:
+        OwnProcess.end_all()
+
+
+def write(o, tokens, skipped, seconds, last, at_the_end=False):
+    """The record of the rounds so far. Is anything wrong?"""
+    reference = "eager" if "eager" in tokens else next(iter(tokens), None)
     checks, results = [], []
     for way, took in seconds.items():
         if not took:
             continue
-        made, got = last[way], [o.n / s for s in took]
+        made, right, got = last[way], tokens[reference], [o.n / s for s in took]
         equal = next((i for i, (a, b) in enumerate(zip(made, right)) if a != b), len(right))
         checks.append(record.check(f"{way}: {o.n} tokens, the first of them {reference}'s", len(made) == o.n and equal > 0,
                                    f"the first {equal} of {len(right)} are equal"))
@@ -328,13 +378,13 @@ def main():
         if all(check["ok"] for check in checks[-2:]):
             results.append(record.result(f"generate{o.n}", {"impl": way, "dtype": o.dtype, "model": os.path.basename(o.folder.rstrip("/")),
                                                             "prompt": len(PROMPT), "equal_tokens": equal}, "tok/s", got))
-            say(f"{way}: {results[-1]['median']:.1f} tok/s, {len(got)} samples, {equal} tokens equal")
-    for process in list(running.values()):
-        process.end()
+            if at_the_end:
+                say(f"{way}: {results[-1]['median']:.1f} tok/s, {len(got)} samples, {equal} tokens equal")
     gpu = {"impl": "several", "impl_version": "", "backend": "", "vendor": "", "device": o.device, "driver": "", "adapter_type": "", "features": {}, "limits": {}}
     made = record.record("torch_peers", gpu, {"tokens": o.n, "rounds": o.r, "dtype": o.dtype, "level": o.level}, results, checks, skipped=skipped)
-    record.write(o.json or "-", made)
-    sys.exit(not results or any(not check["ok"] for check in checks))
+    if o.json or at_the_end:
+        record.write(o.json or "-", made)
+    return not results or any(not check["ok"] for check in checks)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 import time
 
 import record
+from own_process import OwnProcess, raise_when_terminated
 from torch_peers import measure, say, set_up, tinygrad_on_webgpu
 
 INPUT, OUTPUT, RATE = 784, 10, 1e-3
@@ -110,25 +111,32 @@ def main():
     unknown = [way for way in o.ways.split(",") if way not in WAYS]
     if unknown:
         p.error(f"there is no way {unknown[0]}: {', '.join(WAYS)}")
-    until, skipped, checks, results = time.perf_counter() + o.seconds, [], [], []
-    running, losses = set_up({way: WAYS[way] for way in o.ways.split(",")}, o, until, skipped)
-    if not running:
-        sys.exit("torch_training.py: nothing can be measured here: " + "; ".join(f"{s['what']}: {s['why']}" for s in skipped))
-    reference = "cpu" if "cpu" in losses else next(iter(losses))
-    seconds, _ = measure(running, o, until, skipped)
+    until, skipped = time.perf_counter() + o.seconds - 2, []
+    raise_when_terminated()
+    try:
+        running, losses = set_up({way: WAYS[way] for way in o.ways.split(",")}, o, until, skipped)
+        seconds, _ = measure(running, o, until, skipped, lambda seconds, _: write(o, losses, skipped, seconds))
+        sys.exit(write(o, losses, skipped, seconds, True))
+    finally:
+        OwnProcess.end_all()
+
+
+def write(o, losses, skipped, seconds, at_the_end=False):
+    """The record of the rounds so far. Is anything wrong?"""
+    reference, checks, results = "cpu" if "cpu" in losses else next(iter(losses), None), [], []
     for way, took in seconds.items():
         off = abs(losses[way] - losses[reference]) / abs(losses[reference])
         checks.append(record.check(f"{way}: the loss after {2 * o.n} steps is that of {reference}", off <= 0.01, f"{losses[way]:.6g}, {off:.2g} off"))
         if took and checks[-1]["ok"]:
             results.append(record.result("mlp step", {"impl": way, "batch": o.batch, "width": o.width, "level": o.level if way == "solo" else ""},
                                          "steps/s", [o.n / s for s in took]))
-            say(f"{way}: {results[-1]['median']:.1f} steps/s, loss {losses[way]:.6g}")
-    for process in list(running.values()):
-        process.end()
+            if at_the_end:
+                say(f"{way}: {results[-1]['median']:.1f} steps/s, loss {losses[way]:.6g}")
     gpu = {"impl": "several", "impl_version": "", "backend": "", "vendor": "", "device": "", "driver": "", "adapter_type": "", "features": {}, "limits": {}}
     made = record.record("torch_training", gpu, {"steps": o.n, "rounds": o.r, "batch": o.batch, "width": o.width}, results, checks, skipped=skipped)
-    record.write(o.json or "-", made)
-    sys.exit(not results or any(not check["ok"] for check in checks))
+    if o.json or at_the_end:
+        record.write(o.json or "-", made)
+    return not results or any(not check["ok"] for check in checks)
 
 
 if __name__ == "__main__":
