@@ -2,7 +2,7 @@
 # bench/pack.sh [-o FOLDER] [-s MIB] [WHAT...]
 #
 # Everything that is measured, for a machine that has a GPU, its driver and Python, but no packages and no network. Leaves in FOLDER
-# (default: build/packed) packages in pieces of at most MIB (default 40), each with a sum, and what runs them:
+# (default: build/packed) packages in pieces of at most MIB (default 34), each with a sum, and what runs them:
 #
 #     libraries     Dawn, wgpu-native, Vulkan's loader, cmocka: they change with tools/setup.sh only
 #     solo          solo, the page, models and scripts: they change with every commit
