@@ -379,7 +379,7 @@ typedef struct solo_tensor {
     uint64_t strides[6], offset; /* elements */
 } solo_tensor;
 solo_graph *solo_graph_from_torch(const char *json, const solo_tensor *tensors, uint32_t count, solo_error *e);
-/* What goes in and comes out: floats, or 32-bit integers (booleans, too); a state lies as its strides say. False: no more. */
+/* What goes in and comes out: floats, or 32-bit integers (booleans, too); a state lies as its strides say. False: no i. */
 typedef enum solo_port { SOLO_PORT_INPUT, SOLO_PORT_OUTPUT, SOLO_PORT_STATE } solo_port;
 bool solo_graph_port(const solo_graph *g, solo_port kind, uint32_t i, solo_tensor *out);
 
@@ -408,8 +408,8 @@ void solo_run_free(solo_run *r);
 /* Makes this many runs, one after the other; states and assigned inputs carry over from each to the next. At the level
  * `loop`, up to 64 of them are one dispatch. It may return before they are done; reading waits for them. */
 bool solo_run_go(solo_run *r, uint32_t times, solo_error *e);
-/* All elements of an input, an output or a state, by name: `bytes` is their size, 4 for each, 2 for SOLO_F16. Writing
- * affects the runs that follow, reading returns the values after those so far. An output cannot be written. Reading many waits once. */
+/* All elements of an input, an output or a state, by name: `bytes` is their size, 4 for each, 2 for SOLO_F16. Writing, not
+ * of outputs, affects the runs that follow, reading returns the values after those so far; reading many waits once. */
 bool solo_run_write(solo_run *r, const char *name, const void *data, size_t bytes, solo_error *e);
 bool solo_run_read(solo_run *r, const char *name, void *data, size_t bytes, solo_error *e);
 bool solo_run_read_many(solo_run *r, const char *const *names, void *const *data, const size_t *bytes, uint32_t count,

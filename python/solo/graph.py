@@ -157,7 +157,8 @@ class Run(Handle):
     def _read_many(self, run: Any, ports: Sequence[Port]) -> list[np.ndarray[Any, Any]]:
         words = [np.empty(port.bytes // 4, dtype=port.words) for port in ports]
         names = [c_text(port.name) for port in ports]
-        call(lib.solo_run_read_many, run, ffi.new("const char *[]", names), ffi.new("void *[]", list(map(ffi.from_buffer, words))),
+        call(lib.solo_run_read_many, run, ffi.new("const char *[]", names),
+             ffi.new("void *[]", [ffi.from_buffer(values) for values in words]),
              ffi.new("size_t[]", [values.nbytes for values in words]), len(words))
         return [self._lying(port, values) for port, values in zip(ports, words, strict=True)]
 
