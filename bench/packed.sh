@@ -1,5 +1,5 @@
 #!/bin/bash
-# bash FOLDER/packed.sh [-s SECONDS] [-w WORK] [-q] RESULTS [PART...]
+# bash FOLDER/packed.sh [-s SECONDS] [-w WORK] [-b] [-q] RESULTS [PART...]
 #
 # Measures with nothing but what bench/pack.sh has put into FOLDER, where this script lies, an NVIDIA driver and Python. Parts, in this order:
 #
@@ -21,6 +21,8 @@
 #
 #   -s SECONDS   ends after so long, whatever runs; each part gets what is left (default: 3000)
 #   -w WORK      where things are unpacked, and stay for the next time (default: /tmp/solo-packed)
+#   -b           behind: it goes on when this call has returned, and says what it does in RESULTS.log. Packages may come
+#                while it runs: those whose .sum is there are waited for, up to ten minutes each
 #   -q           quick, to try it without a GPU: small sizes, the built-in model; DRIVER then names a driver that is no GPU's
 #
 # Environment: DRIVER (libEGL_nvidia.so.0, looked for in the usual places: the driver's Vulkan library), ADAPTER (gpu), PYTHON (python3), WEIGHTS (a
@@ -36,11 +38,12 @@
 set -uo pipefail
 from=$(realpath "$(dirname "$0")")
 . "$from/packing.inc"
-began=$SECONDS most=3000 work=/tmp/solo-packed quick='' python=${PYTHON:-python3}
-while getopts s:w:qh option; do
+began=$SECONDS most=3000 work=/tmp/solo-packed behind='' quick='' python=${PYTHON:-python3}
+while getopts s:w:bqh option; do
     case $option in
         s) most=$OPTARG ;;
         w) work=$OPTARG ;;
+        b) behind=1 ;;
         q) quick=1 ;;
         h) usage; exit 0 ;;
         *) usage >&2; exit 2 ;;
@@ -56,6 +59,11 @@ for part in $parts; do
     case " $all " in *" $part "*) ;; *) echo "packed.sh: there is no part $part: $all" >&2; exit 2 ;; esac
 done
 mkdir -p "$work"/{run,home,tmp} "$results" || exit 1
+if [ -n "$behind" ]; then
+    WAIT_S=600 setsid nohup bash "$from/packed.sh" -s "$most" -w "$work" ${quick:+-q} "$results" "$@" >"$results.log" 2>&1 </dev/null &
+    echo "packed.sh: what it does is in $results.log"
+    exit 0
+fi
 chmod 700 "$work/run"
 
 left() { echo $((most - (SECONDS - began) > 1 ? most - (SECONDS - began) : 1)); }
