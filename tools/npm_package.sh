@@ -11,4 +11,8 @@ cp "$build"/web/package.json "$package/"
 node -e 'console.log(JSON.parse(require("fs").readFileSync(process.argv[1])).files.join("\n"))' web/package.json |
     while read -r file; do cp "$build/web/$file" "$package/"; done
 cd "$package"
-echo "$build/npm/$(npm pack --silent --offline --ignore-scripts --pack-destination ..)"
+# npm wants a folder of its own even so, and the home may be one that cannot be written
+name=$(npm pack --silent --offline --ignore-scripts --cache ../cache --pack-destination ..)
+rm -rf ../cache
+[ -s "../$name" ] || { echo "npm_package.sh: npm pack made no package" >&2; exit 1; }
+echo "$build/npm/$name"
